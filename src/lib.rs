@@ -1,1 +1,10 @@
 //! A person's long-lived memory: plain Markdown in one folder, searchable the moment it is saved.
+//!
+//! `docs/architecture.md` shows how a saved note flows through these modules.
+#![warn(missing_docs)]
+
+pub mod access;
+pub mod config;
+pub mod fs;
+pub mod path;
+pub mod vault;

@@ -1,0 +1,11 @@
+//! The vault's configuration, `memory.toml`: sections, defaults and ranges.
+//!
+//! The shipped file documents every key; a test holds it equal to [`Config::default`].
+
+mod ranges;
+mod sections;
+
+pub use sections::{
+    AccessConfig, Config, ConfigError, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED,
+    SearchConfig, ServerConfig, StemmerLanguage, WatchMode,
+};

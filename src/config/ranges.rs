@@ -1,0 +1,36 @@
+//! The range of every number in `memory.toml`.
+
+use super::sections::Config;
+
+/// Finds the first value that is out of its range, as a sentence that names the key.
+pub(super) fn first_violation(config: &Config) -> Option<String> {
+    let Config { server: _, index, embed, search, access: _ } = config;
+    let whole = [
+        ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
+        ("index.debounce_ms", index.debounce_ms, 5, 5000),
+        ("index.reconcile_seconds", index.reconcile_seconds, 5, 86_400),
+        ("index.poll_seconds", index.poll_seconds, 1, 3600),
+        ("index.graph_threshold", index.graph_threshold as u64, 0, 10_000_000),
+        ("embed.threads", embed.threads as u64, 0, 256),
+        ("embed.max_tokens", embed.max_tokens as u64, 0, 8192),
+        ("search.limit", search.limit as u64, 1, 1000),
+        ("search.per_file", search.per_file as u64, 0, 1000),
+        ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
+        ("search.candidates", search.candidates as u64, 10, 1000),
+        ("search.max_snippet_chars", search.max_snippet_chars as u64, 50, 10_000),
+    ];
+    let fractions = [
+        ("search.semantic_weight", search.semantic_weight),
+        ("search.rrf_semantic_weight", search.rrf_semantic_weight),
+    ];
+    whole
+        .iter()
+        .find(|(_, value, low, high)| !(low..=high).contains(&value))
+        .map(|(key, value, low, high)| format!("`{key}` is {value}; it takes {low} to {high}"))
+        .or_else(|| {
+            fractions
+                .iter()
+                .find(|(_, value)| !(0.0..=1.0).contains(value))
+                .map(|(key, value)| format!("`{key}` is {value}; it takes 0.0 to 1.0"))
+        })
+}

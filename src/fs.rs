@@ -1,0 +1,119 @@
+//! File operations whose errors name the path and the operation.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A failed file operation.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {operation} {}: {source}", path.display())]
+pub struct FsError {
+    /// What was tried: "read", "write", …
+    pub operation: &'static str,
+    /// On which file or folder.
+    pub path: PathBuf,
+    /// What the system said.
+    #[source]
+    pub source: io::Error,
+}
+
+impl FsError {
+    /// Whether the file or folder was not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self.source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    }
+}
+
+/// Adds the path and the operation to an [`io::Result`].
+pub trait Context<T> {
+    /// Names what was tried on which path.
+    ///
+    /// # Errors
+    /// The same error, with its context.
+    fn on(self, operation: &'static str, path: &Path) -> Result<T, FsError>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn on(self, operation: &'static str, path: &Path) -> Result<T, FsError> {
+        self.map_err(|source| FsError { operation, path: path.to_owned(), source })
+    }
+}
+
+/// Creates a folder and its parents.
+///
+/// # Errors
+/// When the system refuses.
+pub fn create_dir(path: &Path) -> Result<(), FsError> {
+    fs::create_dir_all(path).on("create the folder", path)
+}
+
+/// Replaces a file in one step: a reader sees the old content or the new, never a part, and after a power
+/// loss it is one of the two. `mode` gives the permission bits where the system has them.
+///
+/// # Errors
+/// When the folder cannot be written to or the disk is full; the old file is then as it was.
+pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let write = || -> io::Result<()> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".tmp-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+        #[cfg(not(unix))]
+        let _ = mode;
+        let mut file = builder.tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        fs::File::open(folder)?.sync_all()
+    };
+    write().on("write", path)
+}
+
+/// Writes a new file and fails when there is one already.
+///
+/// # Errors
+/// When the file exists or cannot be written.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true).open(path).and_then(|mut file| file.write_all(bytes)).on("create", path)
+}
+
+/// The bytes that the files below a folder take, by their lengths.
+pub fn folder_bytes(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(meta) if meta.is_dir() => folder_bytes(&entry.path()),
+            Ok(meta) => meta.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_atomic_write_replaces_and_keeps_the_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        write_atomically(&path, b"one", 0o600).unwrap();
+        write_atomically(&path, b"two", 0o600).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn errors_name_the_path_and_the_operation() {
+        let error = write_atomically(Path::new("/nonexistent/x"), b"", 0o600).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write /nonexistent/x: "), "{error}");
+    }
+}

@@ -1,0 +1,245 @@
+//! A vault's place on disk: its root, and `.vault/` with the lock, the owner's token and the running daemon's address.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::Token;
+use crate::config::FILE_NAME;
+use crate::fs::{Context, FsError, create_dir, write_atomically};
+
+/// The folder in the vault that is the program's own.
+pub(super) const DIR_NAME: &str = ".vault";
+
+/// The place of one vault.
+#[derive(Debug, Clone)]
+pub struct Home {
+    root: PathBuf,
+    dir: PathBuf,
+}
+
+/// Why a vault cannot be opened or locked.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    /// A file operation failed.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// No vault was named and none is found upward of the current folder.
+    #[error(
+        "no vault here: neither {} nor a folder above it has a memory.toml. Name one with --vault DIR or VAULT_DIR, \
+         or make one with `vault init DIR`",
+        .0.display()
+    )]
+    NotFound(PathBuf),
+    /// The folder is there, but it is not a vault.
+    #[error(
+        "{} is not a vault: it has no memory.toml. `vault init --adopt {}` makes it one without touching a file of it",
+        .0.display(), .0.display()
+    )]
+    NotAVault(PathBuf),
+    /// Another process has the lock.
+    #[error("{}", held(.0))]
+    Held(Option<DaemonInfo>),
+}
+
+fn held(daemon: &Option<DaemonInfo>) -> String {
+    match daemon {
+        Some(daemon) => format!("a daemon serves this vault already: process {} on {}", daemon.pid, daemon.address),
+        None => "another vault command is writing this vault's index; try again when it has finished".into(),
+    }
+}
+
+/// What a running daemon says of itself. Advisory: the lock is the authority on who runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DaemonInfo {
+    /// Its process.
+    pub pid: u32,
+    /// Where it listens: `127.0.0.1:7833`.
+    pub address: String,
+    /// The Unix socket that the command line talks to.
+    pub socket: PathBuf,
+}
+
+impl Home {
+    /// Opens the vault at `root` and makes sure that `.vault/` is there and stays out of git.
+    ///
+    /// # Errors
+    /// When the folder is not a vault, or `.vault/` cannot be made.
+    pub fn open(root: &Path) -> Result<Self, HomeError> {
+        let root = fs::canonicalize(root).on("open", root)?;
+        if !root.join(FILE_NAME).is_file() {
+            return Err(HomeError::NotAVault(root));
+        }
+        let dir = root.join(DIR_NAME);
+        create_dir(&dir)?;
+        let ignore = dir.join(".gitignore");
+        if !ignore.exists() {
+            write_atomically(&ignore, b"*\n", 0o644)?;
+        }
+        Ok(Self { root, dir })
+    }
+
+    /// Finds the vault that a command means: the one named, else the nearest at or above `current`.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be opened.
+    pub fn find(named: Option<&Path>, current: &Path) -> Result<Self, HomeError> {
+        if let Some(root) = named {
+            return Self::open(root);
+        }
+        match current.ancestors().find(|folder| folder.join(FILE_NAME).is_file()) {
+            Some(root) => Self::open(root),
+            None => Err(HomeError::NotFound(current.to_owned())),
+        }
+    }
+
+    /// The vault's root, without symbolic links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the derived stores are, given `[index] dir`.
+    pub fn index_dir(&self, configured: &Path) -> PathBuf {
+        if !configured.as_os_str().is_empty() {
+            return self.root.join(configured);
+        }
+        match super::scan::carried_elsewhere(&self.root).then(state_dir).flatten() {
+            Some(state) => state.join(self.key()).join("index"),
+            None => self.dir.join("index"),
+        }
+    }
+
+    /// A short name for this vault that no other on the machine has, from its path.
+    fn key(&self) -> String {
+        blake3::hash(self.root.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
+    }
+
+    /// The Unix socket: in `.vault/`, or in the user's run-time folder where that path is too long for one.
+    pub fn socket(&self) -> PathBuf {
+        // The address of a Unix socket holds 104 bytes on macOS and 108 on Linux, the closing NUL included.
+        let near = self.dir.join("daemon.sock");
+        if near.as_os_str().len() < 100 {
+            return near;
+        }
+        std::env::var_os("XDG_RUNTIME_DIR")
+            .map_or_else(std::env::temp_dir, PathBuf::from)
+            .join(format!("vault-{}.sock", self.key()))
+    }
+
+    /// The owner's token, made at the first call.
+    ///
+    /// # Errors
+    /// When it can be neither read nor written.
+    pub fn owner_token(&self) -> Result<Token, FsError> {
+        let path = self.dir.join("owner-token");
+        match fs::read_to_string(&path) {
+            Ok(text) if text.trim().len() >= 32 => return Ok(Token::from_text(&text)),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).on("read", &path),
+        }
+        let token = Token::random().on("make", &path)?;
+        write_atomically(&path, format!("{}\n", token.reveal()).as_bytes(), 0o600)?;
+        Ok(token)
+    }
+
+    /// Takes the lock that says who writes the index. It is let go when the value is dropped, or the process ends.
+    ///
+    /// # Errors
+    /// [`HomeError::Held`] when another process has it.
+    pub fn lock(&self) -> Result<Lock, HomeError> {
+        let path = self.dir.join("lock");
+        let mut options = File::options();
+        let mut file = options.read(true).write(true).create(true).truncate(false).open(&path).on("open", &path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(HomeError::Held(self.daemon())),
+            Err(TryLockError::Error(error)) => return Err(error).on("lock", &path)?,
+        }
+        let mut before = String::new();
+        let _ = file.read_to_string(&mut before);
+        let _ = file.set_len(0).and_then(|()| file.rewind());
+        let _ = write!(file, "{}", std::process::id());
+        let _ = fs::remove_file(self.daemon_file());
+        Ok(Lock { _file: file })
+    }
+
+    /// Says where the daemon of this vault listens. Only who has the lock may call it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn announce(&self, _lock: &Lock, daemon: &DaemonInfo) -> Result<(), FsError> {
+        let text =
+            serde_json::to_vec_pretty(daemon).map_err(std::io::Error::other).on("encode", &self.daemon_file())?;
+        write_atomically(&self.daemon_file(), &text, 0o600)
+    }
+
+    /// Takes back what [`Home::announce`] said.
+    pub fn withdraw(&self) {
+        let _ = fs::remove_file(self.daemon_file());
+    }
+
+    /// What the daemon of this vault last said of itself, whether or not it still runs.
+    pub fn daemon(&self) -> Option<DaemonInfo> {
+        serde_json::from_slice(&fs::read(self.daemon_file()).ok()?).ok()
+    }
+
+    fn daemon_file(&self) -> PathBuf {
+        self.dir.join("daemon.json")
+    }
+}
+
+/// Where programs keep what is the user's but not a document.
+fn state_dir() -> Option<PathBuf> {
+    let dirs = directories::ProjectDirs::from("", "", "memory-vault")?;
+    Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
+}
+
+/// The right to write the index, held by one process at a time.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vault() -> (tempfile::TempDir, Home) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FILE_NAME), "").unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        (folder, home)
+    }
+
+    #[test]
+    fn is_found_upward() {
+        let (folder, home) = vault();
+        let below = folder.path().join("notes/daily");
+        fs::create_dir_all(&below).unwrap();
+        assert_eq!(Home::find(None, &below).unwrap().root(), home.root());
+        let empty = tempfile::tempdir().unwrap();
+        assert!(matches!(Home::find(None, empty.path()), Err(HomeError::NotFound(_))));
+        assert!(matches!(Home::find(Some(empty.path()), &below), Err(HomeError::NotAVault(_))));
+    }
+
+    #[test]
+    fn the_second_lock_is_refused_and_names_the_daemon() {
+        let (_folder, home) = vault();
+        let lock = home.lock().unwrap();
+        let daemon = DaemonInfo { pid: 1, address: "127.0.0.1:7833".into(), socket: home.socket() };
+        home.announce(&lock, &daemon).unwrap();
+        let error = home.lock().unwrap_err().to_string();
+        assert_eq!(error, "a daemon serves this vault already: process 1 on 127.0.0.1:7833");
+        drop(lock);
+        home.lock().unwrap();
+    }
+
+    #[test]
+    fn the_owner_token_is_made_once() {
+        let (_folder, home) = vault();
+        assert_eq!(home.owner_token().unwrap().hash(), home.owner_token().unwrap().hash());
+    }
+}

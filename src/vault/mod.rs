@@ -1,0 +1,19 @@
+//! The Markdown files on disk: where a vault is, what belongs to it, what it holds and what changes.
+//!
+//! The only module that touches a person's files. Events are hints; the disk is the truth.
+
+mod debounce;
+mod home;
+mod read;
+mod rules;
+mod scan;
+mod template;
+mod watch;
+
+pub use debounce::{Change, Debounce};
+pub use home::{DaemonInfo, Home, HomeError, Lock};
+pub use read::{ReadError, Source, read};
+pub use rules::{Rules, RulesError};
+pub use scan::{Found, Scan, Skipped, Stamp, scan};
+pub use template::{InitError, adopt, init};
+pub use watch::{Signal, WatchError, Watcher, Watching};

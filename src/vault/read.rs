@@ -1,0 +1,116 @@
+//! Reads one note, whole or not at all.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use super::scan::Stamp;
+use crate::path::VaultPath;
+
+/// A note as read.
+#[derive(Debug)]
+pub struct Source {
+    /// Its text.
+    pub text: String,
+    /// What the file system said of the file before and after it was read.
+    pub stamp: Stamp,
+    /// BLAKE3 of its bytes.
+    pub hash: blake3::Hash,
+}
+
+/// Why a note was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is not there (any more).
+    #[error("the file is gone")]
+    Gone,
+    /// It changed while it was read: read it again a little later.
+    #[error("the file was being written while it was read")]
+    Changing,
+    /// It is something else than a file, or too large, or not text, or may not be read. The sentence says which.
+    #[error("{0}")]
+    Unfit(String),
+}
+
+/// Reads the note at `path`; never waits for a FIFO, never follows a symbolic link.
+///
+/// # Errors
+/// When the file is gone, is being written, or is not fit to be indexed.
+pub fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, ReadError> {
+    let io = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => ReadError::Gone,
+        _ => ReadError::Unfit(format!("cannot be read: {error}")),
+    };
+    let on_disk = path.on_disk(root);
+    let meta = on_disk.symlink_metadata().map_err(io)?;
+    if !meta.is_file() {
+        return Err(if meta.is_dir() { ReadError::Gone } else { ReadError::Unfit("not a regular file".into()) });
+    }
+    if meta.len() > max_bytes {
+        let message = format!("{} bytes; `index.max_file_bytes` is {max_bytes}", meta.len());
+        return Err(ReadError::Unfit(message));
+    }
+    let mut file = open(&on_disk).map_err(io)?;
+    let stamp = Stamp::of(&file.metadata().map_err(io)?);
+    let mut bytes = Vec::with_capacity(stamp.size as usize + 1);
+    (&mut file).take(max_bytes + 1).read_to_end(&mut bytes).map_err(io)?;
+    if Stamp::of(&file.metadata().map_err(io)?) != stamp || bytes.len() as u64 != stamp.size {
+        return Err(ReadError::Changing);
+    }
+    let hash = blake3::hash(&bytes);
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source { text, stamp, hash }),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            Err(ReadError::Unfit(format!("not UTF-8 text (byte {at})")))
+        }
+    }
+}
+
+#[cfg(unix)]
+fn open(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // A FIFO put in the file's place since it was looked at must not stop the reader, nor a link lead it away.
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+    File::options().read(true).custom_flags(flags.bits() as i32).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> std::io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn read_in(root: &Path, name: &str) -> Result<Source, ReadError> {
+        read(root, &VaultPath::new(name).unwrap(), 2000)
+    }
+
+    #[test]
+    fn reads_text_and_says_why_it_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::write(root.join("a.md"), "héllo").unwrap();
+        fs::write(root.join("bytes.md"), [b'a', 0xff]).unwrap();
+        fs::write(root.join("big.md"), vec![b'a'; 3000]).unwrap();
+        fs::create_dir(root.join("folder.md")).unwrap();
+        assert_eq!(read_in(root, "a.md").unwrap().text, "héllo");
+        let reason = |name: &str| read_in(root, name).unwrap_err().to_string();
+        assert_eq!(reason("bytes.md"), "not UTF-8 text (byte 1)");
+        assert_eq!(reason("big.md"), "3000 bytes; `index.max_file_bytes` is 2000");
+        assert!(matches!(read_in(root, "gone.md"), Err(ReadError::Gone)));
+        assert!(matches!(read_in(root, "a.md/b.md"), Err(ReadError::Gone)));
+        assert!(matches!(read_in(root, "folder.md"), Err(ReadError::Gone)));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("a.md", root.join("link.md")).unwrap();
+            assert_eq!(reason("link.md"), "not a regular file");
+            let fifo = root.join("fifo.md");
+            rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+            assert_eq!(reason("fifo.md"), "not a regular file");
+        }
+    }
+}

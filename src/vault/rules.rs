@@ -1,0 +1,162 @@
+//! What belongs to a vault: Markdown files, less what is hidden, temporary or excluded.
+
+use std::fs;
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::Regex;
+use serde_json::Value;
+
+use crate::path::VaultPath;
+
+/// Decides which paths belong to the vault. Made from `[index] exclude` and from what Obsidian leaves out.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    exclude: GlobSet,
+    folders: Vec<String>,
+    patterns: Vec<Regex>,
+}
+
+/// A glob of the configuration that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("`{key}` has a glob that cannot be read: {source}")]
+pub struct RulesError {
+    key: &'static str,
+    #[source]
+    source: globset::Error,
+}
+
+/// Compiles globs of vault-relative paths; `*` stays within a folder, `**` does not.
+fn globs(key: &'static str, globs: &[String]) -> Result<GlobSet, RulesError> {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        let glob = GlobBuilder::new(glob.trim_start_matches("./")).literal_separator(true).build();
+        set.add(glob.map_err(|source| RulesError { key, source })?);
+    }
+    set.build().map_err(|source| RulesError { key, source })
+}
+
+impl Rules {
+    /// Reads the rules of the vault at `root`. Obsidian's settings that cannot be read are as if they were not there.
+    ///
+    /// # Errors
+    /// When a glob of `exclude` cannot be read.
+    pub fn new(root: &Path, exclude: &[String]) -> Result<Self, RulesError> {
+        let mut rules = Self { exclude: globs("index.exclude", exclude)?, folders: Vec::new(), patterns: Vec::new() };
+        let settings = |file: &str| -> Option<Value> {
+            serde_json::from_slice(&fs::read(root.join(".obsidian").join(file)).ok()?).ok()
+        };
+        for filter in settings("app.json").iter().filter_map(|app| app["userIgnoreFilters"].as_array()).flatten() {
+            let Some(filter) = filter.as_str() else { continue };
+            match filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+                Some(pattern) => rules.patterns.extend(Regex::new(pattern).ok()),
+                None => rules.folders.push(filter.to_owned()),
+            }
+        }
+        let templates = [("templates.json", "folder"), ("plugins/templater-obsidian/data.json", "templates_folder")];
+        for (file, key) in templates {
+            if let Some(folder) = settings(file).as_ref().and_then(|settings| settings[key].as_str()) {
+                let folder = folder.trim_matches('/');
+                if !folder.is_empty() {
+                    rules.folders.push(format!("{folder}/"));
+                }
+            }
+        }
+        Ok(rules)
+    }
+
+    /// Whether a folder is looked into.
+    pub fn enters(&self, folder: &VaultPath) -> bool {
+        !hidden(folder) && !self.exclude.is_match(folder.as_str()) && {
+            let inside = format!("{folder}/");
+            !self.folders.iter().any(|excluded| inside.starts_with(excluded.as_str()))
+        }
+    }
+
+    /// Whether a file is one of the vault's notes, judged by its path alone.
+    pub fn takes(&self, file: &VaultPath) -> bool {
+        let path = file.as_str();
+        is_markdown(path)
+            && !hidden(file)
+            && !temporary(path.rsplit('/').next().unwrap_or(path))
+            && !self.excludes(path)
+            && !parents(path).any(|folder| self.exclude.is_match(folder))
+    }
+
+    fn excludes(&self, path: &str) -> bool {
+        self.exclude.is_match(path)
+            || self.folders.iter().any(|excluded| path.starts_with(excluded.as_str()))
+            || self.patterns.iter().any(|pattern| pattern.is_match(path))
+    }
+}
+
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
+}
+
+fn is_markdown(path: &str) -> bool {
+    let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension);
+    extension.is_some_and(|found| found.eq_ignore_ascii_case("md") || found.eq_ignore_ascii_case("markdown"))
+}
+
+/// `.obsidian`, `.git`, `.trash`, `.vault`, and every other name that starts with a dot.
+fn hidden(path: &VaultPath) -> bool {
+    path.as_str().split('/').any(|part| part.starts_with('.'))
+}
+
+/// What editors and sync services write beside a note: `~note.md`, `#note.md#`, `note.sync-conflict-….md` is a note,
+/// `note.md~` and `note.md.swp` end otherwise and are not Markdown.
+fn temporary(name: &str) -> bool {
+    name.starts_with('~') || name.starts_with('#') && name.ends_with('#') || name.contains(".tmp.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> VaultPath {
+        VaultPath::new(text).unwrap()
+    }
+
+    #[test]
+    fn leaves_out_what_is_hidden_temporary_or_excluded() {
+        let root = tempfile::tempdir().unwrap();
+        let rules = Rules::new(root.path(), &["archive/**".into(), "*.draft.md".into()]).unwrap();
+        for taken in ["a.md", "notes/b.markdown", "notes/C.MD", "notes/#1.md", "notes/x.draft.md", "notes/~/a.md"] {
+            assert!(rules.takes(&path(taken)), "{taken}");
+        }
+        let left_out = [
+            "a.txt",
+            ".obsidian/a.md",
+            "notes/.hidden.md",
+            ".git/a.md",
+            ".trash/a.md",
+            "notes/~a.md",
+            "notes/#a.md#",
+            "archive/2020/a.md",
+            "x.draft.md",
+            "notes/a.md~",
+            "notes/.a.md.swp",
+            "notes/a.tmp.md",
+            "md",
+        ];
+        for path_text in left_out {
+            assert!(!rules.takes(&path(path_text)), "{path_text}");
+        }
+        assert!(!rules.enters(&path(".obsidian")));
+        assert!(Rules::new(root.path(), &["[".into()]).is_err());
+    }
+
+    #[test]
+    fn leaves_out_what_obsidian_leaves_out() {
+        let root = tempfile::tempdir().unwrap();
+        let settings = root.path().join(".obsidian");
+        fs::create_dir_all(&settings).unwrap();
+        fs::write(settings.join("app.json"), r#"{"userIgnoreFilters": ["old/", "/draft-\\d+/"]}"#).unwrap();
+        fs::write(settings.join("templates.json"), r#"{"folder": "Templates"}"#).unwrap();
+        let rules = Rules::new(root.path(), &[]).unwrap();
+        assert!(!rules.takes(&path("old/a.md")) && !rules.enters(&path("old")));
+        assert!(!rules.takes(&path("Templates/Daily.md")) && !rules.takes(&path("notes/draft-3.md")));
+        assert!(rules.takes(&path("older/a.md")) && rules.takes(&path("notes/draft.md")));
+    }
+}

@@ -1,0 +1,205 @@
+//! What is on disk: every note with the stamp that tells whether it has changed.
+
+use std::fs::Metadata;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use walkdir::{DirEntry, WalkDir};
+
+use super::rules::Rules;
+use crate::path::VaultPath;
+
+/// What the file system says of a file, to tell whether it may have changed without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Last change of the content, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Last change of the inode, in nanoseconds since 1970; 0 where the system has none.
+    pub ctime_ns: i64,
+    /// Length in bytes.
+    pub size: u64,
+    /// The file's number; 0 where the system has none.
+    pub inode: u64,
+}
+
+impl Stamp {
+    /// The stamp of a file from its metadata.
+    pub fn of(meta: &Metadata) -> Self {
+        let mtime_ns = meta.modified().map_or(0, |time| match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => since.as_nanos() as i64,
+            Err(before) => -(before.duration().as_nanos() as i64),
+        });
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let ctime_ns = meta.ctime().wrapping_mul(1_000_000_000).wrapping_add(meta.ctime_nsec());
+            Self { mtime_ns, ctime_ns, size: meta.len(), inode: meta.ino() }
+        }
+        #[cfg(not(unix))]
+        Self { mtime_ns, ctime_ns: 0, size: meta.len(), inode: 0 }
+    }
+}
+
+/// A note on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: VaultPath,
+    /// What the file system says of it.
+    pub stamp: Stamp,
+}
+
+/// Something on disk that cannot be indexed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The path, as far as it can be shown.
+    pub path: String,
+    /// Why, for the person.
+    pub reason: String,
+}
+
+/// What a scan found.
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// The notes, in no particular order.
+    pub files: Vec<Found>,
+    /// What cannot be indexed.
+    pub skipped: Vec<Skipped>,
+    /// Folders that could not be listed: what was known below them is unknown now, not gone.
+    pub unreadable: Vec<VaultPath>,
+}
+
+/// Lists the notes at or below `start` (the vault's root, a folder or a file of it). What is not there is not found.
+///
+/// Symbolic links are not followed: their targets inside the vault are found where they are, others are not the vault's.
+pub fn scan(root: &Path, rules: &Rules, start: Option<&VaultPath>) -> Scan {
+    let mut scan = Scan::default();
+    let top = start.map_or_else(|| root.to_owned(), |path| path.on_disk(root));
+    if start.is_some_and(|path| passes_a_link(root, path)) {
+        return scan;
+    }
+    let relative = |path: &Path| VaultPath::from_relative(path.strip_prefix(root).unwrap_or(path));
+    let enter = |entry: &DirEntry| {
+        entry.path() == root
+            || !entry.file_type().is_dir()
+            || relative(entry.path()).map_or(true, |path| rules.enters(&path))
+    };
+    for entry in WalkDir::new(&top).follow_links(false).into_iter().filter_entry(enter) {
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) => scan.visit(&entry, relative(entry.path()), rules),
+            Err(error) => scan.fail(root, &error),
+        }
+    }
+    scan
+}
+
+impl Scan {
+    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, crate::path::VaultPathError>, rules: &Rules) {
+        let shown = || entry.file_name().to_string_lossy().into_owned();
+        let path = match path {
+            Ok(path) if rules.takes(&path) => path,
+            Ok(_) => return,
+            Err(error) if shown().to_ascii_lowercase().ends_with(".md") => {
+                self.skipped
+                    .push(Skipped { path: entry.path().to_string_lossy().into_owned(), reason: error.to_string() });
+                return;
+            }
+            Err(_) => return,
+        };
+        let skip = |reason: &str| Skipped { path: path.to_string(), reason: reason.into() };
+        if entry.file_type().is_symlink() {
+            self.skipped.push(skip("a symbolic link; links are not followed"));
+        } else if !entry.file_type().is_file() {
+            self.skipped.push(skip("not a regular file"));
+        } else {
+            match entry.metadata() {
+                Ok(meta) => self.files.push(Found { stamp: Stamp::of(&meta), path }),
+                Err(error) if error.io_error().is_some_and(|io| io.kind() == std::io::ErrorKind::NotFound) => {}
+                Err(error) => self.skipped.push(skip(&error.to_string())),
+            }
+        }
+    }
+
+    fn fail(&mut self, root: &Path, error: &walkdir::Error) {
+        let gone = error.io_error().is_some_and(|io| io.kind() == std::io::ErrorKind::NotFound);
+        let Some(path) = error.path().filter(|_| !gone) else { return };
+        let relative = path.strip_prefix(root).unwrap_or(path);
+        let reason = error.io_error().map_or_else(|| error.to_string(), |io| format!("cannot be listed: {io}"));
+        self.skipped.push(Skipped { path: relative.to_string_lossy().into_owned(), reason });
+        self.unreadable.extend(VaultPath::from_relative(relative));
+    }
+}
+
+/// Whether a part of the path is a symbolic link, so that the path may lead out of the vault.
+fn passes_a_link(root: &Path, path: &VaultPath) -> bool {
+    let mut at = root.to_owned();
+    path.as_str().split('/').any(|part| {
+        at.push(part);
+        at.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink() && !meta.is_file())
+            && at != path.on_disk(root)
+    })
+}
+
+/// Whether the folder lies where an SQLite database does not do well: on a network file system, or in a folder that
+/// a sync service carries file by file to other machines.
+pub(super) fn carried_elsewhere(root: &Path) -> bool {
+    const MARKERS: [&str; 4] = [".stfolder", ".dropbox", ".dropbox.cache", "desktop.ini.onedrive"];
+    let marked = root.ancestors().any(|folder| MARKERS.iter().any(|marker| folder.join(marker).exists()));
+    let named = root.components().any(|part| {
+        let name = part.as_os_str().to_string_lossy();
+        matches!(&*name, "Dropbox" | "OneDrive" | "iCloud Drive" | "Mobile Documents")
+    });
+    marked || named || on_network(root)
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn on_network(path: &Path) -> bool {
+    // From statfs(2): NFS, SMB, CIFS, SMB2, FUSE, 9p, AFS, Ceph.
+    const NETWORK: [u32; 8] =
+        [0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546, 0x0102_1997, 0x5346_414F, 0x00C3_6400];
+    rustix::fs::statfs(path).is_ok_and(|stat| NETWORK.contains(&(stat.f_type as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn on_network(_path: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn lists_notes_and_says_what_it_skips() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("notes/deep")).unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        for file in ["a.md", "notes/b c.md", "notes/deep/🌱.md", ".git/no.md", "notes/no.txt"] {
+            fs::write(root.join(file), "x").unwrap();
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("/etc/hostname", root.join("out.md")).unwrap();
+            std::os::unix::fs::symlink("..", root.join("notes/loop")).unwrap();
+        }
+        let rules = Rules::new(root, &[]).unwrap();
+        let names = |scan: &Scan| {
+            let mut names: Vec<String> = scan.files.iter().map(|found| found.path.to_string()).collect();
+            names.sort();
+            names
+        };
+        let all = scan(root, &rules, None);
+        assert_eq!(names(&all), ["a.md", "notes/b c.md", "notes/deep/🌱.md"]);
+        #[cfg(unix)]
+        assert_eq!(all.skipped.iter().map(|skipped| skipped.path.as_str()).collect::<Vec<_>>(), ["out.md"]);
+        let below = scan(root, &rules, Some(&VaultPath::new("notes/deep").unwrap()));
+        assert_eq!(names(&below), ["notes/deep/🌱.md"]);
+        let gone = scan(root, &rules, Some(&VaultPath::new("notes/gone.md").unwrap()));
+        assert!(gone.files.is_empty() && gone.skipped.is_empty());
+        #[cfg(unix)]
+        assert!(scan(root, &rules, Some(&VaultPath::new("notes/loop/a.md").unwrap())).files.is_empty());
+    }
+}
