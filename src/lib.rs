@@ -4,7 +4,13 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod chunk;
 pub mod config;
+pub mod embed;
 pub mod fs;
+pub mod index;
+pub mod note;
 pub mod path;
+pub mod search;
+pub mod sync;
 pub mod vault;

@@ -1,0 +1,42 @@
+VAULT ?= ~/vault
+PORT  ?= 7833
+# In quotes the shell leaves ~ alone.
+override VAULT := $(VAULT:~/%=$(HOME)/%)
+# A cargo that was installed a moment ago is not on this shell's path yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+BINARY := target/native/release/vault
+
+.PHONY: help run test check build install bench clean deps
+
+help: ## List what can be made
+	@echo "vault: a person's long-lived memory, as plain Markdown in one folder"
+	@echo
+	@awk -F ' *## ' '/^[a-z]+:.* ## / { sub(/:.*/, "", $$1); printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "The vault is VAULT and the port is PORT: make run VAULT=~/notes PORT=8000"
+
+run: build ## Serve the vault in ~/vault (made first, if there is none) on port 7833
+	@[ -n "$$(ls -A "$(VAULT)" 2>/dev/null)" ] || $(BINARY) init "$(VAULT)"
+	@exec $(BINARY) serve --vault "$(VAULT)" --port "$(PORT)"
+
+test: deps ## Run the tests
+	@cargo test --locked
+
+check: ## Hold the code against its rules: format, lints, documentation, dependencies
+	@.ci/run deps fmt clippy doc deny
+
+build: deps ## Build the program for this machine's CPU
+	@. scripts/native-flags && cargo build --locked --release
+
+install: deps ## Install the program, so built, in ~/.cargo/bin
+	@. scripts/native-flags && cargo install --locked --path .
+
+bench: deps ## Measure speed and search quality (ARGS go to benches/run)
+	@. scripts/native-flags && benches/run $(ARGS)
+
+clean: ## Remove everything that was built
+	@cargo clean
+
+deps:
+	@scripts/install-build-deps

@@ -1,0 +1,122 @@
+//! From a note's blocks to its chunks.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::id::ChunkId;
+use super::split::{Piece, groups, split};
+use crate::note::{BlockKind, Note};
+use crate::path::VaultPath;
+
+/// A passage of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its name.
+    pub id: ChunkId,
+    /// The headings it stands under, outermost first.
+    pub heading_path: Vec<String>,
+    /// What is shown: the source between [`Chunk::bytes`], without comments and the blank space around it.
+    pub text: String,
+    /// Where in `text` the heading lines end. What follows is embedded and searched; headings have a field of their own.
+    pub body_start: usize,
+    /// Its bytes in the file.
+    pub bytes: Range<usize>,
+    /// Its first and last line in the file, from 1.
+    pub lines: (usize, usize),
+}
+
+impl Chunk {
+    /// The text under the heading lines.
+    pub fn body(&self) -> &str {
+        &self.text[self.body_start..]
+    }
+}
+
+/// Cuts a note into chunks, in the order of the text. Their spans cover every non-blank byte of the body that is not a
+/// comment.
+pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
+    let mut chunker = Chunker { path, note, source, chunks: Vec::new(), seen: HashMap::new() };
+    let mut lead: Option<Range<usize>> = None;
+    let mut blocks = note.blocks.as_slice();
+    while let Some(first) = blocks.first() {
+        let length = blocks.iter().take_while(|block| block.section == first.section).count();
+        let (section, rest) = blocks.split_at(length);
+        blocks = rest;
+        let mut pieces = Vec::new();
+        for block in section {
+            match block.kind {
+                BlockKind::Heading(_) => {
+                    lead = Some(lead.map_or(block.span.start, |lead| lead.start)..block.span.end);
+                }
+                ref kind => pieces.extend(split(source, block.span.clone(), matches!(kind, BlockKind::Code))),
+            }
+        }
+        // A heading with nothing of its own leads the first section below it; else it is a chunk by itself.
+        let leads_on = rest
+            .first()
+            .and_then(|next| next.section)
+            .is_some_and(|next| first.section.is_some() && note.headings[next].parent == first.section);
+        if pieces.is_empty() && leads_on {
+            continue;
+        }
+        chunker.section(first.section, lead.take(), &pieces);
+    }
+    chunker.chunks
+}
+
+struct Chunker<'a> {
+    path: &'a VaultPath,
+    note: &'a Note,
+    source: &'a str,
+    chunks: Vec<Chunk>,
+    seen: HashMap<ChunkId, u32>,
+}
+
+impl Chunker<'_> {
+    fn section(&mut self, section: Option<usize>, mut lead: Option<Range<usize>>, pieces: &[Piece]) {
+        let heading_path: Vec<String> = self.note.heading_path(section).into_iter().map(str::to_owned).collect();
+        for group in groups(pieces) {
+            let body = pieces[group.start].span.start..pieces[group.end - 1].span.end;
+            self.push(&heading_path, lead.take(), body);
+        }
+        if let Some(lead) = lead {
+            self.push(&heading_path, Some(lead.clone()), lead.end..lead.end);
+        }
+    }
+
+    fn push(&mut self, heading_path: &[String], lead: Option<Range<usize>>, body: Range<usize>) {
+        let visible = |span: Range<usize>| self.note.visible(self.source, span);
+        let body_text = visible(body.clone());
+        let body_text = body_text.trim_matches(['\n', '\r']).trim_end();
+        let mut text = match &lead {
+            Some(lead) => visible(lead.start..lead.end).trim().to_owned(),
+            None => String::new(),
+        };
+        if text.is_empty() && body_text.trim().is_empty() {
+            return;
+        }
+        if !text.is_empty() && !body_text.is_empty() {
+            text.push_str("\n\n");
+        }
+        let body_start = text.len();
+        text.push_str(body_text);
+        let bytes = trimmed(self.source, lead.map_or(body.start, |lead| lead.start)..body.end);
+        let lines = (
+            self.note.lines.line_of(bytes.start),
+            self.note.lines.line_of(bytes.end.saturating_sub(1).max(bytes.start)),
+        );
+        let first = ChunkId::new(self.path, heading_path, &text, 0);
+        let ordinal = self.seen.entry(first).or_default();
+        let id = if *ordinal == 0 { first } else { ChunkId::new(self.path, heading_path, &text, *ordinal) };
+        *ordinal += 1;
+        self.chunks.push(Chunk { id, heading_path: heading_path.to_vec(), text, body_start, bytes, lines });
+    }
+}
+
+/// The span without the blank space at its ends.
+fn trimmed(source: &str, span: Range<usize>) -> Range<usize> {
+    let text = &source[span.clone()];
+    let start = span.start + (text.len() - text.trim_start().len());
+    let end = span.end - (text.len() - text.trim_end().len());
+    start..end.max(start)
+}

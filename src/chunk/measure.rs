@@ -1,0 +1,56 @@
+//! How long a text is, in about the tokens that a WordPiece model makes of it.
+
+/// Estimates the WordPiece tokens of `text` from its characters, without a model, so that a change of model cuts nothing
+/// anew: a word of up to 7 Latin letters is one token and each 4 letters more another, 3 digits are one, as is every
+/// mark and every letter of other scripts.
+pub fn token_estimate(text: &str) -> usize {
+    let mut tokens = 0;
+    let (mut letters, mut digits) = (0_usize, 0_usize);
+    for character in text.chars() {
+        let (was_letters, was_digits) = (letters, digits);
+        (letters, digits) = match character {
+            'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' => (letters + 1, 0),
+            '0'..='9' => (0, digits + 1),
+            _ => (0, 0),
+        };
+        if letters == 0 {
+            tokens += word_tokens(was_letters);
+        }
+        if digits == 0 {
+            tokens += was_digits.div_ceil(3);
+        }
+        if letters == 0 && digits == 0 && !character.is_whitespace() {
+            tokens += 1;
+        }
+    }
+    tokens + word_tokens(letters) + digits.div_ceil(3)
+}
+
+fn word_tokens(letters: usize) -> usize {
+    match letters {
+        0 => 0,
+        1..=7 => 1,
+        _ => 1 + (letters - 7).div_ceil(4),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_about_as_wordpiece_does() {
+        for (text, tokens) in [
+            ("", 0),
+            ("  \n", 0),
+            ("the quick brown fox", 4),
+            ("internationalization", 5),
+            ("v1.96.1000", 7),
+            ("東京", 2),
+            ("naïve", 1),
+            ("a-b", 3),
+        ] {
+            assert_eq!(token_estimate(text), tokens, "{text:?}");
+        }
+    }
+}

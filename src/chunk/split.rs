@@ -1,0 +1,141 @@
+//! Splits a block that is longer than a chunk should be: at lines or sentences, then words, then characters.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::cut::cuts;
+use super::measure::token_estimate;
+
+/// About what a chunk should hold at most, in tokens.
+pub(super) const TARGET: usize = 128;
+/// What a chunk never exceeds: the length small embedding models were trained on.
+pub(super) const LIMIT: usize = 256;
+
+/// A stretch of text that is not cut further.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    pub span: Range<usize>,
+    pub tokens: usize,
+    pub key: u64,
+}
+
+impl Piece {
+    pub(super) fn new(source: &str, span: Range<usize>) -> Self {
+        let text = &source[span.clone()];
+        let digest = blake3::hash(text.trim().as_bytes());
+        let [a, b, c, d, e, f, g, h, ..] = *digest.as_bytes();
+        Self { tokens: token_estimate(text), key: u64::from_le_bytes([a, b, c, d, e, f, g, h]), span }
+    }
+}
+
+/// Splits the block at `span` into pieces of about [`TARGET`] tokens; one that fits stays whole.
+pub(super) fn split(source: &str, span: Range<usize>, by_lines: bool) -> Vec<Piece> {
+    let whole = Piece::new(source, span);
+    if whole.tokens <= TARGET {
+        return vec![whole];
+    }
+    let text = &source[whole.span.clone()];
+    let atoms: Vec<&str> =
+        if by_lines { text.split_inclusive('\n').collect() } else { text.split_sentence_bounds().collect() };
+    let mut at = whole.span.start;
+    let mut pieces = Vec::new();
+    for atom in atoms {
+        pieces.extend(split_words(source, at..at + atom.len()));
+        at += atom.len();
+    }
+    join(source, &pieces)
+}
+
+/// Splits a sentence that is itself too long.
+fn split_words(source: &str, span: Range<usize>) -> Vec<Piece> {
+    let whole = Piece::new(source, span.clone());
+    if whole.tokens <= TARGET {
+        return vec![whole];
+    }
+    let mut pieces = Vec::new();
+    let (mut start, mut at, mut tokens) = (span.start, span.start, 0);
+    for word in source[span.clone()].split_word_bounds() {
+        // One endless word, as base64 makes them, is cut at characters.
+        for part in bounded(word, TARGET) {
+            let size = token_estimate(part);
+            if tokens + size > TARGET / 2 && tokens > 0 {
+                pieces.push(Piece::new(source, start..at));
+                (start, tokens) = (at, 0);
+            }
+            at += part.len();
+            tokens += size;
+        }
+    }
+    pieces.push(Piece::new(source, start..span.end));
+    pieces
+}
+
+/// Parts of a word of at most `max` characters.
+fn bounded(word: &str, max: usize) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let end = rest.char_indices().nth(max).map_or(rest.len(), |(at, _)| at);
+        let (part, after) = rest.split_at(end);
+        rest = after;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+/// Joins adjacent pieces at the cuts of [`cuts`], and keeps each below [`LIMIT`].
+pub(super) fn join(source: &str, pieces: &[Piece]) -> Vec<Piece> {
+    groups(pieces)
+        .into_iter()
+        .map(|group| Piece::new(source, pieces[group.start].span.start..pieces[group.end - 1].span.end))
+        .collect()
+}
+
+/// Groups pieces into chunks, as ranges of their indices.
+pub(super) fn groups(pieces: &[Piece]) -> Vec<Range<usize>> {
+    let keys: Vec<u64> = pieces.iter().map(|piece| piece.key).collect();
+    let sizes: Vec<usize> = pieces.iter().map(|piece| piece.tokens).collect();
+    let mut groups = Vec::new();
+    let mut start = 0;
+    for end in cuts(&keys, &sizes).into_iter().chain([pieces.len()]) {
+        let mut tokens = 0;
+        for at in start..end {
+            // Only a run of blocks with the same text gets this long.
+            if tokens + sizes[at] > LIMIT && at > start {
+                groups.push(start..at);
+                (start, tokens) = (at, 0);
+            }
+            tokens += sizes[at];
+        }
+        if start < end {
+            groups.push(start..end);
+        }
+        start = end;
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_the_block_and_keep_the_limit() {
+        let prose = "One sentence of several plain words follows another. ".repeat(100);
+        let endless = "x".repeat(50_000);
+        let unspaced = "東京都の天気は晴れ".repeat(500);
+        for text in [&prose, &endless, &unspaced] {
+            for by_lines in [false, true] {
+                let pieces = split(text, 0..text.len(), by_lines);
+                assert_eq!(pieces.first().unwrap().span.start, 0);
+                assert_eq!(pieces.last().unwrap().span.end, text.len());
+                assert!(pieces.windows(2).all(|pair| pair[0].span.end == pair[1].span.start));
+                assert!(pieces.iter().all(|piece| piece.tokens <= LIMIT), "{:?}", pieces[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_that_fits_stays_whole() {
+        assert_eq!(split("a short one", 0..11, false).len(), 1);
+    }
+}

@@ -1,0 +1,94 @@
+//! The tables, and how a database is opened.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+/// The catalog failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// SQLite refused.
+    #[error("the catalog: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// It was written by a version with other tables.
+    #[error("the catalog is of format {found}; this version reads {FORMAT}")]
+    Format {
+        /// The format found.
+        found: i64,
+    },
+    /// A row does not hold what it should.
+    #[error("the catalog is damaged: {0}")]
+    Damaged(String),
+}
+
+/// Counts up whenever the tables, the chunking or the words change; an index of another format is rebuilt.
+pub(super) const FORMAT: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE files(
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
+    read_ns INTEGER NOT NULL, hash BLOB NOT NULL,
+    title TEXT NOT NULL, tags TEXT NOT NULL, private INTEGER NOT NULL, metadata TEXT NOT NULL,
+    created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, problems TEXT NOT NULL);
+CREATE INDEX files_by_seq ON files(seq);
+CREATE TABLE chunks(
+    id INTEGER PRIMARY KEY, file INTEGER NOT NULL, ordinal INTEGER NOT NULL, hash INTEGER NOT NULL, content BLOB,
+    heading_path TEXT NOT NULL, text TEXT NOT NULL, body_start INTEGER NOT NULL,
+    line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
+    words_body INTEGER NOT NULL, words_heading INTEGER NOT NULL, words_own INTEGER NOT NULL);
+CREATE INDEX chunks_by_file ON chunks(file, ordinal);
+CREATE INDEX chunks_by_hash ON chunks(hash);
+CREATE TABLE models(id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL);
+CREATE TABLE vectors(
+    content BLOB NOT NULL, model INTEGER NOT NULL, checksum INTEGER NOT NULL, vector BLOB NOT NULL,
+    PRIMARY KEY(content, model)) WITHOUT ROWID;
+CREATE TABLE deletions(file INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
+CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+";
+
+fn pragmas(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "cache_size", -8_000)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+/// Opens the database for writing, or makes a new one.
+pub(super) fn open(path: &Path) -> Result<Connection, CatalogError> {
+    let mut connection = Connection::open(path)?;
+    pragmas(&connection)?;
+    let transaction = connection.transaction()?;
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    match (found, tables) {
+        (0, 0) => {
+            transaction.execute_batch(TABLES)?;
+            transaction.pragma_update(None, "user_version", FORMAT)?;
+            let store = blake3::hash(&std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos().to_le_bytes());
+            let insert = "INSERT INTO meta VALUES ('store', ?1), ('seq', 0), ('next_file', 1), ('next_chunk', 1)";
+            transaction.execute(insert, [&store.to_hex()[..16]])?;
+        }
+        (FORMAT, _) => {}
+        (found, _) => return Err(CatalogError::Format { found }),
+    }
+    transaction.commit()?;
+    Ok(connection)
+}
+
+/// Opens the database for reading.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, CatalogError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.pragma_update(None, "cache_size", -2_000)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found != FORMAT {
+        return Err(CatalogError::Format { found });
+    }
+    Ok(connection)
+}

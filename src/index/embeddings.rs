@@ -1,0 +1,193 @@
+//! Which chunks have an embedding, which wait for one, and in what order.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use half::f16;
+
+use super::ContentHash;
+use super::catalog::Catalog;
+use super::entry::ChunkEntry;
+use super::store::{IndexError, Store};
+use super::update::embedded_context;
+use super::vectors::{Graph, Row, VectorSet};
+use crate::embed::{Document, Embedder};
+
+/// The embeddings of one model.
+pub(super) struct Embeddings {
+    model: i64,
+    pub(super) vectors: VectorSet,
+    /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
+    waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
+    /// What is to be embedded next: newest files first, in the order of their text.
+    queue: BTreeMap<(std::cmp::Reverse<i64>, u32, u64), ContentHash>,
+    /// Whether the catalog has any embedding of this model, so that looking one up is worth it.
+    any: bool,
+}
+
+/// A text that waits to be embedded.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    /// Its name.
+    pub content: ContentHash,
+    /// What the model reads.
+    pub document: Document,
+}
+
+impl Embeddings {
+    /// Follows a change of chunks: takes embeddings that are known already, and puts the other texts in the queue.
+    pub(super) fn change(
+        &mut self,
+        catalog: &Catalog,
+        gone: &[ChunkEntry],
+        added: &[(ChunkEntry, u32, i64)],
+    ) -> Result<(), IndexError> {
+        for chunk in gone {
+            let Some(content) = &chunk.content else { continue };
+            if let Some(rows) = self.waiting.get_mut(content) {
+                rows.retain(|(row, _)| *row != chunk.row);
+                if rows.is_empty() {
+                    self.waiting.remove(content);
+                }
+            }
+        }
+        let mut rows = Vec::new();
+        for (chunk, file, mtime_ns) in added {
+            let Some(content) = chunk.content else { continue };
+            match if self.any { catalog.vector(self.model, &content)? } else { None } {
+                Some(vector) => rows.push(Row { chunk: chunk.row, file: *file, vector }),
+                None => self.wait(content, chunk.row, *file, *mtime_ns),
+            }
+        }
+        let gone: Vec<u64> = gone.iter().map(|chunk| chunk.row).collect();
+        if !(gone.is_empty() && rows.is_empty()) {
+            self.vectors = self.vectors.apply(&gone, rows)?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, content: ContentHash, row: u64, file: u32, mtime_ns: i64) {
+        self.waiting.entry(content).or_default().push((row, file));
+        self.queue.insert((std::cmp::Reverse(mtime_ns), file, row), content);
+    }
+}
+
+impl Store {
+    /// Turns to a model: loads what it has embedded, and queues what it has not.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), IndexError> {
+        let dimension = embedder.dimension();
+        let model = self.catalog.model(embedder.fingerprint().as_str(), dimension)?;
+        let rows = self.catalog.vectors(model, dimension)?;
+        let any = !rows.is_empty();
+        let vectors = VectorSet::new(dimension, self.settings.graph_threshold).apply(&[], rows)?;
+        let mut embeddings = Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), any };
+        for file in self.files().iter() {
+            for chunk in &file.chunks {
+                if let Some(content) = chunk.content.filter(|_| !embeddings.vectors.contains(chunk.row)) {
+                    embeddings.wait(content, chunk.row, file.id, file.stamp.mtime_ns);
+                }
+            }
+        }
+        if embeddings.vectors.wants_graph() {
+            match Graph::load(&self.graph_folder(), &embeddings.vectors) {
+                Ok(graph) => embeddings.vectors = embeddings.vectors.with_graph(Arc::new(graph)),
+                Err(error) => tracing::info!("the saved graph is not used, and will be built anew: {error}"),
+            }
+        }
+        self.embeddings = Some(embeddings);
+        Ok(())
+    }
+
+    /// How many texts wait to be embedded.
+    pub fn pending(&self) -> usize {
+        self.embeddings.as_ref().map_or(0, |embeddings| embeddings.waiting.len())
+    }
+
+    /// Takes the next texts out of the queue, at most `limit`. Each must come back through [`Store::embedded`] or
+    /// [`Store::requeue`].
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn take_pending(&mut self, limit: usize) -> Result<Vec<Pending>, IndexError> {
+        let Some(embeddings) = &mut self.embeddings else { return Ok(Vec::new()) };
+        let mut taken = Vec::new();
+        while let Some(((_, file, row), content)) = embeddings.queue.pop_first() {
+            // Gone since, or the same text was taken from another chunk.
+            let waits = embeddings.waiting.get(&content).is_some_and(|rows| rows.first() == Some(&(row, file)));
+            if waits {
+                taken.push((file, row, content));
+                if taken.len() == limit {
+                    break;
+                }
+            }
+        }
+        let mut pending = Vec::with_capacity(taken.len());
+        for (file, row, content) in taken {
+            let (Some(file), Some(text)) = (self.files().get(file), self.catalog.chunk(row)?) else { continue };
+            let context = embedded_context(&file.title, &text.heading_path);
+            let text = text.text.get(text.body_start..).unwrap_or_default().to_owned();
+            pending.push(Pending { content, document: Document { context, text } });
+        }
+        Ok(pending)
+    }
+
+    /// Keeps embeddings, and gives them to every chunk that waits for them.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), IndexError> {
+        let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
+        self.catalog.put_vectors(embeddings.model, &vectors)?;
+        let mut rows = Vec::new();
+        for (content, vector) in vectors {
+            for (chunk, file) in embeddings.waiting.remove(&content).unwrap_or_default() {
+                rows.push(Row { chunk, file, vector: vector.clone() });
+            }
+        }
+        embeddings.vectors = embeddings.vectors.apply(&[], rows)?;
+        embeddings.any = true;
+        Ok(())
+    }
+
+    /// Puts texts that could not be embedded back into the queue, behind all others.
+    pub fn requeue(&mut self, contents: &[ContentHash]) {
+        let Some(embeddings) = &mut self.embeddings else { return };
+        for content in contents {
+            if let Some((row, file)) = embeddings.waiting.get(content).and_then(|rows| rows.first()) {
+                embeddings.queue.insert((std::cmp::Reverse(i64::MIN), *file, *row), *content);
+            }
+        }
+    }
+
+    /// The vectors of now, when they should have a graph and have none that serves.
+    pub fn wants_graph(&self) -> Option<VectorSet> {
+        self.embeddings.as_ref().map(|embeddings| &embeddings.vectors).filter(|vectors| vectors.wants_graph()).cloned()
+    }
+
+    /// Takes a graph that was built from [`Store::wants_graph`].
+    pub fn use_graph(&mut self, graph: Arc<Graph>) {
+        if let Some(embeddings) = &mut self.embeddings {
+            embeddings.vectors = embeddings.vectors.with_graph(graph);
+        }
+    }
+
+    /// Where the graph is saved.
+    pub fn graph_folder(&self) -> PathBuf {
+        self.folder.join("graph")
+    }
+
+    /// Drops embeddings that no chunk has.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn prune_vectors(&mut self) -> Result<usize, IndexError> {
+        match &self.embeddings {
+            Some(embeddings) => Ok(self.catalog.prune_vectors(embeddings.model)?),
+            None => Ok(0),
+        }
+    }
+}

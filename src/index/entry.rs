@@ -1,0 +1,117 @@
+//! What the index keeps in memory of each file, to plan changes, resolve filters and break ties.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::keyword::{FIELDS, Statistics};
+use super::{ContentHash, FileSet};
+use crate::chunk::ChunkId;
+use crate::path::VaultPath;
+use crate::vault::Stamp;
+
+/// A file as indexed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileEntry {
+    /// Row id in the catalog, never given to another file.
+    pub id: u32,
+    /// Where it is.
+    pub path: VaultPath,
+    /// What the file system said of it when it was read.
+    pub stamp: Stamp,
+    /// BLAKE3 of its bytes.
+    pub hash: [u8; 32],
+    /// When it was read, in nanoseconds since 1970. A file changed within two seconds before may have changed again
+    /// within the same tick of the file system's clock.
+    pub read_ns: i64,
+    /// The note's title.
+    pub title: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Whether only the owner sees it.
+    pub private: bool,
+    /// Milliseconds since 1970, from the frontmatter; of the last change on disk when it does not say.
+    pub created_ms: i64,
+    /// Milliseconds since 1970, likewise.
+    pub updated_ms: i64,
+    /// Its chunks, in the order of the text.
+    pub chunks: Vec<ChunkEntry>,
+}
+
+/// A chunk as indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkEntry {
+    /// Row id in the catalog, never given to another chunk.
+    pub row: u64,
+    /// Its name.
+    pub id: ChunkId,
+    /// Its first line, from 1.
+    pub line: u32,
+    /// The name of its embedding; `None` where there is nothing to embed.
+    pub content: Option<ContentHash>,
+    /// Words in body, heading and own text.
+    pub words: [u32; FIELDS],
+}
+
+impl FileEntry {
+    /// What the file adds to the statistics of a scope.
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics::default();
+        self.chunks.iter().for_each(|chunk| statistics.add(chunk.words));
+        statistics
+    }
+
+    /// The place of a chunk in the order of the text, given its row id.
+    pub fn ordinal(&self, row: u64) -> Option<usize> {
+        self.chunks.iter().position(|chunk| chunk.row == row)
+    }
+}
+
+/// All files, by row id.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    by_id: HashMap<u32, Arc<FileEntry>>,
+}
+
+impl Files {
+    /// The file with a row id.
+    pub fn get(&self, id: u32) -> Option<&Arc<FileEntry>> {
+        self.by_id.get(&id)
+    }
+
+    /// The files, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
+        self.by_id.values()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// The files for which `keep` holds, as a set; `None` when it holds for all.
+    pub fn select(&self, keep: impl Fn(&FileEntry) -> bool) -> Option<FileSet> {
+        let mut set = FileSet::new();
+        let mut all = true;
+        for file in self.by_id.values() {
+            if keep(file) {
+                set.insert(file.id);
+            } else {
+                all = false;
+            }
+        }
+        (!all).then_some(set)
+    }
+
+    pub(super) fn insert(&mut self, file: Arc<FileEntry>) {
+        self.by_id.insert(file.id, file);
+    }
+
+    pub(super) fn remove(&mut self, id: u32) {
+        self.by_id.remove(&id);
+    }
+}

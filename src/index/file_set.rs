@@ -1,0 +1,127 @@
+//! The set of files a search may look at.
+
+/// A set of file row ids: what a scope and the filters of a query allow.
+///
+/// A bitmap, because file ids are small, dense integers and the set is asked once per row scanned.
+#[derive(Clone, Debug, Default)]
+pub struct FileSet {
+    words: Vec<u64>,
+}
+
+impl FileSet {
+    /// Creates an empty set, which allows no file.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file; tells whether it was missing.
+    pub fn insert(&mut self, file: u32) -> bool {
+        let (word, bit) = place(file);
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let missing = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        missing
+    }
+
+    /// Tells whether a file is in the set.
+    #[inline]
+    pub fn contains(&self, file: u32) -> bool {
+        let (word, bit) = place(file);
+        self.words.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// Counts the files in the set.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Tells whether no file is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// Lists the files, smallest id first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(at, &word)| {
+            (0..u64::BITS).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at as u32 * u64::BITS + bit)
+        })
+    }
+
+    /// Keeps only the files that `other` has too.
+    pub fn intersect(&mut self, other: &FileSet) {
+        self.words.truncate(other.words.len());
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    /// Adds every file of `other`.
+    pub fn union(&mut self, other: &FileSet) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+}
+
+/// Two sets are equal when they hold the same files, whatever room they have reserved.
+impl PartialEq for FileSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for FileSet {}
+
+impl FromIterator<u32> for FileSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(files: I) -> Self {
+        let mut set = FileSet::new();
+        set.extend(files);
+        set
+    }
+}
+
+impl Extend<u32> for FileSet {
+    fn extend<I: IntoIterator<Item = u32>>(&mut self, files: I) {
+        for file in files {
+            self.insert(file);
+        }
+    }
+}
+
+fn place(file: u32) -> (usize, u64) {
+    ((file / u64::BITS) as usize, 1 << (file % u64::BITS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_what_was_inserted_and_nothing_else() {
+        let mut set = FileSet::new();
+        assert!(set.is_empty());
+        assert!(set.insert(3) && set.insert(64) && set.insert(1000));
+        assert!(!set.insert(64));
+        assert_eq!(set.len(), 3);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [3, 64, 1000]);
+        assert!(set.contains(1000) && !set.contains(1001) && !set.contains(u32::MAX));
+    }
+
+    #[test]
+    fn unites_and_intersects_sets_of_different_lengths() {
+        let short: FileSet = [1, 2].into_iter().collect();
+        let long: FileSet = [2, 500].into_iter().collect();
+        for (a, b) in [(&short, &long), (&long, &short)] {
+            let (mut both, mut either) = (a.clone(), a.clone());
+            both.intersect(b);
+            either.union(b);
+            assert_eq!(both, [2].into_iter().collect());
+            assert_eq!(either, [1, 2, 500].into_iter().collect());
+        }
+    }
+}

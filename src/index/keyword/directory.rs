@@ -1,0 +1,96 @@
+//! tantivy's files without a sync to disk at every commit.
+//!
+//! A commit of tantivy makes about 19 fsyncs, which is most of what saving a note would cost. The index is derived, and a
+//! start after an unclean stop of the machine rebuilds it, so nothing is gained by them. A killed process loses nothing:
+//! what it wrote is in the system's cache.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tantivy::directory::error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
+    WatchHandle, WritePtr,
+};
+
+/// A folder, memory-mapped for reading, written without syncing.
+#[derive(Debug, Clone)]
+pub(super) struct UnsyncedDirectory {
+    folder: PathBuf,
+    mapped: MmapDirectory,
+}
+
+impl UnsyncedDirectory {
+    pub(super) fn open(folder: &Path) -> Result<Self, OpenDirectoryError> {
+        Ok(Self { folder: folder.to_owned(), mapped: MmapDirectory::open(folder)? })
+    }
+}
+
+/// A file that is whole once it is flushed.
+struct UnsyncedFile(File);
+
+impl Write for UnsyncedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl TerminatingWrite for UnsyncedFile {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Directory for UnsyncedDirectory {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.mapped.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.mapped.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.mapped.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        let mut options = File::options();
+        match options.write(true).create_new(true).open(self.folder.join(path)) {
+            Ok(file) => Ok(BufWriter::new(Box::new(UnsyncedFile(file)))),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(OpenWriteError::FileAlreadyExists(path.to_owned()))
+            }
+            Err(error) => Err(OpenWriteError::wrap_io_error(error, path.to_owned())),
+        }
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.mapped.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        let target = self.folder.join(path);
+        let beside = target.with_extension("new");
+        fs::write(&beside, data)?;
+        fs::rename(beside, target)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.mapped.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.mapped.watch(callback)
+    }
+}

@@ -1,0 +1,18 @@
+//! The keyword index: tantivy, holding for each chunk its row id, its file and its words, and nothing else.
+//!
+//! A chunk is three fields. `body` has the stems of its text and of its neighbours on either side, `heading` the stems of
+//! title and heading path, `own` the unstemmed words of its text with positions, for phrases and so that the chunk
+//! that holds a word comes before its neighbours.
+
+mod bm25;
+mod directory;
+mod schema;
+mod searcher;
+mod words;
+mod writer;
+
+pub use bm25::{FIELDS, Statistics};
+pub use schema::KeywordError;
+pub use searcher::{KeywordHit, KeywordQuery, KeywordSearcher, Prepared};
+pub use words::{Stemming, Words, fold, plain_words};
+pub use writer::{Document, KeywordWriter, Payload, open_searcher};

@@ -1,0 +1,77 @@
+//! tantivy's schema and how an index is opened.
+
+use std::path::Path;
+
+use tantivy::directory::error::OpenDirectoryError;
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::TokenizerManager;
+use tantivy::{Index, IndexSettings, TantivyError};
+
+use super::directory::UnsyncedDirectory;
+use super::words::SpaceTokenizer;
+
+/// The keyword index failed.
+#[derive(Debug, thiserror::Error)]
+#[error("the keyword index: {0}")]
+pub struct KeywordError(#[from] pub(super) TantivyError);
+
+impl From<OpenDirectoryError> for KeywordError {
+    fn from(error: OpenDirectoryError) -> Self {
+        Self(error.into())
+    }
+}
+
+/// The name under which [`SpaceTokenizer`] is registered.
+const TOKENIZER: &str = "words";
+
+/// The fields of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields {
+    /// The chunk's row id.
+    pub chunk: Field,
+    /// Its file's row id.
+    pub file: Field,
+    /// Stems of the chunk and its neighbours.
+    pub body: Field,
+    /// Stems of title and heading path.
+    pub heading: Field,
+    /// Words of the chunk, with positions.
+    pub own: Field,
+}
+
+fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let text = |record| {
+        let indexing = TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(record);
+        TextOptions::default().set_indexing_options(indexing)
+    };
+    let number: NumericOptions = (FAST | INDEXED).into();
+    let fields = Fields {
+        chunk: builder.add_u64_field("chunk", number.clone()),
+        file: builder.add_u64_field("file", number),
+        body: builder.add_text_field("body", text(IndexRecordOption::WithFreqs)),
+        heading: builder.add_text_field("heading", text(IndexRecordOption::WithFreqs)),
+        own: builder.add_text_field("own", text(IndexRecordOption::WithFreqsAndPositions)),
+    };
+    (builder.build(), fields)
+}
+
+/// Opens the index in a folder, or makes a new one when there is none.
+pub(super) fn open(folder: &Path) -> Result<(Index, Fields), KeywordError> {
+    let (schema, fields) = schema();
+    let directory = UnsyncedDirectory::open(folder)?;
+    let mut index = if Index::exists(&directory).map_err(TantivyError::from)? {
+        Index::open(directory)?
+    } else {
+        Index::create(directory, schema.clone(), IndexSettings::default())?
+    };
+    if index.schema() != schema {
+        return Err(TantivyError::SchemaError("it was made by another version".into()).into());
+    }
+    let tokenizers = TokenizerManager::new();
+    tokenizers.register(TOKENIZER, SpaceTokenizer::default());
+    index.set_tokenizers(tokenizers);
+    Ok((index, fields))
+}

@@ -1,0 +1,303 @@
+//! Searching one published state of the keyword index.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::Postings;
+use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term};
+
+use super::bm25::{Scoped, Statistics, TermScorer, WEIGHTS};
+use super::schema::{Fields, KeywordError};
+use super::words::Stemming;
+use crate::config::StemmerLanguage;
+use crate::index::FileSet;
+
+/// A query's words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeywordQuery {
+    /// Any of these; more is better.
+    pub words: Vec<String>,
+    /// All of these, each a run of words.
+    pub phrases: Vec<Vec<String>>,
+    /// None of these, each a run of words.
+    pub excluded: Vec<Vec<String>>,
+}
+
+/// A chunk found by its words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KeywordHit {
+    /// The chunk's row id.
+    pub chunk: u64,
+    /// Its file's row id.
+    pub file: u32,
+    /// BM25. Higher is better.
+    pub score: f64,
+}
+
+/// One state of the index. Cloning it is cheap.
+#[derive(Clone)]
+pub struct KeywordSearcher {
+    searcher: Searcher,
+    fields: Fields,
+    segments: Vec<Arc<SegmentMap>>,
+    frequencies: Arc<Mutex<HashMap<Term, u64>>>,
+}
+
+/// Which chunk a segment's document is, and the reverse.
+pub(super) struct SegmentMap {
+    id: tantivy::index::SegmentId,
+    chunks: Vec<u64>,
+    files: Vec<u32>,
+    by_chunk: Vec<DocId>,
+}
+
+impl SegmentMap {
+    fn new(segment: &SegmentReader) -> tantivy::Result<Self> {
+        let column = |name: &str| -> tantivy::Result<Vec<u64>> {
+            let values = segment.fast_fields().u64(name)?.first_or_default_col(0);
+            Ok((0..segment.max_doc()).map(|document| values.get_val(document)).collect())
+        };
+        let chunks = column("chunk")?;
+        let files = column("file")?.into_iter().map(|file| file as u32).collect();
+        let mut by_chunk: Vec<DocId> = (0..segment.max_doc()).collect();
+        // A chunk that was rewritten within one commit is there twice, once deleted.
+        by_chunk.sort_by_key(|document| (chunks[*document as usize], *document));
+        Ok(Self { id: segment.segment_id(), chunks, files, by_chunk })
+    }
+
+    pub(super) fn file(&self, document: DocId) -> u32 {
+        self.files[document as usize]
+    }
+
+    fn documents(&self, chunk: u64) -> impl Iterator<Item = DocId> + '_ {
+        let start = self.by_chunk.partition_point(|document| self.chunks[*document as usize] < chunk);
+        self.by_chunk[start..].iter().copied().take_while(move |document| self.chunks[*document as usize] == chunk)
+    }
+}
+
+impl KeywordSearcher {
+    pub(super) fn new(searcher: Searcher, fields: Fields, before: Option<&Self>) -> Result<Self, KeywordError> {
+        let known = before.map_or(&[][..], |before| &before.segments);
+        let segments = searcher
+            .segment_readers()
+            .iter()
+            .map(|segment| match known.iter().find(|map| map.id == segment.segment_id()) {
+                Some(map) => Ok(Arc::clone(map)),
+                None => SegmentMap::new(segment).map(Arc::new),
+            })
+            .collect::<tantivy::Result<_>>()?;
+        Ok(Self { searcher, fields, segments, frequencies: Arc::default() })
+    }
+
+    /// Prepares a query over the files of `scope` (all when `None`), whose chunks `statistics` counts.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn prepare<'a>(
+        &'a self,
+        query: &KeywordQuery,
+        stemmer: StemmerLanguage,
+        statistics: Statistics,
+        scope: Option<&'a FileSet>,
+    ) -> Result<Prepared<'a>, KeywordError> {
+        let mut stemming = Stemming::new(stemmer);
+        let all_words = || query.words.iter().chain(query.phrases.iter().flatten());
+        let stems: BTreeSet<String> = all_words().map(|word| stemming.stem(word).to_owned()).collect();
+        let words: BTreeSet<&String> = all_words().collect();
+        let term = |field: Field, word: &str| Term::from_field_text(field, word);
+        let terms: Vec<Term> = stems
+            .iter()
+            .flat_map(|stem| [term(self.fields.body, stem), term(self.fields.heading, stem)])
+            .chain(words.iter().map(|word| term(self.fields.own, word)))
+            .collect();
+        let scoped = Scoped {
+            searcher: &self.searcher,
+            segments: &self.segments,
+            fields: self.fields,
+            statistics,
+            scope,
+            frequencies: &self.frequencies,
+        };
+        let scorers = terms.iter().map(|term| scoped.term_scorer(term)).collect::<tantivy::Result<Vec<_>>>()?;
+        let run = |words: &[String]| -> Box<dyn Query> {
+            let mut terms: Vec<Term> = words.iter().map(|word| term(self.fields.own, word)).collect();
+            match terms.len() {
+                1 => Box::new(TermQuery::new(terms.remove(0), IndexRecordOption::Basic)),
+                _ => Box::new(PhraseQuery::new(terms)),
+            }
+        };
+        let condition = |words: &Vec<String>| -> tantivy::Result<Box<dyn Weight>> {
+            run(words).weight(EnableScoring::disabled_from_searcher(&self.searcher))
+        };
+        let required = query.phrases.iter().map(condition).collect::<tantivy::Result<_>>()?;
+        let excluded = query.excluded.iter().map(condition).collect::<tantivy::Result<_>>()?;
+
+        let should = terms.iter().map(|term| {
+            let weight = WEIGHTS[[self.fields.body, self.fields.heading, self.fields.own]
+                .iter()
+                .position(|field| *field == term.field())
+                .unwrap_or(0)];
+            let term: Box<dyn Query> = Box::new(TermQuery::new(term.clone(), IndexRecordOption::WithFreqs));
+            let term = if weight == 1.0 { term } else { Box::new(BoostQuery::new(term, weight)) };
+            (Occur::Should, term)
+        });
+        let conditions = query.phrases.iter().map(|words| (Occur::Must, run(words)));
+        let exclusions = query.excluded.iter().map(|words| (Occur::MustNot, run(words)));
+        let clauses: Vec<(Occur, Box<dyn Query>)> = should.chain(conditions).chain(exclusions).collect();
+        let weight = BooleanQuery::new(clauses)
+            .weight(EnableScoring::enabled_from_statistics_provider(&scoped, &self.searcher))?;
+        Ok(Prepared { index: self, terms, scorers, required, excluded, weight })
+    }
+}
+
+/// A query that is ready to run.
+pub struct Prepared<'a> {
+    index: &'a KeywordSearcher,
+    terms: Vec<Term>,
+    scorers: Vec<TermScorer>,
+    required: Vec<Box<dyn Weight>>,
+    excluded: Vec<Box<dyn Weight>>,
+    weight: Box<dyn Weight>,
+}
+
+/// tantivy scores in 32-bit floats and in an order that depends on the segments: this much less than the k-th best may be
+/// a tie.
+const TIE: Score = 1e-4;
+
+impl Prepared<'_> {
+    /// The best `k` chunks of the files of `allow` (all when `None`), in no particular order, with all that tie with the
+    /// last.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<KeywordHit>, KeywordError> {
+        let mut best = Best { k, floor: Score::MIN, room: k * 2 + 64, found: Vec::new() };
+        for (ordinal, segment) in self.index.searcher.segment_readers().iter().enumerate() {
+            let map = &self.index.segments[ordinal];
+            self.weight.for_each_pruning(best.floor, segment, &mut |document, score| {
+                if !segment.is_deleted(document) && allow.is_none_or(|allow| allow.contains(map.file(document))) {
+                    best.offer(ordinal, document, score);
+                }
+                best.floor
+            })?;
+        }
+        best.prune();
+        let found = best.found;
+        self.score_documents(found.iter().map(|(_, ordinal, document)| (*ordinal, *document)).collect())
+    }
+
+    /// The scores of given chunks, in their order; `None` for one that the query's conditions rule out, 0 for one that has
+    /// none of its words.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn scores(&self, chunks: &[u64]) -> Result<Vec<Option<f64>>, KeywordError> {
+        let segments = self.index.searcher.segment_readers();
+        let mut documents = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            for (ordinal, (segment, map)) in segments.iter().zip(&self.index.segments).enumerate() {
+                let live = map.documents(*chunk).filter(|document| !segment.is_deleted(*document));
+                documents.extend(live.map(|document| (ordinal, document)));
+            }
+        }
+        let found = self.score_documents(documents)?;
+        let by_chunk: HashMap<u64, f64> = found.iter().map(|hit| (hit.chunk, hit.score)).collect();
+        Ok(chunks.iter().map(|chunk| by_chunk.get(chunk).copied()).collect())
+    }
+
+    /// Scores documents exactly; leaves out those that the conditions rule out.
+    fn score_documents(&self, mut documents: Vec<(usize, DocId)>) -> Result<Vec<KeywordHit>, KeywordError> {
+        documents.sort_unstable();
+        let mut hits = Vec::with_capacity(documents.len());
+        for group in documents.chunk_by(|one, two| one.0 == two.0) {
+            let ordinal = group[0].0;
+            let segment = &self.index.searcher.segment_readers()[ordinal];
+            let map = &self.index.segments[ordinal];
+            let documents: Vec<DocId> = group.iter().map(|(_, document)| *document).collect();
+            let mut kept = vec![true; documents.len()];
+            for (weights, wanted) in [(&self.required, true), (&self.excluded, false)] {
+                for weight in weights {
+                    let mut scorer = weight.scorer(segment, 1.0)?;
+                    each_match(scorer.as_mut(), &documents, |at, matches, _| kept[at] &= matches == wanted);
+                }
+            }
+            let mut scores = vec![0.0; documents.len()];
+            for (term, scorer) in self.terms.iter().zip(&self.scorers) {
+                self.add_term(segment, term, scorer, &documents, &mut scores)?;
+            }
+            hits.extend((0..documents.len()).filter(|at| kept[*at]).map(|at| KeywordHit {
+                chunk: map.chunks[documents[at] as usize],
+                file: map.file(documents[at]),
+                score: scores[at],
+            }));
+        }
+        Ok(hits)
+    }
+
+    fn add_term(
+        &self,
+        segment: &SegmentReader,
+        term: &Term,
+        scorer: &TermScorer,
+        documents: &[DocId],
+        scores: &mut [f64],
+    ) -> Result<(), KeywordError> {
+        let inverted = segment.inverted_index(term.field())?;
+        let postings =
+            inverted.read_postings(term, IndexRecordOption::WithFreqs).map_err(tantivy::TantivyError::from)?;
+        let Some(mut postings) = postings else { return Ok(()) };
+        let lengths: FieldNormReader = segment.get_fieldnorms_reader(term.field())?;
+        each_match(&mut postings, documents, |at, matches, postings| {
+            if matches {
+                scores[at] += scorer.score(postings.term_freq(), lengths.fieldnorm(documents[at]));
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Calls `each` with the index of every one of the ascending `documents`, and whether the set has it.
+fn each_match<S: DocSet + ?Sized>(set: &mut S, documents: &[DocId], mut each: impl FnMut(usize, bool, &mut S)) {
+    for (at, &document) in documents.iter().enumerate() {
+        if set.doc() < document {
+            set.seek(document);
+        }
+        let here = set.doc();
+        each(at, here == document && here != TERMINATED, set);
+    }
+}
+
+/// The best so far, with room for ties.
+struct Best {
+    k: usize,
+    floor: Score,
+    room: usize,
+    found: Vec<(Score, usize, DocId)>,
+}
+
+impl Best {
+    fn offer(&mut self, ordinal: usize, document: DocId, score: Score) {
+        if score <= self.floor {
+            return;
+        }
+        self.found.push((score, ordinal, document));
+        if self.found.len() >= self.room {
+            self.prune();
+            self.room = self.found.len() * 2 + 64;
+        }
+    }
+
+    /// Drops what is worse than the k-th best, ties kept.
+    fn prune(&mut self) {
+        if self.k == 0 || self.found.len() <= self.k {
+            return;
+        }
+        let (_, kth, _) = self.found.select_nth_unstable_by(self.k - 1, |one, two| two.0.total_cmp(&one.0));
+        let floor = kth.0 - kth.0.abs() * TIE;
+        self.floor = floor;
+        self.found.retain(|(score, _, _)| *score > floor);
+    }
+}

@@ -1,0 +1,24 @@
+//! The derived stores, kept as one: `catalog` (SQLite), `keyword` (tantivy) and `vectors` (exact scan and hnsw_rs).
+//!
+//! A [`Store`] is the one writer. What it publishes is a [`Snapshot`] that pins one state of all three, so that a search
+//! never sees a file half old, half new. The catalog is the authority; the others follow it and are caught up or rebuilt
+//! when they do not match.
+
+pub mod catalog;
+mod embeddings;
+mod entry;
+mod file_set;
+pub mod keyword;
+mod recovery;
+mod snapshot;
+mod store;
+mod update;
+pub mod vectors;
+
+pub use crate::embed::ContentHash;
+pub use embeddings::Pending;
+pub use entry::{ChunkEntry, FileEntry, Files};
+pub use file_set::FileSet;
+pub use snapshot::Snapshot;
+pub use store::{IndexError, Settings, Store};
+pub use update::{FileUpdate, NewChunk, embedded_context};

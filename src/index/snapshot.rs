@@ -1,0 +1,69 @@
+//! One published state of the index, for searches.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::catalog::{CatalogError, CatalogReader};
+use super::entry::Files;
+use super::keyword::{KeywordSearcher, Statistics};
+use super::vectors::VectorSet;
+
+/// A state of all stores that nothing changes any more. Searches hold it for as long as they need it.
+pub struct Snapshot {
+    /// The catalog's number of this state.
+    pub seq: u64,
+    /// The files and their chunks.
+    pub files: Files,
+    /// The words.
+    pub keyword: KeywordSearcher,
+    /// The embeddings; `None` while no model is there.
+    pub vectors: Option<VectorSet>,
+    /// Chunks that have something to embed.
+    pub embeddable: usize,
+    pub(super) statistics: OnceLock<Statistics>,
+    pub(super) readers: Vec<Mutex<CatalogReader>>,
+    /// Where the readers go when nobody holds the snapshot any more.
+    pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
+}
+
+impl Snapshot {
+    /// Calls `with` with a reader at this state of the catalog.
+    ///
+    /// # Errors
+    /// What `with` returns.
+    pub fn read<T>(&self, with: impl FnOnce(&CatalogReader) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
+        let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
+        let reader = free.unwrap_or_else(|| self.readers[0].lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        with(&reader)
+    }
+
+    /// Chunks and words of all files.
+    pub fn statistics(&self) -> Statistics {
+        *self.statistics.get_or_init(|| {
+            let mut all = Statistics::default();
+            self.files.iter().for_each(|file| all.add_all(&file.statistics()));
+            all
+        })
+    }
+
+    /// How many chunks there are.
+    pub fn chunks(&self) -> usize {
+        self.statistics().chunks as usize
+    }
+
+    /// How many chunks have their embedding.
+    pub fn embedded(&self) -> usize {
+        self.vectors.as_ref().map_or(0, VectorSet::len)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let Ok(mut spare) = self.spare.lock() else { return };
+        for reader in self.readers.drain(..) {
+            let Ok(reader) = reader.into_inner() else { continue };
+            if reader.release().is_ok() && spare.len() < super::store::READERS * 2 {
+                spare.push(reader);
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What a changed file brings to the index.
+
+use crate::chunk::Chunk;
+use crate::embed::Document;
+use crate::path::VaultPath;
+use crate::vault::Stamp;
+
+use super::ContentHash;
+use super::keyword::{Stemming, Words};
+
+/// A file as read anew.
+#[derive(Debug)]
+pub struct FileUpdate {
+    /// Where it is.
+    pub path: VaultPath,
+    /// What the file system said of it.
+    pub stamp: Stamp,
+    /// BLAKE3 of its bytes.
+    pub hash: [u8; 32],
+    /// When it was read, in nanoseconds since 1970.
+    pub read_ns: i64,
+    /// The note's title.
+    pub title: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Whether only the owner sees it.
+    pub private: bool,
+    /// Milliseconds since 1970.
+    pub created_ms: i64,
+    /// Milliseconds since 1970.
+    pub updated_ms: i64,
+    /// The frontmatter as JSON.
+    pub metadata: String,
+    /// What could not be read in it.
+    pub problems: Vec<String>,
+    /// Its chunks, in the order of the text.
+    pub chunks: Vec<NewChunk>,
+}
+
+/// A chunk with its words.
+#[derive(Debug)]
+pub struct NewChunk {
+    /// The chunk.
+    pub chunk: Chunk,
+    /// The words of its text.
+    pub own: Words,
+    /// The words of title and heading path.
+    pub heading: Words,
+    /// The name of its embedding; `None` where there is nothing to embed.
+    pub content: Option<ContentHash>,
+}
+
+impl NewChunk {
+    /// Takes the words out of a chunk of the note with the given title.
+    pub fn new(chunk: Chunk, title: &str, stemming: &mut Stemming) -> Self {
+        let context = embedded_context(title, &chunk.heading_path);
+        let own = stemming.words(chunk.body());
+        let heading = stemming.words(&context);
+        let content = (own.count + heading.count > 0)
+            .then(|| ContentHash::of(&Document { context, text: chunk.body().to_owned() }));
+        Self { own, heading, content, chunk }
+    }
+}
+
+/// Where a chunk stands, as the model reads it and the heading field holds it: `title > heading > heading`. A first
+/// heading that is the title is not said twice.
+pub fn embedded_context(title: &str, heading_path: &[String]) -> String {
+    let headings = match heading_path.split_first() {
+        Some((first, rest)) if first == title => rest,
+        _ => heading_path,
+    };
+    let parts: Vec<&str> = std::iter::once(title).chain(headings.iter().map(String::as_str)).collect();
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" > ")
+}

@@ -1,0 +1,335 @@
+//! Reads the Markdown of a note in one pass over the parser's events.
+
+use super::links::Links;
+use super::model::outside;
+use super::tags::{self, TagSet};
+use super::{Block, BlockKind, Heading, Lines, Link, Problem, mask};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use std::ops::Range;
+
+/// CommonMark as Obsidian extends it. Math is on so that `$#x$` holds no tag and `$a%%b$` no comment. GFM is off: it is
+/// only about callouts, of which it knows five, none with a title; here every quote that starts `[!` is one.
+pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_WIKILINKS)
+    .union(Options::ENABLE_MATH);
+
+/// What a note's Markdown holds. Offsets are into the whole source.
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    pub(super) headings: Vec<Heading>,
+    /// What the parser names, in order; not yet whole lines, and not all of the text.
+    pub(super) blocks: Vec<Block>,
+    pub(super) links: Vec<Link>,
+    pub(super) comments: Vec<Range<usize>>,
+    /// `#private` is there, but not as a tag: in a comment, HTML or math, or after an unlikely character.
+    pub(super) hidden_private: bool,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Reads the Markdown from an offset on, and adds its tags to those of the frontmatter.
+pub(super) fn read(source: &str, start: usize, lines: &Lines, tags: &mut TagSet) -> Body {
+    let original = &source[start..];
+    let masked = mask::mask(original);
+    let mut walk = Walk {
+        original,
+        text: &masked.text,
+        start,
+        lines,
+        masked: &masked.comments,
+        body: Body::default(),
+        tags,
+        containers: Vec::new(),
+        in_leaf: false,
+        in_raw: false,
+        loose: None,
+        heading: None,
+        links: Links::default(),
+        run: None,
+        html_comments: Vec::new(),
+    };
+    walk.body.problems.extend(masked.problem(|at| lines.line_of(start + at)));
+    for comment in &masked.comments {
+        walk.look_for_private(&original[comment.clone()]);
+    }
+    for (event, range) in Parser::new_ext(&masked.text, OPTIONS).into_offset_iter() {
+        walk.event(event, range);
+    }
+    walk.finish()
+}
+
+/// Offsets are into `text` until they are put into `body`.
+struct Walk<'a> {
+    original: &'a str,
+    text: &'a str,
+    start: usize,
+    lines: &'a Lines,
+    masked: &'a [Range<usize>],
+    body: Body,
+    tags: &'a mut TagSet,
+    /// Lists and quotes around, by the kind of their paragraphs.
+    containers: Vec<BlockKind>,
+    /// Inside of a block that is already noted, so that inline events are part of it.
+    in_leaf: bool,
+    /// Inside of code or HTML.
+    in_raw: bool,
+    /// Inline content directly in a list item, where the parser names no paragraph.
+    loose: Option<Range<usize>>,
+    /// Level, span and text of the open heading.
+    heading: Option<(u8, Range<usize>, String)>,
+    links: Links,
+    /// Adjoining plain text, in which to look for tags: the parser splits `#a_b` in three.
+    run: Option<Range<usize>>,
+    html_comments: Vec<Range<usize>>,
+}
+
+impl Walk<'_> {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.open(tag, range),
+            Event::End(end) => self.close(end, range),
+            Event::Text(text) if !self.in_raw => {
+                self.inline(&range);
+                self.prose(&range);
+                self.plain(&text, range);
+            }
+            Event::Text(_) | Event::Html(_) => {}
+            Event::Code(text) => {
+                self.inline(&range);
+                self.plain(&text, range);
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.inline(&range);
+                self.look_for_private(&text);
+                self.plain(&text, range);
+            }
+            Event::InlineHtml(html) => {
+                self.inline(&range);
+                self.look_for_private(&html);
+                if html.starts_with("<!--") {
+                    self.html_comments.push(range);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                self.inline(&range);
+                self.plain(" ", range);
+            }
+            Event::FootnoteReference(_) | Event::TaskListMarker(_) => self.inline(&range),
+            Event::Rule => {
+                self.end_loose();
+                self.add(BlockKind::Rule, range);
+            }
+        }
+    }
+
+    fn open(&mut self, tag: Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Superscript | Tag::Subscript | Tag::TableCell => {
+                self.inline(&range);
+            }
+            Tag::Link { link_type, dest_url, .. } => self.open_link(link_type, false, &dest_url, range),
+            Tag::Image { link_type, dest_url, .. } => self.open_link(link_type, true, &dest_url, range),
+            block => {
+                self.end_run();
+                self.end_loose();
+                self.open_block(block, range);
+            }
+        }
+    }
+
+    fn open_block(&mut self, tag: Tag<'_>, range: Range<usize>) {
+        let around = self.containers.last().copied();
+        match tag {
+            Tag::Paragraph => self.leaf(around.unwrap_or(BlockKind::Paragraph), range),
+            Tag::Heading { level, .. } => match around {
+                Some(kind) => self.leaf(kind, range),
+                None => {
+                    self.in_leaf = true;
+                    self.heading = Some((level as u8, range, String::new()));
+                }
+            },
+            Tag::CodeBlock(_) => {
+                self.in_raw = true;
+                self.leaf(BlockKind::Code, range);
+            }
+            Tag::HtmlBlock => {
+                self.in_raw = true;
+                self.html_block(range.clone());
+                self.leaf(BlockKind::Html, range);
+            }
+            Tag::TableHead => {
+                // The row of dashes follows on the next line.
+                let next = self.lines.line_of(self.start + range.start) + 1;
+                let end = (self.lines.span(next).end - self.start).clamp(range.end, self.text.len());
+                self.leaf(BlockKind::TableRow, range.start..end);
+            }
+            Tag::TableRow => self.leaf(BlockKind::TableRow, range),
+            Tag::Item => self.containers.push(BlockKind::ListItem),
+            Tag::FootnoteDefinition(_) => self.containers.push(BlockKind::Footnote),
+            Tag::BlockQuote(_) => {
+                let inside = self.text[range].trim_start_matches(['>', ' ']);
+                let kind = if inside.starts_with("[!") { BlockKind::Callout } else { BlockKind::Quote };
+                self.containers.push(kind);
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, end: TagEnd, range: Range<usize>) {
+        self.end_run();
+        match end {
+            TagEnd::Link | TagEnd::Image => self.links.close(),
+            TagEnd::Item | TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition => {
+                self.end_loose();
+                self.containers.pop();
+            }
+            TagEnd::Heading(_) => {
+                self.in_leaf = false;
+                self.close_heading();
+            }
+            TagEnd::Paragraph | TagEnd::TableHead | TagEnd::TableRow => self.in_leaf = false,
+            TagEnd::CodeBlock | TagEnd::HtmlBlock => {
+                self.in_leaf = false;
+                self.in_raw = false;
+            }
+            TagEnd::List(_) | TagEnd::Table => self.end_loose(),
+            _ => self.inline(&range),
+        }
+    }
+
+    fn leaf(&mut self, kind: BlockKind, range: Range<usize>) {
+        self.add(kind, range);
+        self.in_leaf = true;
+    }
+
+    fn add(&mut self, kind: BlockKind, range: Range<usize>) {
+        let section = self.body.headings.len().checked_sub(1);
+        self.body.blocks.push(Block { kind, span: self.absolute(range), section });
+    }
+
+    fn absolute(&self, range: Range<usize>) -> Range<usize> {
+        range.start + self.start..range.end + self.start
+    }
+
+    /// Notes inline content, which ends a run of text and may belong to a list item's lead.
+    fn inline(&mut self, range: &Range<usize>) {
+        if self.run.as_ref().is_some_and(|run| run.end != range.start) {
+            self.end_run();
+        }
+        if !self.in_leaf {
+            let start = self.loose.as_ref().map_or(range.start, |loose| loose.start.min(range.start));
+            let end = self.loose.as_ref().map_or(range.end, |loose| loose.end.max(range.end));
+            self.loose = Some(start..end);
+        }
+    }
+
+    fn end_loose(&mut self) {
+        if let Some(range) = self.loose.take() {
+            self.add(self.containers.last().copied().unwrap_or(BlockKind::Paragraph), range);
+        }
+    }
+
+    /// Plain text of the source that may hold tags.
+    fn prose(&mut self, range: &Range<usize>) {
+        if self.links.no_prose() {
+            return;
+        }
+        match &mut self.run {
+            Some(run) => run.end = range.end,
+            None => self.run = Some(range.clone()),
+        }
+    }
+
+    fn end_run(&mut self) {
+        let Some(run) = self.run.take() else { return };
+        let hidden_private = &mut self.body.hidden_private;
+        let tags = &mut *self.tags;
+        tags::scan(self.text, run, |tag| {
+            if tag.certain {
+                tags.add(tag.name);
+            } else {
+                *hidden_private |= tags::is_private(tag.name);
+            }
+        });
+    }
+
+    fn look_for_private(&mut self, text: &str) {
+        tags::scan(text, 0..text.len(), |tag| self.body.hidden_private |= tags::is_private(tag.name));
+    }
+
+    /// Text as shown, for headings and links, without the comments in it.
+    fn plain(&mut self, shown: &str, range: Range<usize>) {
+        if self.heading.is_none() && !self.links.is_open() {
+            return;
+        }
+        let shown = if self.masked.is_empty() || !shown.contains('%') {
+            shown.into()
+        } else {
+            outside(self.masked, self.original, range)
+        };
+        if let Some((_, _, text)) = &mut self.heading {
+            text.push_str(&shown);
+        }
+        self.links.push_text(&shown);
+    }
+
+    fn close_heading(&mut self) {
+        let Some((level, range, text)) = self.heading.take() else {
+            return;
+        };
+        let span = self.absolute(range.clone());
+        let mut parent = self.body.headings.len().checked_sub(1);
+        while let Some(index) = parent.filter(|&index| self.body.headings[index].level >= level) {
+            parent = self.body.headings[index].parent;
+        }
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = self.lines.line_of(span.start);
+        self.body.headings.push(Heading { level, text, span, line, parent });
+        self.add(BlockKind::Heading(level), range);
+    }
+
+    fn open_link(&mut self, link_type: LinkType, image: bool, written: &str, range: Range<usize>) {
+        self.end_run();
+        self.inline(&range);
+        let span = self.absolute(range);
+        let line = self.lines.line_of(span.start);
+        self.links.open(link_type, image, written, span, line);
+    }
+
+    fn html_block(&mut self, range: Range<usize>) {
+        let html = &self.text[range.clone()];
+        self.look_for_private(html);
+        let mut at = 0;
+        while let Some(open) = html[at..].find("<!--").map(|offset| at + offset) {
+            let Some(close) = html[open + 4..].find("-->").map(|offset| open + 4 + offset + 3) else {
+                let line = self.lines.line_of(self.start + range.start + open);
+                let message = "`<!--` opens a comment that is never closed; what follows is read as HTML";
+                self.body.problems.push(Problem::new(line, message));
+                return;
+            };
+            self.html_comments.push(range.start + open..range.start + close);
+            at = close;
+        }
+    }
+
+    fn finish(mut self) -> Body {
+        self.end_run();
+        self.end_loose();
+        let both = self.masked.iter().chain(&self.html_comments).cloned();
+        let mut comments: Vec<_> = both.map(|range| self.absolute(range)).collect();
+        comments.sort_by_key(|range| range.start);
+        // An HTML comment within masked text cannot be, but the ranges must be disjoint whatever the parser does.
+        comments.dedup_by(|next, last| {
+            let joined = next.start <= last.end;
+            if joined {
+                last.end = last.end.max(next.end);
+            }
+            joined
+        });
+        self.body.comments = comments;
+        self.body.links = self.links.into_vec();
+        self.body
+    }
+}

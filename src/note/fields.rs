@@ -1,0 +1,105 @@
+//! What the program reads out of a note's metadata.
+
+use super::frontmatter::{Frontmatter, key_line};
+use super::tags::TagSet;
+use super::{Lines, Problem, dates};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// The fields of a note that its frontmatter gives.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    pub(super) title: Option<String>,
+    pub(super) tags: TagSet,
+    pub(super) aliases: Vec<String>,
+    pub(super) created: Option<Timestamp>,
+    pub(super) updated: Option<Timestamp>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Reads the fields. Keys count whatever their case, as in Obsidian.
+pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> Fields {
+    let mut fields = Fields::default();
+    let entries = |wanted: [&'static str; 2]| {
+        // By the order of the names wanted, not of the file: `created` goes before `date`.
+        wanted.into_iter().flat_map(|name| {
+            let named = move |(key, _): &(&String, &Value)| key.trim().eq_ignore_ascii_case(name);
+            frontmatter.metadata.iter().filter(named)
+        })
+    };
+    let line = |key: &str| key_line(source, lines, &frontmatter.text, key, 1);
+
+    fields.title = entries(["title", "title"]).find_map(|(_, value)| text_of(value));
+    for (key, value) in entries(["tags", "tag"]) {
+        if value.is_object() {
+            fields.problems.push(Problem::new(line(key), format!("`{key}` is not a list of tags")));
+        }
+        each_text(value, &[',', ' ', '\t', '\n'], |tag| {
+            fields.tags.add(tag.trim_start_matches('#').trim_end_matches('/').trim());
+        });
+    }
+    for (_, value) in entries(["aliases", "alias"]) {
+        each_text(value, &[',', '\n'], |alias| {
+            if !fields.aliases.iter().take(MAX_COMPARED).any(|known| known == alias) {
+                fields.aliases.push(alias.to_owned());
+            }
+        });
+    }
+    for (names, date) in [(["created", "date"], &mut fields.created), (["updated", "modified"], &mut fields.updated)] {
+        for (key, value) in entries(names) {
+            let read = dates::parse(value);
+            *date = date.or(read);
+            if read.is_none() && !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty()) {
+                let shown: String = value.to_string().chars().take(40).collect();
+                let message = format!("`{key}: {shown}` is not a date; write it as 2024-01-31 or 2024-01-31T09:30");
+                fields.problems.push(Problem::new(line(key), message));
+            }
+        }
+    }
+    fields
+}
+
+/// Aliases are compared with this many others, so that 20,000 of them cost no quadratic time.
+const MAX_COMPARED: usize = 100;
+
+/// A scalar as text: strings, numbers and booleans that are not blank.
+fn text_of(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        Value::Number(_) | Value::Bool(_) => value.to_string(),
+        Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Calls back with each text in a list, however nested, or with each piece of a text.
+fn each_text(value: &Value, separators: &[char], mut found: impl FnMut(&str)) {
+    match value {
+        Value::String(text) => {
+            for piece in text.split(separators) {
+                let piece = piece.trim();
+                if !piece.is_empty() {
+                    found(piece);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let mut left: Vec<&Value> = items.iter().rev().collect();
+            while let Some(item) = left.pop() {
+                match item {
+                    Value::Array(inner) => left.extend(inner.iter().rev()),
+                    other => {
+                        if let Some(text) = text_of(other) {
+                            found(&text);
+                        }
+                    }
+                }
+            }
+        }
+        other => {
+            if let Some(text) = text_of(other) {
+                found(&text);
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What the Markdown parser must not see: Obsidian's comments, and nesting that only hostile text has.
+
+use super::Problem;
+use super::body::OPTIONS;
+use pulldown_cmark::{Event, Parser, Tag};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A text of the same length and lines, in which comments are blank or `%`.
+pub(super) struct Masked<'t> {
+    pub(super) text: Cow<'t, str>,
+    /// `%%…%%`, disjoint and in order.
+    pub(super) comments: Vec<Range<usize>>,
+    /// Where a `%%` alone on its line is never closed.
+    pub(super) unclosed: Option<usize>,
+}
+
+impl Masked<'_> {
+    pub(super) fn problem(&self, line_of: impl Fn(usize) -> usize) -> Option<Problem> {
+        let line = line_of(self.unclosed?);
+        Some(Problem::new(line, "`%%` opens a comment that is never closed; it is read as text"))
+    }
+}
+
+/// Masks a text.
+pub(super) fn mask(text: &str) -> Masked<'_> {
+    comments(text, limit_nesting(line_feeds(text)))
+}
+
+/// A lone CR becomes LF: CommonMark lets it end a line, but pulldown-cmark closes no code fence before one.
+fn line_feeds(text: &str) -> Cow<'_, str> {
+    let lone = |bytes: &[u8], at: usize| bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
+    if !(0..text.len()).any(|at| lone(text.as_bytes(), at)) {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = text.as_bytes().to_vec();
+    for at in 0..bytes.len() {
+        if lone(&bytes, at) {
+            bytes[at] = b'\n';
+        }
+    }
+    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Most times that the whole text is parsed to find its comments. One is enough unless a comment holds an opening fence,
+/// which seems to hide what follows it until the comment is masked.
+const MAX_PARSES: usize = 8;
+
+/// A `%%` counts unless it is in code, math or HTML, and what opens one of those does not count in a comment. So: parse,
+/// pair the `%%` outside of them, mask the pairs, and start again where a pair swallowed the start of one that outlives it.
+fn comments<'t>(original: &'t str, text: Cow<'t, str>) -> Masked<'t> {
+    let mut masked = Masked { text, comments: Vec::new(), unclosed: None };
+    let mut from = 0;
+    for parse in 1..=MAX_PARSES {
+        if !original[from..].contains("%%") {
+            break;
+        }
+        let opaque = opaque(&masked.text);
+        let known = masked.comments.len();
+        let resync = pair(original, &opaque, from, parse < MAX_PARSES, &mut masked);
+        let new = &masked.comments[known..];
+        if !new.is_empty() {
+            masked.text = Cow::Owned(fill(original, masked.text.into_owned(), new));
+        }
+        match resync {
+            Some(end) => from = end,
+            None => break,
+        }
+    }
+    masked
+}
+
+/// Pairs the `%%` from an offset on. Returns where to go on after another parse, if that is needed.
+fn pair(text: &str, opaque: &[Range<usize>], from: usize, may_stop: bool, into: &mut Masked<'_>) -> Option<usize> {
+    let find = |at: usize| text.get(at..).and_then(|rest| rest.find("%%")).map(|offset| at + offset);
+    let mut at = from;
+    let mut next = 0;
+    while let Some(open) = find(at) {
+        while opaque.get(next).is_some_and(|range| range.end <= open) {
+            next += 1;
+        }
+        if let Some(range) = opaque.get(next).filter(|range| range.start <= open) {
+            at = range.end;
+            continue;
+        }
+        let Some(close) = find(open + 2) else {
+            into.unclosed = has_own_lines(text, &(open..open + 2)).then_some(open);
+            return None;
+        };
+        at = close + 2;
+        into.comments.push(open..at);
+        while opaque.get(next).is_some_and(|range| range.end <= at) {
+            next += 1;
+        }
+        if may_stop && opaque.get(next).is_some_and(|range| range.start < at) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Code, math and HTML, in order.
+fn opaque(text: &str) -> Vec<Range<usize>> {
+    Parser::new_ext(text, OPTIONS)
+        .into_offset_iter()
+        .filter_map(|(event, range)| match event {
+            Event::Code(_) | Event::InlineMath(_) | Event::DisplayMath(_) | Event::InlineHtml(_) => Some(range),
+            Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) => Some(range),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A comment on lines of its own becomes blank. Beside other text it becomes `%`, which means nothing in Markdown, while
+/// blanks would move the text and could make code of it.
+fn fill(original: &str, text: String, comments: &[Range<usize>]) -> String {
+    let mut bytes = text.into_bytes();
+    for comment in comments {
+        let own_lines = has_own_lines(original, comment);
+        for byte in &mut bytes[comment.clone()] {
+            *byte = match *byte {
+                b'\n' | b'\r' | b' ' | b'\t' => *byte,
+                _ if own_lines => b' ',
+                _ => b'%',
+            };
+        }
+    }
+    // Whole characters were replaced by ASCII; and if not, the text as it is remains safe.
+    String::from_utf8(bytes).unwrap_or_else(|_| original.to_owned())
+}
+
+/// Whether there are only blanks beside a span on its lines.
+fn has_own_lines(text: &str, span: &Range<usize>) -> bool {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let line_end = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+    let bytes = text.as_bytes();
+    line_end(bytes[..span.start].iter().rev().find(|byte| !blank(byte)))
+        && line_end(bytes[span.end..].iter().find(|byte| !blank(byte)))
+}
+
+/// Columns of list and quote markers and of indentation that a line may start with. 128 are 32 levels at 4 columns.
+const MAX_COLUMNS: usize = 128;
+
+/// Blunts list, quote and footnote markers past [`MAX_COLUMNS`]. pulldown-cmark looks at every open container for every
+/// line: 250,000 nested lists above 250,000 short lines, a file of 1 MB, take it three minutes.
+fn limit_nesting(text: Cow<'_, str>) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut blunt = Vec::new();
+    let mut start = 0;
+    while start < bytes.len() {
+        markers(bytes, start, &mut blunt);
+        let end = bytes[start..].iter().position(|&byte| byte == b'\n' || byte == b'\r');
+        start = end.map_or(bytes.len(), |offset| start + offset + 1);
+    }
+    if blunt.is_empty() {
+        return text;
+    }
+    let mut bytes = bytes.to_vec();
+    for at in blunt {
+        bytes[at] = b'.';
+    }
+    String::from_utf8(bytes).map_or(text, Cow::Owned)
+}
+
+/// Collects the first bytes, all ASCII, of the markers that a line has past the limit.
+fn markers(bytes: &[u8], line: usize, blunt: &mut Vec<usize>) {
+    let mut at = line;
+    let mut columns = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let length = match byte {
+            b' ' => {
+                columns += 1;
+                at += 1;
+                continue;
+            }
+            b'\t' => {
+                columns += 4;
+                at += 1;
+                continue;
+            }
+            b'>' => 1,
+            b'-' | b'*' | b'+' if blank_at(bytes, at + 1) => 1,
+            b'0'..=b'9' => {
+                let digits = bytes[at..].iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
+                match bytes.get(at + digits) {
+                    Some(b'.' | b')') if blank_at(bytes, at + digits + 1) => digits + 1,
+                    _ => return,
+                }
+            }
+            b'[' if bytes.get(at + 1) == Some(&b'^') => {
+                let label = bytes[at..].iter().position(|&byte| matches!(byte, b']' | b'\n' | b'\r'));
+                match label {
+                    Some(end) if bytes[at + end..].starts_with(b"]:") => end + 2,
+                    _ => return,
+                }
+            }
+            _ => return,
+        };
+        columns += 2;
+        if columns > MAX_COLUMNS {
+            blunt.push(at);
+        }
+        at += length;
+    }
+}
+
+fn blank_at(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at).is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+}

@@ -1,0 +1,30 @@
+//! Markdown with frontmatter → [`Note`]. Pure: no files, no clock, and no input makes it fail or panic.
+//!
+//! ```text
+//! source ─▶ frontmatter (locate · read: YAML, TOML) ─▶ fields (title, tags, aliases, dates) ─┐
+//!       └─▶ mask (comments, hostile nesting) ─▶ body (headings, links, tags) ─▶ blocks ──────┴─▶ visibility ─▶ Note
+//! ```
+//!
+//! Every offset is a byte offset into the source as it was given, byte order mark included. What cannot be read becomes a
+//! [`Problem`], and a note whose frontmatter leaves a doubt is [`Visibility::Private`].
+
+mod blocks;
+mod body;
+mod dates;
+mod engine;
+mod fields;
+mod frontmatter;
+mod lines;
+mod links;
+mod mask;
+mod model;
+mod parse;
+mod tags;
+mod visibility;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+pub use lines::Lines;
+pub use model::{Block, BlockKind, Heading, Link, LinkKind, Note, PrivateReason, Problem, Visibility};

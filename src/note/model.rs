@@ -1,0 +1,209 @@
+//! What a parsed note is made of.
+
+use super::Lines;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// One Markdown file, read: what its frontmatter says, and where everything in its body is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Note {
+    /// Frontmatter `title`, else the first level-1 heading that has text, else the file's stem.
+    pub title: String,
+    /// The whole frontmatter as JSON, in the order written (TOML: by key). Empty when it is broken.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// Tags without `#`, from the frontmatter (`tags`, `tag`), then inline; each once, whatever its case.
+    pub tags: Vec<String>,
+    /// Other names for the note: frontmatter `aliases`, `alias`.
+    pub aliases: Vec<String>,
+    /// Whether agents may see the note at all.
+    pub visibility: Visibility,
+    /// Frontmatter `created`, else `date`. A date without time is midnight UTC; a time without offset is UTC.
+    pub created: Option<jiff::Timestamp>,
+    /// Frontmatter `updated`, else `modified`.
+    pub updated: Option<jiff::Timestamp>,
+    /// The headings that open sections. One inside a quote, a list item or a footnote opens none and is not here.
+    pub headings: Vec<Heading>,
+    /// The atoms of the body, in source order: disjoint, each of whole lines, together holding every non-blank byte.
+    pub blocks: Vec<Block>,
+    /// Links of the body in source order of their start.
+    pub links: Vec<Link>,
+    /// `%%…%%` and `<!-- … -->`, in source order and disjoint: kept out of the index.
+    pub comments: Vec<Range<usize>>,
+    /// What could not be read, and why.
+    pub problems: Vec<Problem>,
+    /// The source after byte order mark and frontmatter. Frontmatter that could not be read is part of the body (all but
+    /// its opening line), so that its owner can still find its words.
+    pub body: Range<usize>,
+    /// The source's lines.
+    pub lines: Lines,
+}
+
+/// Whether agents may see a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Visibility {
+    /// Nothing in the note forbids it.
+    Public,
+    /// Only the owner sees it.
+    Private(PrivateReason),
+}
+
+/// Why a note is private. The first that applies, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PrivateReason {
+    /// The frontmatter is unclosed, invalid, too large, not a mapping, or names a key twice.
+    BrokenFrontmatter,
+    /// A `private` key, at any depth of the frontmatter, whose value is not clearly false.
+    Property,
+    /// The tag `private` or one below it (`private/…`), in the frontmatter or inline.
+    Tag,
+    /// `private` stands where it does not count by the letter, but was surely meant: `#private` in a comment, in HTML, in
+    /// math, after an unlikely character or as a YAML comment; or frontmatter that is not at the very start.
+    Ambiguous,
+}
+
+/// A heading of level 1 to 6.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// 1 to 6.
+    pub level: u8,
+    /// The text without markup and comments; may be empty.
+    pub text: String,
+    /// The heading's line or lines (Setext), as its block has them.
+    pub span: Range<usize>,
+    /// 1-based line of its start.
+    pub line: usize,
+    /// Index of the heading that this one is under: the nearest above of a lower level.
+    pub parent: Option<usize>,
+}
+
+/// An atom of the body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// Its bytes: from the start of a line (indentation, list and quote markers included) to the last non-blank byte of a line.
+    pub span: Range<usize>,
+    /// Index into [`Note::headings`] of the nearest heading above; of a heading block, the heading itself.
+    pub section: Option<usize>,
+}
+
+/// What a block is. Where blocks nest, a paragraph is named after the innermost list item, quote or footnote around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlockKind {
+    /// A heading that opens a section, with its level. Its `section` is its own index.
+    Heading(u8),
+    /// A paragraph on its own.
+    Paragraph,
+    /// The text of one list item, without nested items; or a further paragraph of it.
+    ListItem,
+    /// Fenced or indented code.
+    Code,
+    /// One row of a table; the header row together with the delimiter row.
+    TableRow,
+    /// A paragraph of a block quote.
+    Quote,
+    /// A paragraph of a callout (`> [!note]`).
+    Callout,
+    /// An HTML block.
+    Html,
+    /// A thematic break.
+    Rule,
+    /// A paragraph of a footnote definition.
+    Footnote,
+    /// Nothing but a comment.
+    Comment,
+    /// A line that Markdown gives no place: a link reference definition, an empty list item, broken frontmatter.
+    Other,
+}
+
+/// A link to a note, a file or an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// How it is written.
+    pub kind: LinkKind,
+    /// What it points at, without heading and block: a note's name or path, percent-decoded where it is relative, or a
+    /// whole URL. Empty for a link within the note (`[[#heading]]`).
+    pub target: String,
+    /// The heading pointed at; `a#b` where it is `b` under `a`.
+    pub heading: Option<String>,
+    /// The block id pointed at, without `^`.
+    pub block: Option<String>,
+    /// The text shown instead of the target: an alias, a link text, an image's description.
+    pub text: Option<String>,
+    /// Its bytes.
+    pub span: Range<usize>,
+    /// 1-based line of its start.
+    pub line: usize,
+}
+
+/// How a link is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkKind {
+    /// `[[target]]`
+    Wiki,
+    /// `![[target]]`
+    Embed,
+    /// `[text](target)`, `[text][ref]`, `<https://…>`
+    Markdown,
+    /// `![text](target)`
+    Image,
+}
+
+/// Something in a note that could not be read as it was surely meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// 1-based line, where known.
+    pub line: Option<usize>,
+    /// What is wrong and what to do about it. Names no path: the caller knows it.
+    pub message: String,
+}
+
+impl Problem {
+    pub(super) fn new(line: impl Into<Option<usize>>, message: impl Into<String>) -> Self {
+        Self { line: line.into(), message: message.into() }
+    }
+}
+
+impl Note {
+    /// Returns the texts of a section's heading and those it is under, outermost first.
+    pub fn heading_path(&self, section: Option<usize>) -> Vec<&str> {
+        let mut path = Vec::new();
+        let mut at = section.and_then(|index| self.headings.get(index));
+        while let Some(heading) = at {
+            path.push(heading.text.as_str());
+            at = heading.parent.and_then(|index| self.headings.get(index));
+        }
+        path.reverse();
+        path
+    }
+
+    /// Returns a span of the source without the comments in it. `source` must be what the note was parsed from.
+    pub fn visible<'s>(&self, source: &'s str, span: Range<usize>) -> Cow<'s, str> {
+        outside(&self.comments, source, span)
+    }
+
+    /// Whether agents must not see the note.
+    pub fn is_private(&self) -> bool {
+        self.visibility != Visibility::Public
+    }
+}
+
+/// Cuts sorted, disjoint ranges out of a span.
+pub(super) fn outside<'s>(cut: &[Range<usize>], source: &'s str, span: Range<usize>) -> Cow<'s, str> {
+    let first = cut.partition_point(|range| range.end <= span.start);
+    let inside = cut[first..].iter().take_while(|range| range.start < span.end);
+    let mut kept = String::new();
+    let mut at = span.start;
+    let mut any = false;
+    for range in inside {
+        any = true;
+        kept.push_str(source.get(at..range.start.max(at)).unwrap_or_default());
+        at = range.end;
+    }
+    let rest = source.get(at..span.end.max(at)).unwrap_or_default();
+    if !any {
+        return Cow::Borrowed(rest);
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}

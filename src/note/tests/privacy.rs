@@ -1,0 +1,135 @@
+//! How notes are classed: every way of being private, ambiguous or broken. When in doubt, private.
+
+use super::super::{PrivateReason, Visibility};
+use super::parse;
+
+#[test]
+fn every_note_is_classed_as_it_should_be() {
+    const PUBLIC: Visibility = Visibility::Public;
+    const PROPERTY: Visibility = Visibility::Private(PrivateReason::Property);
+    const TAG: Visibility = Visibility::Private(PrivateReason::Tag);
+    const BROKEN: Visibility = Visibility::Private(PrivateReason::BrokenFrontmatter);
+    const AMBIGUOUS: Visibility = Visibility::Private(PrivateReason::Ambiguous);
+    let notes: &[(&str, Visibility)] = &[
+        // Nothing says private.
+        ("", PUBLIC),
+        ("a note about private things", PUBLIC),
+        ("---\ntitle: private\n---\n", PUBLIC),
+        ("---\ntags: [privately, x/private]\n---\n", PUBLIC),
+        ("#privately #not/private a#private #private-ish", PUBLIC),
+        // The property, in every spelling.
+        ("---\nprivate: true\n---\n", PROPERTY),
+        ("---\nprivate: yes\n---\n", PROPERTY),
+        ("---\nPrivate: YES\n---\n", PROPERTY),
+        ("---\nPRIVATE: On\n---\n", PROPERTY),
+        ("---\nprivate: 1\n---\n", PROPERTY),
+        ("---\nprivate: 'true'\n---\n", PROPERTY),
+        ("---\n\"private\": \"yes\"\n---\n", PROPERTY),
+        ("---\n' private ': y\n---\n", PROPERTY),
+        ("---\nprivate: maybe\n---\n", PROPERTY),
+        ("---\nprivate: [false]\n---\n", PROPERTY),
+        ("---\nprivate: {}\n---\n", PROPERTY),
+        ("---\nprivate: !!str true\n---\n", PROPERTY),
+        ("---\nprivate: .nan\n---\n", PROPERTY),
+        ("---\nprivate: 99999999999999999999\n---\n", PROPERTY),
+        ("---\nx: &x true\nprivate: *x\n---\n", PROPERTY),
+        ("---\nbase: {a: &b {private: true}}\n<<: *b\n---\n", PROPERTY),
+        ("---\nprivate: false\nPrivate: true\n---\n", PROPERTY),
+        ("---\nmeta: {private: true}\n---\n", PROPERTY),
+        ("---\nlist:\n  - private: yes\n---\n", PROPERTY),
+        ("\u{feff}---\nprivate: true\n---\n", PROPERTY),
+        ("---\r\nprivate: yes\r\n---\r\n", PROPERTY),
+        ("---\rprivate: yes\r---\r", PROPERTY),
+        ("--- \nprivate: true\n---\t\n", PROPERTY),
+        ("---\n{private: true}\n---\n", PROPERTY),
+        ("+++\nprivate = true\n+++\n", PROPERTY),
+        ("+++\nprivate = 'no way'\n+++\n", PROPERTY),
+        ("+++\n[params]\nprivate = 1\n+++\n", PROPERTY),
+        // The property, clearly false.
+        ("---\nprivate: false\n---\n", PUBLIC),
+        ("---\nprivate: No\n---\n", PUBLIC),
+        ("---\nprivate: off\n---\n", PUBLIC),
+        ("---\nprivate: 0\n---\n", PUBLIC),
+        ("---\nprivate: \"False\"\n---\n", PUBLIC),
+        ("---\nprivate:\n---\n", PUBLIC),
+        ("---\nprivate: ''\n---\n", PUBLIC),
+        ("+++\nprivate = false\n+++\n", PUBLIC),
+        ("---\n#private: true\n---\n", PUBLIC),
+        // The tag.
+        ("---\ntags: private\n---\n", TAG),
+        ("---\ntags: [a, Private]\n---\n", TAG),
+        ("---\ntags:\n  - private/x\n---\n", TAG),
+        ("---\ntags: ['#private']\n---\n", TAG),
+        ("---\nTag: 'work, private'\n---\n", TAG),
+        ("---\ntags: [['private']]\n---\n", TAG),
+        ("---\ntags: ['private, work']\n---\n", TAG),
+        ("+++\ntags = ['private']\n+++\n", TAG),
+        ("text #private text", TAG),
+        ("#PRIVATE/health", TAG),
+        ("# Heading #private", TAG),
+        ("- item (#private)", TAG),
+        ("> **#private**", TAG),
+        ("| a |\n|--|\n| #private |", TAG),
+        ("[#private](x)", TAG),
+        // Code and links say nothing.
+        ("`#private`", PUBLIC),
+        ("```\n#private\n```", PUBLIC),
+        ("    #private", PUBLIC),
+        ("[[note#private]] https://x.org/#private [x](y#private)", PUBLIC),
+        ("\\#private", PUBLIC),
+        // Said, but not where it counts.
+        ("%% #private %%", AMBIGUOUS),
+        ("%%\n#private\n%%\n", AMBIGUOUS),
+        ("<!-- #private -->", AMBIGUOUS),
+        ("a <!-- #private --> b", AMBIGUOUS),
+        ("<div>\n#private\n</div>", AMBIGUOUS),
+        ("$5 for #private or 6$", AMBIGUOUS),
+        ("-#private", AMBIGUOUS),
+        ("tags:#private", AMBIGUOUS),
+        ("---\ntags: #private\n---\n", AMBIGUOUS),
+        ("---\ntags:\n  - #Private/x\n---\n", AMBIGUOUS),
+        ("---\ntags: #private work\n---\n", AMBIGUOUS),
+        ("\n---\nprivate: true\n---\n", AMBIGUOUS),
+        (" ---\n private: true\n ---\n", AMBIGUOUS),
+        ("\u{200b}---\ntags: [private]\n---\n", AMBIGUOUS),
+        ("—\nprivate: true\n—\n", AMBIGUOUS),
+        ("----\nprivate: true\n----\n", AMBIGUOUS),
+        ("---yaml\nprivate: true\n---\n", AMBIGUOUS),
+        ("\n+++\nprivate = true\n+++\n", AMBIGUOUS),
+        ("\n---\nprivate: true\ntitle: [\n---\n", AMBIGUOUS),
+        ("\n---\nprivate: no\n---\n", PUBLIC),
+        ("\n---\nwords\n---\n", PUBLIC),
+        // Broken.
+        ("---\nprivate: true\n", BROKEN),
+        ("---\ntitle: x\n\n# Heading\n", BROKEN),
+        ("---\n", BROKEN),
+        ("+++\ntitle = 'x'\n", BROKEN),
+        ("---\ntitle: x\n...\n", BROKEN),
+        ("---\nprivate: false\nprivate: true\n---\n", BROKEN),
+        ("---\na: 1\na: 1\n---\n", BROKEN),
+        ("---\nm: {a: 1, a: 2}\n---\n", BROKEN),
+        ("---\n1: a\n'1': b\n---\n", BROKEN),
+        ("+++\na = 1\na = 2\n+++\n", BROKEN),
+        ("---\ntitle: [unclosed\n---\n", BROKEN),
+        ("---\ntitle: a: b\n---\n", BROKEN),
+        ("---\ntags: [#private, x]\n---\n", BROKEN),
+        ("---\nprose between rules\n---\n", BROKEN),
+        ("---\n- private\n---\n", BROKEN),
+        ("\u{feff}---\r\nprivate: [\r\n---\r\n", BROKEN),
+        ("---\na: 1\n--- \u{0}\n", BROKEN),
+    ];
+    for (source, expected) in notes {
+        let note = parse(source);
+        assert_eq!(note.visibility, *expected, "{source:?}");
+    }
+    assert!(notes.len() >= 30);
+}
+
+#[test]
+fn doubts_in_the_frontmatter_are_told() {
+    for source in ["---\na: b\ntags: #private\n---\n", "\n\n---\nprivate: true\n---\n"] {
+        let note = parse(source);
+        assert_eq!(note.problems.len(), 1, "{source:?}");
+        assert_eq!(note.problems[0].line, Some(3), "{source:?}");
+    }
+}

@@ -1,0 +1,66 @@
+//! From two scores a candidate to one.
+
+use crate::config::{Fusion, SearchConfig};
+
+/// A candidate's scores on both sides; `None` where that side does not know it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sides {
+    pub keyword: Option<f64>,
+    pub semantic: Option<f64>,
+}
+
+/// Fuses the scores of all candidates. Higher is better; they compare within one response only.
+pub(super) fn fuse(sides: &[Sides], config: &SearchConfig) -> Vec<f64> {
+    let keyword: Vec<Option<f64>> = sides.iter().map(|side| side.keyword).collect();
+    let semantic: Vec<Option<f64>> = sides.iter().map(|side| side.semantic).collect();
+    let (keyword, semantic, weight) = match config.fusion {
+        Fusion::MinMax => (min_max(&keyword), min_max(&semantic), config.semantic_weight),
+        Fusion::Rrf => {
+            let k = f64::from(config.rrf_k);
+            (reciprocal_ranks(&keyword, k), reciprocal_ranks(&semantic, k), config.rrf_semantic_weight)
+        }
+    };
+    keyword.iter().zip(semantic).map(|(keyword, semantic)| (1.0 - weight) * keyword + weight * semantic).collect()
+}
+
+/// Scales to 0..1; 1 when all are equal, 0 where there is none.
+fn min_max(scores: &[Option<f64>]) -> Vec<f64> {
+    let (low, high) = scores
+        .iter()
+        .flatten()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), score| (low.min(*score), high.max(*score)));
+    let scale = |score: f64| if high > low { (score - low) / (high - low) } else { 1.0 };
+    scores.iter().map(|score| score.map_or(0.0, scale)).collect()
+}
+
+/// `1 / (k + rank)`, ranks from 1, equal scores sharing the better one (Cormack, Clarke and Büttcher, SIGIR 2009).
+fn reciprocal_ranks(scores: &[Option<f64>], k: f64) -> Vec<f64> {
+    let mut sorted: Vec<f64> = scores.iter().copied().flatten().collect();
+    sorted.sort_by(|one, two| two.total_cmp(one));
+    let rank = |score: f64| sorted.partition_point(|other| *other > score) as f64 + 1.0;
+    scores.iter().map(|score| score.map_or(0.0, |score| 1.0 / (k + rank(score)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sides(keyword: Option<f64>, semantic: Option<f64>) -> Sides {
+        Sides { keyword, semantic }
+    }
+
+    #[test]
+    fn min_max_scales_each_side_over_the_candidates() {
+        let config = SearchConfig { semantic_weight: 0.4, ..SearchConfig::default() };
+        let fused = fuse(&[sides(Some(10.0), Some(0.2)), sides(Some(5.0), Some(0.8)), sides(Some(0.0), None)], &config);
+        assert_eq!(fused, [0.6, 0.6 * 0.5 + 0.4, 0.0]);
+        let equal = fuse(&[sides(Some(3.0), None), sides(Some(3.0), None)], &config);
+        assert_eq!(equal, [0.6, 0.6], "a side whose scores are all equal gives 1");
+    }
+
+    #[test]
+    fn reciprocal_ranks_share_a_rank_among_equals() {
+        let ranks = reciprocal_ranks(&[Some(5.0), Some(5.0), Some(1.0), None], 10.0);
+        assert_eq!(ranks, [1.0 / 11.0, 1.0 / 11.0, 1.0 / 13.0, 0.0]);
+    }
+}

@@ -1,0 +1,148 @@
+//! What people type, read as words, `"phrases"` and `-exclusions`. Never an error.
+
+use crate::index::keyword::{KeywordQuery, plain_words};
+
+/// A query, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedQuery {
+    /// For the words' side.
+    pub keyword: KeywordQuery,
+    /// For the meaning's side: the text without exclusions.
+    pub semantic: String,
+}
+
+/// More words than this say no more about what is wanted; a megabyte pasted as a query costs no more than this.
+const MAX_WORDS: usize = 64;
+/// What the model reads of a query.
+const MAX_SEMANTIC_BYTES: usize = 4_000;
+
+impl ParsedQuery {
+    /// Reads a query. A quote that is not closed is a word like any other; so is what is left when nothing but exclusions is.
+    pub fn new(text: &str) -> Self {
+        let mut parsed = Self::read(text, true);
+        if parsed.keyword.words.is_empty() && parsed.keyword.phrases.is_empty() {
+            parsed = Self::read(text, false);
+        }
+        parsed
+    }
+
+    /// The same with phrases taken as words.
+    pub fn without_phrases(&self) -> Self {
+        let mut relaxed = self.clone();
+        let words = relaxed.keyword.phrases.drain(..).flatten();
+        relaxed.keyword.words.extend(words);
+        relaxed
+    }
+
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.keyword.words.is_empty() && self.keyword.phrases.is_empty() && self.semantic.trim().is_empty()
+    }
+
+    fn read(text: &str, with_operators: bool) -> Self {
+        let mut keyword = KeywordQuery::default();
+        let mut semantic = String::new();
+        let mut room = MAX_WORDS;
+        for part in parts(cut(text, 64 * MAX_WORDS)) {
+            let excluded = with_operators && part.excluded;
+            let mut words = plain_words(part.text, !(part.quoted && with_operators) && !excluded);
+            words.truncate(room);
+            if excluded {
+                room -= words.len();
+                keyword.excluded.extend((!words.is_empty()).then_some(words));
+                continue;
+            }
+            semantic.push_str(part.text);
+            semantic.push(' ');
+            room -= words.len();
+            if part.quoted && with_operators && words.len() > 1 {
+                keyword.phrases.push(words);
+            } else {
+                keyword.words.extend(words);
+            }
+        }
+        let semantic = cut(semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
+        Self { keyword, semantic }
+    }
+}
+
+struct Part<'a> {
+    text: &'a str,
+    quoted: bool,
+    excluded: bool,
+}
+
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let sign = rest
+            .strip_prefix('-')
+            .filter(|after| after.starts_with(|next: char| next == '"' || next.is_alphanumeric()));
+        let (excluded, body) = (sign.is_some(), sign.unwrap_or(rest));
+        let quoted = body.strip_prefix(['"', '\u{201c}']).and_then(|inner| {
+            let end = inner.find(['"', '\u{201d}'])?;
+            let after = inner[end..].chars().next().map_or(end, |quote| end + quote.len_utf8());
+            Some((&inner[..end], &inner[after..]))
+        });
+        let (part, after) = match quoted {
+            Some((inner, after)) => (Part { text: inner, quoted: true, excluded }, after),
+            None => {
+                let end = body.find(char::is_whitespace).unwrap_or(body.len());
+                (Part { text: &body[..end], quoted: false, excluded }, &body[end..])
+            }
+        };
+        parts.push(part);
+        rest = after.trim_start();
+    }
+    parts
+}
+
+fn cut(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words(text: &str) -> (String, String, String) {
+        let KeywordQuery { words, phrases, excluded } = ParsedQuery::new(text).keyword;
+        let runs = |runs: Vec<Vec<String>>| runs.iter().map(|run| run.join("+")).collect::<Vec<_>>().join(" ");
+        (words.join(" "), runs(phrases), runs(excluded))
+    }
+
+    #[test]
+    fn reads_words_phrases_and_exclusions() {
+        let read = |text, words_: &str, phrases: &str, excluded: &str| {
+            assert_eq!(words(text), (words_.into(), phrases.into(), excluded.into()), "{text:?}");
+        };
+        read("plain words", "plain words", "", "");
+        read("\"exact phrase\" more", "more", "exact+phrase", "");
+        read("\u{201c}curly quotes\u{201d}", "", "curly+quotes", "");
+        read("cats -dogs -\"big birds\"", "cats", "", "dogs big+birds");
+        read("\"unbalanced quote", "unbalanced quote", "", "");
+        read("-only", "only", "", "");
+        read("serde_json::Value", "serde_json serde json value", "", "");
+        read("well-known a - b", "well known a b", "", "");
+        read("\"one\"", "one", "", "");
+        read("!!! \"\" -", "", "", "");
+        assert!(ParsedQuery::new("  ").is_empty());
+        assert!(!ParsedQuery::new("?!").is_empty(), "the model may still make something of it");
+    }
+
+    #[test]
+    fn a_megabyte_costs_no_more_than_a_page() {
+        let parsed = ParsedQuery::new(&"word ".repeat(200_000));
+        assert_eq!(parsed.keyword.words.len(), MAX_WORDS);
+        assert!(parsed.semantic.len() <= MAX_SEMANTIC_BYTES);
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "\\PC{0,80}|[\"\\-a ]{0,40}") {
+            let _ = ParsedQuery::new(&text);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Hands texts to the embedder without making the writer wait for it.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use half::f16;
+
+use crate::embed::{Document, EmbedError, Embedder};
+use crate::index::{ContentHash, Pending};
+
+/// Texts of one request. Small, so that a note just saved waits half a second at most behind a bulk import.
+pub(super) const BATCH: usize = 24;
+
+/// Requests under way: one more than is being worked on, so that the model never waits for the writer.
+pub(super) const IN_FLIGHT: usize = 3;
+
+/// What became of one request.
+pub(super) struct Embedded {
+    /// The texts that were asked for.
+    pub contents: Vec<ContentHash>,
+    /// Their vectors, in the same order.
+    pub result: Result<Vec<Vec<f16>>, EmbedError>,
+}
+
+/// Threads that wait for the embedder.
+pub(super) struct Dispatcher {
+    requests: Option<Sender<Vec<Pending>>>,
+    threads: Vec<JoinHandle<()>>,
+    embedder: Arc<dyn Embedder>,
+    pub(super) in_flight: usize,
+}
+
+impl Dispatcher {
+    /// `report` is called on the dispatcher's threads with each request's end.
+    pub(super) fn start(embedder: Arc<dyn Embedder>, report: impl Fn(Embedded) + Send + Clone + 'static) -> Self {
+        let (requests, receiver) = channel::<Vec<Pending>>();
+        let receiver = Arc::new(Mutex::new(receiver));
+        let threads = (0..IN_FLIGHT)
+            .map(|_| {
+                let (receiver, embedder, report) = (Arc::clone(&receiver), Arc::clone(&embedder), report.clone());
+                std::thread::spawn(move || {
+                    while let Some(request) = next(&receiver) {
+                        report(embed(embedder.as_ref(), request));
+                    }
+                })
+            })
+            .collect();
+        Self { requests: Some(requests), threads, embedder, in_flight: 0 }
+    }
+
+    /// Sends a request. Its end is reported, whatever it is.
+    pub(super) fn send(&mut self, request: Vec<Pending>) {
+        if let Some(requests) = &self.requests
+            && requests.send(request).is_ok()
+        {
+            self.in_flight += 1;
+        }
+    }
+}
+
+impl Drop for Dispatcher {
+    fn drop(&mut self) {
+        self.requests = None;
+        self.embedder.stop();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn next(receiver: &Mutex<Receiver<Vec<Pending>>>) -> Option<Vec<Pending>> {
+    receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+fn embed(embedder: &dyn Embedder, request: Vec<Pending>) -> Embedded {
+    let (contents, documents): (Vec<ContentHash>, Vec<Document>) =
+        request.into_iter().map(|pending| (pending.content, pending.document)).unzip();
+    let result = embedder
+        .embed_documents(&documents)
+        .map(|vectors| vectors.into_iter().map(|vector| vector.into_iter().map(f16::from_f32).collect()).collect());
+    Embedded { contents, result }
+}

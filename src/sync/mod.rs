@@ -1,0 +1,16 @@
+//! Keeps the index what the files say.
+//!
+//! Events and scans name places; [`plan`] compares those on disk with the catalog; files that may have changed are read,
+//! parsed and cut on all cores; the one writer thread applies them in batches, and publishes a snapshot after each. Texts
+//! are embedded in the background, newest first.
+
+mod dispatch;
+mod plan;
+mod prepare;
+mod shared;
+mod worker;
+
+pub use plan::{Plan, plan};
+pub use prepare::{Outcome, prepare};
+pub use shared::{ModelStatus, Phase, Progress, Shared};
+pub use worker::{Options, ReindexError, Syncer, open_store};

@@ -1,0 +1,86 @@
+//! From a path to what the index takes of the file. Needs no lock: any thread does it.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::chunk::chunk;
+use crate::index::keyword::Stemming;
+use crate::index::{FileEntry, FileUpdate, NewChunk};
+use crate::note::{Note, PrivateReason, Visibility};
+use crate::path::VaultPath;
+use crate::vault::{ReadError, Source, Stamp, read};
+
+/// What reading a file came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It changed.
+    Changed(Box<FileUpdate>),
+    /// Its content is what the index has; only its stamp may differ. The number is when it was read.
+    Unchanged(VaultPath, Stamp, i64),
+    /// It is gone.
+    Gone(VaultPath),
+    /// It was being written: try again soon.
+    Changing(VaultPath),
+    /// It cannot be indexed, for the reason given.
+    Unfit(VaultPath, String),
+}
+
+/// Reads a file and, when it is not what the index has (`known`), parses it and cuts it into chunks.
+pub fn prepare(
+    root: &Path,
+    path: VaultPath,
+    known: Option<&FileEntry>,
+    max_bytes: u64,
+    private: &globset::GlobSet,
+    stemming: &mut Stemming,
+) -> Outcome {
+    let read_ns = Timestamp::now().as_nanosecond() as i64;
+    match read(root, &path, max_bytes) {
+        Ok(source) if known.is_some_and(|known| known.hash == *source.hash.as_bytes() && known.path == path) => {
+            Outcome::Unchanged(path, source.stamp, read_ns)
+        }
+        Ok(source) => Outcome::Changed(Box::new(update(path, source, read_ns, private, stemming))),
+        Err(ReadError::Gone) => Outcome::Gone(path),
+        Err(ReadError::Changing) => Outcome::Changing(path),
+        Err(ReadError::Unfit(reason)) => Outcome::Unfit(path, reason),
+    }
+}
+
+fn update(
+    path: VaultPath,
+    source: Source,
+    read_ns: i64,
+    private: &globset::GlobSet,
+    stemming: &mut Stemming,
+) -> FileUpdate {
+    let note = Note::parse(&source.text, path.stem());
+    let chunks = chunk(&path, &note, &source.text);
+    let modified_ms = source.stamp.mtime_ns / 1_000_000;
+    let ms = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
+    let mut problems: Vec<String> = note
+        .problems
+        .iter()
+        .map(|problem| match problem.line {
+            Some(line) => format!("line {line}: {}", problem.message),
+            None => problem.message.clone(),
+        })
+        .collect();
+    if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
+        problems.push("until its frontmatter is mended, only you see this note".into());
+    }
+    FileUpdate {
+        private: note.is_private() || private.is_match(path.as_str()),
+        path,
+        stamp: source.stamp,
+        hash: *source.hash.as_bytes(),
+        read_ns,
+        chunks: chunks.into_iter().map(|chunk| NewChunk::new(chunk, &note.title, stemming)).collect(),
+        title: note.title,
+        tags: note.tags,
+        created_ms: ms(note.created).unwrap_or(modified_ms),
+        updated_ms: ms(note.updated).unwrap_or(modified_ms),
+        metadata: serde_json::Value::Object(note.metadata).to_string(),
+        problems,
+    }
+}

@@ -1,0 +1,164 @@
+//! What the writer thread shows to everyone else.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use crate::embed::Embedder;
+use crate::index::Snapshot;
+
+/// What the writer is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Opening the stores.
+    Starting,
+    /// Reading files.
+    Indexing,
+    /// All words are found; texts are being embedded.
+    Embedding,
+    /// Everything is done.
+    Idle,
+    /// The stores refuse; the progress says why. It tries again by itself.
+    Failing,
+    /// Stopped.
+    Stopped,
+}
+
+/// The state of the embedding model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelStatus {
+    /// The configuration names none.
+    Off,
+    /// It is being loaded.
+    Loading,
+    /// It works.
+    Ready {
+        /// Its name.
+        name: String,
+        /// The length of its vectors.
+        dimension: usize,
+    },
+    /// It cannot be used, for the reason given: search is by keyword alone.
+    Failed(String),
+}
+
+/// How far the index is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// What the writer is doing.
+    pub phase: Phase,
+    /// Files that wait to be read.
+    pub pending_files: usize,
+    /// Files read since the start.
+    pub files_done: usize,
+    /// Texts that wait to be embedded.
+    pub pending_embeddings: usize,
+    /// Texts embedded since the start.
+    pub embeddings_done: usize,
+    /// The model.
+    pub model: ModelStatus,
+    /// How changes are noticed: `events`, or `polling` and why.
+    pub watching: String,
+    /// What went wrong last and still stands.
+    pub failure: Option<String>,
+    /// Why the index was rebuilt at the last start, if it was.
+    pub rebuilt: Option<String>,
+    /// Whether all files known at the start have been compared with the index.
+    pub caught_up: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self {
+            phase: Phase::Starting,
+            pending_files: 0,
+            files_done: 0,
+            pending_embeddings: 0,
+            embeddings_done: 0,
+            model: ModelStatus::Off,
+            watching: "not yet".into(),
+            failure: None,
+            rebuilt: None,
+            caught_up: false,
+        }
+    }
+
+    /// Whether nothing is left to read or to embed, as far as the model allows.
+    pub fn is_complete(&self) -> bool {
+        self.caught_up
+            && self.pending_files == 0
+            && match self.model {
+                ModelStatus::Off | ModelStatus::Failed(_) => true,
+                ModelStatus::Loading => false,
+                ModelStatus::Ready { .. } => self.pending_embeddings == 0,
+            }
+    }
+}
+
+/// The published snapshot, the model and the progress.
+pub struct Shared {
+    snapshot: RwLock<Option<Arc<Snapshot>>>,
+    embedder: RwLock<Option<Arc<dyn Embedder>>>,
+    progress: Mutex<Progress>,
+    changed: Condvar,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            snapshot: RwLock::default(),
+            embedder: RwLock::default(),
+            progress: Mutex::new(Progress::new()),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl Shared {
+    /// The index as published last; `None` until the stores are open.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The model, once it is loaded.
+    pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
+        self.embedder.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How far the index is.
+    pub fn progress(&self) -> Progress {
+        self.lock().clone()
+    }
+
+    /// Waits until the progress is as wanted, or the time is over; gives the progress then.
+    pub fn wait(&self, timeout: Duration, until: impl Fn(&Progress) -> bool) -> Progress {
+        let deadline = Instant::now() + timeout;
+        let mut progress = self.lock();
+        while !until(&progress) {
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
+            progress = self.changed.wait_timeout(progress, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        progress.clone()
+    }
+
+    /// Publishes a state of the index.
+    pub fn publish(&self, snapshot: Arc<Snapshot>) {
+        let before = self.snapshot.write().unwrap_or_else(PoisonError::into_inner).replace(snapshot);
+        // Closing the last snapshot of a state may take a moment, and readers should not wait for it.
+        drop(before);
+    }
+
+    /// Publishes the model.
+    pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
+        *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = embedder;
+    }
+
+    pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {
+        let mut progress = self.lock();
+        change(&mut progress);
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
