@@ -12,5 +12,6 @@ pub mod index;
 pub mod note;
 pub mod path;
 pub mod search;
+pub mod service;
 pub mod sync;
 pub mod vault;

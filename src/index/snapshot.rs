@@ -1,10 +1,12 @@
 //! One published state of the index, for searches.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::catalog::{CatalogError, CatalogReader};
 use super::entry::Files;
-use super::keyword::{KeywordSearcher, Statistics};
+use super::keyword::{KeywordSearcher, Statistics, open_searcher};
+use super::store::IndexError;
 use super::vectors::VectorSet;
 
 /// A state of all stores that nothing changes any more. Searches hold it for as long as they need it.
@@ -26,6 +28,27 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Opens the stores in a folder as they are now, while another process writes them. Without embeddings.
+    ///
+    /// # Errors
+    /// When there are none, or they cannot be read.
+    pub fn open(folder: &Path) -> Result<Self, IndexError> {
+        let reader = CatalogReader::open(&folder.join("catalog.db"))?;
+        let mut files = Files::default();
+        reader.files()?.into_iter().for_each(|file| files.insert(Arc::new(file)));
+        let chunks = files.iter().flat_map(|file| &file.chunks);
+        Ok(Self {
+            seq: 0,
+            embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
+            files,
+            keyword: open_searcher(&folder.join("tantivy"))?,
+            vectors: None,
+            statistics: OnceLock::new(),
+            readers: vec![Mutex::new(reader)],
+            spare: Arc::default(),
+        })
+    }
+
     /// Calls `with` with a reader at this state of the catalog.
     ///
     /// # Errors

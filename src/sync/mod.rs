@@ -13,4 +13,4 @@ mod worker;
 pub use plan::{Plan, plan};
 pub use prepare::{Outcome, prepare};
 pub use shared::{ModelStatus, Phase, Progress, Shared};
-pub use worker::{Options, ReindexError, Syncer, open_store};
+pub use worker::{LoadModel, Options, ReindexError, Syncer, open_store};

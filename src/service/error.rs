@@ -1,0 +1,89 @@
+//! The one error that maps to an HTTP status and an exit code.
+
+use crate::index::catalog::CatalogError;
+use crate::search::SearchError;
+use crate::sync::ReindexError;
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The caller asked for something that makes no sense.
+    Invalid,
+    /// What was asked for is not there, or not for the caller.
+    NotFound,
+    /// The index is not open yet, or cannot be written. Later it may be.
+    Unavailable,
+    /// Our fault.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The HTTP status.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Invalid => 400,
+            Self::NotFound => 404,
+            Self::Unavailable => 503,
+            Self::Internal => 500,
+        }
+    }
+
+    /// A word for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::NotFound => "not_found",
+            Self::Unavailable => "unavailable",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// A use case failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ServiceError {
+    /// What kind of failure it is.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+impl ServiceError {
+    /// The caller's mistake: which parameter, and what it takes.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Invalid, message: message.into(), hint: None }
+    }
+
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
+    }
+
+    pub(super) fn unavailable(message: impl Into<String>, hint: &str) -> Self {
+        Self { kind: ErrorKind::Unavailable, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Internal, message: message.into(), hint: None }
+    }
+}
+
+impl From<SearchError> for ServiceError {
+    fn from(error: SearchError) -> Self {
+        Self::internal(error.to_string())
+    }
+}
+
+impl From<CatalogError> for ServiceError {
+    fn from(error: CatalogError) -> Self {
+        Self::internal(error.to_string())
+    }
+}
+
+impl From<ReindexError> for ServiceError {
+    fn from(error: ReindexError) -> Self {
+        Self::unavailable(error.to_string(), "`vault status` says why")
+    }
+}

@@ -1,0 +1,443 @@
+//! The use cases.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::error::ServiceError;
+use super::time::{Edge, parse, rfc3339};
+use super::views::{
+    Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
+    SearchResponse, Skipped, Stats, Status,
+};
+use crate::access::{Principal, Scope};
+use crate::chunk::ChunkId;
+use crate::config::{Config, EmbedConfig, Mode, Pooling};
+use crate::embed::{Embedder, GgufEmbedder, GgufOptions, ModelSource};
+use crate::fs::folder_bytes;
+use crate::index::catalog::ChunkText;
+use crate::index::{FileEntry, Settings, Snapshot};
+use crate::search::{Degraded, Filter, Highlighter, SearchRequest, search, snippet};
+use crate::sync::{LoadModel, ModelStatus, Options, Phase, Shared, Syncer};
+use crate::vault::{Home, Lock, Rules, RulesError};
+
+/// Queries over this are refused: nothing that a person or an agent looks for is longer.
+const MAX_QUERY_BYTES: usize = 16 * 1024;
+
+/// One vault at work: everything a transport or a command asks for.
+pub struct Service {
+    home: Home,
+    config: Config,
+    index_dir: PathBuf,
+    shared: Arc<Shared>,
+    syncer: Option<Syncer>,
+    _lock: Option<Lock>,
+}
+
+/// The service could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A glob of the configuration cannot be read.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// Likewise, in `[access]`: what cannot be read must not be taken for leave.
+    #[error("`access.private` has a glob that cannot be read: {0}")]
+    Private(#[from] globset::Error),
+    /// The index cannot be read.
+    #[error("the index cannot be read: {0}")]
+    Index(#[from] crate::index::IndexError),
+}
+
+impl Service {
+    /// Starts to index the vault; with `watch` until the service is dropped, else once.
+    ///
+    /// # Errors
+    /// When the configuration has a glob that cannot be read.
+    pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
+        let index_dir = home.index_dir(&config.index.dir);
+        let options = Options {
+            root: home.root().to_owned(),
+            folder: index_dir.clone(),
+            index: config.index.clone(),
+            settings: settings(&config),
+            rules: Rules::new(home.root(), &config.index.exclude)?,
+            private: private_globs(&config.access.private)?,
+            model: model_loader(&config.embed, home.root()),
+            watch,
+        };
+        let syncer = Syncer::start(options);
+        Ok(Self {
+            shared: Arc::clone(syncer.shared()),
+            home,
+            config,
+            index_dir,
+            syncer: Some(syncer),
+            _lock: Some(lock),
+        })
+    }
+
+    /// Answers from an index that another process writes, as it is now, by keyword alone.
+    ///
+    /// # Errors
+    /// When there is none yet, or it cannot be read.
+    pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
+        let index_dir = home.index_dir(&config.index.dir);
+        let shared = Arc::new(Shared::default());
+        shared.publish(Arc::new(Snapshot::open(&index_dir)?));
+        Ok(Self { shared, home, config, index_dir, syncer: None, _lock: None })
+    }
+
+    /// The vault's place.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The vault's configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The progress, the index and the model.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    fn snapshot(&self) -> Result<Arc<Snapshot>, ServiceError> {
+        self.shared.snapshot().ok_or_else(|| {
+            let failure = self.shared.progress().failure;
+            let message = failure.unwrap_or_else(|| "the index is being opened".into());
+            ServiceError::unavailable(message, "try again in a moment; `vault status` tells how far it is")
+        })
+    }
+
+    /// Finds passages.
+    ///
+    /// # Errors
+    /// When a parameter makes no sense, or the index is not open yet.
+    pub fn search(&self, principal: &Principal, params: &SearchParams) -> Result<SearchResponse, ServiceError> {
+        let started = Instant::now();
+        if params.q.len() > MAX_QUERY_BYTES {
+            let message = format!("`q` has {} bytes; it takes {MAX_QUERY_BYTES}", params.q.len());
+            return Err(ServiceError::invalid(message));
+        }
+        let request = SearchRequest {
+            text: params.q.clone(),
+            mode: params.mode.unwrap_or(self.config.search.mode),
+            limit: limit(params.limit, self.config.search.limit)?,
+            filter: filter(params)?,
+        };
+        let snapshot = self.snapshot()?;
+        let embedder = self.shared.embedder();
+        let scope = Scope::of(principal);
+        let config = &self.config.search;
+        let found = search(&snapshot, embedder.as_deref(), &scope, config, &request)?;
+        let mut highlighter = Highlighter::new(&params.q, config.stemmer);
+        let results = found
+            .hits
+            .into_iter()
+            .map(|hit| {
+                let snippet = snippet(&hit.chunk.text, &mut highlighter, config.max_snippet_chars);
+                Ok(HitView {
+                    snippet,
+                    score: hit.score,
+                    scores: Scores { keyword: hit.keyword, semantic: hit.semantic },
+                    chunk: self.view(&snapshot, &hit.file, hit.chunk)?,
+                })
+            })
+            .collect::<Result<_, ServiceError>>()?;
+        Ok(SearchResponse {
+            query: params.q.clone(),
+            mode: found.mode,
+            results,
+            degraded: found.degraded.map(|degraded| self.explain(&degraded, found.mode)),
+            embedded_share: share(snapshot.embedded(), snapshot.embeddable),
+            took_ms: started.elapsed().as_secs_f64() * 1000.0,
+        })
+    }
+
+    fn explain(&self, degraded: &Degraded, mode: Mode) -> String {
+        let by_words = if mode == Mode::Keyword { "searched by keyword alone: " } else { "" };
+        match degraded {
+            Degraded::ModelFailed(reason) => format!("{by_words}the model failed: {reason}"),
+            Degraded::Embedding { embedded, of } => {
+                format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
+            }
+            Degraded::NoModel if self.syncer.is_none() => {
+                format!("{by_words}another process is writing the index; this is the index as it is now")
+            }
+            Degraded::NoModel => match self.shared.progress().model {
+                ModelStatus::Off => format!("{by_words}`embed.model` is \"none\""),
+                ModelStatus::Failed(reason) => format!("{by_words}{reason}"),
+                ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is being loaded"),
+            },
+        }
+    }
+
+    fn view(&self, snapshot: &Snapshot, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, ServiceError> {
+        let details = snapshot.read(|reader| reader.details(file.id))?;
+        let metadata = details.and_then(|(metadata, _)| serde_json::from_str(&metadata).ok());
+        let (line_start, line_end) = chunk.lines;
+        let on_disk = file.path.on_disk(self.home.root());
+        Ok(ChunkView {
+            hash: chunk.id.to_string(),
+            collection: file.path.collection().to_owned(),
+            path: file.path.to_string(),
+            title: file.title.clone(),
+            heading_path: chunk.heading_path,
+            content: chunk.text,
+            line_start,
+            line_end,
+            citation: format!("{}#L{line_start}-L{line_end}", file.path),
+            obsidian_url: format!("obsidian://open?path={}", percent_encode(&on_disk.to_string_lossy())),
+            tags: file.tags.clone(),
+            metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),
+            created_at: rfc3339(file.created_ms),
+            updated_at: rfc3339(file.updated_ms),
+        })
+    }
+
+    /// The passage with a name.
+    ///
+    /// # Errors
+    /// When the name is not one, or no passage in the principal's scope has it.
+    pub fn chunk(&self, principal: &Principal, hash: &str) -> Result<ChunkView, ServiceError> {
+        let id: ChunkId =
+            hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
+        let snapshot = self.snapshot()?;
+        let scope = Scope::of(principal);
+        for row in snapshot.read(|reader| reader.rows_of(id))? {
+            let Some(chunk) = snapshot.read(|reader| reader.chunk(row))? else { continue };
+            if let Some(file) = snapshot.files.get(chunk.file).filter(|file| scope.allows(file.private)) {
+                return self.view(&snapshot, file, chunk);
+            }
+        }
+        Err(ServiceError::not_found(format!("no passage has the hash {hash}; it changes when the text does")))
+    }
+
+    /// A page of passages, of the newest notes first.
+    ///
+    /// # Errors
+    /// When a parameter makes no sense, or the index is not open yet.
+    pub fn browse(&self, principal: &Principal, params: &BrowseParams) -> Result<Browse, ServiceError> {
+        let (limit, offset) = (limit(params.limit, 20)?, params.offset.unwrap_or(0));
+        let snapshot = self.snapshot()?;
+        let mut files: Vec<&Arc<FileEntry>> = visible(&snapshot, principal)
+            .filter(|file| params.collection.as_deref().is_none_or(|collection| file.path.collection() == collection))
+            .collect();
+        files.sort_by(|one, two| two.updated_ms.cmp(&one.updated_ms).then_with(|| one.path.cmp(&two.path)));
+        let total = files.iter().map(|file| file.chunks.len()).sum();
+        let page = files.iter().flat_map(|file| file.chunks.iter().map(move |chunk| (file, chunk.row)));
+        let mut chunks = Vec::new();
+        for (file, row) in page.skip(offset).take(limit) {
+            if let Some(chunk) = snapshot.read(|reader| reader.chunk(row))? {
+                chunks.push(self.view(&snapshot, file, chunk)?);
+            }
+        }
+        Ok(Browse { chunks, total })
+    }
+
+    /// What there is, in numbers.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn stats(&self, principal: &Principal) -> Result<Stats, ServiceError> {
+        let snapshot = self.snapshot()?;
+        let mut details: BTreeMap<String, Collection> = BTreeMap::new();
+        let mut latest: BTreeMap<String, i64> = BTreeMap::new();
+        let (mut embedded, mut embeddable) = (0, 0);
+        for file in visible(&snapshot, principal) {
+            let name = file.path.collection();
+            let collection = details.entry(name.to_owned()).or_insert_with(|| Collection {
+                files: 0,
+                chunks: 0,
+                bytes: 0,
+                updated_at: String::new(),
+            });
+            collection.files += 1;
+            collection.chunks += file.chunks.len();
+            collection.bytes += file.stamp.size;
+            let updated = latest.entry(name.to_owned()).or_insert(i64::MIN);
+            *updated = (*updated).max(file.updated_ms);
+            for chunk in file.chunks.iter().filter(|chunk| chunk.content.is_some()) {
+                embeddable += 1;
+                embedded += usize::from(snapshot.vectors.as_ref().is_some_and(|vectors| vectors.contains(chunk.row)));
+            }
+        }
+        for (name, updated) in latest {
+            if let Some(collection) = details.get_mut(&name) {
+                collection.updated_at = rfc3339(updated);
+            }
+        }
+        Ok(Stats {
+            total: details.values().map(|collection| collection.chunks).sum(),
+            collections: details.iter().map(|(name, collection)| (name.clone(), collection.chunks)).collect(),
+            files: details.values().map(|collection| collection.files).sum(),
+            bytes: details.values().map(|collection| collection.bytes).sum(),
+            embedded_share: share(embedded, embeddable),
+            details,
+        })
+    }
+
+    /// The names of the collections.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn collections(&self, principal: &Principal) -> Result<Collections, ServiceError> {
+        let snapshot = self.snapshot()?;
+        let names: std::collections::BTreeSet<String> =
+            visible(&snapshot, principal).map(|file| file.path.collection().to_owned()).collect();
+        Ok(Collections { collections: names.into_iter().collect() })
+    }
+
+    /// How the vault and its index are. For the owner alone.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn status(&self) -> Result<Status, ServiceError> {
+        let progress = self.shared.progress();
+        let snapshot = self.shared.snapshot();
+        let snapshot = snapshot.as_deref();
+        let problems = match snapshot {
+            Some(snapshot) => snapshot.read(|reader| reader.problems())?,
+            None => Vec::new(),
+        };
+        let (state, detail, dimension) = match progress.model {
+            ModelStatus::Off => ("off", None, None),
+            ModelStatus::Loading => ("loading", None, None),
+            ModelStatus::Ready { name, dimension } => ("ready", Some(name), Some(dimension)),
+            ModelStatus::Failed(reason) => ("failed", Some(reason), None),
+        };
+        Ok(Status {
+            version: env!("CARGO_PKG_VERSION").into(),
+            vault: self.home.root().display().to_string(),
+            phase: phase(progress.phase).into(),
+            caught_up: progress.caught_up,
+            files: snapshot.map_or(0, |snapshot| snapshot.files.len()),
+            chunks: snapshot.map_or(0, Snapshot::chunks),
+            embedded: snapshot.map_or(0, Snapshot::embedded),
+            embeddable: snapshot.map_or(0, |snapshot| snapshot.embeddable),
+            pending_files: progress.pending_files,
+            pending_embeddings: progress.pending_embeddings,
+            files_done: progress.files_done,
+            embeddings_done: progress.embeddings_done,
+            model: Model { state: state.into(), detail, dimension },
+            watching: progress.watching,
+            index_bytes: folder_bytes(&self.index_dir),
+            index_dir: self.index_dir.display().to_string(),
+            text_bytes: snapshot.map_or(0, |snapshot| snapshot.files.iter().map(|file| file.stamp.size).sum()),
+            problems: problems.into_iter().map(|(path, reason)| Skipped { path, reason }).collect(),
+            failure: progress.failure,
+            rebuilt: progress.rebuilt,
+        })
+    }
+
+    /// Starts to compare every note with the index, or with `full` to build it from nothing.
+    ///
+    /// # Errors
+    /// When another process writes the index, or it cannot be written.
+    pub fn reindex(&self, full: bool) -> Result<Reindexing, ServiceError> {
+        let Some(syncer) = &self.syncer else {
+            return Err(ServiceError::unavailable("another process is writing the index", "try again in a moment"));
+        };
+        syncer.reindex(full)?;
+        Ok(Reindexing { ok: true })
+    }
+}
+
+fn visible<'a>(snapshot: &'a Snapshot, principal: &Principal) -> impl Iterator<Item = &'a Arc<FileEntry>> {
+    let scope = Scope::of(principal);
+    snapshot.files.iter().filter(move |file| scope.allows(file.private))
+}
+
+fn settings(config: &Config) -> Settings {
+    Settings { stemmer: config.search.stemmer, graph_threshold: config.index.graph_threshold }
+}
+
+fn private_globs(globs: &[String]) -> Result<GlobSet, globset::Error> {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        set.add(GlobBuilder::new(glob).literal_separator(true).build()?);
+    }
+    set.build()
+}
+
+fn model_loader(config: &EmbedConfig, root: &std::path::Path) -> Option<LoadModel> {
+    if config.model == "none" {
+        return None;
+    }
+    let source = match config.model.as_str() {
+        "bundled" => ModelSource::Bundled,
+        path => ModelSource::File(root.join(path)),
+    };
+    let cache = directories::ProjectDirs::from("", "", "memory-vault")
+        .map_or_else(std::env::temp_dir, |dirs| dirs.cache_dir().to_owned());
+    let options = GgufOptions {
+        threads: config.threads,
+        query_prefix: config.query_prefix.clone(),
+        document_prefix: config.document_prefix.clone(),
+        pooling: match config.pooling {
+            Pooling::Auto => None,
+            Pooling::Mean => Some(crate::embed::Pooling::Mean),
+            Pooling::Cls => Some(crate::embed::Pooling::Cls),
+            Pooling::Last => Some(crate::embed::Pooling::Last),
+        },
+        max_tokens: config.max_tokens,
+        ..GgufOptions::new(cache)
+    };
+    Some(Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>)))
+}
+
+fn filter(params: &SearchParams) -> Result<Filter, ServiceError> {
+    let now = Timestamp::now();
+    let time = |name, text: &Option<String>, edge| match text {
+        Some(text) => parse(name, text, edge, now).map(Some),
+        None => Ok(None),
+    };
+    Ok(Filter {
+        collection: params.collection.clone(),
+        path: params.path.clone(),
+        tag: params.tag.clone(),
+        since_ms: time("since", &params.since, Edge::Start)?,
+        until_ms: time("until", &params.until, Edge::End)?,
+    })
+}
+
+fn limit(asked: Option<usize>, default: usize) -> Result<usize, ServiceError> {
+    match asked {
+        None => Ok(default),
+        Some(limit @ 1..=1000) => Ok(limit),
+        Some(limit) => Err(ServiceError::invalid(format!("`limit` is {limit}; it takes 1 to 1000"))),
+    }
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 1.0 } else { part.min(whole) as f64 / whole as f64 }
+}
+
+fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Starting => "starting",
+        Phase::Indexing => "indexing",
+        Phase::Embedding => "embedding",
+        Phase::Idle => "idle",
+        Phase::Failing => "failing",
+        Phase::Stopped => "stopped",
+    }
+}
+
+/// Percent-encodes a path for a URL's query (RFC 3986: all but unreserved characters).
+fn percent_encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte as char),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

@@ -1,0 +1,264 @@
+//! What the service takes and gives, as JSON says it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::config::Mode;
+
+/// A search.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SearchParams {
+    /// Words, `"phrases"` and `-exclusions`, or a question.
+    pub q: String,
+    /// Which sides are asked; `[search] mode` when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Only this collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// Only notes with this tag, or one below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Only notes whose path starts so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Only notes updated by then; a date includes its day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+}
+
+/// The answer to a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SearchResponse {
+    /// What was asked.
+    pub query: String,
+    /// The mode that was used.
+    pub mode: Mode,
+    /// The hits, best first.
+    pub results: Vec<HitView>,
+    /// Why the answer is less than it could be, when it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<String>,
+    /// The share of the vault's chunks that are embedded, 0 to 1.
+    pub embedded_share: f64,
+    /// How long the server took, in milliseconds.
+    pub took_ms: f64,
+}
+
+/// A passage with its source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChunkView {
+    /// The passage's name.
+    pub hash: String,
+    /// The collection of its note.
+    pub collection: String,
+    /// The note's path in the vault.
+    pub path: String,
+    /// The note's title.
+    pub title: String,
+    /// The headings it stands under, outermost first.
+    pub heading_path: Vec<String>,
+    /// The passage.
+    pub content: String,
+    /// Its first line, from 1.
+    pub line_start: u32,
+    /// Its last line.
+    pub line_end: u32,
+    /// `notes/api.md#L42-L58`: path and lines of the file as indexed.
+    pub citation: String,
+    /// Opens the note in Obsidian.
+    pub obsidian_url: String,
+    /// The note's tags.
+    pub tags: Vec<String>,
+    /// The note's frontmatter.
+    pub metadata: Value,
+    /// When the note was made, as RFC 3339: its frontmatter's word, else the file's.
+    pub created_at: String,
+    /// When it was last changed.
+    pub updated_at: String,
+}
+
+/// A passage that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HitView {
+    /// The passage.
+    #[serde(flatten)]
+    pub chunk: ChunkView,
+    /// The part of the passage that answers best.
+    pub snippet: String,
+    /// What the hits are ordered by; compares within one response only.
+    pub score: f64,
+    /// The scores of each side.
+    pub scores: Scores,
+}
+
+/// The scores of each side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Scores {
+    /// BM25; absent when the words were not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyword: Option<f64>,
+    /// Cosine; absent when the meaning was not asked, or the passage is not embedded yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub semantic: Option<f64>,
+}
+
+/// A page of passages.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct BrowseParams {
+    /// Only this collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// Passages at most, 1 to 1,000; 20 when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+    /// Passages to leave out first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<usize>,
+}
+
+/// Passages, of the newest notes first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Browse {
+    /// This page.
+    pub chunks: Vec<ChunkView>,
+    /// How many there are on all pages.
+    pub total: usize,
+}
+
+/// A collection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Collection {
+    /// Notes.
+    pub files: usize,
+    /// Passages.
+    pub chunks: usize,
+    /// Bytes of its notes.
+    pub bytes: u64,
+    /// When a note of it was last changed, as RFC 3339.
+    pub updated_at: String,
+}
+
+/// What there is, in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Stats {
+    /// Passages.
+    pub total: usize,
+    /// Passages of each collection.
+    pub collections: BTreeMap<String, usize>,
+    /// Notes.
+    pub files: usize,
+    /// Bytes of all notes.
+    pub bytes: u64,
+    /// The share of the passages that are embedded, 0 to 1.
+    pub embedded_share: f64,
+    /// More of each collection.
+    pub details: BTreeMap<String, Collection>,
+}
+
+/// The names of the collections.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Collections {
+    /// In alphabetical order.
+    pub collections: Vec<String>,
+}
+
+/// How the vault and its index are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Status {
+    /// The program's version.
+    pub version: String,
+    /// The vault's folder.
+    pub vault: String,
+    /// `starting`, `indexing`, `embedding`, `idle`, `failing` or `stopped`.
+    pub phase: String,
+    /// Whether every note has been compared with the index since the start.
+    pub caught_up: bool,
+    /// Indexed notes.
+    pub files: usize,
+    /// Indexed passages.
+    pub chunks: usize,
+    /// Embedded passages.
+    pub embedded: usize,
+    /// Passages that have something to embed.
+    pub embeddable: usize,
+    /// Notes that wait to be read.
+    pub pending_files: usize,
+    /// Texts that wait to be embedded.
+    pub pending_embeddings: usize,
+    /// Notes read since the start.
+    pub files_done: usize,
+    /// Texts embedded since the start.
+    pub embeddings_done: usize,
+    /// The embedding model.
+    pub model: Model,
+    /// How changes are noticed.
+    pub watching: String,
+    /// The folder of the derived stores.
+    pub index_dir: String,
+    /// Bytes of the derived stores.
+    pub index_bytes: u64,
+    /// Bytes of the indexed notes.
+    pub text_bytes: u64,
+    /// What could not be indexed, or not as it was meant, and why.
+    pub problems: Vec<Skipped>,
+    /// What is wrong now, when something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Why the index was rebuilt at the last start, when it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuilt: Option<String>,
+}
+
+/// The embedding model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Model {
+    /// `off`, `loading`, `ready` or `failed`.
+    pub state: String,
+    /// Its name, or why it cannot be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The length of its vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dimension: Option<usize>,
+}
+
+/// Something that could not be indexed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Skipped {
+    /// Where it is.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// How to reindex.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReindexParams {
+    /// Build everything from nothing, instead of comparing every note with the index.
+    #[serde(default)]
+    pub full: bool,
+}
+
+/// Reindexing has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Reindexing {
+    /// Always true; `status` tells how far it is.
+    pub ok: bool,
+}
