@@ -5,8 +5,6 @@ override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-BINARY := target/native/release/vault
-
 .PHONY: help run test check build install bench clean deps
 
 help: ## List what can be made
@@ -17,8 +15,8 @@ help: ## List what can be made
 	@echo "The vault is VAULT and the port is PORT: make run VAULT=~/notes PORT=8000"
 
 run: build ## Serve the vault in ~/vault (made first, if there is none) on port 7833
-	@[ -n "$$(ls -A "$(VAULT)" 2>/dev/null)" ] || $(BINARY) init "$(VAULT)"
-	@exec $(BINARY) serve --vault "$(VAULT)" --port "$(PORT)"
+	@[ -n "$$(ls -A "$(VAULT)" 2>/dev/null)" ] || target/vault init "$(VAULT)"
+	@exec target/vault serve --vault "$(VAULT)" --port "$(PORT)"
 
 test: deps ## Run the tests
 	@cargo test --locked
@@ -26,8 +24,8 @@ test: deps ## Run the tests
 check: ## Hold the code against its rules: format, lints, documentation, dependencies
 	@.ci/run deps fmt clippy doc deny
 
-build: deps ## Build the program for this machine's CPU
-	@. scripts/native-flags && cargo build --locked --release
+build: deps ## Build the program for this machine's CPU, as target/vault
+	@. scripts/native-flags && cargo build --locked --release && ln -sf "$$CARGO_TARGET_DIR/release/vault" target/vault
 
 install: deps ## Install the program, so built, in ~/.cargo/bin
 	@. scripts/native-flags && cargo install --locked --path .

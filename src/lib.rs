@@ -4,8 +4,10 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod api;
 pub mod chunk;
 pub mod config;
+pub mod daemon;
 pub mod embed;
 pub mod fs;
 pub mod index;

@@ -1,0 +1,10 @@
+//! The HTTP API: decodes a request, calls the service on a blocking thread, encodes the answer.
+
+mod auth;
+mod error;
+mod openapi;
+mod routes;
+
+pub use auth::Guard;
+pub use openapi::document as openapi;
+pub use routes::{guarded, local};

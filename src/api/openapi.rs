@@ -1,0 +1,42 @@
+//! The OpenAPI document, generated from the routes.
+
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{OpenApi as Document, SecurityRequirement};
+use utoipa::{Modify, OpenApi};
+
+use super::routes;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "vault", description = "A person's long-lived memory: plain Markdown, searchable the moment it is saved."),
+    paths(
+        routes::health,
+        routes::status,
+        routes::reindex,
+        routes::search,
+        routes::browse,
+        routes::stats,
+        routes::collections,
+        routes::chunk
+    ),
+    modifiers(&Tokens)
+)]
+struct Api;
+
+/// Every route but `/health` takes the owner's token.
+struct Tokens;
+
+impl Modify for Tokens {
+    fn modify(&self, document: &mut Document) {
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+        components.add_security_scheme("basic", SecurityScheme::Http(Http::new(HttpAuthScheme::Basic)));
+        let either = ["bearer", "basic"].map(|scheme| SecurityRequirement::new(scheme, Vec::<String>::new()));
+        document.security = Some(either.to_vec());
+    }
+}
+
+/// The document as served at `/openapi.json`.
+pub fn document() -> Document {
+    Api::openapi()
+}

@@ -1,0 +1,160 @@
+//! The routes.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::auth::{Guard, guard};
+use super::error::{ApiError, ErrorBody};
+use crate::access::Principal;
+use crate::service::{
+    Browse, BrowseParams, ChunkView, Collections, ReindexParams, Reindexing, SearchParams, SearchResponse, Service,
+    ServiceError, Stats, Status,
+};
+
+/// Bodies over this are refused.
+const MAX_BODY_BYTES: usize = 1 << 20;
+
+type App = Arc<Service>;
+type Answer<T> = Result<Json<T>, ApiError>;
+
+/// The API as it is served over TCP: every request passes the guard.
+pub fn guarded(service: Arc<Service>, with: Guard) -> Router {
+    local(service).layer(middleware::from_fn_with_state(Arc::new(with), guard))
+}
+
+/// The API as it is served over the Unix socket, which only the person can open.
+pub fn local(service: Arc<Service>) -> Router {
+    Router::new()
+        .route("/health", get(health))
+        .route("/status", get(status))
+        .route("/reindex", post(reindex))
+        .route("/openapi.json", get(openapi))
+        .route("/api/user-memory/search", get(search))
+        .route("/api/user-memory/browse", get(browse))
+        .route("/api/user-memory/stats", get(stats))
+        .route("/api/user-memory/collections", get(collections))
+        .route("/api/user-memory/chunk/{hash}", get(chunk))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::map_response(headers))
+        .with_state(service)
+}
+
+/// Answers are one person's memory: no cache keeps them and no page frames them.
+async fn headers(mut response: Response) -> Response {
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Calls the service on a thread that may block.
+async fn call<T: Serialize + Send + 'static>(
+    service: App,
+    with: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
+) -> Answer<T> {
+    match tokio::task::spawn_blocking(move || with(&service)).await {
+        Ok(result) => Ok(Json(result?)),
+        Err(error) => {
+            tracing::error!("a request panicked: {error}");
+            Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this"))
+        }
+    }
+}
+
+fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
+    query.map(|Query(params)| params).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
+}
+
+/// Says that the server runs, and nothing else.
+#[utoipa::path(get, path = "/health", security(()), responses((status = 200, description = "It runs", body = Value)))]
+pub(super) async fn health() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+/// How the vault and its index are.
+#[utoipa::path(get, path = "/status", responses((status = 200, body = Status), (status = "4XX", body = ErrorBody)))]
+pub(super) async fn status(State(service): State<App>) -> Answer<Status> {
+    call(service, Service::status).await
+}
+
+/// Compares every note with the index, or builds it from nothing.
+#[utoipa::path(post, path = "/reindex", request_body = ReindexParams,
+    responses((status = 200, body = Reindexing), (status = "4XX", body = ErrorBody)))]
+pub(super) async fn reindex(
+    State(service): State<App>,
+    body: Result<Json<ReindexParams>, JsonRejection>,
+) -> Answer<Reindexing> {
+    let Json(params) = body.map_err(|rejection| ApiError::new(rejection.status(), "invalid", rejection.body_text()))?;
+    call(service, move |service| service.reindex(params.full)).await
+}
+
+/// Finds passages by their words, their meaning, or both.
+#[utoipa::path(get, path = "/api/user-memory/search", params(SearchParams),
+    responses((status = 200, body = SearchResponse), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn search(
+    State(service): State<App>,
+    params: Result<Query<SearchParams>, QueryRejection>,
+) -> Answer<SearchResponse> {
+    let params = query(params)?;
+    call(service, move |service| service.search(&Principal::Owner, &params)).await
+}
+
+/// Lists passages, of the newest notes first.
+#[utoipa::path(get, path = "/api/user-memory/browse", params(BrowseParams),
+    responses((status = 200, body = Browse), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn browse(
+    State(service): State<App>,
+    params: Result<Query<BrowseParams>, QueryRejection>,
+) -> Answer<Browse> {
+    let params = query(params)?;
+    call(service, move |service| service.browse(&Principal::Owner, &params)).await
+}
+
+/// What there is, in numbers.
+#[utoipa::path(get, path = "/api/user-memory/stats",
+    responses((status = 200, body = Stats), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn stats(State(service): State<App>) -> Answer<Stats> {
+    call(service, |service| service.stats(&Principal::Owner)).await
+}
+
+/// The names of the collections.
+#[utoipa::path(get, path = "/api/user-memory/collections",
+    responses((status = 200, body = Collections), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn collections(State(service): State<App>) -> Answer<Collections> {
+    call(service, |service| service.collections(&Principal::Owner)).await
+}
+
+/// The passage with a hash.
+#[utoipa::path(get, path = "/api/user-memory/chunk/{hash}",
+    params(("hash" = String, Path, description = "16 hexadecimal digits")),
+    responses((status = 200, body = ChunkView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn chunk(State(service): State<App>, Path(hash): Path<String>) -> Answer<ChunkView> {
+    call(service, move |service| service.chunk(&Principal::Owner, &hash)).await
+}
+
+async fn openapi() -> impl IntoResponse {
+    Json(super::openapi::document())
+}
+
+async fn not_found() -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address").hint("see /openapi.json")
+}
+
+async fn method_not_allowed() -> ApiError {
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this address does not take this method")
+}

@@ -1,0 +1,136 @@
+//! Wires the service to its listeners: start, serve, drain, stop.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::watch;
+
+use crate::api::{Guard, guarded, local};
+use crate::config::Config;
+use crate::fs::{Context, FsError};
+use crate::service::{Service, StartError};
+use crate::vault::{DaemonInfo, Home, HomeError};
+
+/// Why the daemon did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// The vault cannot be opened, or another daemon serves it.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// A file operation failed.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The service did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}. `--port 0` takes any free port")]
+    Listen {
+        /// The address asked for.
+        address: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The server failed.
+    #[error("the server failed: {0}")]
+    Serve(#[from] io::Error),
+}
+
+/// A daemon that listens and indexes.
+pub struct Daemon {
+    service: Arc<Service>,
+    address: SocketAddr,
+    socket: PathBuf,
+    tcp: TcpListener,
+    unix: UnixListener,
+    guard: Guard,
+}
+
+/// Requests under way at a stop get this long.
+const DRAIN: Duration = Duration::from_millis(1500);
+
+impl Daemon {
+    /// Takes the vault's lock, starts to index and listens on TCP and on the vault's Unix socket.
+    ///
+    /// # Errors
+    /// When another daemon serves the vault, or the address cannot be listened on.
+    pub async fn start(home: Home, config: Config) -> Result<Self, DaemonError> {
+        let lock = home.lock()?;
+        let token = home.owner_token()?;
+        let (tcp, address) = listen(&config.server.host, config.server.port).await?;
+        let socket = home.socket();
+        let unix = listen_locally(&socket)?;
+        let daemon = DaemonInfo { pid: std::process::id(), address: address.to_string(), socket: socket.clone() };
+        home.announce(&lock, &daemon)?;
+        let hosts = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned();
+        let guard = Guard::new(&token, hosts);
+        let service = Arc::new(Service::start(home, config, lock, true)?);
+        Ok(Self { service, address, socket, tcp, unix, guard })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it serves.
+    pub fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
+    ///
+    /// # Errors
+    /// When the listeners fail.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), DaemonError> {
+        let Self { service, socket, tcp, unix, guard, .. } = self;
+        let (stopping, stopped) = watch::channel(false);
+        let until = |mut stopped: watch::Receiver<bool>| async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+        };
+        let outside =
+            axum::serve(tcp, guarded(Arc::clone(&service), guard)).with_graceful_shutdown(until(stopped.clone()));
+        let inside = axum::serve(unix, local(Arc::clone(&service))).with_graceful_shutdown(until(stopped));
+        let serving = async { tokio::try_join!(outside, inside).map(drop) };
+        let mut serving = std::pin::pin!(serving);
+        tokio::select! {
+            result = &mut serving => result?,
+            () = stop => {
+                let _ = stopping.send(true);
+                let _ = tokio::time::timeout(DRAIN, serving).await;
+            }
+        }
+        service.home().withdraw();
+        let _ = std::fs::remove_file(&socket);
+        // Closing the stores blocks; requests that outlived the drain no longer matter.
+        let _ = tokio::task::spawn_blocking(move || drop(service)).await;
+        Ok(())
+    }
+}
+
+async fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), DaemonError> {
+    let refused = |source| DaemonError::Listen { address: format!("{host}:{port}"), source };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address = (bare, port).to_socket_addrs().map_err(refused)?.next();
+    let address = address.ok_or_else(|| refused(io::Error::other("the name has no address")))?;
+    if !address.ip().is_loopback() {
+        tracing::warn!("listening on {address}: whoever reaches this address and has a token can read the vault");
+    }
+    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    Ok((listener, address))
+}
+
+/// Listens on the Unix socket; only the person may open it. Whoever has the lock may replace what a killed daemon left.
+fn listen_locally(socket: &Path) -> Result<UnixListener, FsError> {
+    let _ = std::fs::remove_file(socket);
+    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
+    let listener = UnixListener::bind(socket).on("listen on", socket);
+    rustix::process::umask(before);
+    listener
+}
