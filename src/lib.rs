@@ -6,6 +6,7 @@
 pub mod access;
 pub mod api;
 pub mod chunk;
+pub mod cli;
 pub mod config;
 pub mod daemon;
 pub mod embed;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The `vault` command.
+
+fn main() -> std::process::ExitCode {
+    memory_vault::cli::main()
+}

@@ -1,0 +1,128 @@
+//! Who answers a command: the running daemon, or this process alone.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::anyhow;
+
+use super::client::Client;
+use super::progress::Bar;
+use crate::access::Principal;
+use crate::config::Config;
+use crate::service::{
+    BrowseParams, ChunkView, ReindexParams, Reindexing, SearchParams, SearchResponse, Service, ServiceError, Stats,
+    Status,
+};
+use crate::vault::{Home, HomeError};
+
+/// Who answers.
+pub(super) enum Backend {
+    /// The daemon of the vault.
+    Daemon(Box<Client>),
+    /// This process.
+    Here(Box<Service>),
+}
+
+/// A search that works alone waits so long for texts to be embedded, then answers with what there is.
+const EMBED_WAIT: Duration = Duration::from_secs(2);
+
+/// Opens the vault that a command means.
+pub(super) fn home(named: Option<&Path>) -> anyhow::Result<Home> {
+    Ok(Home::find(named, &std::env::current_dir()?)?)
+}
+
+impl Backend {
+    /// Connects to the vault's daemon, or starts to work alone. `adjust` changes the configuration for the latter.
+    pub(super) fn open(named: Option<&Path>, adjust: impl FnOnce(&mut Config)) -> anyhow::Result<Self> {
+        let home = home(named)?;
+        for _ in 0..20 {
+            if let Some(daemon) = home.daemon()
+                && let Some(client) = Client::connect(&daemon.socket)?
+            {
+                return Ok(Self::Daemon(Box::new(client)));
+            }
+            let mut config = Config::load(home.root())?;
+            match home.lock() {
+                Ok(lock) => {
+                    adjust(&mut config);
+                    return Ok(Self::Here(Box::new(Service::start(home, config, lock, false)?)));
+                }
+                // A daemon that is just starting says where it listens in a moment.
+                Err(HomeError::Held(_)) => std::thread::sleep(Duration::from_millis(50)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let config = Config::load(home.root())?;
+        Ok(Self::Here(Box::new(Service::read_only(home, config)?)))
+    }
+
+    /// Lets the index catch up with the files, when this process works alone; the daemon does so all the time.
+    pub(super) fn catch_up(&self, embed: bool) -> anyhow::Result<()> {
+        let Self::Here(service) = self else { return Ok(()) };
+        let shared = service.shared();
+        if shared.snapshot().is_some() {
+            return Ok(());
+        }
+        let bar = Bar::files();
+        let progress = loop {
+            let progress =
+                shared.wait(Duration::from_millis(100), |progress| progress.caught_up || progress.failure.is_some());
+            bar.files_done(progress.files_done, progress.pending_files);
+            if progress.caught_up || progress.failure.is_some() {
+                break progress;
+            }
+        };
+        bar.finish();
+        if let Some(failure) = progress.failure {
+            return Err(anyhow!(failure));
+        }
+        if embed {
+            shared.wait(EMBED_WAIT, |progress| {
+                progress.is_complete() && shared.embedder().is_some() || progress.failure.is_some()
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn search(&mut self, params: &SearchParams) -> anyhow::Result<SearchResponse> {
+        match self {
+            Self::Daemon(client) => client.get("/api/user-memory/search", params),
+            Self::Here(service) => service.search(&Principal::Owner, params).map_err(with_hint),
+        }
+    }
+
+    pub(super) fn chunk(&mut self, hash: &str) -> anyhow::Result<ChunkView> {
+        match self {
+            Self::Daemon(client) => client.get(&format!("/api/user-memory/chunk/{hash}"), &()),
+            Self::Here(service) => service.chunk(&Principal::Owner, hash).map_err(with_hint),
+        }
+    }
+
+    pub(super) fn stats(&mut self) -> anyhow::Result<Stats> {
+        match self {
+            Self::Daemon(client) => client.get("/api/user-memory/stats", &BrowseParams::default()),
+            Self::Here(service) => service.stats(&Principal::Owner).map_err(with_hint),
+        }
+    }
+
+    pub(super) fn status(&mut self) -> anyhow::Result<Status> {
+        match self {
+            Self::Daemon(client) => client.get("/status", &()),
+            Self::Here(service) => service.status().map_err(with_hint),
+        }
+    }
+
+    pub(super) fn reindex(&mut self, full: bool) -> anyhow::Result<Reindexing> {
+        match self {
+            Self::Daemon(client) => client.post("/reindex", &ReindexParams { full }),
+            Self::Here(service) => service.reindex(full).map_err(with_hint),
+        }
+    }
+}
+
+fn with_hint(error: ServiceError) -> anyhow::Error {
+    match &error.hint {
+        Some(hint) => anyhow!("{}. {hint}", error.message),
+        None => anyhow!(error),
+    }
+}

@@ -1,0 +1,117 @@
+//! `vault get`
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::Outcome;
+use super::backend::{Backend, home};
+use super::output;
+use crate::config::Config;
+use crate::note::Lines;
+use crate::path::VaultPath;
+use crate::vault::{ReadError, read};
+
+/// Print a note, some lines of it, or the passage with a hash.
+///
+/// Takes what a search names: a path in the vault, path:line, path:line-line, path#L12-L20, or a hash.
+#[derive(Debug, Args)]
+pub(super) struct Get {
+    /// PATH, PATH:LINE, PATH:LINE-LINE or HASH.
+    what: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Get {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let home = home(vault)?;
+        let config = Config::load(home.root())?;
+        let (name, lines) = split_lines(&self.what);
+        let path = VaultPath::new(name.trim_start_matches("./"));
+        let source = match &path {
+            Ok(path) => read(home.root(), path, config.index.max_file_bytes.max(1 << 30)),
+            Err(_) => Err(ReadError::Gone),
+        };
+        let source = match source {
+            Ok(source) => source,
+            Err(ReadError::Gone) if is_hash(&self.what) => return self.passage(vault),
+            Err(ReadError::Gone) => match path {
+                Ok(path) => bail!("there is no {path} in {}", home.root().display()),
+                Err(error) => bail!("{error}"),
+            },
+            Err(error) => bail!("{name}: {error}"),
+        };
+        let index = Lines::new(&source.text);
+        let last = index.count().max(1);
+        let (first, until) = lines.unwrap_or((1, last));
+        if first == 0 || first > last || until < first {
+            bail!("{name} has {last} lines; lines {first} to {until} were asked for");
+        }
+        let until = until.min(last);
+        let text = &source.text[index.span(first).start..index.span(until).end];
+        if self.json {
+            let value = serde_json::json!({
+                "path": name, "line_start": first, "line_end": until, "content": text,
+                "citation": format!("{name}#L{first}-L{until}"),
+            });
+            output::json(&value)?;
+        } else {
+            let mut out = std::io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            if !text.ends_with('\n') {
+                writeln!(out)?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn passage(&self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        backend.catch_up(false)?;
+        let chunk = backend.chunk(&self.what).context("nothing to get")?;
+        if self.json {
+            output::json(&chunk)?;
+        } else {
+            writeln!(std::io::stdout(), "{}", chunk.content)?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Splits `a.md:3-5`, `a.md:3` or `a.md#L3-L5` into the path and its lines.
+fn split_lines(text: &str) -> (&str, Option<(usize, usize)>) {
+    let parse = |range: &str| -> Option<(usize, usize)> {
+        let number = |text: &str| text.trim_start_matches('L').parse().ok();
+        match range.split_once('-') {
+            Some((first, last)) => Some((number(first)?, number(last)?)),
+            None => number(range).map(|line| (line, line)),
+        }
+    };
+    [text.rsplit_once("#L"), text.rsplit_once(':')]
+        .into_iter()
+        .flatten()
+        .find_map(|(path, range)| Some((path, Some(parse(range)?))))
+        .unwrap_or((text, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_what_a_search_names() {
+        assert_eq!(split_lines("notes/a.md"), ("notes/a.md", None));
+        assert_eq!(split_lines("notes/a.md:3"), ("notes/a.md", Some((3, 3))));
+        assert_eq!(split_lines("notes/a.md:3-5"), ("notes/a.md", Some((3, 5))));
+        assert_eq!(split_lines("notes/#1.md#L3-L5"), ("notes/#1.md", Some((3, 5))));
+        assert_eq!(split_lines("notes/10:30 talk.md"), ("notes/10:30 talk.md", None));
+    }
+}

@@ -1,0 +1,30 @@
+//! `vault init`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Outcome;
+use crate::vault;
+
+/// Make a new vault, or make an existing folder one.
+///
+/// A new vault starts with a few notes that teach by example. With --adopt, a folder of Markdown or an Obsidian vault
+/// becomes one as it is: memory.toml and .vault/ are added, and nothing in it is touched.
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// The folder.
+    dir: PathBuf,
+    /// Turn an existing folder into a vault.
+    #[arg(long)]
+    adopt: bool,
+}
+
+impl Init {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let home = if self.adopt { vault::adopt(&self.dir)? } else { vault::init(&self.dir)? };
+        let root = home.root().display();
+        println!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {root}");
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,90 @@
+//! The command line: one file a command.
+
+mod backend;
+mod client;
+mod collections;
+mod completions;
+mod get;
+mod init;
+mod output;
+mod progress;
+mod reindex;
+mod search;
+mod serve;
+mod status;
+mod unit;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Your memory in plain Markdown: searchable the moment it is saved.
+///
+/// A vault is a folder of Markdown files. `vault serve` keeps it searchable while you edit; the other commands use the
+/// running daemon, or work alone when there is none. The vault is the one named with --vault or $VAULT_DIR, else the
+/// nearest one at or above the current folder.
+#[derive(Debug, Parser)]
+#[command(name = "vault", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+struct Cli {
+    /// The vault's folder.
+    #[arg(long, global = true, env = "VAULT_DIR", value_name = "DIR")]
+    vault: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 nothing found, 2 an error.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Init),
+    Serve(serve::Serve),
+    Search(search::Search),
+    Get(get::Get),
+    Status(status::Status),
+    Reindex(reindex::Reindex),
+    Collections(collections::Collections),
+    Service(unit::Service),
+    Completions(completions::Completions),
+}
+
+/// What a command came to when nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    NothingFound,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| "warn".into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .without_time()
+        .init();
+    let vault = cli.vault.as_deref();
+    let result = match cli.command {
+        Command::Init(command) => command.run(),
+        Command::Serve(command) => command.run(vault),
+        Command::Search(command) => command.run(vault),
+        Command::Get(command) => command.run(vault),
+        Command::Status(command) => command.run(vault),
+        Command::Reindex(command) => command.run(vault),
+        Command::Collections(command) => command.run(vault),
+        Command::Service(command) => command.run(vault),
+        Command::Completions(command) => command.run(),
+    };
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::NothingFound) => ExitCode::from(1),
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("vault: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `vault reindex`
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+
+use super::Outcome;
+use super::backend::Backend;
+use super::progress::Bar;
+
+/// Compare every note with the index and mend what differs, or build the index anew.
+///
+/// Safe while the daemon runs: it does the work, and answers meanwhile. With --full the index is built from nothing; notes
+/// are found by keyword within seconds again, and by meaning as they are embedded.
+#[derive(Debug, Args)]
+pub(super) struct Reindex {
+    /// Build everything from nothing.
+    #[arg(long)]
+    full: bool,
+    /// Do not wait until it is done.
+    #[arg(long)]
+    no_wait: bool,
+}
+
+impl Reindex {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |_| {})?;
+        backend.reindex(self.full)?;
+        if self.no_wait && matches!(backend, Backend::Daemon(_)) {
+            return Ok(Outcome::Done);
+        }
+        let (files, embeddings) = (Bar::files(), Bar::embeddings());
+        let status = loop {
+            let status = backend.status()?;
+            if let Some(failure) = &status.failure {
+                bail!("{failure}");
+            }
+            let reading = !status.caught_up || status.pending_files > 0;
+            if reading {
+                files.files_done(status.files_done, status.pending_files);
+            } else {
+                files.finish();
+                embeddings.files_done(status.embeddings_done, status.pending_embeddings);
+            }
+            let loading = status.model.state == "loading";
+            if !reading && !loading && (status.pending_embeddings == 0 || status.model.state != "ready") {
+                break status;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        embeddings.finish();
+        println!("{} notes, {} passages, {} embedded", status.files, status.chunks, status.embedded);
+        Ok(Outcome::Done)
+    }
+}

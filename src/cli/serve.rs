@@ -1,0 +1,100 @@
+//! `vault serve`
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::Outcome;
+use super::backend::home;
+use super::progress::Bar;
+use crate::config::Config;
+use crate::daemon::Daemon;
+use crate::service::Service;
+use crate::sync::{ModelStatus, Progress};
+
+/// Keep the vault searchable: watch its notes, index what changes, and answer over HTTP.
+///
+/// Runs in the foreground until Ctrl-C or SIGTERM. `vault service install` runs it in the background instead.
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// The address to listen on, instead of `[server] host`.
+    #[arg(long)]
+    host: Option<String>,
+    /// The port, instead of `[server] port`; 0 takes any free one.
+    #[arg(long)]
+    port: Option<u16>,
+}
+
+impl Serve {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let home = home(vault)?;
+        let mut config = Config::load(home.root())?;
+        config.server.host = self.host.unwrap_or(config.server.host);
+        config.server.port = self.port.unwrap_or(config.server.port);
+        let root = home.root().display().to_string();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        runtime.block_on(async {
+            let daemon = Daemon::start(home, config).await?;
+            println!("serving {root}");
+            println!("    at http://{}   (token in .vault/owner-token)", daemon.address());
+            println!("    try: vault search --vault {root} \"something you wrote\"");
+            let service = Arc::clone(daemon.service());
+            std::thread::spawn(move || show_progress(&service));
+            daemon.run(stopped()?).await?;
+            anyhow::Ok(())
+        })?;
+        // Blocking calls that outlived the drain must not hold the process.
+        runtime.shutdown_timeout(Duration::from_millis(200));
+        Ok(Outcome::Done)
+    }
+}
+
+/// Done at the first SIGINT or SIGTERM; a second SIGINT ends the process at once.
+fn stopped() -> std::io::Result<impl Future<Output = ()>> {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        tokio::spawn(async move {
+            interrupt.recv().await;
+            std::process::exit(130);
+        });
+    })
+}
+
+/// Shows the first indexing: notes, then embeddings.
+fn show_progress(service: &Service) {
+    let shared = service.shared();
+    let follow = |bar: Bar, until: fn(&Progress) -> bool, counts: fn(&Progress) -> (usize, usize)| {
+        loop {
+            let progress = shared.wait(Duration::from_millis(100), until);
+            let (done, left) = counts(&progress);
+            bar.files_done(done, left);
+            if until(&progress) || progress.failure.is_some() {
+                bar.finish();
+                return progress;
+            }
+        }
+    };
+    let read =
+        follow(Bar::files(), |progress| progress.caught_up, |progress| (progress.files_done, progress.pending_files));
+    if let Some(failure) = read.failure {
+        return eprintln!("vault: {failure}");
+    }
+    if let Some(snapshot) = shared.snapshot() {
+        println!("{} notes can be found by their words", snapshot.files.len());
+    }
+    let done = follow(Bar::embeddings(), Progress::is_complete, |progress| {
+        (progress.embeddings_done, progress.pending_embeddings)
+    });
+    match done.model {
+        ModelStatus::Failed(reason) => eprintln!("vault: search is by keyword alone: {reason}"),
+        ModelStatus::Ready { .. } => println!("and by their meaning"),
+        ModelStatus::Off | ModelStatus::Loading => {}
+    }
+}

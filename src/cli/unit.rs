@@ -1,0 +1,177 @@
+//! `vault service`: the daemon as a service of the user's session (systemd on Linux, launchd on macOS).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+
+use super::Outcome;
+use super::backend::home;
+use crate::fs::{create_dir, write_atomically};
+use crate::vault::Home;
+
+/// Run the daemon in the background, started with your session.
+#[derive(Debug, Args)]
+pub(super) struct Service {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Install the service of this vault and start it.
+    Install {
+        /// Print what would be installed, and install nothing.
+        #[arg(long)]
+        print: bool,
+    },
+    /// Show whether it runs.
+    Status,
+    /// Stop it and remove it.
+    Remove,
+}
+
+impl Service {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let unit = Unit::of(&home(vault)?)?;
+        match self.action {
+            Action::Install { print: true } => println!("# {}\n{}", unit.file.display(), unit.text()?),
+            Action::Install { print: false } => {
+                create_dir(unit.file.parent().unwrap_or(Path::new("/")))?;
+                write_atomically(&unit.file, unit.text()?.as_bytes(), 0o644)?;
+                unit.start()?;
+                println!("installed {}\nlogs: {}", unit.file.display(), unit.logs());
+            }
+            Action::Status => {
+                if !unit.file.exists() {
+                    bail!("this vault has no service; `vault service install` makes one");
+                }
+                unit.show()?;
+            }
+            Action::Remove => {
+                if !unit.file.exists() {
+                    bail!("this vault has no service");
+                }
+                unit.stop()?;
+                std::fs::remove_file(&unit.file).with_context(|| format!("cannot remove {}", unit.file.display()))?;
+                println!("removed {}", unit.file.display());
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The service of one vault. Each vault has its own, named after the path.
+struct Unit {
+    name: String,
+    file: PathBuf,
+    root: PathBuf,
+}
+
+const LAUNCHD: bool = cfg!(target_os = "macos");
+
+impl Unit {
+    fn of(home: &Home) -> anyhow::Result<Self> {
+        let dirs = directories::BaseDirs::new().context("you have no home folder to install a service in")?;
+        let key = &blake3::hash(home.root().as_os_str().as_encoded_bytes()).to_hex()[..8];
+        let (name, file) = if LAUNCHD {
+            let name = format!("memory-vault.{key}");
+            (name.clone(), dirs.home_dir().join("Library/LaunchAgents").join(format!("{name}.plist")))
+        } else {
+            let name = format!("memory-vault-{key}.service");
+            (name.clone(), dirs.config_dir().join("systemd/user").join(name))
+        };
+        Ok(Self { name, file, root: home.root().to_owned() })
+    }
+
+    fn text(&self) -> anyhow::Result<String> {
+        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let (program, root) = (program.to_string_lossy(), self.root.to_string_lossy());
+        Ok(if LAUNCHD { plist(&self.name, &program, &root) } else { systemd(&program, &root) })
+    }
+
+    fn start(&self) -> anyhow::Result<()> {
+        if LAUNCHD {
+            return run("launchctl", &["load", "-w", &self.file.to_string_lossy()]);
+        }
+        run("systemctl", &["--user", "daemon-reload"])?;
+        run("systemctl", &["--user", "enable", "--now", &self.name])
+    }
+
+    fn stop(&self) -> anyhow::Result<()> {
+        if LAUNCHD {
+            return run("launchctl", &["unload", "-w", &self.file.to_string_lossy()]);
+        }
+        run("systemctl", &["--user", "disable", "--now", &self.name])
+    }
+
+    fn show(&self) -> anyhow::Result<()> {
+        if LAUNCHD {
+            return run("launchctl", &["list", &self.name]);
+        }
+        // Its exit code says whether the service runs, which its text says too.
+        Command::new("systemctl")
+            .args(["--user", "--no-pager", "status", &self.name])
+            .status()
+            .context("cannot run systemctl")?;
+        Ok(())
+    }
+
+    fn logs(&self) -> String {
+        if LAUNCHD { "Console, or `log show`".into() } else { format!("journalctl --user -u {}", self.name) }
+    }
+}
+
+fn run(program: &str, args: &[&str]) -> anyhow::Result<()> {
+    let status = Command::new(program).args(args).status().with_context(|| format!("cannot run {program}"))?;
+    if !status.success() {
+        bail!("`{program} {}` failed", args.join(" "));
+    }
+    Ok(())
+}
+
+fn systemd(program: &str, root: &str) -> String {
+    // Within double quotes systemd reads backslashes, quotes, `%` and `$` as its own (systemd.service(5)).
+    let quote = |text: &str| {
+        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+        format!("\"{escaped}\"")
+    };
+    format!(
+        "[Unit]\nDescription=vault: {}\n\n[Service]\nExecStart={} serve --vault {}\nRestart=on-failure\nNice=5\n\n\
+         [Install]\nWantedBy=default.target\n",
+        root.replace('%', "%%").replace('\n', " "),
+        quote(program),
+        quote(root)
+    )
+}
+
+fn plist(name: &str, program: &str, root: &str) -> String {
+    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let arguments: String = [program, "serve", "--vault", root]
+        .iter()
+        .map(|argument| format!("        <string>{}</string>\n", escape(argument)))
+        .collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
+         <plist version=\"1.0\">\n<dict>\n    <key>Label</key>\n    <string>{}</string>\n\
+         \x20   <key>ProgramArguments</key>\n    <array>\n{arguments}    </array>\n\
+         \x20   <key>RunAtLoad</key>\n    <true/>\n    <key>KeepAlive</key>\n    <true/>\n</dict>\n</plist>\n",
+        escape(name)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_as_each_system_reads_them() {
+        let unit = systemd("/opt/my tools/vault", "/home/me/100% \"mine\" $HOME");
+        let expected = "ExecStart=\"/opt/my tools/vault\" serve --vault \"/home/me/100%% \\\"mine\\\" $$HOME\"\n";
+        assert!(unit.contains(expected), "{unit}");
+        let plist = plist("memory-vault.x", "/opt/vault", "/Users/me/a & b");
+        assert!(plist.contains("<string>/Users/me/a &amp; b</string>"), "{plist}");
+    }
+}
