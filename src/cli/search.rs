@@ -22,7 +22,7 @@ use crate::service::{HitView, SearchParams};
 )]
 pub(super) struct Search {
     /// What to look for.
-    #[arg(required = true, allow_hyphen_values = true)]
+    #[arg(required = true)]
     query: Vec<String>,
     /// By words, by meaning, or both.
     #[arg(long, value_enum)]

@@ -110,7 +110,7 @@ impl CatalogReader {
     pub fn problems(&self) -> Result<Vec<(String, String)>, CatalogError> {
         let mut select = self.connection.prepare_cached(
             "SELECT path, reason FROM skipped UNION ALL \
-             SELECT path, each.value FROM files, json_each(files.problems) AS each WHERE problems <> '[]' ORDER BY 1",
+             SELECT files.path, each.value FROM files, json_each(files.problems) AS each ORDER BY 1",
         )?;
         let rows = select.query_map(params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)

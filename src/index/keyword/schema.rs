@@ -6,7 +6,6 @@ use tantivy::directory::error::OpenDirectoryError;
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, IndexSettings, TantivyError};
 
 use super::directory::UnsyncedDirectory;
@@ -62,7 +61,7 @@ fn schema() -> (Schema, Fields) {
 pub(super) fn open(folder: &Path) -> Result<(Index, Fields), KeywordError> {
     let (schema, fields) = schema();
     let directory = UnsyncedDirectory::open(folder)?;
-    let mut index = if Index::exists(&directory).map_err(TantivyError::from)? {
+    let index = if Index::exists(&directory).map_err(TantivyError::from)? {
         Index::open(directory)?
     } else {
         Index::create(directory, schema.clone(), IndexSettings::default())?
@@ -70,8 +69,6 @@ pub(super) fn open(folder: &Path) -> Result<(Index, Fields), KeywordError> {
     if index.schema() != schema {
         return Err(TantivyError::SchemaError("it was made by another version".into()).into());
     }
-    let tokenizers = TokenizerManager::new();
-    tokenizers.register(TOKENIZER, SpaceTokenizer::default());
-    index.set_tokenizers(tokenizers);
+    index.tokenizers().register(TOKENIZER, SpaceTokenizer::default());
     Ok((index, fields))
 }
