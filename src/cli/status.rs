@@ -25,7 +25,7 @@ const SHOWN: usize = 20;
 impl Status {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |_| {})?;
-        backend.catch_up(false)?;
+        backend.catch_up(true)?;
         let served = matches!(backend, Backend::Daemon(_));
         let status = backend.status()?;
         if self.json {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::catalog::{Catalog, CatalogError, CatalogReader, ChunkRow, FileRow, NewFile};
 use super::embeddings::Embeddings;
@@ -20,6 +20,9 @@ use crate::vault::Stamp;
 
 /// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
 pub(super) const READERS: usize = 2;
+
+/// A longer log is emptied after a batch.
+const MAX_LOG_BYTES: u64 = 16_000_000;
 
 /// The index failed.
 #[derive(Debug, thiserror::Error)]
@@ -294,6 +297,23 @@ impl Store {
         Ok(self.catalog.set_skipped(places, skipped)?)
     }
 
+    /// Empties the catalog's log when it has grown long. `published` is the snapshot of the state of now: its readers hold on
+    /// to the log, and let go for a moment in which nothing can change.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn trim_log(&self, published: &Snapshot) -> Result<(), IndexError> {
+        if self.catalog.log_bytes() < MAX_LOG_BYTES || published.seq != self.catalog.seq() {
+            return Ok(());
+        }
+        let readers: Vec<_> =
+            published.readers.iter().map(|reader| reader.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        readers.iter().try_for_each(|reader| reader.release())?;
+        let trimmed = self.catalog.checkpoint();
+        readers.iter().try_for_each(|reader| reader.renew())?;
+        Ok(trimmed?)
+    }
+
     /// Publishes the state of now.
     ///
     /// # Errors
@@ -303,7 +323,7 @@ impl Store {
         self.searcher = Some(keyword.clone());
         let mut readers = Vec::with_capacity(READERS);
         for _ in 0..READERS {
-            let spare = self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+            let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
             readers.push(Mutex::new(match spare {
                 Some(reader) => {
                     reader.renew()?;

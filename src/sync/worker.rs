@@ -288,7 +288,9 @@ impl<'a> Worker<'a> {
     }
 
     fn publish(&mut self) -> Result<(), IndexError> {
-        self.shared.publish(self.store.snapshot()?);
+        let snapshot = self.store.snapshot()?;
+        self.shared.publish(Arc::clone(&snapshot));
+        self.store.trim_log(&snapshot)?;
         (self.unpublished, self.published) = (0, Instant::now());
         Ok(())
     }

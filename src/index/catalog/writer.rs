@@ -8,7 +8,7 @@ use half::slice::HalfBitsSliceExt;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::reader::{CatalogReader, ChunkText, read_chunk, read_files};
-use super::schema::{CatalogError, open};
+use super::schema::{BUSY_TIMEOUT, CatalogError, open};
 use crate::index::vectors::Row;
 use crate::index::{ContentHash, FileEntry};
 use crate::path::VaultPath;
@@ -315,13 +315,22 @@ impl Catalog {
         Ok(self.connection.execute(delete, [model])?)
     }
 
-    /// Writes what the log holds into the database itself, so that the log does not grow without bound.
+    /// The length of the write-ahead log, in bytes.
+    pub fn log_bytes(&self) -> u64 {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        std::fs::metadata(log).map_or(0, |meta| meta.len())
+    }
+
+    /// Moves what the log holds into the database and empties the log. While a reader needs the log, it stays.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn checkpoint(&self) -> Result<(), CatalogError> {
-        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
+        self.connection.busy_timeout(std::time::Duration::from_millis(20))?;
+        let result = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        self.connection.busy_timeout(BUSY_TIMEOUT)?;
+        Ok(result?)
     }
 
     /// A reader that sees the catalog as it is now, whatever is written afterwards, until it is renewed.
