@@ -1,5 +1,6 @@
 VAULT ?= ~/vault
 PORT  ?= 7833
+ARGS  ?= vault-template
 # In quotes the shell leaves ~ alone.
 override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.
@@ -30,8 +31,8 @@ build: deps ## Build the program for this machine's CPU, as target/vault
 install: deps ## Install the program, so built, in ~/.cargo/bin
 	@. scripts/native-flags && cargo install --locked --path .
 
-bench: deps ## Measure speed and search quality (ARGS go to benches/run)
-	@. scripts/native-flags && benches/run $(ARGS)
+bench: build ## Measure the program on a folder of Markdown, ARGS=FOLDER
+	@. scripts/native-flags && benches/run --binary target/vault $(ARGS)
 
 clean: ## Remove everything that was built
 	@cargo clean

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use half::f16;
 
 use super::ContentHash;
-use super::catalog::Catalog;
+use super::catalog::{Catalog, rounded};
 use super::entry::ChunkEntry;
 use super::store::{IndexError, Store};
 use super::update::embedded_context;
@@ -55,7 +55,7 @@ impl Embeddings {
         let mut rows = Vec::new();
         for (chunk, file, mtime_ns) in added {
             let Some(content) = chunk.content else { continue };
-            match if self.any { catalog.vector(self.model, &content)? } else { None } {
+            match if self.any { catalog.vector(self.model, self.vectors.dims(), &content)? } else { None } {
                 Some(vector) => rows.push(Row { chunk: chunk.row, file: *file, vector }),
                 None => self.wait(content, chunk.row, *file, *mtime_ns),
             }
@@ -144,6 +144,7 @@ impl Store {
         self.catalog.put_vectors(embeddings.model, &vectors)?;
         let mut rows = Vec::new();
         for (content, vector) in vectors {
+            let vector = rounded(&vector);
             for (chunk, file) in embeddings.waiting.remove(&content).unwrap_or_default() {
                 rows.push(Row { chunk, file, vector: vector.clone() });
             }

@@ -22,7 +22,7 @@ use crate::vault::Stamp;
 pub(super) const READERS: usize = 2;
 
 /// A longer log is emptied after a batch.
-const MAX_LOG_BYTES: u64 = 16_000_000;
+const MAX_LOG_BYTES: u64 = 4_000_000;
 
 /// The index failed.
 #[derive(Debug, thiserror::Error)]
@@ -117,7 +117,8 @@ impl Store {
     /// # Errors
     /// When the disk refuses; the next start then checks everything.
     pub fn close(self) -> Result<(), IndexError> {
-        self.catalog.checkpoint()?;
+        // A reader of another process may need the log; it then stays, and nothing is lost.
+        let _ = self.catalog.checkpoint();
         let Self { folder, keyword, catalog, .. } = self;
         drop((keyword, catalog));
         Ok(recovery::Marker::clear(&folder)?)

@@ -127,9 +127,9 @@ pub fn search(
     let seen = Filter::default().resolve(scope, &snapshot.files);
     let side = Side { snapshot, allow: allow.as_ref(), seen: seen.as_ref(), stemmer: config.stemmer };
 
-    let mut candidates = side.candidates(&query, mode, meaning.as_ref(), config)?;
+    let mut candidates = side.candidates(&query, mode, meaning.as_ref(), request.limit, config)?;
     if candidates.is_empty() && !query.keyword.phrases.is_empty() {
-        candidates = side.candidates(&query.without_phrases(), mode, meaning.as_ref(), config)?;
+        candidates = side.candidates(&query.without_phrases(), mode, meaning.as_ref(), request.limit, config)?;
     }
     let fused = fuse(&candidates.iter().map(|candidate| candidate.sides).collect::<Vec<_>>(), config);
     for (candidate, fused) in candidates.iter_mut().zip(fused) {
@@ -189,9 +189,10 @@ impl Side<'_> {
         query: &ParsedQuery,
         mode: Mode,
         meaning: Option<&Meaning<'_>>,
+        limit: usize,
         config: &SearchConfig,
     ) -> Result<Vec<Candidate>, SearchError> {
-        let limit = config.candidates;
+        let limit = config.candidates.max(limit);
         let prepared = self.snapshot.keyword.prepare(&query.keyword, self.stemmer, self.statistics(), self.seen)?;
         let mut found = Found { files: self.snapshot, candidates: HashMap::new() };
         if mode != Mode::Semantic {

@@ -16,11 +16,10 @@ use super::prepare::{Outcome, prepare};
 use super::shared::{ModelStatus, Phase, Shared};
 use crate::config::IndexConfig;
 use crate::embed::{EmbedError, Embedder};
-use crate::fs::FsError;
 use crate::index::catalog::CatalogError;
 use crate::index::keyword::Stemming;
 use crate::index::vectors::Graph;
-use crate::index::{FileEntry, IndexError, Settings, Store};
+use crate::index::{ContentHash, FileEntry, IndexError, Settings, Store};
 use crate::path::VaultPath;
 use crate::vault::{Change, Debounce, Rules, Signal, Watcher, Watching, scan};
 
@@ -243,6 +242,10 @@ struct Worker<'a> {
     embedder: Option<Arc<dyn Embedder>>,
     dispatcher: Option<Dispatcher>,
     building_graph: bool,
+    /// Built from nothing: searches go on in the index that was, until this one has all the words.
+    rebuilding: bool,
+    /// Texts that the model failed on; tried again at the next scan.
+    failed: Vec<ContentHash>,
     /// Embeddings that are kept and not yet published.
     unpublished: usize,
     published: Instant,
@@ -265,7 +268,6 @@ impl<'a> Worker<'a> {
         Self {
             debounce: Debounce::new(Duration::from_millis(options.index.debounce_ms)),
             options,
-            store,
             shared,
             messages,
             stop,
@@ -276,6 +278,9 @@ impl<'a> Worker<'a> {
             embedder: None,
             dispatcher: None,
             building_graph: false,
+            rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
+            store,
+            failed: Vec::new(),
             unpublished: 0,
             published: Instant::now(),
             next: None,
@@ -288,6 +293,9 @@ impl<'a> Worker<'a> {
     }
 
     fn publish(&mut self) -> Result<(), IndexError> {
+        if self.rebuilding {
+            return Ok(());
+        }
         let snapshot = self.store.snapshot()?;
         self.shared.publish(Arc::clone(&snapshot));
         self.store.trim_log(&snapshot)?;
@@ -325,6 +333,7 @@ impl<'a> Worker<'a> {
             let now = Instant::now();
             if now >= self.next_scan {
                 self.next_scan = now + Duration::from_secs(self.options.index.reconcile_seconds);
+                self.store.requeue(&std::mem::take(&mut self.failed));
                 self.look(None, false)?;
             }
             let due = self.debounce.take_due(now);
@@ -335,6 +344,9 @@ impl<'a> Worker<'a> {
                 self.read_batch()?;
                 self.report();
                 continue;
+            }
+            if std::mem::take(&mut self.rebuilding) {
+                self.publish()?;
             }
             self.shared.update(|progress| progress.caught_up = true);
             self.embed()?;
@@ -439,6 +451,9 @@ impl<'a> Worker<'a> {
             let failure = format!("the vault's folder {} is not there", root.display());
             self.shared.update(|progress| progress.failure = Some(failure));
             return Ok(());
+        }
+        if places.is_none() {
+            self.shared.update(|progress| progress.failure = None);
         }
         let mut all = crate::vault::Scan::default();
         match places {
@@ -634,6 +649,7 @@ impl<'a> Worker<'a> {
             Err(error) => {
                 tracing::warn!("{} texts could not be embedded: {error}", embedded.contents.len());
                 self.shared.update(|progress| progress.failure = Some(error.to_string()));
+                self.failed.extend(embedded.contents);
             }
         }
         Ok(())
@@ -652,11 +668,5 @@ impl<'a> Worker<'a> {
             }
             let _ = messages.send(Message::Graph(graph));
         });
-    }
-}
-
-impl From<FsError> for ReindexError {
-    fn from(error: FsError) -> Self {
-        Self(error.to_string())
     }
 }

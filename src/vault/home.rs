@@ -1,7 +1,7 @@
 //! A vault's place on disk: its root, and `.vault/` with the lock, the owner's token and the running daemon's address.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -72,8 +72,14 @@ impl Home {
         if !root.join(FILE_NAME).is_file() {
             return Err(HomeError::NotAVault(root));
         }
-        let dir = root.join(DIR_NAME);
-        create_dir(&dir)?;
+        let mut dir = root.join(DIR_NAME);
+        if let Err(error) = create_dir(&dir) {
+            // A vault that may only be read is searched all the same; what is the program's own lies elsewhere then.
+            let refused = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
+            let elsewhere = state_dir().filter(|_| refused.contains(&error.source.kind()));
+            dir = elsewhere.ok_or(error)?.join(key(&root));
+            create_dir(&dir)?;
+        }
         let ignore = dir.join(".gitignore");
         if !ignore.exists() {
             write_atomically(&ignore, b"*\n", 0o644)?;
@@ -106,14 +112,9 @@ impl Home {
             return self.root.join(configured);
         }
         match super::scan::carried_elsewhere(&self.root).then(state_dir).flatten() {
-            Some(state) => state.join(self.key()).join("index"),
+            Some(state) => state.join(key(&self.root)).join("index"),
             None => self.dir.join("index"),
         }
-    }
-
-    /// A short name for this vault that no other on the machine has, from its path.
-    fn key(&self) -> String {
-        blake3::hash(self.root.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
     }
 
     /// The Unix socket: in `.vault/`, or in the user's run-time folder where that path is too long for one.
@@ -125,7 +126,7 @@ impl Home {
         }
         std::env::var_os("XDG_RUNTIME_DIR")
             .map_or_else(std::env::temp_dir, PathBuf::from)
-            .join(format!("vault-{}.sock", self.key()))
+            .join(format!("vault-{}.sock", key(&self.root)))
     }
 
     /// The owner's token, made at the first call.
@@ -189,6 +190,11 @@ impl Home {
     fn daemon_file(&self) -> PathBuf {
         self.dir.join("daemon.json")
     }
+}
+
+/// A short name for a vault that no other on the machine has, from its path.
+fn key(root: &Path) -> String {
+    blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
 }
 
 /// Where programs keep what is the user's but not a document.

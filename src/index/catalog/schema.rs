@@ -42,8 +42,9 @@ CREATE INDEX chunks_by_file ON chunks(file, ordinal);
 CREATE INDEX chunks_by_hash ON chunks(hash);
 CREATE TABLE models(id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL);
 CREATE TABLE vectors(
-    content BLOB NOT NULL, model INTEGER NOT NULL, checksum INTEGER NOT NULL, vector BLOB NOT NULL,
-    PRIMARY KEY(content, model)) WITHOUT ROWID;
+    id INTEGER PRIMARY KEY, model INTEGER NOT NULL, content BLOB NOT NULL, checksum INTEGER NOT NULL,
+    vector BLOB NOT NULL);
+CREATE UNIQUE INDEX vectors_by_content ON vectors(content, model);
 CREATE TABLE deletions(file INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
 CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
 ";

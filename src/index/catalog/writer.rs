@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use half::f16;
-use half::slice::HalfBitsSliceExt;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
+use super::packed::{pack, unpack};
 use super::reader::{CatalogReader, ChunkText, read_chunk, read_files};
 use super::schema::{BUSY_TIMEOUT, CatalogError, open};
 use crate::index::vectors::Row;
@@ -240,10 +240,12 @@ impl Catalog {
     pub fn put_vectors(&mut self, model: i64, vectors: &[(ContentHash, Vec<f16>)]) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
         {
-            let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO vectors VALUES (?1, ?2, ?3, ?4)")?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT OR REPLACE INTO vectors(model, content, checksum, vector) VALUES (?1, ?2, ?3, ?4)",
+            )?;
             for (content, vector) in vectors {
-                let bytes = to_bytes(vector);
-                insert.execute(params![content.as_bytes(), model, checksum(&bytes), bytes])?;
+                let bytes = pack(vector);
+                insert.execute(params![model, content.as_bytes(), checksum(&bytes), bytes])?;
             }
         }
         Ok(transaction.commit()?)
@@ -253,13 +255,18 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn vector(&self, model: i64, content: &ContentHash) -> Result<Option<Vec<f16>>, CatalogError> {
+    pub fn vector(
+        &self,
+        model: i64,
+        dimension: usize,
+        content: &ContentHash,
+    ) -> Result<Option<Vec<f16>>, CatalogError> {
         let mut select =
             self.connection.prepare_cached("SELECT checksum, vector FROM vectors WHERE content = ?1 AND model = ?2")?;
         let found = select
             .query_row(params![content.as_bytes(), model], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
             .optional()?;
-        Ok(found.filter(|(sum, bytes)| checksum(bytes) == *sum).map(|(_, bytes)| from_bytes(&bytes)))
+        Ok(found.filter(|(sum, bytes)| checksum(bytes) == *sum).and_then(|(_, bytes)| unpack(&bytes, dimension)))
     }
 
     /// Reads the embeddings of all chunks, in the order of their rows. Those that fail their checksum are dropped, to be
@@ -268,8 +275,7 @@ impl Catalog {
     /// # Errors
     /// When the catalog cannot be read.
     pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vec<Row>, CatalogError> {
-        // Sorting by content first reads the table of vectors once from end to end.
-        let mut by_content: HashMap<Vec<u8>, Option<Vec<f16>>> = HashMap::new();
+        let mut by_content: HashMap<Vec<u8>, Vec<f16>> = HashMap::new();
         let mut damaged = Vec::new();
         {
             let mut select =
@@ -278,10 +284,12 @@ impl Catalog {
             while let Some(row) = rows.next()? {
                 let content: Vec<u8> = row.get(0)?;
                 let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-                if checksum(bytes) == row.get::<_, i64>(1)? && bytes.len() == dimension * 2 {
-                    by_content.insert(content, Some(from_bytes(bytes)));
-                } else {
-                    damaged.push(content);
+                let whole = checksum(bytes) == row.get::<_, i64>(1)?;
+                match unpack(bytes, dimension).filter(|_| whole) {
+                    Some(vector) => {
+                        by_content.insert(content, vector);
+                    }
+                    None => damaged.push(content),
                 }
             }
         }
@@ -298,7 +306,7 @@ impl Catalog {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let content = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-            if let Some(Some(vector)) = by_content.get(content) {
+            if let Some(vector) = by_content.get(content) {
                 found.push(Row { chunk: row.get::<_, i64>(0)? as u64, file: row.get(1)?, vector: vector.clone() });
             }
         }
@@ -399,15 +407,6 @@ fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), C
 fn set(transaction: &Transaction<'_>, key: &str, value: i64) -> Result<(), CatalogError> {
     transaction.prepare_cached("UPDATE meta SET value = ?2 WHERE key = ?1")?.execute(params![key, value])?;
     Ok(())
-}
-
-fn to_bytes(vector: &[f16]) -> Vec<u8> {
-    vector.iter().flat_map(|value| value.to_le_bytes()).collect()
-}
-
-fn from_bytes(bytes: &[u8]) -> Vec<f16> {
-    let bits: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
-    bits.reinterpret_cast::<f16>().to_vec()
 }
 
 /// The first 63 bits of BLAKE3: SQLite does not notice a flipped bit in a blob.
