@@ -112,6 +112,19 @@ impl Store {
         }
     }
 
+    /// Closes the stores and removes them.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn discard(self) -> Result<(), IndexError> {
+        let Self { folder, keyword, catalog, .. } = self;
+        // Merges go on in the background, and would put new files into a folder that is being removed. What they came to
+        // does not matter.
+        let _ = keyword.finish();
+        drop(catalog);
+        Ok(Self::erase(&folder)?)
+    }
+
     /// Makes what was written safe against a power loss, and says that this was a clean stop.
     ///
     /// # Errors

@@ -59,6 +59,21 @@ impl Service {
     /// # Errors
     /// When the configuration has a glob that cannot be read.
     pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
+        let model = model_loader(&config.embed, home.root());
+        Self::with_model(home, config, lock, watch, model)
+    }
+
+    /// The same with a model of the caller's, whatever `[embed]` says.
+    ///
+    /// # Errors
+    /// When the configuration has a glob that cannot be read.
+    pub fn with_model(
+        home: Home,
+        config: Config,
+        lock: Lock,
+        watch: bool,
+        model: Option<LoadModel>,
+    ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
         let options = Options {
             root: home.root().to_owned(),
@@ -67,7 +82,7 @@ impl Service {
             settings: settings(&config),
             rules: Rules::new(home.root(), &config.index.exclude)?,
             private: private_globs(&config.access.private)?,
-            model: model_loader(&config.embed, home.root()),
+            model,
             watch,
         };
         let syncer = Syncer::start(options);

@@ -37,7 +37,7 @@ pub fn prepare(
 ) -> Outcome {
     let read_ns = Timestamp::now().as_nanosecond() as i64;
     match read(root, &path, max_bytes) {
-        Ok(source) if known.is_some_and(|known| known.hash == *source.hash.as_bytes() && known.path == path) => {
+        Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
             Outcome::Unchanged(path, source.stamp, read_ns)
         }
         Ok(source) => Outcome::Changed(Box::new(update(path, source, read_ns, private, stemming))),
@@ -45,6 +45,17 @@ pub fn prepare(
         Err(ReadError::Changing) => Outcome::Changing(path),
         Err(ReadError::Unfit(reason)) => Outcome::Unfit(path, reason),
     }
+}
+
+/// Whether the index needs nothing of the file but its stamp.
+fn is_as_known(known: &FileEntry, path: &VaultPath, source: &Source) -> bool {
+    let modified_ms = |stamp: &Stamp| stamp.mtime_ns / 1_000_000;
+    let before = modified_ms(&known.stamp);
+    // The times of a note whose frontmatter has none are the file's.
+    let dated_by_file = known.created_ms == before || known.updated_ms == before;
+    known.hash == *source.hash.as_bytes()
+        && known.path == *path
+        && (before == modified_ms(&source.stamp) || !dated_by_file)
 }
 
 fn update(

@@ -184,10 +184,7 @@ fn run(
             embedder = worker.embedder.take();
             let store = worker.finish();
             match result {
-                Ok(Next::Rebuild) => {
-                    drop(store);
-                    Ok(Store::erase(&options.folder)?)
-                }
+                Ok(Next::Rebuild) => store.discard(),
                 Ok(Next::Stop) => store.close(),
                 Err(error) => Err(error),
             }

@@ -123,6 +123,14 @@ impl KeywordWriter {
         Ok(())
     }
 
+    /// Closes the index once no merge is under way.
+    ///
+    /// # Errors
+    /// When a merge failed.
+    pub fn finish(self) -> Result<(), KeywordError> {
+        Ok(self.writer.wait_merging_threads()?)
+    }
+
     /// Opens what was committed last for searching; `before` lends what it knows of segments that are still there.
     ///
     /// # Errors

@@ -1,0 +1,97 @@
+//! The shortest way from a file to a hit, and what is embedded on it.
+
+use crate::support::TestVault;
+
+/// Paragraphs of their own words, each a chunk or less.
+fn paragraphs(count: usize) -> Vec<String> {
+    (0..count)
+        .map(|at| format!("Paragraph {at} {}", format!("tells of subject{at} and detail{at} at length. ").repeat(6)))
+        .collect()
+}
+
+#[test]
+fn a_note_is_found_by_its_words_with_a_citation() {
+    let mut vault = TestVault::new();
+    vault.write("notes/bread.md", "# Bread\n\nLet the dough rest overnight.\n").write("b.md", "Nothing of it.").sync();
+    let found = vault.search("resting dough");
+    let hit = &found.0.results[0];
+    assert_eq!((hit.chunk.path.as_str(), hit.chunk.citation.as_str()), ("notes/bread.md", "notes/bread.md#L1-L3"));
+    assert_eq!((hit.chunk.title.as_str(), hit.chunk.collection.as_str()), ("Bread", "notes"));
+    assert_eq!(found.0.degraded, None);
+}
+
+#[test]
+fn an_edit_is_found_by_its_new_words_and_not_by_its_old_ones() {
+    let mut vault = TestVault::new();
+    vault.write("a.md", "old zebra").sync().write("a.md", "new walrus").sync();
+    assert_eq!(vault.words("walrus").paths(), ["a.md"]);
+    assert!(vault.words("zebra").paths().is_empty());
+}
+
+#[test]
+fn a_move_embeds_nothing() {
+    let mut vault = TestVault::new();
+    let text = format!("# A title\n\n{}", paragraphs(20).join("\n\n"));
+    vault.write("notes/a.md", text).write("notes/deep/b.md", "# Other\n\nwords").sync();
+    let embedded = vault.embedded_by(|vault| {
+        vault.rename("notes/a.md", "journal/a.md").rename("notes/deep", "journal/deep");
+    });
+    assert_eq!(embedded, 0);
+    assert_eq!(vault.status().embedded, vault.status().embeddable);
+    assert!(vault.search("subject7").paths().contains(&"journal/a.md"));
+}
+
+#[test]
+fn one_inserted_paragraph_embeds_at_most_three_texts() {
+    let mut vault = TestVault::new();
+    let text = paragraphs(40);
+    vault.write("a.md", format!("# Title\n\n{}", text.join("\n\n"))).sync();
+    assert!(vault.status().embedded > 10, "the note has many chunks");
+    for at in [0, 1, 20, 39, 40] {
+        let mut longer = text.clone();
+        longer.insert(at, format!("Inserted at {at}: something about otters."));
+        let embedded = vault.embedded_by(|vault| {
+            vault.write("a.md", format!("# Title\n\n{}", longer.join("\n\n")));
+        });
+        assert!((1..=3).contains(&embedded), "inserting at {at} embedded {embedded} texts");
+    }
+}
+
+#[test]
+fn an_undone_edit_embeds_nothing() {
+    let mut vault = TestVault::new();
+    let before = paragraphs(10).join("\n\n");
+    let after = before.replace("subject5", "elephants");
+    vault.write("a.md", &before).sync();
+    let embedded = |vault: &mut TestVault, text: &str| {
+        let before = vault.embedder.documents_embedded();
+        vault.write("a.md", text).restart();
+        vault.embedder.documents_embedded() - before
+    };
+    assert!(embedded(&mut vault, &after) > 0);
+    assert_eq!((embedded(&mut vault, &before), embedded(&mut vault, &after)), (0, 0));
+    assert_eq!(vault.words("elephants").paths()[0], "a.md");
+}
+
+#[test]
+fn identical_texts_are_embedded_once() {
+    let mut vault = TestVault::new();
+    let embedded = vault.embedded_by(|vault| {
+        for at in 0..20 {
+            vault.write(&format!("copy{at}/a.md"), "# Same\n\nThe same words everywhere.");
+        }
+    });
+    assert_eq!((embedded, vault.status().embedded), (1, 20));
+}
+
+#[test]
+fn a_change_of_frontmatter_alone_embeds_nothing() {
+    let mut vault = TestVault::new();
+    vault.write("a.md", "---\ntags: [one]\n---\n# Title\n\nwords\n").sync();
+    let embedded = vault.embedded_by(|vault| {
+        vault.write("a.md", "---\ntags: [two, three]\nmood: fine\n---\n# Title\n\nwords\n");
+    });
+    assert_eq!(embedded, 0);
+    assert_eq!(vault.search("words").0.results[0].chunk.tags, ["two", "three"]);
+    assert_eq!(vault.search("words").0.results[0].chunk.metadata["mood"], "fine");
+}

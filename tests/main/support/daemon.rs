@@ -1,0 +1,266 @@
+//! The real binary: one command at a time, or the daemon.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::http::{Connection, Reply, Request};
+use super::{PATIENCE, eventually};
+
+/// The binary with a home of the tests' own. The model is unpacked once for all tests and runs.
+pub fn vault_command() -> Command {
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vault"));
+    command
+        .env_remove("VAULT_DIR")
+        .env_remove("VAULT_LOG")
+        .env("HOME", scratch.join("home"))
+        .env("XDG_CACHE_HOME", scratch.join("cache"))
+        .env("XDG_STATE_HOME", scratch.join("state"))
+        .env("XDG_CONFIG_HOME", scratch.join("config"))
+        .stdin(Stdio::null());
+    command
+}
+
+/// What a command came to.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    pub fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let ran =
+            Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) };
+        assert!(!ran.stderr.contains("panicked"), "{command:?}: {}", ran.stderr);
+        ran
+    }
+
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{} {}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", self.stdout, self.stderr))
+    }
+}
+
+/// A vault for the real binary, and its daemon while it runs.
+pub struct Daemon {
+    folder: TempDir,
+    running: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    address: String,
+    token: String,
+    output: [Output; 2],
+}
+
+struct Output {
+    text: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// How a daemon ended.
+pub struct Stopped {
+    pub status: ExitStatus,
+    pub after: Duration,
+}
+
+impl Daemon {
+    /// A vault without notes, keyword search alone. Nothing runs yet.
+    pub fn vault() -> Self {
+        Self::with_config("[embed]\nmodel = \"none\"\n")
+    }
+
+    pub fn with_config(config: &str) -> Self {
+        let folder = tempfile::Builder::new().prefix("vault-").tempdir().unwrap();
+        fs::write(folder.path().join("memory.toml"), config).unwrap();
+        Self { folder, running: None }
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    pub fn write(&mut self, path: &str, text: impl AsRef<[u8]>) -> &mut Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// A command on this vault.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = vault_command();
+        command.args(args).arg("--vault").arg(self.folder.path());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.command(args))
+    }
+
+    /// Starts the daemon, and waits until every note can be found by its words.
+    pub fn start(&mut self) -> &mut Self {
+        let mut child =
+            self.command(&["serve", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let output = [collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap())];
+        let info = self.path(".vault/daemon.json");
+        let address = eventually("the daemon's address", || {
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("the daemon ended with {status}: {}", output[1].text.lock().unwrap());
+            }
+            let info: Value = serde_json::from_slice(&fs::read(&info).ok()?).ok()?;
+            (info["pid"] == child.id()).then(|| info["address"].as_str().unwrap().to_owned())
+        });
+        let token = fs::read_to_string(self.path(".vault/owner-token")).unwrap().trim().to_owned();
+        self.running = Some(Running { child, address, token, output });
+        eventually("the daemon to catch up", || (self.status()["caught_up"] == true).then_some(()));
+        self
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().expect("the daemon was started")
+    }
+
+    pub fn address(&self) -> &str {
+        &self.running().address
+    }
+
+    pub fn token(&self) -> &str {
+        &self.running().token
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.running().child.id()
+    }
+
+    pub fn stderr(&self) -> String {
+        self.running().output[1].text.lock().unwrap().clone()
+    }
+
+    /// Sends a request as it is, on a connection of its own.
+    #[track_caller]
+    pub fn send(&self, request: &Request) -> Reply {
+        Connection::open(self.address()).send(request).expect("the server answers")
+    }
+
+    /// Sends a request with the token.
+    #[track_caller]
+    pub fn ask(&self, request: Request) -> Reply {
+        self.send(&request.header("Authorization", &format!("Bearer {}", self.token())))
+    }
+
+    #[track_caller]
+    pub fn get(&self, target: &str) -> Reply {
+        self.ask(Request::get(target))
+    }
+
+    pub fn status(&self) -> Value {
+        self.get("/status").json()
+    }
+
+    /// The paths that a search by words finds.
+    pub fn find(&self, word: &str) -> Vec<String> {
+        let reply = self.get(&format!("/api/user-memory/search?mode=keyword&q={}", encode(word)));
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        let hits = reply.json()["results"].as_array().unwrap().clone();
+        hits.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Waits until a search by words finds exactly these paths.
+    #[track_caller]
+    pub fn finds(&self, word: &str, paths: &[&str]) -> &Self {
+        let mut last = Vec::new();
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            last = self.find(word);
+            last.sort();
+            if last == paths {
+                return self;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("{word} is found in {last:?}, not in {paths:?}; status: {}", self.status());
+    }
+
+    /// Sends a signal to the daemon and waits for its end.
+    pub fn stop_with(&mut self, signal: rustix::process::Signal) -> Stopped {
+        let mut running = self.running.take().expect("the daemon was started");
+        let pid = rustix::process::Pid::from_child(&running.child);
+        let started = Instant::now();
+        rustix::process::kill_process(pid, signal).unwrap();
+        let status = eventually("the daemon's end", || running.child.try_wait().unwrap());
+        let after = started.elapsed();
+        running.check();
+        Stopped { status, after }
+    }
+
+    pub fn terminate(&mut self) -> Stopped {
+        self.stop_with(rustix::process::Signal::TERM)
+    }
+
+    pub fn kill(&mut self) -> Stopped {
+        self.stop_with(rustix::process::Signal::KILL)
+    }
+}
+
+impl Running {
+    /// No test may make the daemon panic.
+    fn check(&mut self) {
+        for output in &mut self.output {
+            output.reader.take().map(JoinHandle::join);
+        }
+        let stderr = self.output[1].text.lock().unwrap();
+        assert!(std::thread::panicking() || !stderr.contains("panicked"), "{stderr}");
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+            if std::thread::panicking() {
+                eprintln!("the daemon said: {}", running.output[1].text.lock().unwrap());
+            }
+            running.check();
+        }
+    }
+}
+
+fn collect(mut from: impl Read + Send + 'static) -> Output {
+    let text = Arc::new(Mutex::new(String::new()));
+    let into = Arc::clone(&text);
+    let reader = std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            into.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+    });
+    Output { text, reader: Some(reader) }
+}
+
+/// Percent-encodes all but letters and digits.
+pub fn encode(text: &str) -> String {
+    text.bytes()
+        .map(|byte| if byte.is_ascii_alphanumeric() { (byte as char).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}

@@ -1,0 +1,192 @@
+//! A vault in a temporary folder, indexed in this process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use memory_vault::access::Principal;
+use memory_vault::config::{Config, Mode};
+use memory_vault::embed::{Embedder, HashEmbedder};
+use memory_vault::service::{SearchParams, SearchResponse, Service, Status};
+use memory_vault::sync::Progress;
+use memory_vault::vault::Home;
+use tempfile::TempDir;
+
+use super::{Answers, PATIENCE};
+
+/// A vault with an index that is brought up to date when a test says so, and a model that counts what it embeds.
+pub struct TestVault {
+    folder: TempDir,
+    pub config: Config,
+    pub embedder: Arc<HashEmbedder>,
+    service: Option<Service>,
+}
+
+/// What a search found.
+pub struct Found(pub SearchResponse);
+
+impl Found {
+    pub fn paths(&self) -> Vec<&str> {
+        self.0.results.iter().map(|hit| hit.chunk.path.as_str()).collect()
+    }
+}
+
+impl TestVault {
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("vault-").tempdir().unwrap();
+        fs::write(folder.path().join("memory.toml"), "").unwrap();
+        Self { folder, config: Config::default(), embedder: Arc::default(), service: None }
+    }
+
+    /// The vault's folder, without symbolic links.
+    pub fn root(&self) -> PathBuf {
+        fs::canonicalize(self.folder.path()).unwrap()
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    pub fn index_dir(&self) -> PathBuf {
+        self.path(".vault/index")
+    }
+
+    pub fn write(&mut self, path: &str, text: impl AsRef<[u8]>) -> &mut Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    pub fn rename(&mut self, from: &str, to: &str) -> &mut Self {
+        let to = self.path(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::rename(self.path(from), to).unwrap();
+        self
+    }
+
+    pub fn remove(&mut self, path: &str) -> &mut Self {
+        fs::remove_file(self.path(path)).unwrap();
+        self
+    }
+
+    /// Sets a file's time of change, in seconds since 1970.
+    pub fn touch(&mut self, path: &str, seconds: u64) -> &mut Self {
+        let file = fs::File::options().write(true).open(self.path(path)).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        self
+    }
+
+    /// Makes the index agree with the files: reads every file where the indexer runs, else starts it.
+    pub fn sync(&mut self) -> &mut Self {
+        match &self.service {
+            Some(service) => service.reindex(false).unwrap(),
+            None => {
+                self.service = Some(self.start(self.config.clone()));
+                return self;
+            }
+        };
+        settle(self.service());
+        self
+    }
+
+    /// Builds the index anew while it is open.
+    pub fn rebuild(&mut self) -> &mut Self {
+        self.service().reindex(true).unwrap();
+        settle(self.service());
+        self
+    }
+
+    /// Stops the indexer and starts it again, so that what changed is told by the files' stamps.
+    pub fn restart(&mut self) -> &mut Self {
+        self.stop().sync()
+    }
+
+    pub fn stop(&mut self) -> &mut Self {
+        self.service = None;
+        self
+    }
+
+    fn start(&self, config: Config) -> Service {
+        let home = Home::open(self.folder.path()).unwrap();
+        let lock = home.lock().unwrap();
+        let embedder: Arc<dyn Embedder> = self.embedder.clone();
+        let service = Service::with_model(home, config, lock, false, Some(Box::new(move || Ok(embedder)))).unwrap();
+        settle(&service);
+        service
+    }
+
+    pub fn service(&self) -> &Service {
+        self.service.as_ref().expect("the vault was synced")
+    }
+
+    pub fn status(&self) -> Status {
+        self.service().status().unwrap()
+    }
+
+    /// Why a path is not indexed, or not as it was meant.
+    pub fn problem(&self, path: &str) -> Option<String> {
+        let problems = self.status().problems;
+        problems.into_iter().find(|problem| problem.path == path).map(|problem| problem.reason)
+    }
+
+    pub fn search(&self, query: &str) -> Found {
+        self.search_by(Mode::Hybrid, query)
+    }
+
+    pub fn words(&self, query: &str) -> Found {
+        self.search_by(Mode::Keyword, query)
+    }
+
+    pub fn search_by(&self, mode: Mode, query: &str) -> Found {
+        self.search_with(&SearchParams { q: query.into(), mode: Some(mode), ..SearchParams::default() })
+    }
+
+    pub fn search_with(&self, params: &SearchParams) -> Found {
+        Found(self.service().search(&Principal::Owner, params).unwrap())
+    }
+
+    /// What the index answers.
+    pub fn answers(&self, queries: &[&str]) -> Answers {
+        Answers::of(self.service(), queries)
+    }
+
+    /// What an index made of the same files from nothing answers. Stops the indexer.
+    pub fn fresh_answers(&mut self, queries: &[&str]) -> Answers {
+        self.stop();
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = self.config.clone();
+        config.index.dir = folder.path().join("index");
+        Answers::of(&self.start(config), queries)
+    }
+
+    /// How many texts `change` makes the model embed, the sync after it included.
+    pub fn embedded_by(&mut self, change: impl FnOnce(&mut Self)) -> usize {
+        let before = self.embedder.documents_embedded();
+        change(self);
+        self.sync();
+        self.embedder.documents_embedded() - before
+    }
+}
+
+/// Waits until everything is read and embedded.
+fn settle(service: &Service) {
+    let shared = service.shared();
+    let ready = |progress: &Progress| progress.is_complete() && shared.embedder().is_some();
+    let progress = shared.wait(PATIENCE, |progress| ready(progress) || progress.failure.is_some());
+    assert!(ready(&progress), "the index did not settle: {progress:?}");
+}
+
+/// All files below a folder with their bytes, by path.
+pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        match entry.path() {
+            path if path.is_dir() => found.extend(contents(&path)),
+            path => found.push((path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    found.sort();
+    found
+}
