@@ -16,7 +16,7 @@ help: ## List what can be made
 	@echo "The vault is VAULT and the port is PORT: make run VAULT=~/notes PORT=8000"
 
 run: build ## Serve the vault in ~/vault (made first, if there is none) on port 7833
-	@[ -n "$$(ls -A "$(VAULT)" 2>/dev/null)" ] || target/vault init "$(VAULT)"
+	@[ -e "$(VAULT)/memory.toml" ] || target/vault init "$(VAULT)"
 	@exec target/vault serve --vault "$(VAULT)" --port "$(PORT)"
 
 test: deps ## Run the tests

@@ -98,13 +98,13 @@ pub(super) fn groups(pieces: &[Piece]) -> Vec<Range<usize>> {
     let mut start = 0;
     for end in cuts(&keys, &sizes).into_iter().chain([pieces.len()]) {
         let mut tokens = 0;
-        for at in start..end {
+        for (at, size) in sizes.iter().enumerate().take(end).skip(start) {
             // Only a run of blocks with the same text gets this long.
-            if tokens + sizes[at] > LIMIT && at > start {
+            if tokens + size > LIMIT && at > start {
                 groups.push(start..at);
                 (start, tokens) = (at, 0);
             }
-            tokens += sizes[at];
+            tokens += size;
         }
         if start < end {
             groups.push(start..end);

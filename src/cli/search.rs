@@ -1,16 +1,16 @@
 //! `vault search`
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::Outcome;
-use super::backend::Backend;
+use super::backend::{Backend, home};
 use super::output::{self, DIM, TITLE, Terminal, printable};
 use crate::config::{Mode, StemmerLanguage};
 use crate::search::{Highlighter, snippet};
-use crate::service::{HitView, SearchParams};
+use crate::service::{HitView, SearchParams, percent_encode};
 
 /// Find passages by their words, their meaning, or both.
 ///
@@ -84,7 +84,10 @@ impl Search {
         if let Some(degraded) = &response.degraded {
             eprintln!("vault: {degraded}");
         }
+        let home = home(vault)?;
+        let in_obsidian = home.root().join(".obsidian").is_dir();
         let mut printer = Printer {
+            root: (!in_obsidian).then(|| home.root().to_owned()),
             terminal: Terminal::stdout(),
             highlighter: Highlighter::new(&response.query, StemmerLanguage::English),
             full: self.full,
@@ -104,6 +107,8 @@ impl Search {
 }
 
 struct Printer {
+    /// Where the notes are, when their links open files and not Obsidian.
+    root: Option<PathBuf>,
     terminal: Terminal,
     highlighter: Highlighter,
     full: bool,
@@ -113,7 +118,11 @@ impl Printer {
     fn hit(&mut self, hit: &HitView) -> String {
         let terminal = self.terminal;
         let chunk = &hit.chunk;
-        let citation = terminal.link(&chunk.obsidian_url, &terminal.paint(TITLE, &printable(&chunk.citation)));
+        let url = match &self.root {
+            Some(root) => format!("file://{}", percent_encode(&root.join(&chunk.path).to_string_lossy(), "/")),
+            None => chunk.obsidian_url.clone(),
+        };
+        let citation = terminal.link(&url, &terminal.paint(TITLE, &printable(&chunk.citation)));
         let mut place: Vec<&str> = vec![&chunk.title];
         place.extend(chunk.heading_path.iter().map(String::as_str).filter(|heading| *heading != chunk.title));
         let place = terminal.paint(DIM, &printable(&place.join(" > ")));

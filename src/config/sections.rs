@@ -79,7 +79,7 @@ impl Default for IndexConfig {
             reconcile_seconds: 300,
             watch: WatchMode::Auto,
             poll_seconds: 5,
-            graph_threshold: 20_000,
+            graph_threshold: 100_000,
         }
     }
 }

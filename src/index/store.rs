@@ -21,9 +21,6 @@ use crate::vault::Stamp;
 /// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
 pub(super) const READERS: usize = 2;
 
-/// A longer log is emptied after a batch.
-const MAX_LOG_BYTES: u64 = 4_000_000;
-
 /// The index failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
@@ -311,13 +308,13 @@ impl Store {
         Ok(self.catalog.set_skipped(places, skipped)?)
     }
 
-    /// Empties the catalog's log when it has grown long. `published` is the snapshot of the state of now: its readers hold on
+    /// Empties the catalog's log when it is longer than `max_bytes`. `published` is the snapshot of the state of now: its readers hold on
     /// to the log, and let go for a moment in which nothing can change.
     ///
     /// # Errors
     /// When the catalog refuses.
-    pub fn trim_log(&self, published: &Snapshot) -> Result<(), IndexError> {
-        if self.catalog.log_bytes() < MAX_LOG_BYTES || published.seq != self.catalog.seq() {
+    pub fn trim_log(&self, published: &Snapshot, max_bytes: u64) -> Result<(), IndexError> {
+        if self.catalog.log_bytes() <= max_bytes || published.seq != self.catalog.seq() {
             return Ok(());
         }
         let readers: Vec<_> =

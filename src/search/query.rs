@@ -45,7 +45,7 @@ impl ParsedQuery {
         let mut room = MAX_WORDS;
         for part in parts(cut(text, 64 * MAX_WORDS)) {
             let excluded = with_operators && part.excluded;
-            let mut words = plain_words(part.text, !(part.quoted && with_operators) && !excluded);
+            let mut words = plain_words(part.text, !(excluded || part.quoted && with_operators));
             words.truncate(room);
             if excluded {
                 room -= words.len();

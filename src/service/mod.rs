@@ -1,12 +1,14 @@
 //! The use cases, each for a principal. What the transports and the command line call.
 
 mod error;
-mod service;
+mod read;
+mod start;
 mod time;
 mod views;
 
 pub use error::{ErrorKind, ServiceError};
-pub use service::{Service, StartError};
+pub use read::percent_encode;
+pub use start::{Service, StartError};
 pub use views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing, Scores,
     SearchParams, SearchResponse, Skipped, Stats, Status,

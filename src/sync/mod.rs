@@ -5,12 +5,17 @@
 //! are embedded in the background, newest first.
 
 mod dispatch;
+mod embedding;
+mod open;
 mod plan;
 mod prepare;
+mod reading;
 mod shared;
+mod syncer;
 mod worker;
 
+pub use open::open_store;
 pub use plan::{Plan, plan};
 pub use prepare::{Outcome, prepare};
 pub use shared::{ModelStatus, Phase, Progress, Shared};
-pub use worker::{LoadModel, Options, ReindexError, Syncer, open_store};
+pub use syncer::{LoadModel, Options, ReindexError, Syncer};

@@ -26,8 +26,11 @@ pub struct RulesError {
     source: globset::Error,
 }
 
-/// Compiles globs of vault-relative paths; `*` stays within a folder, `**` does not.
-fn globs(key: &'static str, globs: &[String]) -> Result<GlobSet, RulesError> {
+/// Compiles the globs of a configuration key, over vault-relative paths; `*` stays within a folder, `**` does not.
+///
+/// # Errors
+/// When one cannot be read: what was meant to be left out, or kept private, must not be passed over.
+pub fn globs(key: &'static str, globs: &[String]) -> Result<GlobSet, RulesError> {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
         let glob = GlobBuilder::new(glob.trim_start_matches("./")).literal_separator(true).build();

@@ -21,6 +21,20 @@ pub enum CatalogError {
     Damaged(String),
 }
 
+impl CatalogError {
+    /// Whether the file's content is at fault, and not the disk or rights.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{
+            CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly,
+        };
+        let environment = [CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly];
+        match self {
+            Self::Sqlite(error) => !error.sqlite_error_code().is_some_and(|code| environment.contains(&code)),
+            Self::Format { .. } | Self::Damaged(_) => true,
+        }
+    }
+}
+
 /// Counts up whenever the tables, the chunking or the words change; an index of another format is rebuilt.
 pub(super) const FORMAT: i64 = 1;
 
@@ -53,6 +67,8 @@ CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
 pub(super) const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
 fn pragmas(connection: &Connection) -> rusqlite::Result<()> {
+    // Thirteen embeddings fill a page of this size to the brim; of 4 kB pages a tenth would stay empty.
+    connection.pragma_update(None, "page_size", 8192)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -8_000)?;

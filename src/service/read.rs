@@ -1,15 +1,14 @@
 //! The use cases.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::error::ServiceError;
+use super::start::Service;
 use super::time::{Edge, parse, rfc3339};
 use super::views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
@@ -17,111 +16,17 @@ use super::views::{
 };
 use crate::access::{Principal, Scope};
 use crate::chunk::ChunkId;
-use crate::config::{Config, EmbedConfig, Mode, Pooling};
-use crate::embed::{Embedder, GgufEmbedder, GgufOptions, ModelSource};
+use crate::config::Mode;
 use crate::fs::folder_bytes;
 use crate::index::catalog::ChunkText;
-use crate::index::{FileEntry, Settings, Snapshot};
+use crate::index::{FileEntry, Snapshot};
 use crate::search::{Degraded, Filter, Highlighter, SearchRequest, search, snippet};
-use crate::sync::{LoadModel, ModelStatus, Options, Phase, Shared, Syncer};
-use crate::vault::{Home, Lock, Rules, RulesError};
+use crate::sync::{ModelStatus, Phase};
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 
-/// One vault at work: everything a transport or a command asks for.
-pub struct Service {
-    home: Home,
-    config: Config,
-    index_dir: PathBuf,
-    shared: Arc<Shared>,
-    syncer: Option<Syncer>,
-    _lock: Option<Lock>,
-}
-
-/// The service could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// A glob of the configuration cannot be read.
-    #[error(transparent)]
-    Rules(#[from] RulesError),
-    /// Likewise, in `[access]`: what cannot be read must not be taken for leave.
-    #[error("`access.private` has a glob that cannot be read: {0}")]
-    Private(#[from] globset::Error),
-    /// The index cannot be read.
-    #[error("the index cannot be read: {0}")]
-    Index(#[from] crate::index::IndexError),
-}
-
 impl Service {
-    /// Starts to index the vault; with `watch` until the service is dropped, else once.
-    ///
-    /// # Errors
-    /// When the configuration has a glob that cannot be read.
-    pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
-        let model = model_loader(&config.embed, home.root());
-        Self::with_model(home, config, lock, watch, model)
-    }
-
-    /// The same with a model of the caller's, whatever `[embed]` says.
-    ///
-    /// # Errors
-    /// When the configuration has a glob that cannot be read.
-    pub fn with_model(
-        home: Home,
-        config: Config,
-        lock: Lock,
-        watch: bool,
-        model: Option<LoadModel>,
-    ) -> Result<Self, StartError> {
-        let index_dir = home.index_dir(&config.index.dir);
-        let options = Options {
-            root: home.root().to_owned(),
-            folder: index_dir.clone(),
-            index: config.index.clone(),
-            settings: settings(&config),
-            rules: Rules::new(home.root(), &config.index.exclude)?,
-            private: private_globs(&config.access.private)?,
-            model,
-            watch,
-        };
-        let syncer = Syncer::start(options);
-        Ok(Self {
-            shared: Arc::clone(syncer.shared()),
-            home,
-            config,
-            index_dir,
-            syncer: Some(syncer),
-            _lock: Some(lock),
-        })
-    }
-
-    /// Answers from an index that another process writes, as it is now, by keyword alone.
-    ///
-    /// # Errors
-    /// When there is none yet, or it cannot be read.
-    pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
-        let index_dir = home.index_dir(&config.index.dir);
-        let shared = Arc::new(Shared::default());
-        shared.publish(Arc::new(Snapshot::open(&index_dir)?));
-        Ok(Self { shared, home, config, index_dir, syncer: None, _lock: None })
-    }
-
-    /// The vault's place.
-    pub fn home(&self) -> &Home {
-        &self.home
-    }
-
-    /// The vault's configuration.
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// The progress, the index and the model.
-    pub fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
     fn snapshot(&self) -> Result<Arc<Snapshot>, ServiceError> {
         self.shared.snapshot().ok_or_else(|| {
             let failure = self.shared.progress().failure;
@@ -208,7 +113,7 @@ impl Service {
             line_start,
             line_end,
             citation: format!("{}#L{line_start}-L{line_end}", file.path),
-            obsidian_url: format!("obsidian://open?path={}", percent_encode(&on_disk.to_string_lossy())),
+            obsidian_url: format!("obsidian://open?path={}", percent_encode(&on_disk.to_string_lossy(), "")),
             tags: file.tags.clone(),
             metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),
             created_at: rfc3339(file.created_ms),
@@ -369,44 +274,6 @@ fn visible<'a>(snapshot: &'a Snapshot, principal: &Principal) -> impl Iterator<I
     snapshot.files.iter().filter(move |file| scope.allows(file.private))
 }
 
-fn settings(config: &Config) -> Settings {
-    Settings { stemmer: config.search.stemmer, graph_threshold: config.index.graph_threshold }
-}
-
-fn private_globs(globs: &[String]) -> Result<GlobSet, globset::Error> {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        set.add(GlobBuilder::new(glob).literal_separator(true).build()?);
-    }
-    set.build()
-}
-
-fn model_loader(config: &EmbedConfig, root: &std::path::Path) -> Option<LoadModel> {
-    if config.model == "none" {
-        return None;
-    }
-    let source = match config.model.as_str() {
-        "bundled" => ModelSource::Bundled,
-        path => ModelSource::File(root.join(path)),
-    };
-    let cache = directories::ProjectDirs::from("", "", "memory-vault")
-        .map_or_else(std::env::temp_dir, |dirs| dirs.cache_dir().to_owned());
-    let options = GgufOptions {
-        threads: config.threads,
-        query_prefix: config.query_prefix.clone(),
-        document_prefix: config.document_prefix.clone(),
-        pooling: match config.pooling {
-            Pooling::Auto => None,
-            Pooling::Mean => Some(crate::embed::Pooling::Mean),
-            Pooling::Cls => Some(crate::embed::Pooling::Cls),
-            Pooling::Last => Some(crate::embed::Pooling::Last),
-        },
-        max_tokens: config.max_tokens,
-        ..GgufOptions::new(cache)
-    };
-    Some(Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>)))
-}
-
 fn filter(params: &SearchParams) -> Result<Filter, ServiceError> {
     let now = Timestamp::now();
     let time = |name, text: &Option<String>, edge| match text {
@@ -445,13 +312,15 @@ fn phase(phase: Phase) -> &'static str {
     }
 }
 
-/// Percent-encodes a path for a URL's query (RFC 3986: all but unreserved characters).
-fn percent_encode(text: &str) -> String {
+/// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters and those of `kept`.
+pub fn percent_encode(text: &str, kept: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte as char),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
+        let unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.as_bytes().contains(&byte);
+        if unreserved {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
         }
     }
     encoded

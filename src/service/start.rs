@@ -1,0 +1,131 @@
+//! One vault at work.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::config::{Config, EmbedConfig, Pooling};
+use crate::embed::{Embedder, GgufEmbedder, GgufOptions, ModelSource};
+use crate::index::{Settings, Snapshot};
+use crate::sync::{LoadModel, Options, Shared, Syncer};
+use crate::vault::{Home, Lock, Rules, RulesError, globs};
+
+/// One vault at work: everything a transport or a command asks for.
+pub struct Service {
+    pub(super) home: Home,
+    pub(super) config: Config,
+    pub(super) index_dir: PathBuf,
+    pub(super) shared: Arc<Shared>,
+    pub(super) syncer: Option<Syncer>,
+    _lock: Option<Lock>,
+}
+
+/// The service could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A glob of the configuration cannot be read.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// The index cannot be read.
+    #[error("the index cannot be read: {0}")]
+    Index(#[from] crate::index::IndexError),
+}
+
+impl Service {
+    /// Starts to index the vault; with `watch` until the service is dropped, else once.
+    ///
+    /// # Errors
+    /// When the configuration has a glob that cannot be read.
+    pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
+        let model = model_loader(&config.embed, home.root());
+        Self::with_model(home, config, lock, watch, model)
+    }
+
+    /// The same with a model of the caller's, whatever `[embed]` says.
+    ///
+    /// # Errors
+    /// When the configuration has a glob that cannot be read.
+    pub fn with_model(
+        home: Home,
+        config: Config,
+        lock: Lock,
+        watch: bool,
+        model: Option<LoadModel>,
+    ) -> Result<Self, StartError> {
+        let index_dir = home.index_dir(&config.index.dir);
+        let options = Options {
+            root: home.root().to_owned(),
+            folder: index_dir.clone(),
+            index: config.index.clone(),
+            settings: settings(&config),
+            rules: Rules::new(home.root(), &config.index.exclude)?,
+            private: globs("access.private", &config.access.private)?,
+            model,
+            watch,
+        };
+        let syncer = Syncer::start(options);
+        Ok(Self {
+            shared: Arc::clone(syncer.shared()),
+            home,
+            config,
+            index_dir,
+            syncer: Some(syncer),
+            _lock: Some(lock),
+        })
+    }
+
+    /// Answers from an index that another process writes, as it is now, by keyword alone.
+    ///
+    /// # Errors
+    /// When there is none yet, or it cannot be read.
+    pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
+        let index_dir = home.index_dir(&config.index.dir);
+        let shared = Arc::new(Shared::default());
+        shared.publish(Arc::new(Snapshot::open(&index_dir)?));
+        Ok(Self { shared, home, config, index_dir, syncer: None, _lock: None })
+    }
+
+    /// The vault's place.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The vault's configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The progress, the index and the model.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+fn settings(config: &Config) -> Settings {
+    Settings { stemmer: config.search.stemmer, graph_threshold: config.index.graph_threshold }
+}
+
+fn model_loader(config: &EmbedConfig, root: &Path) -> Option<LoadModel> {
+    if config.model == "none" {
+        return None;
+    }
+    let source = match config.model.as_str() {
+        "bundled" => ModelSource::Bundled,
+        path => ModelSource::File(root.join(path)),
+    };
+    let cache = directories::ProjectDirs::from("", "", "memory-vault")
+        .map_or_else(std::env::temp_dir, |dirs| dirs.cache_dir().to_owned());
+    let options = GgufOptions {
+        threads: config.threads,
+        query_prefix: config.query_prefix.clone(),
+        document_prefix: config.document_prefix.clone(),
+        pooling: match config.pooling {
+            Pooling::Auto => None,
+            Pooling::Mean => Some(crate::embed::Pooling::Mean),
+            Pooling::Cls => Some(crate::embed::Pooling::Cls),
+            Pooling::Last => Some(crate::embed::Pooling::Last),
+        },
+        max_tokens: config.max_tokens,
+        ..GgufOptions::new(cache)
+    };
+    Some(Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>)))
+}

@@ -1,0 +1,89 @@
+//! Keeps the model busy, and brings what it made into the stores.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
+use super::shared::ModelStatus;
+use super::worker::{Message, Worker};
+use crate::embed::{EmbedError, Embedder};
+use crate::index::IndexError;
+
+/// While many texts are being embedded, a state is published so often.
+pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
+
+impl Worker<'_> {
+    pub(super) fn use_model(&mut self, embedder: Arc<dyn Embedder>) -> Result<(), IndexError> {
+        self.store.use_model(embedder.as_ref())?;
+        let messages = self.messages.clone();
+        self.dispatcher = Some(Dispatcher::start(Arc::clone(&embedder), move |embedded| {
+            let _ = messages.send(Message::Embedded(embedded));
+        }));
+        self.publish()?;
+        self.shared.set_embedder(Some(Arc::clone(&embedder)));
+        let model = ModelStatus::Ready { name: embedder.name().to_owned(), dimension: embedder.dimension() };
+        let pending_embeddings = self.store.pending();
+        self.shared.update(|progress| (progress.model, progress.pending_embeddings) = (model, pending_embeddings));
+        self.embedder = Some(embedder);
+        Ok(())
+    }
+
+    /// Keeps the embedder busy, publishes what it has done, and has a graph built when one is due.
+    pub(super) fn embed(&mut self) -> Result<(), IndexError> {
+        if let Some(dispatcher) = &mut self.dispatcher {
+            while dispatcher.in_flight < IN_FLIGHT {
+                let pending = self.store.take_pending(BATCH)?;
+                if pending.is_empty() {
+                    break;
+                }
+                dispatcher.send(pending);
+            }
+            let idle = dispatcher.in_flight == 0;
+            if self.unpublished > 0
+                && (idle || self.store.pending() < BATCH || self.published.elapsed() >= PUBLISH_EVERY)
+            {
+                self.publish()?;
+            }
+            if idle {
+                self.build_graph();
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), IndexError> {
+        if let Some(dispatcher) = &mut self.dispatcher {
+            dispatcher.in_flight = dispatcher.in_flight.saturating_sub(1);
+        }
+        match embedded.result {
+            Ok(vectors) => {
+                let count = vectors.len();
+                self.store.embedded(embedded.contents.into_iter().zip(vectors).collect())?;
+                self.unpublished += count;
+                self.shared.update(|progress| progress.embeddings_done += count);
+            }
+            Err(EmbedError::Stopped) => {}
+            Err(error) => {
+                tracing::warn!("{} texts could not be embedded: {error}", embedded.contents.len());
+                self.shared.update(|progress| progress.failure = Some(error.to_string()));
+                self.failed.extend(embedded.contents);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn build_graph(&mut self) {
+        let Some(vectors) = self.store.wants_graph().filter(|_| !self.building_graph) else { return };
+        self.building_graph = true;
+        let (messages, stop, folder) = (self.messages.clone(), Arc::clone(self.stop), self.store.graph_folder());
+        std::thread::spawn(move || {
+            let graph = vectors.build_graph(&stop);
+            if let Some(graph) = &graph
+                && let Err(error) = graph.save(&folder)
+            {
+                tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
+            }
+            let _ = messages.send(Message::Graph(graph));
+        });
+    }
+}

@@ -1,0 +1,163 @@
+//! The handle of the writer thread, and what keeps the thread going.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use globset::GlobSet;
+
+use super::open::open_store;
+use super::shared::{ModelStatus, Phase, Shared};
+use super::worker::{Message, Next, Worker};
+use crate::config::IndexConfig;
+use crate::embed::{EmbedError, Embedder};
+use crate::index::Settings;
+use crate::vault::Rules;
+
+/// Loads the model; called once, on a thread of its own.
+pub type LoadModel = Box<dyn FnOnce() -> Result<Arc<dyn Embedder>, EmbedError> + Send>;
+
+/// What the writer needs.
+pub struct Options {
+    /// The vault's root.
+    pub root: PathBuf,
+    /// Where the stores are.
+    pub folder: PathBuf,
+    /// `[index]`.
+    pub index: IndexConfig,
+    /// What shapes the stores.
+    pub settings: Settings,
+    /// What belongs to the vault.
+    pub rules: Rules,
+    /// Notes that no agent sees, by `[access] private`.
+    pub private: GlobSet,
+    /// The model, if there is to be one.
+    pub model: Option<LoadModel>,
+    /// Whether to watch for changes, or to compare with the disk once.
+    pub watch: bool,
+}
+
+/// A reindex was refused.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct ReindexError(String);
+
+/// The handle of the writer thread. Dropping it stops the thread and closes the stores.
+pub struct Syncer {
+    messages: Sender<Message>,
+    thread: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Syncer {
+    /// Starts the writer thread.
+    pub fn start(options: Options) -> Self {
+        let (messages, receiver) = channel();
+        let shared = Arc::new(Shared::default());
+        let stop = Arc::new(AtomicBool::new(false));
+        let worker = (messages.clone(), Arc::clone(&shared), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || {
+            let (messages, shared, stop) = worker;
+            run(options, messages, &receiver, &shared, &stop);
+            shared.update(|progress| progress.phase = Phase::Stopped);
+        });
+        Self { messages, thread: Some(thread), shared, stop }
+    }
+
+    /// What the writer shows.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Compares every file with the index, whatever its stamp says, or with `full` builds everything from nothing. Returns
+    /// when the files are queued; the progress tells how far it is.
+    ///
+    /// # Errors
+    /// When the stores refuse.
+    pub fn reindex(&self, full: bool) -> Result<(), ReindexError> {
+        let (done, wait) = channel();
+        let gone = || ReindexError("the indexer has stopped".into());
+        self.messages.send(Message::Reindex { full, done }).map_err(|_| gone())?;
+        wait.recv().map_err(|_| gone())?
+    }
+}
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.messages.send(Message::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(
+    options: Options,
+    messages: Sender<Message>,
+    receiver: &Receiver<Message>,
+    shared: &Arc<Shared>,
+    stop: &Arc<AtomicBool>,
+) {
+    let mut options = options;
+    if let Some(load) = options.model.take() {
+        shared.update(|progress| progress.model = ModelStatus::Loading);
+        let messages = messages.clone();
+        std::thread::spawn(move || {
+            let _ = messages.send(Message::Model(load()));
+        });
+    }
+    let mut embedder = None;
+    while !stop.load(Ordering::Relaxed) {
+        let opened = open_store(&options.folder, &options.settings).and_then(|(store, rebuilt)| {
+            let mut worker = Worker::new(&options, store, &messages, shared, stop);
+            worker.publish()?;
+            shared.update(|progress| {
+                progress.failure = None;
+                progress.rebuilt = rebuilt;
+            });
+            if let Some(embedder) = embedder.take() {
+                worker.use_model(embedder)?;
+            }
+            let result = worker.work(receiver);
+            embedder = worker.embedder.take();
+            let store = worker.finish();
+            match result {
+                Ok(Next::Rebuild) => store.discard(),
+                Ok(Next::Stop) => store.close(),
+                Err(error) => Err(error),
+            }
+        });
+        if let Err(error) = opened {
+            tracing::error!("indexing stopped and will be tried again: {error}");
+            shared.update(|progress| {
+                progress.phase = Phase::Failing;
+                progress.failure = Some(error.to_string());
+            });
+            wait_or_stop(receiver, stop, &mut embedder);
+        }
+    }
+}
+
+/// After a failure of the disk, the pause before the next try.
+const RETRY: Duration = Duration::from_secs(3);
+
+fn wait_or_stop(receiver: &Receiver<Message>, stop: &AtomicBool, embedder: &mut Option<Arc<dyn Embedder>>) {
+    let until = Instant::now() + RETRY;
+    while let Some(left) = until.checked_duration_since(Instant::now())
+        && !stop.load(Ordering::Relaxed)
+    {
+        match receiver.recv_timeout(left) {
+            Ok(Message::Model(Ok(loaded))) => *embedder = Some(loaded),
+            Ok(Message::Reindex { done, .. }) => {
+                let _ = done.send(Err(ReindexError("the index cannot be written; `vault status` says why".into())));
+            }
+            Ok(_) => {}
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,551 @@
+//! Holds `docs/architecture.md` and `docs/dependencies.md` against the code: who may use whom, and where each outside
+//! dependency lives. Also, that no link in the documentation leads nowhere.
+//!
+//! Reads the sources as text and needs nothing but the standard library.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The homes that are part of the design, whatever the documentation says.
+const HOMES: &[(&str, &str)] = &[
+    ("axum", "api"),
+    ("clap", "cli"),
+    ("gray_matter", "note"),
+    ("hnsw_rs", "index/vectors"),
+    ("llama_cpp_2", "embed/gguf"),
+    ("notify", "vault/watch"),
+    ("pulldown_cmark", "note"),
+    ("rusqlite", "index/catalog"),
+    ("tantivy", "index/keyword"),
+    ("walkdir", "vault"),
+];
+
+/// The only uses outside of those homes: a file and what it may name there.
+const VISITS: &[(&str, &str, &str)] = &[
+    // The daemon owns the listeners and the drain; running a router on them is a call, not a handler.
+    ("axum", "daemon.rs", "axum::serve"),
+    // `--mode` takes the words of `search.mode`; a second enum in `cli` could come to differ from it.
+    ("clap", "config/sections.rs", "clap::ValueEnum"),
+];
+
+#[test]
+fn every_module_is_in_the_table_and_the_reverse() {
+    let lib = Source::read(Path::new("lib.rs"));
+    let declared: BTreeSet<String> = lib
+        .tokens
+        .windows(3)
+        .filter(|window| window[0].text == "mod" && window[2].text == ";")
+        .map(|window| window[1].text.clone())
+        .collect();
+    let listed: BTreeSet<String> = ranks().into_keys().collect();
+    assert_eq!(declared, listed, "src/lib.rs (left) and the module table of docs/architecture.md (right)");
+}
+
+#[test]
+fn modules_use_lower_ranks_only() {
+    let ranks = ranks();
+    let mut wrong = Vec::new();
+    for source in sources() {
+        for used in source.modules_used() {
+            let (from, to) = (&source.module, &used.text);
+            match (ranks.get(from), ranks.get(to)) {
+                _ if from == to => {}
+                (Some(above), Some(below)) if above > below => {}
+                (above, below) => wrong.push(format!(
+                    "src/{}:{}: `{from}` (rank {above:?}) uses `{to}` (rank {below:?})",
+                    source.file, used.line
+                )),
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new(), "see the module table of docs/architecture.md");
+}
+
+#[test]
+fn dependencies_stay_in_their_homes() {
+    let listed = listed_dependencies();
+    let mut wrong = Vec::new();
+    for source in sources() {
+        for used in source.program().dependencies_used(&listed) {
+            let home = match HOMES.iter().find(|(dependency, _)| *dependency == used.dependency) {
+                Some((_, home)) => source.is_in(home) || VISITS.contains(&(&used.dependency, &source.file, &used.path)),
+                None => listed[&used.dependency].iter().any(|home| home == "everywhere" || source.is_in(home)),
+            };
+            if !home {
+                wrong.push(format!("src/{}:{}: {}", source.file, used.line, used.path));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new(), "used away from home; the homes are in docs/dependencies.md");
+}
+
+#[test]
+fn the_homes_of_the_design_are_documented() {
+    let listed = listed_dependencies();
+    for (dependency, home) in HOMES {
+        assert_eq!(
+            listed[*dependency].first().map(String::as_str),
+            Some(*home),
+            "{dependency} in docs/dependencies.md"
+        );
+    }
+    // A visit that nobody makes any more is a hole in the wall.
+    for (dependency, file, path) in VISITS {
+        let used = Source::read(Path::new(file)).dependencies_used(&listed);
+        let visits = used.iter().any(|used| used.dependency == *dependency && used.path == *path);
+        assert!(visits, "src/{file} does not use {path} any more: take it off the list of visits");
+    }
+}
+
+#[test]
+fn every_dependency_is_documented_and_the_reverse() {
+    let manifest = read("Cargo.toml");
+    let mut declared = BTreeSet::new();
+    let mut inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = matches!(line, "[dependencies]" | "[dev-dependencies]" | "[build-dependencies]");
+        } else if let Some((name, _)) = line.split_once('=').filter(|_| inside && !line.starts_with([' ', '#', '"'])) {
+            declared.insert(name.trim().replace('-', "_"));
+        }
+    }
+    let listed: BTreeSet<String> = listed_dependencies().into_keys().collect();
+    assert_eq!(declared, listed, "Cargo.toml (left) and docs/dependencies.md (right)");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut pages = vec![];
+    for folder in ["", "docs"] {
+        for entry in fs::read_dir(root().join(folder)).expect("the folder is there") {
+            let path = entry.expect("the folder can be listed").path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    let mut broken = Vec::new();
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("a page is text");
+        for (line, target) in links(&text) {
+            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let there = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
+            let found = if anchor.is_empty() || there.extension().is_none_or(|extension| extension != "md") {
+                there.exists()
+            } else {
+                fs::read_to_string(&there).is_ok_and(|text| anchors(&text).contains(anchor))
+            };
+            if !found {
+                broken.push(format!("{}:{line}: {target}", page.display()));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new(), "links that lead nowhere");
+}
+
+/// What a tokenizer of our own may get wrong.
+#[test]
+fn sources_are_read_as_they_are_meant() {
+    let names = |code: &str| -> Vec<String> {
+        let source = Source::new(Path::new("search/run.rs"), code);
+        source.modules_used().into_iter().map(|used| used.text).collect()
+    };
+    assert_eq!(
+        names("use crate::index::Row; fn f() { crate::note::g::<'_>('\\'', \"crate::api\") }"),
+        ["index", "note"]
+    );
+    assert_eq!(names("use crate::{chunk::{id, cut}, embed, self as root};"), ["chunk", "embed", "self"]);
+    assert_eq!(names("// crate::api\n/* crate::api /* */ crate::cli */ pub(crate) fn f(r: &'static str) {}"), [""; 0]);
+    assert_eq!(names("let _ = (r#\"crate::api \" \"#, b\"\\\"crate::api\", '\"'); $crate::api::x!();"), [""; 0]);
+    // From `search::run`, two steps up is the crate; from a module within it, three are.
+    assert_eq!(
+        names("use super::fuse; use super::super::api; mod m { use super::super::q; } use super::super::cli;"),
+        ["api", "cli"]
+    );
+    let program =
+        Source::new(Path::new("a.rs"), "use half::f16;\n#[cfg(test)]\nmod tests { use toml::x; }\nuse jiff::y;");
+    let listed = ["half", "toml", "jiff"].map(|name| (name.to_owned(), Vec::new())).into();
+    let used: Vec<String> = program.program().dependencies_used(&listed).into_iter().map(|used| used.path).collect();
+    assert_eq!(used, ["half::f16", "jiff::y"]);
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(file: &str) -> String {
+    let path = root().join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}
+
+/// The cells of the rows of a page's first table whose first column is titled so.
+fn table(page: &str, first_column: &str) -> Vec<Vec<String>> {
+    let text = read(page);
+    let cells = |line: &str| -> Vec<String> {
+        line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let rows: Vec<Vec<String>> = text
+        .lines()
+        .skip_while(|line| !line.starts_with('|') || cells(line)[0] != first_column)
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(cells)
+        .collect();
+    assert!(!rows.is_empty(), "{page} has no table that starts with `{first_column}`");
+    rows
+}
+
+/// What stands in backticks.
+fn names(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The rank of every module.
+fn ranks() -> BTreeMap<String, u32> {
+    table("docs/architecture.md", "rank")
+        .iter()
+        .flat_map(|row| {
+            let rank: u32 = row[0].parse().unwrap_or_else(|_| panic!("`{}` is not a rank", row[0]));
+            names(&row[1]).into_iter().map(move |module| (module, rank))
+        })
+        .collect()
+}
+
+/// Every documented dependency, as the code spells it, with its homes.
+fn listed_dependencies() -> BTreeMap<String, Vec<String>> {
+    table("docs/dependencies.md", "crate")
+        .iter()
+        .map(|row| {
+            let named = names(&row[0]);
+            let homes = if row[1] == "everywhere" { vec![row[1].clone()] } else { names(&row[1]) };
+            assert!(!homes.is_empty(), "{} has no home in docs/dependencies.md", row[0]);
+            (named.first().unwrap_or_else(|| panic!("`{}` has no name", row[0])).replace('-', "_"), homes)
+        })
+        .collect()
+}
+
+/// All files of the library, without its root.
+fn sources() -> Vec<Source> {
+    let src = root().join("src");
+    let mut folders = vec![src.clone()];
+    let mut files: Vec<PathBuf> = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("src can be listed") {
+            let path = entry.expect("src can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path.strip_prefix(&src).expect("it is below src").to_owned());
+            }
+        }
+    }
+    files.retain(|file| !["lib.rs", "main.rs"].contains(&file.to_string_lossy().as_ref()));
+    files.sort();
+    files.iter().map(|file| Source::read(file)).collect()
+}
+
+#[derive(Debug, Clone)]
+struct Token {
+    line: usize,
+    text: String,
+}
+
+#[derive(Debug)]
+struct Used {
+    line: usize,
+    dependency: String,
+    /// From the dependency's name on: `tantivy::schema::Field`.
+    path: String,
+}
+
+/// A source file, as tokens without comments and literals.
+#[derive(Debug, Clone)]
+struct Source {
+    /// Its path below `src`.
+    file: String,
+    /// The top-level module it belongs to.
+    module: String,
+    /// How many modules are around its text: 1 for `path.rs`, 2 for `index/store.rs`.
+    depth: usize,
+    tokens: Vec<Token>,
+}
+
+impl Source {
+    fn read(file: &Path) -> Self {
+        Self::new(file, &read(&format!("src/{}", file.display())))
+    }
+
+    fn new(file: &Path, text: &str) -> Self {
+        let parts: Vec<String> =
+            file.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        let is_folder = parts.last().is_some_and(|part| part == "mod");
+        Self {
+            file: file.to_string_lossy().into_owned(),
+            module: parts[0].clone(),
+            depth: parts.len() - usize::from(is_folder),
+            tokens: tokens(text),
+        }
+    }
+
+    /// Whether it is the file or in the folder `home`, which is written without extension.
+    fn is_in(&self, home: &str) -> bool {
+        self.file.strip_prefix(home).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    }
+
+    fn text(&self, at: usize) -> &str {
+        self.tokens.get(at).map_or("", |token| &token.text)
+    }
+
+    /// The top-level modules that are named: after `crate::`, or after as many `super::` as lead there.
+    fn modules_used(&self) -> Vec<Token> {
+        let mut used = Vec::new();
+        let mut braces = 0;
+        // The depths of braces within which an inline module's text lies.
+        let mut inline: Vec<usize> = Vec::new();
+        for at in 0..self.tokens.len() {
+            let before = at.checked_sub(1).map_or("", |before| self.text(before));
+            match self.text(at) {
+                "{" => {
+                    braces += 1;
+                    if at >= 2 && self.text(at - 2) == "mod" {
+                        inline.push(braces);
+                    }
+                }
+                "}" => {
+                    inline.pop_if(|depth| *depth == braces);
+                    braces -= 1;
+                }
+                "crate" | "memory_vault" if before != "$" && self.text(at + 1) == "::" => {
+                    used.extend(self.firsts(at + 2));
+                }
+                "super" if before != "::" && self.text(at + 1) == "::" => {
+                    let mut after = at;
+                    while self.text(after) == "super" && self.text(after + 1) == "::" {
+                        after += 2;
+                    }
+                    if (after - at) / 2 == self.depth + inline.len() {
+                        used.extend(self.firsts(after));
+                    }
+                }
+                _ => {}
+            }
+        }
+        used
+    }
+
+    /// The name at a place, or the first names of the items of a group in braces.
+    fn firsts(&self, at: usize) -> Vec<Token> {
+        if self.text(at) != "{" {
+            return self.tokens.get(at).cloned().into_iter().collect();
+        }
+        let mut firsts = Vec::new();
+        let mut depth = 1;
+        for at in at + 1..self.tokens.len() {
+            match self.text(at) {
+                "{" => depth += 1,
+                "}" if depth == 1 => break,
+                "}" => depth -= 1,
+                "," => {}
+                _ if depth == 1 && ["{", ","].contains(&self.text(at - 1)) => firsts.push(self.tokens[at].clone()),
+                _ => {}
+            }
+        }
+        firsts
+    }
+
+    /// The source without its tests, which may look at a store or a folder with whatever shows it best.
+    fn program(&self) -> Self {
+        let mut program = self.clone();
+        if self.file.contains("/tests/") || self.file.ends_with("/tests.rs") {
+            program.tokens.clear();
+            return program;
+        }
+        let starts = |at: usize| {
+            let attribute = ["#", "[", "cfg", "(", "test", ")", "]", "mod"];
+            attribute.iter().enumerate().all(|(offset, text)| self.text(at + offset) == *text)
+                && self.text(at + attribute.len() + 1) == "{"
+        };
+        let mut kept = Vec::new();
+        let mut at = 0;
+        while at < self.tokens.len() {
+            if starts(at) {
+                let mut depth = 0;
+                loop {
+                    match self.text(at) {
+                        "{" => depth += 1,
+                        "}" => depth -= 1,
+                        _ => {}
+                    }
+                    at += 1;
+                    if (self.text(at - 1) == "}" && depth == 0) || at >= self.tokens.len() {
+                        break;
+                    }
+                }
+            } else {
+                kept.push(self.tokens[at].clone());
+                at += 1;
+            }
+        }
+        program.tokens = kept;
+        program
+    }
+
+    fn dependencies_used(&self, listed: &BTreeMap<String, Vec<String>>) -> Vec<Used> {
+        let mut used = Vec::new();
+        for (at, token) in self.tokens.iter().enumerate() {
+            let before = at.checked_sub(1).map_or("", |before| self.text(before));
+            let imported = before == "use" && [";", "as"].contains(&self.text(at + 1));
+            if !listed.contains_key(&token.text)
+                || [".", "::"].contains(&before)
+                || !(imported || self.text(at + 1) == "::")
+            {
+                continue;
+            }
+            let mut path = token.text.clone();
+            let mut next = at + 1;
+            while self.text(next) == "::" && self.text(next + 1).starts_with(is_name) {
+                path = format!("{path}::{}", self.text(next + 1));
+                next += 2;
+            }
+            used.push(Used { line: token.line, dependency: token.text.clone(), path });
+        }
+        used
+    }
+}
+
+fn is_name(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Cuts Rust into names, `::` and single characters; comments and literals of text are left out.
+fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut line = 1;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = comment(rest).or_else(|| literal(rest)).unwrap_or_else(|| {
+            let length = if first.is_whitespace() {
+                return first.len_utf8();
+            } else if is_name(first) {
+                rest.find(|character| !is_name(character)).unwrap_or(rest.len())
+            } else if rest.starts_with("::") {
+                2
+            } else {
+                first.len_utf8()
+            };
+            tokens.push(Token { line, text: rest[..length].to_owned() });
+            length
+        });
+        line += rest[..length].matches('\n').count();
+        rest = &rest[length..];
+    }
+    tokens
+}
+
+/// The length of the comment that the text starts with.
+fn comment(text: &str) -> Option<usize> {
+    if text.starts_with("//") {
+        return Some(text.find('\n').unwrap_or(text.len()));
+    }
+    if !text.starts_with("/*") {
+        return None;
+    }
+    let (mut depth, mut at) = (0, 0);
+    loop {
+        let rest = &text[at..];
+        let step = match rest.get(..2) {
+            Some("/*") => {
+                depth += 1;
+                2
+            }
+            Some("*/") => {
+                depth -= 1;
+                2
+            }
+            _ => rest.chars().next().map_or(0, char::len_utf8),
+        };
+        at += step;
+        if depth == 0 || step == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// The length of the string, byte string, raw string or character that the text starts with. A lifetime is none.
+fn literal(text: &str) -> Option<usize> {
+    let bare = text.trim_start_matches(['b', 'c']);
+    if text.len() - bare.len() <= 1 {
+        if let Some(raw) = bare.strip_prefix('r') {
+            let hashes = raw.len() - raw.trim_start_matches('#').len();
+            if raw[hashes..].starts_with('"') {
+                let end = format!("\"{}", "#".repeat(hashes));
+                let start = text.len() - raw.len() + hashes + 1;
+                return Some(text[start..].find(&end).map_or(text.len(), |at| start + at + end.len()));
+            }
+        }
+        if let Some(inside) = bare.strip_prefix('"') {
+            let start = text.len() - inside.len();
+            return Some(start + end_of(inside, '"').unwrap_or(inside.len()));
+        }
+    }
+    let inside = text.strip_prefix('\'')?;
+    let second = inside.chars().nth(1);
+    if inside.starts_with('\\') || second == Some('\'') { Some(1 + end_of(inside, '\'')?) } else { None }
+}
+
+/// Where a literal that is open ends, after its closing quote.
+fn end_of(text: &str, quote: char) -> Option<usize> {
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        if character == '\\' {
+            characters.next();
+        } else if character == quote {
+            return Some(at + quote.len_utf8());
+        }
+    }
+    None
+}
+
+/// The text of a page outside of fenced code, line by line.
+fn prose(text: &str) -> Vec<(usize, &str)> {
+    let mut fenced = false;
+    let mut lines = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced && !line.starts_with("    ") {
+            lines.push((at + 1, line));
+        }
+    }
+    lines
+}
+
+/// The relative links of a page, with their lines.
+fn links(text: &str) -> Vec<(usize, String)> {
+    let mut links = Vec::new();
+    for (line, text) in prose(text) {
+        // Code is no link.
+        let shown: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
+        for part in shown.split("](").skip(1) {
+            let target = part.split([')', ' ']).next().unwrap_or_default();
+            if !target.contains(':') {
+                links.push((line, target.to_owned()));
+            }
+        }
+    }
+    links
+}
+
+/// The anchors that a page's headings make, as the usual renderers name them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    prose(text)
+        .into_iter()
+        .filter(|(_, line)| line.starts_with('#'))
+        .map(|(_, line)| {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = heading.chars().filter(|character| is_name(*character) || [' ', '-'].contains(character));
+            kept.map(|character| if character == ' ' { '-' } else { character }).collect()
+        })
+        .collect()
+}
