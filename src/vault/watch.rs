@@ -167,6 +167,10 @@ fn handler(
             else {
                 continue;
             };
+            // A rename names the old path too, where an editor may be about to write the new text.
+            let renamed = matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)));
+            let gone = renamed && path.symlink_metadata().is_err();
+            let change = if gone { Change::Removed } else { change };
             if rules.takes(&relative) {
                 signal(Signal::Changed(relative, change));
             } else if rules.enters(&relative) {
