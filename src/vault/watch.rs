@@ -171,15 +171,11 @@ fn handler(
             let renamed = matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)));
             let gone = renamed && path.symlink_metadata().is_err();
             let change = if gone { Change::Removed } else { change };
-            if rules.takes(&relative) {
+            // A folder may be named like a note; what is gone may have been a folder, with all it held.
+            if change != Change::Removed && rules.enters(&relative) && path.is_dir() {
+                signal(Signal::Folder(relative));
+            } else if rules.takes(&relative) || (change == Change::Removed && rules.enters(&relative)) {
                 signal(Signal::Changed(relative, change));
-            } else if rules.enters(&relative) {
-                match (change, path.is_dir()) {
-                    (Change::Closed | Change::Written, true) => signal(Signal::Folder(relative)),
-                    // What was a folder may be gone with all it held.
-                    (Change::Removed, _) => signal(Signal::Changed(relative, change)),
-                    _ => {}
-                }
             }
         }
     }
