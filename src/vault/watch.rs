@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
-use notify::{Event, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::debounce::Change;
 use super::rules::Rules;
@@ -50,7 +51,11 @@ pub struct Watcher {
 
 enum Backend {
     Events(RecommendedWatcher),
-    Polling { _watcher: PollWatcher, reason: String },
+    /// The thread that polls ends when the sender is dropped.
+    Polling {
+        _stop: Sender<()>,
+        reason: String,
+    },
 }
 
 impl Watcher {
@@ -86,6 +91,8 @@ impl Watcher {
         Ok(watcher)
     }
 
+    /// Asks for a rescan every so often. notify's own polling compares whole seconds, and takes an older file that was
+    /// moved into place for no change; a scan compares all that the file system says.
     fn start_polling(
         root: &Path,
         rules: Arc<Rules>,
@@ -93,10 +100,14 @@ impl Watcher {
         reason: String,
         signal: impl Fn(Signal) + Send + 'static,
     ) -> notify::Result<Self> {
-        let config = notify::Config::default().with_poll_interval(poll).with_follow_symlinks(false);
-        let mut watcher = PollWatcher::new(handler(root, Arc::clone(&rules), signal), config)?;
-        watcher.watch(root, RecursiveMode::Recursive)?;
-        Ok(Self { root: root.to_owned(), rules, backend: Backend::Polling { _watcher: watcher, reason } })
+        std::fs::read_dir(root).map_err(notify::Error::io)?;
+        let (stop, stopped) = channel();
+        std::thread::spawn(move || {
+            while stopped.recv_timeout(poll) == Err(RecvTimeoutError::Timeout) {
+                signal(Signal::Rescan);
+            }
+        });
+        Ok(Self { root: root.to_owned(), rules, backend: Backend::Polling { _stop: stop, reason } })
     }
 
     /// How it watches.
@@ -167,15 +178,15 @@ fn handler(
             else {
                 continue;
             };
-            if rules.takes(&relative) {
+            // A rename names the old path too, where an editor may be about to write the new text.
+            let renamed = matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)));
+            let gone = renamed && path.symlink_metadata().is_err();
+            let change = if gone { Change::Removed } else { change };
+            // A folder may be named like a note; what is gone may have been a folder, with all it held.
+            if change != Change::Removed && rules.enters(&relative) && path.is_dir() {
+                signal(Signal::Folder(relative));
+            } else if rules.takes(&relative) || (change == Change::Removed && rules.enters(&relative)) {
                 signal(Signal::Changed(relative, change));
-            } else if rules.enters(&relative) {
-                match (change, path.is_dir()) {
-                    (Change::Closed | Change::Written, true) => signal(Signal::Folder(relative)),
-                    // What was a folder may be gone with all it held.
-                    (Change::Removed, _) => signal(Signal::Changed(relative, change)),
-                    _ => {}
-                }
             }
         }
     }

@@ -5,3 +5,4 @@ mod support;
 mod chunks;
 mod equivalence;
 mod search;
+mod watching;
