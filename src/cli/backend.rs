@@ -1,7 +1,7 @@
 //! Who answers a command: the running daemon, or this process alone.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 
@@ -13,6 +13,7 @@ use crate::service::{
     BrowseParams, ChunkView, ReindexParams, Reindexing, SearchParams, SearchResponse, Service, ServiceError, Stats,
     Status,
 };
+use crate::sync::Progress;
 use crate::vault::{Home, HomeError};
 
 /// Who answers.
@@ -24,7 +25,7 @@ pub(super) enum Backend {
 }
 
 /// A search that works alone waits so long for texts to be embedded, then answers with what there is.
-const EMBED_WAIT: Duration = Duration::from_secs(2);
+const EMBED_WAIT: Duration = Duration::from_secs(5);
 
 /// Opens the vault that a command means.
 pub(super) fn home(named: Option<&Path>) -> anyhow::Result<Home> {
@@ -60,14 +61,14 @@ impl Backend {
     pub(super) fn catch_up(&self, embed: bool) -> anyhow::Result<()> {
         let Self::Here(service) = self else { return Ok(()) };
         let shared = service.shared();
-        if shared.snapshot().is_some() {
+        if service.is_read_only() {
             return Ok(());
         }
         let bar = Bar::files();
         let progress = loop {
             let progress =
                 shared.wait(Duration::from_millis(100), |progress| progress.caught_up || progress.failure.is_some());
-            bar.files_done(progress.files_done, progress.pending_files);
+            bar.show(progress.files_done, progress.pending_files);
             if progress.caught_up || progress.failure.is_some() {
                 break progress;
             }
@@ -77,9 +78,17 @@ impl Backend {
             return Err(anyhow!(failure));
         }
         if embed {
-            shared.wait(EMBED_WAIT, |progress| {
-                progress.is_complete() && shared.embedder().is_some() || progress.failure.is_some()
-            });
+            let bar = Bar::embeddings();
+            let deadline = Instant::now() + EMBED_WAIT;
+            let done = |progress: &Progress| progress.is_complete() || progress.failure.is_some();
+            while Instant::now() < deadline {
+                let progress = shared.wait(Duration::from_millis(100), done);
+                bar.show(progress.embeddings_done, progress.pending_embeddings);
+                if done(&progress) {
+                    break;
+                }
+            }
+            bar.finish();
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ impl Bar {
     }
 
     /// Shows so many done and so many left.
-    pub(super) fn files_done(&self, done: usize, left: usize) {
+    pub(super) fn show(&self, done: usize, left: usize) {
         self.0.set_length((done + left) as u64);
         self.0.set_position(done as u64);
     }

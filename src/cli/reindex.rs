@@ -39,10 +39,10 @@ impl Reindex {
             }
             let reading = !status.caught_up || status.pending_files > 0;
             if reading {
-                files.files_done(status.files_done, status.pending_files);
+                files.show(status.files_done, status.pending_files);
             } else {
                 files.finish();
-                embeddings.files_done(status.embeddings_done, status.pending_embeddings);
+                embeddings.show(status.embeddings_done, status.pending_embeddings);
             }
             let loading = status.model.state == "loading";
             if !reading && !loading && (status.pending_embeddings == 0 || status.model.state != "ready") {

@@ -74,7 +74,7 @@ fn show_progress(service: &Service) {
         loop {
             let progress = shared.wait(Duration::from_millis(100), until);
             let (done, left) = counts(&progress);
-            bar.files_done(done, left);
+            bar.show(done, left);
             if until(&progress) || progress.failure.is_some() {
                 bar.finish();
                 return progress;

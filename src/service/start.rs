@@ -84,6 +84,11 @@ impl Service {
         Ok(Self { shared, home, config, index_dir, syncer: None, _lock: None })
     }
 
+    /// Whether another process writes the index, and this one only reads it.
+    pub fn is_read_only(&self) -> bool {
+        self.syncer.is_none()
+    }
+
     /// The vault's place.
     pub fn home(&self) -> &Home {
         &self.home
