@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -143,7 +143,8 @@ pub(super) async fn collections(State(service): State<App>) -> Answer<Collection
 #[utoipa::path(get, path = "/api/user-memory/chunk/{hash}",
     params(("hash" = String, Path, description = "16 hexadecimal digits")),
     responses((status = 200, body = ChunkView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn chunk(State(service): State<App>, Path(hash): Path<String>) -> Answer<ChunkView> {
+pub(super) async fn chunk(State(service): State<App>, hash: Result<Path<String>, PathRejection>) -> Answer<ChunkView> {
+    let Path(hash) = hash.map_err(|rejection| ServiceError::invalid(rejection.body_text()))?;
     call(service, move |service| service.chunk(&Principal::Owner, &hash)).await
 }
 

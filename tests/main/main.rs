@@ -5,4 +5,5 @@ mod support;
 mod chunks;
 mod equivalence;
 mod search;
+mod server;
 mod watching;

@@ -1,0 +1,333 @@
+//! The real server over TCP: who is let in, what each route answers, and what bad requests get.
+
+use base64::Engine;
+use serde_json::Value;
+
+use crate::support::{Connection, Daemon, Request, encode};
+
+const SEARCH: &str = "/api/user-memory/search";
+
+/// A daemon over three notes.
+fn daemon() -> Daemon {
+    let mut daemon = Daemon::vault();
+    daemon
+        .write("notes/bread.md", "---\ntags: [food]\ntitle: Bread\n---\n# Bread\n\nThe dough rests overnight.\n")
+        .write("notes/tea.md", "Green tea, 80 degrees.")
+        .write("facts.md", "I like tea.")
+        .start();
+    daemon
+}
+
+#[test]
+fn health_needs_no_token_and_says_nothing_else() {
+    let reply = daemon().send(&Request::get("/health"));
+    assert_eq!((reply.status, reply.json().to_string().as_str()), (200, r#"{"status":"ok"}"#));
+}
+
+#[test]
+fn everything_else_needs_the_token() {
+    let daemon = daemon();
+    let targets = ["/status", SEARCH, "/api/user-memory/browse", "/api/user-memory/stats", "/openapi.json", "/none"];
+    for target in targets {
+        let reply = daemon.send(&Request::get(target));
+        assert_eq!(reply.status, 401, "{target}");
+        assert!(reply.header("www-authenticate").is_some());
+        assert_eq!(reply.error(), "a token is needed");
+        let wrong = Request::get(target).header("Authorization", "Bearer 0123456789abcdef");
+        assert_eq!(daemon.send(&wrong).status, 401, "{target}");
+    }
+}
+
+#[test]
+fn the_token_is_taken_as_bearer_and_as_basic() {
+    let daemon = daemon();
+    let basic = base64::engine::general_purpose::STANDARD.encode(format!("owner:{}", daemon.token()));
+    for value in [format!("Bearer {}", daemon.token()), format!("Basic {basic}")] {
+        assert_eq!(daemon.send(&Request::get("/status").header("Authorization", &value)).status, 200);
+    }
+    let wrong = base64::engine::general_purpose::STANDARD.encode("owner:nothing");
+    assert_eq!(daemon.send(&Request::get("/status").header("Authorization", &format!("Basic {wrong}"))).status, 401);
+}
+
+#[test]
+fn other_hosts_and_pages_are_refused_even_with_the_token() {
+    let daemon = daemon();
+    for (name, value) in [
+        ("Host", "evil.example"),
+        ("Host", "localhost.evil.example:1"),
+        ("Origin", "http://evil.example"),
+        ("Origin", "null"),
+    ] {
+        let reply = daemon.ask(Request::get("/status").header(name, value));
+        assert_eq!(reply.status, 403, "{name}: {value}");
+        reply.error();
+        assert_eq!(daemon.ask(Request::get("/health").header(name, value)).status, 403, "{name}: {value}");
+    }
+    assert_eq!(daemon.ask(Request::get("/status").header("Host", daemon.address())).status, 200);
+}
+
+#[test]
+fn every_route_has_its_shape() {
+    let daemon = daemon();
+    let reply = daemon.get(&format!("{SEARCH}?q=dough&limit=1"));
+    assert_eq!(reply.header("cache-control"), Some("no-store"));
+    let found = reply.json();
+    assert_eq!((&found["query"], &found["mode"]), (&"dough".into(), &"keyword".into()));
+    assert!(found["degraded"].as_str().unwrap().contains("`embed.model`"), "{found}");
+    let hit = &found["results"][0];
+    for (key, expected) in [
+        ("collection", "notes"),
+        ("path", "notes/bread.md"),
+        ("title", "Bread"),
+        ("citation", "notes/bread.md#L5-L7"),
+        ("content", "# Bread\n\nThe dough rests overnight."),
+    ] {
+        assert_eq!(hit[key], expected, "{key}");
+    }
+    assert_eq!((&hit["tags"][0], &hit["metadata"]["title"]), (&"food".into(), &"Bread".into()));
+    assert!(hit["score"].is_f64() && hit["scores"]["keyword"].is_f64() && hit["scores"]["semantic"].is_null());
+    assert!(hit["obsidian_url"].as_str().unwrap().starts_with("obsidian://open?path=%2F"), "{hit}");
+
+    let hash = hit["hash"].as_str().unwrap();
+    let chunk = daemon.get(&format!("/api/user-memory/chunk/{hash}")).json();
+    assert_eq!((&chunk["hash"], &chunk["content"]), (&hit["hash"], &hit["content"]));
+
+    let browse = daemon.get("/api/user-memory/browse?collection=notes&limit=1&offset=1").json();
+    assert_eq!((&browse["total"], browse["chunks"].as_array().unwrap().len()), (&2.into(), 1));
+    let stats = daemon.get("/api/user-memory/stats").json();
+    assert_eq!((&stats["total"], &stats["collections"]["notes"], &stats["files"]), (&3.into(), &2.into(), &3.into()));
+    let collections = daemon.get("/api/user-memory/collections").json();
+    assert_eq!(collections.to_string(), r#"{"collections":["notes","vault"]}"#);
+    let status = daemon.status();
+    for key in ["pending_files", "pending_embeddings", "embedded", "index_bytes", "problems", "model", "watching"] {
+        assert!(!status[key].is_null(), "{key}: {status}");
+    }
+}
+
+#[test]
+fn what_is_not_there_and_wrong_methods_are_json_errors() {
+    let daemon = daemon();
+    assert_eq!(daemon.get("/nothing/here").status, 404);
+    daemon.get("/nothing/here").error();
+    for (method, target) in [("POST", "/status"), ("DELETE", SEARCH), ("GET", "/reindex")] {
+        let reply = daemon.ask(Request::new(method, target));
+        assert_eq!(reply.status, 405, "{method} {target}");
+        reply.error();
+    }
+    let head = daemon.ask(Request::new("HEAD", "/status"));
+    assert_eq!(head.status, 200);
+}
+
+#[test]
+fn a_bad_parameter_is_named() {
+    let daemon = daemon();
+    for (query, name) in [
+        ("", "q"),
+        ("q=x&limit=0", "limit"),
+        ("q=x&limit=1001", "limit"),
+        ("q=x&limit=-1", "limit"),
+        ("q=x&limit=abc", "limit"),
+        ("q=x&limit=99999999999999999999999", "limit"),
+        ("q=x&limit=", "limit"),
+        ("q=x&mode=psychic", "mode"),
+        ("q=x&since=yesterday", "since"),
+        ("q=x&until=2026-02-31", "until"),
+        ("q=x&colection=notes", "colection"),
+        ("q=x&q=y", "q"),
+    ] {
+        let reply = daemon.get(&format!("{SEARCH}?{query}"));
+        assert_eq!(reply.status, 400, "{query}: {}", reply.json());
+        assert!(reply.error().contains(name), "{query}: {}", reply.error());
+    }
+    for (query, name) in [("limit=0", "limit"), ("offset=-1", "offset"), ("offset=x", "offset"), ("what=x", "what")] {
+        let reply = daemon.get(&format!("/api/user-memory/browse?{query}"));
+        assert_eq!(reply.status, 400, "{query}: {}", reply.json());
+        assert!(reply.error().contains(name), "{query}: {}", reply.error());
+    }
+    assert_eq!(
+        daemon.get("/api/user-memory/browse?offset=18446744073709551615").json()["chunks"],
+        Value::Array(vec![])
+    );
+}
+
+#[test]
+fn any_query_has_an_answer() {
+    let daemon = daemon();
+    let long_word = "x".repeat(15_000);
+    let queries = [
+        "",
+        " ",
+        "\0",
+        "tea\0dough",
+        "!?.,;:",
+        "\"",
+        "\"tea",
+        "tea\"",
+        "\"\"\"",
+        "-",
+        "--",
+        "-tea",
+        "-\"",
+        "\"a\"\"b\"",
+        "(",
+        ")",
+        "[*",
+        "\\",
+        "AND OR NOT",
+        "tea AND",
+        "title:tea",
+        "+tea",
+        "tea^2",
+        "tea~",
+        "te*",
+        "%",
+        "%%s%n",
+        "' OR 1=1 --",
+        "東京",
+        "ไทย",
+        "עברית",
+        "العربية",
+        "हिन्दी",
+        "한국어",
+        "🌱",
+        "\u{202e}abc",
+        "\u{feff}",
+        "a\u{301}\u{301}\u{301}",
+        "ǅ ﬁ ½",
+        &long_word,
+    ];
+    for query in queries {
+        for mode in ["keyword", "semantic", "hybrid"] {
+            let reply = daemon.get(&format!("{SEARCH}?mode={mode}&q={}", encode(query)));
+            assert_eq!(reply.status, 200, "{query:?}: {}", String::from_utf8_lossy(&reply.body));
+            assert_eq!(reply.json()["query"], query);
+        }
+    }
+    assert_eq!(daemon.get(&format!("{SEARCH}?q=%22tea")).json()["results"].as_array().unwrap().len(), 2);
+    for bad in ["%ff", "%", "%zz", "%c3%28"] {
+        assert!(matches!(daemon.get(&format!("{SEARCH}?q={bad}")).status, 200 | 400), "{bad}");
+    }
+}
+
+#[test]
+fn a_huge_query_is_refused() {
+    let daemon = daemon();
+    let reply = daemon.get(&format!("{SEARCH}?q={}", "x".repeat(20_000)));
+    assert_eq!(reply.status, 400);
+    assert!(reply.error().contains("`q` has 20000 bytes"), "{}", reply.error());
+    let megabyte = Request::get(&format!("{SEARCH}?q={}", "x".repeat(1 << 20)));
+    // The HTTP library refuses so long an address by itself, and hangs up while it is still being sent.
+    if let Some(reply) = Connection::open(daemon.address()).send(&megabyte) {
+        assert!((400..500).contains(&reply.status), "{}", reply.status);
+    }
+    assert_eq!(daemon.find("dough"), ["notes/bread.md"], "the server goes on");
+}
+
+#[test]
+fn hashes_that_are_none_are_refused() {
+    let daemon = daemon();
+    for hash in [
+        "x",
+        "0123",
+        "..%2f..%2fmemory.toml",
+        "%2e%2e",
+        "..%5c..",
+        "zzzzzzzzzzzzzzzz",
+        "%00",
+        "%ff",
+        "0123456789abcdef0",
+    ] {
+        let reply = daemon.get(&format!("/api/user-memory/chunk/{hash}"));
+        assert!(matches!(reply.status, 400 | 404), "{hash}: {}", reply.status);
+        reply.error();
+    }
+    let reply = daemon.get("/api/user-memory/chunk/0123456789abcdef");
+    assert_eq!(reply.status, 404);
+    reply.error();
+}
+
+#[test]
+fn a_body_that_is_no_request_is_refused() {
+    let daemon = daemon();
+    let deep = "[".repeat(100_000);
+    for body in ["", "{", "nonsense", "[[]]", "{\"full\": 1}", "{\"ful\": true}", "\"\\ud800\"", &deep] {
+        let reply = daemon.ask(Request::new("POST", "/reindex").json(body));
+        assert!((400..500).contains(&reply.status), "{body:.20}: {}", reply.status);
+        reply.error();
+    }
+    let untyped = daemon.ask(Request::new("POST", "/reindex"));
+    assert_eq!(untyped.status, 415);
+    untyped.error();
+    let large = daemon.ask(Request::new("POST", "/reindex").json(vec![b' '; 2 << 20]));
+    assert_eq!(large.status, 413);
+    assert_eq!(daemon.ask(Request::new("POST", "/reindex").json("{}")).json()["ok"], true);
+}
+
+#[test]
+fn the_openapi_document_lists_every_route() {
+    let document = daemon().get("/openapi.json").json();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{}", document["openapi"]);
+    for (path, method) in [
+        ("/health", "get"),
+        ("/status", "get"),
+        ("/reindex", "post"),
+        (SEARCH, "get"),
+        ("/api/user-memory/browse", "get"),
+        ("/api/user-memory/stats", "get"),
+        ("/api/user-memory/collections", "get"),
+        ("/api/user-memory/chunk/{hash}", "get"),
+    ] {
+        let operation = &document["paths"][path][method];
+        assert!(operation["operationId"].is_string(), "{method} {path}: {operation}");
+        assert!(operation["responses"]["200"]["content"].is_object(), "{method} {path}: {operation}");
+    }
+    let parameters = document["paths"][SEARCH]["get"]["parameters"].as_array().unwrap();
+    let required: Vec<&Value> =
+        parameters.iter().filter(|one| one["required"] == true).map(|one| &one["name"]).collect();
+    assert_eq!(required, ["q"]);
+    references(&document, &document);
+}
+
+/// Every `$ref` leads somewhere.
+fn references(value: &Value, document: &Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(target) = fields.get("$ref").and_then(Value::as_str) {
+                let pointer = target.strip_prefix('#').expect("a local reference");
+                assert!(document.pointer(pointer).is_some(), "{target} leads nowhere");
+            }
+            fields.values().for_each(|value| references(value, document));
+        }
+        Value::Array(values) => values.iter().for_each(|value| references(value, document)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_connection_is_kept_for_many_requests() {
+    let daemon = daemon();
+    let mut connection = Connection::open(daemon.address());
+    let bearer = format!("Bearer {}", daemon.token());
+    for at in 0..50 {
+        let target = if at % 3 == 0 { "/nothing" } else { "/api/user-memory/stats" };
+        let reply = connection.send(&Request::get(target).header("Authorization", &bearer)).expect("still open");
+        assert_eq!(reply.status, if at % 3 == 0 { 404 } else { 200 });
+    }
+}
+
+#[test]
+fn eight_clients_at_a_time_get_the_same_answer() {
+    let daemon = daemon();
+    let ask = || {
+        let mut answer = daemon.get(&format!("{SEARCH}?q=tea+dough&mode=keyword")).json();
+        answer["took_ms"].take();
+        answer
+    };
+    let expected = ask();
+    assert_eq!(expected["results"].as_array().unwrap().len(), 3);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..25).for_each(|_| assert_eq!(ask(), expected)));
+        }
+    });
+}

@@ -1,0 +1,222 @@
+//! The real watcher under the real daemon, with the ways in which editors and tools save.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::support::Daemon;
+
+/// A daemon over a vault in which every note holds `always`.
+fn daemon() -> Daemon {
+    let mut daemon = Daemon::vault();
+    daemon.write("notes/a.md", "# A note\n\nalways, and first\n").start();
+    assert_eq!(daemon.status()["watching"], "events");
+    daemon.finds("first", &["notes/a.md"]);
+    daemon
+}
+
+/// Saves a new word over the one before, again and again, while a search for a word of all versions goes on. No version may
+/// be found by its old word afterwards, and with `whole` saves the note is never missing.
+fn saves(save: impl Fn(&Path, &str), whole: bool) {
+    let daemon = daemon();
+    let path = daemon.path("notes/a.md");
+    let (stop, searches, missed) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let found = daemon.find("always");
+                searches.fetch_add(1, Ordering::Relaxed);
+                missed.fetch_add(usize::from(found != ["notes/a.md"]), Ordering::Relaxed);
+            }
+        });
+        let mut before = "first".to_owned();
+        for at in 0..6 {
+            let word = format!("version{at}");
+            save(&path, &format!("# A note\n\nalways, and {word}\n"));
+            daemon.finds(&word, &["notes/a.md"]).finds(&before, &[]);
+            before = word;
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(searches.into_inner() > 0);
+    if whole {
+        assert_eq!(missed.into_inner(), 0, "the note was not found while it was saved");
+    }
+    let leftovers = daemon.find("leftover");
+    assert!(leftovers.is_empty(), "{leftovers:?}");
+}
+
+#[test]
+fn a_plain_write_in_place() {
+    saves(|path, text| fs::write(path, text).unwrap(), false);
+}
+
+#[test]
+fn vscode_truncates_and_writes_in_steps() {
+    saves(
+        |path, text| {
+            let mut file = File::options().write(true).truncate(true).open(path).unwrap();
+            let (head, tail) = text.split_at(10);
+            file.write_all(head.as_bytes()).unwrap();
+            file.flush().unwrap();
+            file.write_all(tail.as_bytes()).unwrap();
+            file.sync_all().unwrap();
+        },
+        false,
+    );
+}
+
+#[test]
+fn vim_moves_the_old_file_away_and_writes_a_new_one() {
+    saves(
+        |path, text| {
+            let backup = path.with_extension("md~");
+            fs::rename(path, &backup).unwrap();
+            // A busy machine: the new file comes a while after the old one went.
+            std::thread::sleep(Duration::from_millis(40));
+            fs::write(path, text).unwrap();
+            fs::remove_file(backup).unwrap();
+        },
+        true,
+    );
+}
+
+#[test]
+fn obsidian_and_others_write_beside_and_rename() {
+    saves(
+        |path, text| {
+            let beside = path.with_file_name(".a.md.tmp-leftover");
+            fs::write(&beside, text).unwrap();
+            fs::rename(&beside, path).unwrap();
+        },
+        true,
+    );
+}
+
+#[test]
+fn sed_writes_a_name_of_its_own_and_renames() {
+    saves(
+        |path, text| {
+            let beside = path.with_file_name("sedXlFtq3");
+            fs::write(&beside, text).unwrap();
+            fs::rename(&beside, path).unwrap();
+        },
+        true,
+    );
+}
+
+#[test]
+fn an_editor_that_appends_without_closing_is_followed() {
+    let daemon = daemon();
+    let mut file = File::options().append(true).open(daemon.path("notes/a.md")).unwrap();
+    for word in ["appended1", "appended2"] {
+        writeln!(file, "\n{word}").unwrap();
+        daemon.finds(word, &["notes/a.md"]);
+    }
+}
+
+#[test]
+fn files_move_in_and_out_and_are_deleted() {
+    let daemon = daemon();
+    let (inside, outside) = (daemon.path("notes/a.md"), daemon.path(".hidden.md"));
+    fs::rename(&inside, &outside).unwrap();
+    daemon.finds("always", &[]);
+    fs::create_dir(daemon.path("journal")).unwrap();
+    fs::rename(&outside, daemon.path("journal/b.md")).unwrap();
+    daemon.finds("always", &["journal/b.md"]);
+    fs::rename(daemon.path("journal/b.md"), daemon.path("notes/c.md")).unwrap();
+    daemon.finds("always", &["notes/c.md"]);
+    fs::remove_file(daemon.path("notes/c.md")).unwrap();
+    daemon.finds("always", &[]);
+}
+
+#[test]
+fn a_new_folder_with_files_made_at_once() {
+    let daemon = daemon();
+    fs::create_dir_all(daemon.path("new/deep/deeper")).unwrap();
+    fs::write(daemon.path("new/deep/deeper/b.md"), "kangaroo").unwrap();
+    fs::write(daemon.path("new/c.md"), "kangaroo").unwrap();
+    daemon.finds("kangaroo", &["new/c.md", "new/deep/deeper/b.md"]);
+    fs::write(daemon.path("new/deep/d.md"), "wombat").unwrap();
+    daemon.finds("wombat", &["new/deep/d.md"]);
+}
+
+#[test]
+fn a_folder_is_renamed_filled_and_deleted() {
+    let mut daemon = Daemon::vault();
+    daemon.write("old/x/a.md", "koala").write("old/b.md", "koala").start();
+    fs::rename(daemon.path("old"), daemon.path("new")).unwrap();
+    daemon.finds("koala", &["new/b.md", "new/x/a.md"]);
+    fs::write(daemon.path("new/x/c.md"), "platypus").unwrap();
+    daemon.finds("platypus", &["new/x/c.md"]);
+    fs::rename(daemon.path("new"), daemon.path("old")).unwrap();
+    daemon.finds("koala", &["old/b.md", "old/x/a.md"]).finds("platypus", &["old/x/c.md"]);
+    fs::write(daemon.path("old/x/a.md"), "dingo").unwrap();
+    daemon.finds("dingo", &["old/x/a.md"]);
+    fs::remove_dir_all(daemon.path("old")).unwrap();
+    daemon.finds("koala", &[]).finds("dingo", &[]);
+    assert_eq!(daemon.status()["files"], 0);
+}
+
+#[test]
+fn a_folder_named_like_a_note_is_watched() {
+    let daemon = daemon();
+    fs::create_dir(daemon.path("v1.md")).unwrap();
+    fs::write(daemon.path("v1.md/b.md"), "emu").unwrap();
+    daemon.finds("emu", &["v1.md/b.md"]);
+    fs::write(daemon.path("v1.md/b.md"), "cassowary").unwrap();
+    daemon.finds("cassowary", &["v1.md/b.md"]).finds("emu", &[]);
+}
+
+#[test]
+fn a_checkout_changes_hundreds_of_files() {
+    let mut daemon = Daemon::vault();
+    for at in 0..300 {
+        daemon.write(&format!("repo/{}/{at}.md", at % 7), format!("branchone number{at}"));
+    }
+    daemon.start();
+    // git removes a file and writes it again under its name.
+    for at in 0..300 {
+        let path = daemon.path(&format!("repo/{}/{at}.md", at % 7));
+        fs::remove_file(&path).unwrap();
+        if at % 3 > 0 {
+            fs::write(&path, format!("branchtwo number{at}")).unwrap();
+        }
+    }
+    fs::create_dir_all(daemon.path("repo/added")).unwrap();
+    fs::write(daemon.path("repo/added/x.md"), "branchtwo").unwrap();
+    daemon.finds("branchone", &[]).finds("number299", &["repo/5/299.md"]).finds("number3", &[]);
+    crate::support::eventually("all files", || (daemon.status()["files"] == 201).then_some(()));
+    assert_eq!(daemon.find("number298"), ["repo/4/298.md"]);
+}
+
+#[test]
+fn polling_finds_changes_where_there_are_no_events() {
+    let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 1\n");
+    daemon.write("a.md", "before").start();
+    assert_eq!(daemon.status()["watching"], "polling: `index.watch` says so");
+    fs::write(daemon.path("a.md"), "after").unwrap();
+    fs::create_dir(daemon.path("new")).unwrap();
+    fs::write(daemon.path("new/b.md"), "new").unwrap();
+    daemon.finds("after", &["a.md"]).finds("before", &[]).finds("new", &["new/b.md"]);
+    fs::remove_dir_all(daemon.path("new")).unwrap();
+    daemon.finds("new", &[]);
+}
+
+#[test]
+fn saves_while_the_vault_is_being_imported_are_found_at_once() {
+    let mut daemon = Daemon::vault();
+    for at in 0..400 {
+        daemon.write(&format!("import/{at}.md"), format!("# Import {at}\n\n{}", "many words of it. ".repeat(300)));
+    }
+    daemon.start();
+    for at in 0..400 {
+        daemon.write(&format!("import/{at}.md"), format!("# Import {at}\n\n{}", "other words now. ".repeat(300)));
+        if at == 200 {
+            daemon.write("notes/mine.md", "urgentword");
+        }
+    }
+    daemon.finds("urgentword", &["notes/mine.md"]);
+}
