@@ -52,10 +52,12 @@ fn modules_use_lower_ranks_only() {
             match (ranks.get(from), ranks.get(to)) {
                 _ if from == to => {}
                 (Some(above), Some(below)) if above > below => {}
-                (above, below) => wrong.push(format!(
-                    "src/{}:{}: `{from}` (rank {above:?}) uses `{to}` (rank {below:?})",
-                    source.file, used.line
-                )),
+                (above, below) => {
+                    let [above, below] =
+                        [above, below].map(|rank| rank.map_or("no rank".into(), |rank| format!("rank {rank}")));
+                    let place = format!("src/{}:{}", source.file, used.line);
+                    wrong.push(format!("{place}: `{from}` ({above}) uses `{to}` ({below})"));
+                }
             }
         }
     }
@@ -66,8 +68,12 @@ fn modules_use_lower_ranks_only() {
 fn dependencies_stay_in_their_homes() {
     let listed = listed_dependencies();
     let mut wrong = Vec::new();
+    let mut empty: BTreeSet<(&str, &str)> =
+        listed.iter().flat_map(|(name, homes)| homes.iter().map(|home| (name.as_str(), home.as_str()))).collect();
+    empty.retain(|(_, home)| !["everywhere", "tests"].contains(home));
     for source in sources() {
         for used in source.program().dependencies_used(&listed) {
+            empty.retain(|(name, home)| *name != used.dependency || !source.is_in(home));
             let home = match HOMES.iter().find(|(dependency, _)| *dependency == used.dependency) {
                 Some((_, home)) => source.is_in(home) || VISITS.contains(&(&used.dependency, &source.file, &used.path)),
                 None => listed[&used.dependency].iter().any(|home| home == "everywhere" || source.is_in(home)),
@@ -78,6 +84,7 @@ fn dependencies_stay_in_their_homes() {
         }
     }
     assert_eq!(wrong, Vec::<String>::new(), "used away from home; the homes are in docs/dependencies.md");
+    assert_eq!(empty, BTreeSet::new(), "homes of docs/dependencies.md in which the dependency is not used");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::output;
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
-use crate::vault::{ReadError, read};
+use crate::vault::{Home, ReadError, Rules, read, scan};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
@@ -31,7 +31,7 @@ impl Get {
         let home = home(vault)?;
         let config = Config::load(home.root())?;
         let (name, lines) = split_lines(&self.what);
-        let path = VaultPath::new(name.trim_start_matches("./"));
+        let path = VaultPath::new(name.trim_start_matches("./")).map(|path| as_on_disk(&home, path));
         let source = match &path {
             Ok(path) => read(home.root(), path, config.index.max_file_bytes.max(1 << 30)),
             Err(_) => Err(ReadError::Gone),
@@ -80,6 +80,16 @@ impl Get {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// Spells a path as the disk does: the same name may be there in another Unicode normalisation than it was typed in.
+fn as_on_disk(home: &Home, path: VaultPath) -> VaultPath {
+    if path.as_str().is_ascii() || path.on_disk(home.root()).exists() {
+        return path;
+    }
+    let Ok(rules) = Rules::new(home.root(), &[]) else { return path };
+    let found = scan(home.root(), &rules, None).files.into_iter().find(|found| found.path.same_as(path.as_str()));
+    found.map_or(path, |found| found.path)
 }
 
 fn is_hash(text: &str) -> bool {
