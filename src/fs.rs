@@ -47,6 +47,18 @@ pub fn create_dir(path: &Path) -> Result<(), FsError> {
     fs::create_dir_all(path).on("create the folder", path)
 }
 
+/// Creates a folder that only its owner may enter, and its parents; one that is there stays as it is.
+///
+/// # Errors
+/// When the system refuses.
+pub fn create_private_dir(path: &Path) -> Result<(), FsError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).on("create the folder", path)
+}
+
 /// Replaces a file in one step: a reader sees the old content or the new, never a part, and after a power
 /// loss it is one of the two. `mode` gives the permission bits where the system has them.
 ///

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::Backend;
-use super::output::{self, DIM, TITLE, Terminal, bytes, printable};
+use super::output::{self, DIM, TITLE, Terminal, bytes, count, printable};
 
 /// List the collections, with their notes and passages.
 #[derive(Debug, Args)]
@@ -31,8 +31,10 @@ impl Collections {
         let mut out = std::io::stdout().lock();
         for (name, collection) in &stats.details {
             let name = terminal.paint(TITLE, &format!("{:width$}", printable(name)));
-            let size =
-                format!("{:6} notes {:7} passages {:>9}", collection.files, collection.chunks, bytes(collection.bytes));
+            let size = {
+                let (notes, passages) = (count(collection.files, "note"), count(collection.chunks, "passage"));
+                format!("{notes:>12} {passages:>16} {:>9}", bytes(collection.bytes))
+            };
             let updated = terminal.paint(DIM, collection.updated_at.get(..10).unwrap_or_default());
             writeln!(out, "{name}  {size}  {updated}")?;
         }

@@ -12,6 +12,7 @@ use super::output;
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
+use crate::service::citation;
 use crate::vault::{Home, ReadError, Rules, read, scan};
 
 /// Print a note, some lines of it, or the passage with a hash.
@@ -56,7 +57,7 @@ impl Get {
         if self.json {
             let value = serde_json::json!({
                 "path": name, "line_start": first, "line_end": until, "content": text,
-                "citation": format!("{name}#L{first}-L{until}"),
+                "citation": citation(name, first as u32, until as u32),
             });
             output::json(&value)?;
         } else {

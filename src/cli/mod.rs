@@ -14,6 +14,7 @@ mod serve;
 mod status;
 mod unit;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -63,6 +64,7 @@ pub fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .without_time()
         .init();
@@ -83,7 +85,7 @@ pub fn main() -> ExitCode {
         Ok(Outcome::NothingFound) => ExitCode::from(1),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("vault: {error:#}");
+            eprintln!("vault: {}", output::explain(&error));
             ExitCode::from(2)
         }
     }

@@ -70,9 +70,22 @@ pub(super) fn bytes(count: u64) -> String {
 
 /// The end of `vault search … | head` is no failure.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    // Only writing to standard output fails with a bare error; what the daemon's socket says comes with its context.
+    error.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// What happened and why, each said once: some of our errors name their cause themselves.
+pub(super) fn explain(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+        cause if said.contains(&cause) => said,
+        cause if said.is_empty() => cause,
+        cause => format!("{said}: {cause}"),
     })
+}
+
+/// A number of things for people: `1 note`, `2 notes`.
+pub(super) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Prints JSON for scripts.

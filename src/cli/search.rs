@@ -14,7 +14,7 @@ use crate::service::{HitView, SearchParams, percent_encode};
 
 /// Find passages by their words, their meaning, or both.
 ///
-/// Words are matched in any form ("baking" finds "baked"); "a phrase" must occur as it is; -word must not. A question
+/// Words are matched in any form ("baking" finds "baked"); "a phrase" is looked for as it is; -word must not occur. A question
 /// works as well: the meaning is searched too. When nothing is found the exit code is 1.
 #[derive(Debug, Args)]
 #[command(

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::Backend;
-use super::output::{self, BAD, DIM, Terminal, bytes, printable};
+use super::output::{self, BAD, DIM, Terminal, bytes, count, printable};
 use crate::service;
 
 /// Show what is indexed, what is pending, and what could not be indexed and why.
@@ -42,16 +42,26 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
     let mut line = |name: &str, value: &str| writeln!(out, "{} {value}", terminal.paint(DIM, &format!("{name:11}")));
     line("vault", &status.vault)?;
     line("daemon", if served { "running" } else { "not running; `vault serve` keeps the index fresh" })?;
-    line("notes", &format!("{} in {} passages, {}", status.files, status.chunks, bytes(status.text_bytes)))?;
-    line("embedded", &format!("{} of {} passages", status.embedded, status.embeddable))?;
-    line("pending", &format!("{} notes to read, {} texts to embed", status.pending_files, status.pending_embeddings))?;
+    let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
+    line("indexed", &format!("{notes} in {passages}, {}", bytes(status.text_bytes)))?;
+    line("embedded", &format!("{} of {}", status.embedded, count(status.embeddable, "passage")))?;
+    line(
+        "pending",
+        &format!(
+            "{} to read, {} to embed",
+            count(status.pending_files, "note"),
+            count(status.pending_embeddings, "text")
+        ),
+    )?;
     let model = match (&*status.model.state, &status.model.detail) {
         ("ready", Some(name)) => name.clone(),
         (state, Some(detail)) => format!("{state}: {detail}"),
         (state, None) => state.to_owned(),
     };
     line("model", &model)?;
-    line("changes", &format!("noticed by {}", status.watching))?;
+    if served {
+        line("changes", &format!("noticed by {}", status.watching))?;
+    }
     line("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)))?;
     if let Some(rebuilt) = &status.rebuilt {
         line("rebuilt", rebuilt)?;

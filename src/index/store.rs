@@ -14,7 +14,7 @@ use super::snapshot::Snapshot;
 use super::update::{FileUpdate, NewChunk};
 use super::vectors::VectorError;
 use crate::config::StemmerLanguage;
-use crate::fs::{FsError, create_dir};
+use crate::fs::{FsError, create_dir, create_private_dir};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
@@ -70,7 +70,7 @@ impl Store {
     /// # Errors
     /// When they are damaged, of another format or foreign, so that they must be rebuilt; or the disk refuses.
     pub fn open(folder: &Path, settings: Settings) -> Result<Self, IndexError> {
-        create_dir(folder)?;
+        create_private_dir(folder)?;
         let marker = recovery::Marker::read(folder, &settings)?;
         let catalog = Catalog::open(&folder.join("catalog.db"))?;
         create_dir(&folder.join("tantivy"))?;

@@ -49,6 +49,8 @@ pub enum Degraded {
     NoModel,
     /// The model failed on this query.
     ModelFailed(String),
+    /// A quoted phrase occurs nowhere as it is: its words were looked for.
+    PhraseAbsent,
     /// Only so many of so many chunks are embedded yet.
     Embedding {
         /// Embedded chunks.
@@ -130,6 +132,13 @@ pub fn search(
     let mut candidates = side.candidates(&query, mode, meaning.as_ref(), request.limit, config)?;
     if candidates.is_empty() && !query.keyword.phrases.is_empty() {
         candidates = side.candidates(&query.without_phrases(), mode, meaning.as_ref(), request.limit, config)?;
+        let has_words = |candidate: &Candidate| candidate.sides.keyword.is_some_and(|score| score > 0.0);
+        if mode != Mode::Semantic && !candidates.iter().any(has_words) {
+            // What is merely near in meaning is not what a phrase asks for.
+            candidates.clear();
+        } else {
+            degraded = Some(Degraded::PhraseAbsent);
+        }
     }
     let fused = fuse(&candidates.iter().map(|candidate| candidate.sides).collect::<Vec<_>>(), config);
     for (candidate, fused) in candidates.iter_mut().zip(fused) {

@@ -7,7 +7,7 @@ mod time;
 mod views;
 
 pub use error::{ErrorKind, ServiceError};
-pub use read::percent_encode;
+pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
 pub use views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing, Scores,

@@ -87,6 +87,7 @@ impl Service {
             Degraded::Embedding { embedded, of } => {
                 format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
             }
+            Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
             Degraded::NoModel if self.syncer.is_none() => {
                 format!("{by_words}another process is writing the index; this is the index as it is now")
             }
@@ -112,7 +113,7 @@ impl Service {
             content: chunk.text,
             line_start,
             line_end,
-            citation: format!("{}#L{line_start}-L{line_end}", file.path),
+            citation: citation(file.path.as_str(), line_start, line_end),
             obsidian_url: format!("obsidian://open?path={}", percent_encode(&on_disk.to_string_lossy(), "")),
             tags: file.tags.clone(),
             metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),
@@ -310,6 +311,11 @@ fn phase(phase: Phase) -> &'static str {
         Phase::Failing => "failing",
         Phase::Stopped => "stopped",
     }
+}
+
+/// Names lines of a note: `notes/api.md#L42-L58`, or `notes/api.md#L42` for one.
+pub fn citation(path: &str, first: u32, last: u32) -> String {
+    if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
 }
 
 /// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters and those of `kept`.

@@ -1,5 +1,6 @@
 //! Hands texts to the embedder without making the writer wait for it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -27,7 +28,7 @@ pub(super) struct Embedded {
 pub(super) struct Dispatcher {
     requests: Option<Sender<Vec<Pending>>>,
     threads: Vec<JoinHandle<()>>,
-    embedder: Arc<dyn Embedder>,
+    closing: Arc<AtomicBool>,
     pub(super) in_flight: usize,
 }
 
@@ -36,17 +37,19 @@ impl Dispatcher {
     pub(super) fn start(embedder: Arc<dyn Embedder>, report: impl Fn(Embedded) + Send + Clone + 'static) -> Self {
         let (requests, receiver) = channel::<Vec<Pending>>();
         let receiver = Arc::new(Mutex::new(receiver));
+        let closing = Arc::new(AtomicBool::new(false));
         let threads = (0..IN_FLIGHT)
             .map(|_| {
                 let (receiver, embedder, report) = (Arc::clone(&receiver), Arc::clone(&embedder), report.clone());
+                let closing = Arc::clone(&closing);
                 std::thread::spawn(move || {
-                    while let Some(request) = next(&receiver) {
+                    while let Some(request) = next(&receiver).filter(|_| !closing.load(Ordering::Relaxed)) {
                         report(embed(embedder.as_ref(), request));
                     }
                 })
             })
             .collect();
-        Self { requests: Some(requests), threads, embedder, in_flight: 0 }
+        Self { requests: Some(requests), threads, closing, in_flight: 0 }
     }
 
     /// Sends a request. Its end is reported, whatever it is.
@@ -60,9 +63,10 @@ impl Dispatcher {
 }
 
 impl Drop for Dispatcher {
+    /// Waits for the requests under way: the model is not stopped, for the next stores will want it.
     fn drop(&mut self) {
         self.requests = None;
-        self.embedder.stop();
+        self.closing.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }

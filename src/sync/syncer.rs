@@ -89,6 +89,9 @@ impl Syncer {
 impl Drop for Syncer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        if let Some(embedder) = self.shared.embedder() {
+            embedder.stop();
+        }
         let _ = self.messages.send(Message::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Token;
 use crate::config::FILE_NAME;
-use crate::fs::{Context, FsError, create_dir, write_atomically};
+use crate::fs::{Context, FsError, create_private_dir, write_atomically};
 
 /// The folder in the vault that is the program's own.
 pub(super) const DIR_NAME: &str = ".vault";
@@ -73,12 +73,12 @@ impl Home {
             return Err(HomeError::NotAVault(root));
         }
         let mut dir = root.join(DIR_NAME);
-        if let Err(error) = create_dir(&dir) {
+        if let Err(error) = create_private_dir(&dir) {
             // A vault that may only be read is searched all the same; what is the program's own lies elsewhere then.
             let refused = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
             let elsewhere = state_dir().filter(|_| refused.contains(&error.source.kind()));
             dir = elsewhere.ok_or(error)?.join(key(&root));
-            create_dir(&dir)?;
+            create_private_dir(&dir)?;
         }
         let ignore = dir.join(".gitignore");
         if !ignore.exists() {
@@ -117,16 +117,15 @@ impl Home {
         }
     }
 
-    /// The Unix socket: in `.vault/`, or in the user's run-time folder where that path is too long for one.
+    /// The Unix socket: in `.vault/`, or in the user's state folder where that path is too long for one.
     pub fn socket(&self) -> PathBuf {
         // The address of a Unix socket holds 104 bytes on macOS and 108 on Linux, the closing NUL included.
         let near = self.dir.join("daemon.sock");
         if near.as_os_str().len() < 100 {
             return near;
         }
-        std::env::var_os("XDG_RUNTIME_DIR")
-            .map_or_else(std::env::temp_dir, PathBuf::from)
-            .join(format!("vault-{}.sock", key(&self.root)))
+        let folder = state_dir().filter(|folder| create_private_dir(folder).is_ok());
+        folder.map_or(near, |folder| folder.join(format!("{}.sock", key(&self.root))))
     }
 
     /// The owner's token, made at the first call.

@@ -127,7 +127,7 @@ impl Model {
         let backend = backend()?;
         let params = LlamaModelParams::default();
         let llama = LlamaModel::load_from_file(backend, &path, &params).map_err(|error| {
-            let reason = format!("llama.cpp does not take it ({error}); RUST_LOG=debug shows why");
+            let reason = format!("llama.cpp does not take it ({error}); VAULT_LOG=debug shows why");
             EmbedError::BadModelFile { path: path.clone(), reason }
         })?;
         let unsuitable = |reason: &str| EmbedError::UnsuitableModel { path: path.clone(), reason: reason.to_owned() };
