@@ -61,16 +61,16 @@ fn boot_id() -> String {
 }
 
 impl Store {
-    /// Brings the keyword index to the state of the catalog: it may be new, foreign, behind, or not to be trusted.
-    pub(super) fn catch_up(&mut self, distrust: bool) -> Result<(), IndexError> {
+    /// Brings the keyword index to the state of the catalog: it may be new, foreign or behind.
+    pub(super) fn catch_up(&mut self) -> Result<(), IndexError> {
         let seq = self.catalog.seq();
-        let payload =
-            self.keyword.payload()?.filter(|payload| payload.store == self.catalog.store() && payload.seq <= seq);
-        let damaged = distrust && self.keyword.damaged()?;
+        let found = self.keyword.payload()?;
+        let payload = found.as_ref().filter(|payload| payload.store == self.catalog.store());
         let stale: Vec<u32> = match payload {
-            Some(payload) if payload.seq == seq && !damaged => return Ok(()),
-            Some(payload) if !damaged => self.catalog.changed_after(payload.seq)?,
-            None if seq == 0 => return Ok(()),
+            Some(payload) if payload.seq == seq => return Ok(()),
+            // Killed between the two commits. What was deleted longer ago is forgotten.
+            Some(payload) if payload.seq + 1 == seq => self.catalog.changed_after(payload.seq)?,
+            None if found.is_none() && seq == 0 => return Ok(()),
             _ => {
                 tracing::info!("the keyword index does not match the catalog and is rebuilt from it");
                 self.keyword.clear()?;

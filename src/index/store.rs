@@ -74,7 +74,7 @@ impl Store {
         let marker = recovery::Marker::read(folder, &settings)?;
         let catalog = Catalog::open(&folder.join("catalog.db"))?;
         create_dir(&folder.join("tantivy"))?;
-        let keyword = KeywordWriter::open(&folder.join("tantivy"))?;
+        let keyword = KeywordWriter::open(&folder.join("tantivy"), marker.machine_stopped())?;
         let files = catalog.files()?;
         let mut store = Self {
             folder: folder.to_owned(),
@@ -92,7 +92,7 @@ impl Store {
         if marker.machine_stopped() {
             store.catalog.check()?;
         }
-        store.catch_up(marker.machine_stopped())?;
+        store.catch_up()?;
         marker.set(folder)?;
         Ok(store)
     }

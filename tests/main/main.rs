@@ -2,7 +2,11 @@
 
 mod support;
 
+mod bad_files;
 mod chunks;
+mod cli;
+mod daemon;
+mod damage;
 mod equivalence;
 mod search;
 mod server;

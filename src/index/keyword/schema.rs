@@ -16,6 +16,13 @@ use super::words::SpaceTokenizer;
 #[error("the keyword index: {0}")]
 pub struct KeywordError(#[from] pub(super) TantivyError);
 
+impl KeywordError {
+    /// The index cannot be read, for the reason given.
+    pub fn damaged(reason: impl Into<String>) -> Self {
+        Self(TantivyError::InternalError(reason.into()))
+    }
+}
+
 impl From<OpenDirectoryError> for KeywordError {
     fn from(error: OpenDirectoryError) -> Self {
         Self(error.into())

@@ -47,12 +47,16 @@ const THREADS: usize = 1;
 const MEMORY_BYTES: usize = 32_000_000;
 
 impl KeywordWriter {
-    /// Opens the index in a folder, or makes a new one.
+    /// Opens the index in a folder, or makes a new one. With `distrust`, every file is compared with its checksum first.
     ///
     /// # Errors
     /// When the folder cannot be written to, another process writes to it, or the index is damaged or of another version.
-    pub fn open(folder: &Path) -> Result<Self, KeywordError> {
+    pub fn open(folder: &Path, distrust: bool) -> Result<Self, KeywordError> {
         let (index, fields) = open(folder)?;
+        // Before anything reads them: tantivy panics on what it does not expect.
+        if distrust && let Some(file) = index.validate_checksum()?.iter().next() {
+            return Err(KeywordError::damaged(format!("{} is damaged", file.display())));
+        }
         let options = IndexWriterOptions::builder()
             .num_worker_threads(THREADS)
             .memory_budget_per_thread(MEMORY_BYTES)
@@ -138,14 +142,6 @@ impl KeywordWriter {
     pub fn searcher(&self, before: Option<&KeywordSearcher>) -> Result<KeywordSearcher, KeywordError> {
         self.reader.reload()?;
         KeywordSearcher::new(self.reader.searcher(), self.fields, before)
-    }
-
-    /// Compares every file of the index with its checksum, and names one that differs.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn damaged(&self) -> Result<bool, KeywordError> {
-        Ok(!self.index.validate_checksum()?.is_empty())
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 pub use answers::{Answers, assert_same, difference};
 pub use daemon::{Daemon, Ran, encode, vault_command};
-pub use http::{Connection, Reply, Request};
+pub use http::{Connection, Request};
 pub use vault::{TestVault, contents};
 
 /// How long a test waits for what should be there in a moment. Generous: a slow machine is no failure.

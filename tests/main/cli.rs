@@ -1,0 +1,317 @@
+//! The commands as a person or a script runs them, with a daemon and without.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::support::{Daemon, Ran, contents, vault_command};
+
+/// Two notes, and nothing running.
+fn vault() -> Daemon {
+    let mut vault = Daemon::vault();
+    vault
+        .write("notes/bread.md", "---\ntags: [food]\n---\n# Bread\n\nThe dough rests overnight.\n\nBake it hot.\n")
+        .write("journal/day.md", "# Day\n\nI walked by the river, and ate bread.\n");
+    vault
+}
+
+fn run(args: &[&str]) -> Ran {
+    Ran::of(vault_command().args(args))
+}
+
+#[test]
+fn init_makes_a_vault_from_the_template_that_can_be_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("new vault");
+    let name = root.to_str().unwrap();
+    let made = run(&["init", name]).ok();
+    assert!(made.stdout.contains("vault serve"), "{}", made.stdout);
+    let found = run(&["search", "--vault", name, "--mode", "keyword", "sourdough"]).ok();
+    assert!(found.stdout.starts_with("notes/sourdough.md#L"), "{}", found.stdout);
+    let status = run(&["status", "--json", "--vault", name]).ok().json();
+    assert_eq!(status["problems"].as_array().unwrap().len(), 0, "{status}");
+    assert!(!root.join(".git").exists());
+    assert_eq!(run(&["init", name]).code, 2, "it is a vault already");
+}
+
+#[test]
+fn init_refuses_a_folder_with_files_and_adopt_touches_none_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in
+        [("a.md", "# Mine"), ("deep/b.md", "words\r\n"), (".obsidian/app.json", "{}"), (".gitignore", "x\n")]
+    {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let before = contents(folder.path());
+    let name = folder.path().to_str().unwrap();
+    let refused = run(&["init", name]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("not empty") && refused.stderr.contains("--adopt"), "{}", refused.stderr);
+    assert_eq!(contents(folder.path()), before);
+    run(&["init", "--adopt", name]).ok();
+    run(&["search", "--vault", name, "--mode", "keyword", "mine"]).ok();
+    let own = |path: &Path| path.ends_with("memory.toml") || path.starts_with(folder.path().join(".vault"));
+    let after: Vec<_> = contents(folder.path()).into_iter().filter(|(path, _)| !own(path)).collect();
+    assert_eq!(after, before);
+    assert!(folder.path().join("memory.toml").is_file());
+}
+
+#[test]
+fn search_answers_alike_with_a_daemon_and_without() {
+    let mut vault = vault();
+    let searches: [&[&str]; 4] = [
+        &["search", "bread"],
+        &["search", "dough", "--full", "--tag", "food"],
+        &["search", "--json", "river", "--path", "journal/", "-n", "1"],
+        &["search", "bread", "--collection", "notes", "--since", "2020-01-01", "--until", "2090-01-01"],
+    ];
+    let without_time = |ran: Ran| -> Vec<String> {
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout.lines().filter(|line| !line.contains("took_ms")).map(str::to_owned).collect()
+    };
+    let alone: Vec<_> = searches.iter().map(|args| without_time(vault.run(args))).collect();
+    vault.start();
+    let served: Vec<_> = searches.iter().map(|args| without_time(vault.run(args))).collect();
+    assert_eq!(alone, served);
+}
+
+#[test]
+fn a_pipe_gets_plain_text_with_citations() {
+    let found = vault().run(&["search", "dough"]).ok();
+    assert!(found.stdout.starts_with("notes/bread.md#L4-L8  "), "{}", found.stdout);
+    assert!(found.stdout.contains("    The dough rests overnight.\n"), "{}", found.stdout);
+    assert!(!found.stdout.contains('\u{1b}'));
+    assert_eq!(found.stderr, "vault: searched by keyword alone: `embed.model` is \"none\"\n");
+}
+
+#[test]
+fn search_as_json_has_the_api_s_shape() {
+    let found = vault().run(&["search", "dough", "--json"]).ok().json();
+    assert_eq!((&found["query"], &found["mode"]), (&"dough".into(), &"keyword".into()));
+    let hit = &found["results"][0];
+    for (key, value) in [("path", "notes/bread.md"), ("title", "Bread"), ("citation", "notes/bread.md#L4-L8")] {
+        assert_eq!(hit[key], value);
+    }
+    assert!(hit["score"].is_f64() && hit["snippet"].is_string());
+}
+
+#[test]
+fn exit_codes_tell_found_from_not_found_from_wrong() {
+    let mut vault = vault();
+    for _ in 0..2 {
+        assert_eq!(vault.run(&["search", "dough"]).code, 0);
+        let nothing = vault.run(&["search", "xylophone"]);
+        assert_eq!((nothing.code, nothing.stdout.as_str()), (1, ""));
+        assert_eq!(vault.run(&["search", "--json", "xylophone"]).code, 1);
+        let wrong = vault.run(&["search", "dough", "--since", "whenever"]);
+        assert_eq!(wrong.code, 2);
+        assert!(wrong.stderr.starts_with("vault: `since` is `whenever`"), "{}", wrong.stderr);
+        let limit = vault.run(&["search", "dough", "-n", "0"]);
+        assert_eq!((limit.code, limit.stderr.as_str()), (2, "vault: `limit` is 0; it takes 1 to 1000\n"));
+        assert_eq!(vault.run(&["search"]).code, 2);
+        assert_eq!(vault.run(&["search", "--no-such-option", "x"]).code, 2);
+        vault.start();
+        vault.terminate();
+    }
+}
+
+#[test]
+fn get_takes_what_a_search_names() {
+    let vault = vault();
+    let get = |what: &str| vault.run(&["get", what]);
+    let whole = fs::read_to_string(vault.path("notes/bread.md")).unwrap();
+    assert_eq!(get("notes/bread.md").ok().stdout, whole);
+    assert_eq!(get("./notes/bread.md").ok().stdout, whole);
+    assert_eq!(get("notes/bread.md:6").ok().stdout, "The dough rests overnight.\n");
+    assert_eq!(get("notes/bread.md:4-6").ok().stdout, "# Bread\n\nThe dough rests overnight.\n");
+    assert_eq!(get("notes/bread.md#L8-L9").ok().stdout, "Bake it hot.\n");
+    let hit = vault.run(&["search", "--json", "dough"]).ok().json()["results"][0].clone();
+    assert_eq!(get(hit["citation"].as_str().unwrap()).ok().stdout.trim_end(), hit["content"].as_str().unwrap());
+    let passage = get(hit["hash"].as_str().unwrap()).ok();
+    assert_eq!(passage.stdout.trim_end(), hit["content"].as_str().unwrap());
+    let json = vault.run(&["get", "--json", "notes/bread.md:6"]).ok().json();
+    assert_eq!(json["citation"], "notes/bread.md#L6-L6");
+    for bad in [
+        "nothing.md",
+        "notes/bread.md:99",
+        "notes/bread.md:0",
+        "notes/bread.md:5-2",
+        "../x.md",
+        "/etc/passwd",
+        "notes",
+        "0123456789abcdef",
+        "",
+    ] {
+        let refused = get(bad);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{bad}: {}", refused.stderr);
+        assert!(refused.stderr.starts_with("vault: "), "{bad}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn status_tells_what_is_pending_and_what_is_wrong() {
+    let mut vault = vault();
+    vault.write("bytes.md", b"\xff");
+    for served in [false, true] {
+        let status = vault.run(&["status", "--json"]).ok().json();
+        assert_eq!((&status["pending_files"], &status["pending_embeddings"]), (&0.into(), &0.into()));
+        assert_eq!((&status["files"], &status["model"]["state"]), (&2.into(), &"off".into()));
+        assert_eq!(status["problems"][0]["path"], "bytes.md");
+        let text = vault.run(&["status"]).ok().stdout;
+        assert!(text.contains("bytes.md  not UTF-8 text (byte 0)"), "{text}");
+        assert!(text.contains(if served { "daemon      running" } else { "daemon      not running" }), "{text}");
+        if !served {
+            vault.start();
+        }
+    }
+}
+
+#[test]
+fn reindex_works_alone_and_beside_the_daemon() {
+    let mut vault = vault();
+    for served in [false, true] {
+        for args in [&["reindex"][..], &["reindex", "--full"]] {
+            let done = vault.run(args).ok();
+            assert_eq!(done.stdout, "2 notes, 2 passages, 0 embedded\n", "served: {served}");
+            assert_eq!(vault.run(&["search", "dough"]).code, 0);
+        }
+        if !served {
+            vault.start();
+        }
+    }
+    vault.run(&["reindex", "--full", "--no-wait"]).ok();
+    vault.finds("dough", &["notes/bread.md"]);
+}
+
+#[test]
+fn collections_are_listed() {
+    let vault = vault();
+    let text = vault.run(&["collections"]).ok().stdout;
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["journal", "notes"]);
+    let json = vault.run(&["collections", "--json"]).ok().json();
+    assert_eq!((&json["notes"]["files"], &json["notes"]["chunks"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn the_vault_is_found_upward_by_name_and_by_the_environment() {
+    let vault = vault();
+    let (root, below) = (vault.path(""), vault.path("notes"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let from = |folder: &Path| {
+        let mut command = vault_command();
+        command.args(["search", "dough"]).current_dir(folder);
+        command
+    };
+    Ran::of(&mut from(&below)).ok();
+    Ran::of(from(elsewhere.path()).env("VAULT_DIR", &root)).ok();
+    Ran::of(from(elsewhere.path()).arg("--vault").arg(&root)).ok();
+    Ran::of(from(elsewhere.path()).arg("--vault").arg(&root).env("VAULT_DIR", "/nonexistent")).ok();
+    let lost = Ran::of(&mut from(elsewhere.path()));
+    assert_eq!(lost.code, 2);
+    assert!(lost.stderr.contains("no vault here") && lost.stderr.contains("vault init"), "{}", lost.stderr);
+    let none = Ran::of(from(&below).arg("--vault").arg(elsewhere.path()));
+    assert!(none.code == 2 && none.stderr.contains("is not a vault"), "{}", none.stderr);
+}
+
+#[test]
+fn a_wrong_configuration_is_named() {
+    for (config, named) in [
+        ("[search]\nlimti = 3\n", "limti"),
+        ("[serach]\n", "serach"),
+        ("[search]\nlimit = 0\n", "`search.limit` is 0; it takes 1 to 1000"),
+        ("[search]\nmode = \"psychic\"\n", "psychic"),
+        ("[index]\nexclude = [\"[\"]\n", "index.exclude"),
+        ("[access]\nprivate = [\"[\"]\n", "access.private"),
+        ("not toml", "memory.toml"),
+    ] {
+        let vault = Daemon::with_config(config);
+        for args in [&["search", "x"][..], &["status"], &["serve", "--port", "0"]] {
+            let refused = vault.run(args);
+            assert_eq!(refused.code, 2, "{config}: {}", refused.stderr);
+            assert!(refused.stderr.contains(named), "{config}: {}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn help_names_every_command_and_option() {
+    let help = run(&["--help"]).ok().stdout;
+    for word in [
+        "init",
+        "serve",
+        "search",
+        "get",
+        "status",
+        "reindex",
+        "collections",
+        "service",
+        "completions",
+        "--vault",
+        "VAULT_DIR",
+        "Exit codes",
+    ] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+    for (command, options) in [
+        ("init", &["DIR", "--adopt"][..]),
+        ("serve", &["--host", "--port"]),
+        (
+            "search",
+            &[
+                "QUERY",
+                "--mode",
+                "keyword",
+                "semantic",
+                "hybrid",
+                "--collection",
+                "--tag",
+                "--path",
+                "--since",
+                "--until",
+                "-n",
+                "--json",
+                "--full",
+            ],
+        ),
+        ("get", &["PATH:LINE", "HASH", "--json"]),
+        ("status", &["--json"]),
+        ("reindex", &["--full", "--no-wait"]),
+        ("collections", &["--json"]),
+        ("service", &["install", "status", "remove"]),
+        ("completions", &["bash", "zsh", "fish"]),
+    ] {
+        let help = run(&[command, "--help"]).ok().stdout;
+        for option in options {
+            assert!(help.contains(option), "{command} {option}: {help}");
+        }
+    }
+    assert_eq!(run(&[]).code, 2);
+    assert!(run(&["--version"]).ok().stdout.starts_with("vault "));
+}
+
+#[test]
+fn completions_name_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&["completions", shell]).ok().stdout;
+        assert!(script.contains("reindex") && script.contains("collections"), "{shell}");
+    }
+    assert_eq!(run(&["completions", "teapot"]).code, 2);
+}
+
+#[test]
+fn the_end_of_a_pipe_is_no_failure() {
+    let mut vault = vault();
+    for at in 0..200 {
+        vault.write(&format!("many/{at}.md"), format!("dough {}", "and more of it ".repeat(40)));
+    }
+    let mut child = vault
+        .command(&["search", "dough", "-n", "1000", "--full"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,143 @@
+//! The daemon's life: one at a time, a quick stop, and a start after anything. And the whole of it once with the real model.
+
+use std::fs;
+
+use crate::support::{Daemon, encode, eventually};
+
+fn vault(notes: usize) -> Daemon {
+    let mut vault = Daemon::vault();
+    for at in 0..notes {
+        vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\ncommonword and word{at}\n"));
+    }
+    vault
+}
+
+#[test]
+fn the_second_daemon_refuses_and_names_the_first() {
+    let mut vault = vault(1);
+    vault.start();
+    let second = vault.run(&["serve", "--port", "0"]);
+    assert_eq!(second.code, 2);
+    let expected = format!("process {} on {}", vault.pid(), vault.address());
+    assert!(second.stderr.contains(&expected), "{} does not name {expected}", second.stderr);
+    vault.finds("commonword", &["notes/0.md"]);
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let (mut one, other) = (vault(1), vault(1));
+    one.start();
+    let port = one.address().rsplit(':').next().unwrap().to_owned();
+    let refused = other.run(&["serve", "--port", &port]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{}", refused.stderr);
+    assert!(!other.path(".vault/daemon.json").exists());
+    assert_eq!(other.run(&["search", "commonword"]).code, 0);
+}
+
+#[test]
+fn sigterm_stops_within_two_seconds_and_cleans_up() {
+    let mut vault = vault(50);
+    vault.start();
+    let _idle = std::net::TcpStream::connect(vault.address()).unwrap();
+    let mut kept = crate::support::Connection::open(vault.address());
+    kept.send(&crate::support::Request::get("/health")).unwrap();
+    let stopped = vault.terminate();
+    assert_eq!(stopped.status.code(), Some(0));
+    assert!(stopped.after.as_secs_f64() < 2.5, "{:?}", stopped.after);
+    assert!(!vault.path(".vault/daemon.json").exists() && !vault.path(".vault/daemon.sock").exists());
+    assert!(!vault.path(".vault/index/open").exists(), "the stores were closed");
+    assert_eq!(vault.run(&["search", "commonword"]).code, 0);
+}
+
+#[test]
+fn secrets_are_the_owner_s_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut vault = vault(1);
+    vault.start();
+    for name in ["owner-token", "daemon.sock", "daemon.json"] {
+        let mode = fs::metadata(vault.path(".vault").join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{name} has mode {mode:o}");
+    }
+    assert_eq!(fs::read_to_string(vault.path(".vault/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn a_killed_daemon_starts_again_with_the_same_answers() {
+    let mut vault = vault(40);
+    vault.start();
+    for round in 0..4 {
+        for at in 0..40 {
+            vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\ncommonword round{round} of{at}\n"));
+            if at == round * 12 {
+                fs::remove_file(vault.path("notes/39.md")).unwrap();
+                // Not waited for: the kill comes in the middle of the work.
+                vault.kill();
+                vault.start();
+            }
+        }
+        vault.finds(&format!("of{round}"), &[&format!("notes/{round}.md")]);
+    }
+    vault.kill();
+    vault.start();
+    vault.finds("round2", &[]).finds("of7", &["notes/7.md"]);
+    let search = |vault: &Daemon| {
+        let mut found = vault.get("/api/user-memory/search?q=commonword+round3&limit=100").json();
+        found["took_ms"].take();
+        found
+    };
+    let healed = search(&vault);
+    assert_eq!(healed["results"].as_array().unwrap().len(), 40);
+    vault.terminate();
+    fs::remove_dir_all(vault.path(".vault/index")).unwrap();
+    vault.start();
+    assert_eq!(search(&vault), healed);
+}
+
+#[test]
+fn what_changed_while_nobody_watched_is_found_at_the_start() {
+    let mut vault = vault(3);
+    vault.start();
+    vault.terminate();
+    vault.write("notes/0.md", "laterword").write("new/b.md", "laterword");
+    fs::remove_file(vault.path("notes/1.md")).unwrap();
+    vault.start();
+    vault.finds("laterword", &["new/b.md", "notes/0.md"]).finds("word1", &[]).finds("commonword", &["notes/2.md"]);
+}
+
+#[test]
+fn an_index_deleted_under_the_daemon_is_built_anew_on_request() {
+    let mut vault = vault(5);
+    vault.start();
+    vault.run(&["reindex", "--full"]).ok();
+    vault.write("notes/new.md", "afterword");
+    vault.finds("afterword", &["notes/new.md"]).finds("word4", &["notes/4.md"]);
+}
+
+#[test]
+fn notes_are_found_by_meaning_with_the_real_model() {
+    let mut vault = Daemon::with_config("");
+    vault
+        .write("notes/cat.md", "# Whiskers\n\nMy cat sleeps on the sofa all afternoon and hunts mice at night.")
+        .write("notes/car.md", "# Volvo\n\nThe mechanic replaced the brake pads and changed the engine oil.")
+        .write("notes/loan.md", "# Mortgage\n\nThe bank lowered the interest rate of our house loan in March.")
+        .write("notes/bread.md", "# Sourdough\n\nFeed the starter, knead, let it rise overnight and bake it hot.")
+        .start();
+    eventually("every passage to be embedded", || (vault.status()["embedded"] == 4).then_some(()));
+    for (query, path) in [
+        ("a feline pet napping on furniture", "notes/cat.md"),
+        ("vehicle repair", "notes/car.md"),
+        ("how much do we pay for borrowing money", "notes/loan.md"),
+        ("recipe for making dough", "notes/bread.md"),
+    ] {
+        let target = format!("/api/user-memory/search?mode=semantic&q={}", encode(query));
+        let found = vault.get(&target).json();
+        assert_eq!(found["results"][0]["path"], path, "{query}: {found}");
+        assert!(found["degraded"].is_null(), "{found}");
+    }
+    let hybrid = vault.run(&["search", "--json", "fixing an automobile"]).ok().json();
+    assert_eq!((&hybrid["mode"], &hybrid["results"][0]["path"]), (&"hybrid".into(), &"notes/car.md".into()));
+    vault.terminate();
+    let alone = vault.run(&["search", "--json", "fixing an automobile"]).ok().json();
+    assert_eq!(alone["results"], hybrid["results"], "the command alone answers as the daemon does");
+}
