@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use crate::support::TestVault;
+use crate::support::{TestVault, skipped};
 
 /// A vault with one good note, which every test must still find.
 fn vault() -> TestVault {
@@ -168,7 +168,7 @@ fn an_unreadable_folder_is_listed_and_what_was_known_below_it_is_kept() {
     let folder = vault.path("locked");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read_dir(&folder).is_ok() {
-        eprintln!("SKIPPED: this user reads every folder (root)");
+        skipped("this user reads every folder (root)");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         return;
     }
@@ -271,7 +271,7 @@ fn a_name_that_is_not_utf8_is_listed() {
     let mut vault = vault();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
     if fs::write(vault.root().join(name), "x").is_err() {
-        eprintln!("SKIPPED: this file system takes UTF-8 names only");
+        skipped("this file system takes UTF-8 names only");
         return;
     }
     sync(&mut vault);

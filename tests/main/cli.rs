@@ -307,11 +307,8 @@ fn the_end_of_a_pipe_is_no_failure() {
     for at in 0..200 {
         vault.write(&format!("many/{at}.md"), format!("dough {}", "and more of it ".repeat(40)));
     }
-    let mut child = vault
-        .command(&["search", "dough", "-n", "1000", "--full"])
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = vault.command(&["search", "dough", "-n", "1000", "--full"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

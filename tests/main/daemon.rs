@@ -141,3 +141,31 @@ fn notes_are_found_by_meaning_with_the_real_model() {
     let alone = vault.run(&["search", "--json", "fixing an automobile"]).ok().json();
     assert_eq!(alone["results"], hybrid["results"], "the command alone answers as the daemon does");
 }
+
+#[test]
+fn searches_go_on_while_everything_is_built_anew() {
+    let mut vault = vault(200);
+    vault.start();
+    for _ in 0..5 {
+        vault.run(&["reindex", "--full", "--no-wait"]).ok();
+        // Each of these must be an answer, be it with fewer hits.
+        (0..20).for_each(|_| drop(vault.find("commonword")));
+    }
+    vault.finds("word199", &["notes/199.md"]);
+    assert_eq!(vault.status()["files"], 200);
+}
+
+#[test]
+fn a_search_beside_another_writer_says_what_it_answers_from() {
+    let vault = vault(2);
+    assert_eq!(vault.run(&["search", "word1"]).code, 0);
+    let home = memory_vault::vault::Home::open(&vault.path("")).unwrap();
+    let lock = home.lock().unwrap();
+    let found = vault.run(&["search", "word1"]).ok();
+    assert!(found.stdout.starts_with("notes/1.md#"), "{}", found.stdout);
+    assert!(found.stderr.contains("another process is writing the index"), "{}", found.stderr);
+    let refused = vault.run(&["reindex"]);
+    assert!(refused.code == 2 && refused.stderr.contains("another process"), "{}", refused.stderr);
+    drop(lock);
+    vault.run(&["reindex"]).ok();
+}

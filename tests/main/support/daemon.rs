@@ -152,10 +152,6 @@ impl Daemon {
         self.running().child.id()
     }
 
-    pub fn stderr(&self) -> String {
-        self.running().output[1].text.lock().unwrap().clone()
-    }
-
     /// Sends a request as it is, on a connection of its own.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Reply {
