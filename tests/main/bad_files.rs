@@ -258,7 +258,7 @@ fn every_name_that_a_disk_takes_is_indexed() {
         let path = format!("odd names/{name}");
         let found = vault.words(&format!("uniqueword{at}"));
         assert_eq!(found.paths(), [path.as_str()]);
-        assert_eq!(found.0.results[0].chunk.citation, format!("{path}#L1-L1"));
+        assert_eq!(found.0.results[0].chunk.citation, format!("{path}#L1"));
     }
     assert!(vault.words("uniqueword5").paths().is_empty(), "a name that starts with a dot is hidden");
     vault.rename("odd names", "more names").restart();

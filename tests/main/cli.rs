@@ -131,8 +131,9 @@ fn get_takes_what_a_search_names() {
     assert_eq!(get(hit["citation"].as_str().unwrap()).ok().stdout.trim_end(), hit["content"].as_str().unwrap());
     let passage = get(hit["hash"].as_str().unwrap()).ok();
     assert_eq!(passage.stdout.trim_end(), hit["content"].as_str().unwrap());
+    assert_eq!(get("notes/bread.md#L6").ok().stdout, "The dough rests overnight.\n");
     let json = vault.run(&["get", "--json", "notes/bread.md:6"]).ok().json();
-    assert_eq!(json["citation"], "notes/bread.md#L6-L6");
+    assert_eq!(json["citation"], "notes/bread.md#L6");
     for bad in [
         "nothing.md",
         "notes/bread.md:99",
