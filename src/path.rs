@@ -96,6 +96,11 @@ impl VaultPath {
         self.0.split_once('/').map_or(ROOT_COLLECTION, |(top, _)| top)
     }
 
+    /// The path, and that of every folder around it.
+    pub fn and_parents(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&*self.0).chain(self.0.match_indices('/').map(|(at, _)| &self.0[..at]))
+    }
+
     /// Whether both name the same file once differences of Unicode normalisation are set aside.
     pub fn same_as(&self, text: &str) -> bool {
         self.0 == text || (!(is_nfc(&self.0) && is_nfc(text)) && self.0.nfc().eq(text.nfc()))

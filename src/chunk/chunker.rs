@@ -74,7 +74,8 @@ struct Chunker<'a> {
 
 impl Chunker<'_> {
     fn section(&mut self, section: Option<usize>, mut lead: Option<Range<usize>>, pieces: &[Piece]) {
-        let heading_path: Vec<String> = self.note.heading_path(section).into_iter().map(str::to_owned).collect();
+        let heading_path: Vec<String> =
+            self.note.heading_path(section).into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
         for group in groups(pieces) {
             let body = pieces[group.start].span.start..pieces[group.end - 1].span.end;
             self.push(&heading_path, lead.take(), body);
@@ -111,6 +112,14 @@ impl Chunker<'_> {
         *ordinal += 1;
         self.chunks.push(Chunk { id, heading_path: heading_path.to_vec(), text, body_start, bytes, lines });
     }
+}
+
+/// Every chunk carries the headings it stands under: a page that is all heading must not be copied into each.
+const MAX_HEADING_CHARS: usize = 200;
+
+/// The start of a heading or title.
+pub fn cut_heading(text: &str) -> &str {
+    text.char_indices().nth(MAX_HEADING_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 /// The span without the blank space at its ends.

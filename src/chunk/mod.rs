@@ -9,6 +9,6 @@ mod id;
 mod measure;
 mod split;
 
-pub use chunker::{Chunk, chunk};
+pub use chunker::{Chunk, chunk, cut_heading};
 pub use id::{ChunkId, ChunkIdError};
 pub use measure::token_estimate;

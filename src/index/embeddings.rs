@@ -47,8 +47,14 @@ impl Embeddings {
             let Some(content) = &chunk.content else { continue };
             if let Some(rows) = self.waiting.get_mut(content) {
                 rows.retain(|(row, _)| *row != chunk.row);
-                if rows.is_empty() {
-                    self.waiting.remove(content);
+                match rows.first() {
+                    None => {
+                        self.waiting.remove(content);
+                    }
+                    // Its own place in the queue may be past: whoever is first answers for the text.
+                    Some((row, file)) => {
+                        self.queue.insert((std::cmp::Reverse(i64::MIN), *file, *row), *content);
+                    }
                 }
             }
         }
@@ -79,6 +85,7 @@ impl Store {
     /// # Errors
     /// When the catalog cannot be read.
     pub fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), IndexError> {
+        self.mark()?;
         let dimension = embedder.dimension();
         let model = self.catalog.model(embedder.fingerprint().as_str(), dimension)?;
         let rows = self.catalog.vectors(model, dimension)?;
@@ -140,6 +147,7 @@ impl Store {
     /// # Errors
     /// When the catalog refuses.
     pub fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), IndexError> {
+        self.mark()?;
         let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
         self.catalog.put_vectors(embeddings.model, &vectors)?;
         let mut rows = Vec::new();
@@ -186,6 +194,7 @@ impl Store {
     /// # Errors
     /// When the catalog refuses.
     pub fn prune_vectors(&mut self) -> Result<usize, IndexError> {
+        self.mark()?;
         match &self.embeddings {
             Some(embeddings) => Ok(self.catalog.prune_vectors(embeddings.model)?),
             None => Ok(0),

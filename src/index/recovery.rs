@@ -8,13 +8,15 @@ use super::store::{IndexError, Settings, Store, document};
 use super::update::embedded_context;
 use crate::fs::{Context, FsError};
 
-const FILE: &str = "open";
+pub(super) const MARKER: &str = "open";
 
 /// A file that is there while the stores are open for writing, or were not closed. It names the boot of the machine: files
 /// that a killed process wrote are whole, for the system had them; those written before a power loss may not be.
 pub(super) struct Marker {
     boot: String,
-    machine_stopped: bool,
+    /// What the file said when the stores were opened.
+    before: Option<String>,
+    set: bool,
 }
 
 impl Marker {
@@ -28,28 +30,33 @@ impl Marker {
             Ok(_) => {}
             Err(_) => fs::write(&language, made_with).on("write", &language)?,
         }
-        let boot = boot_id();
-        let machine_stopped = fs::read_to_string(folder.join(FILE)).is_ok_and(|before| before != boot);
-        Ok(Self { boot, machine_stopped })
+        Ok(Self { boot: boot_id(), before: fs::read_to_string(folder.join(MARKER)).ok(), set: false })
     }
 
     /// Whether the machine stopped while the stores were open.
     pub(super) fn machine_stopped(&self) -> bool {
-        self.machine_stopped
+        self.before.as_ref().is_some_and(|before| *before != self.boot)
     }
 
-    /// Says that the stores are open.
-    pub(super) fn set(&self, folder: &Path) -> Result<(), FsError> {
-        crate::fs::write_atomically(&folder.join(FILE), self.boot.as_bytes(), 0o600)
+    /// Says that the stores are being written. Only the first call costs anything.
+    pub(super) fn set(&mut self, folder: &Path) -> Result<(), FsError> {
+        if !self.set {
+            crate::fs::write_atomically(&folder.join(MARKER), self.boot.as_bytes(), 0o600)?;
+            self.set = true;
+        }
+        Ok(())
     }
 
-    /// Says that they are closed, once all they hold is on disk.
-    pub(super) fn clear(folder: &Path) -> Result<(), FsError> {
+    /// Says that they are closed, once all that was written, by this process or a killed one before, is on disk.
+    pub(super) fn clear(self, folder: &Path) -> Result<(), FsError> {
+        if !self.set && self.before.is_none() {
+            return Ok(());
+        }
         #[cfg(target_os = "linux")]
         fs::File::open(folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?)).on("sync", folder)?;
         #[cfg(all(unix, not(target_os = "linux")))]
         rustix::fs::sync();
-        let path = folder.join(FILE);
+        let path = folder.join(MARKER);
         fs::remove_file(&path).on("remove", &path)
     }
 }
@@ -77,6 +84,7 @@ impl Store {
                 self.files().iter().map(|file| file.id).collect()
             }
         };
+        self.mark()?;
         let reader = self.catalog.reader()?;
         let mut stemming = Stemming::new(self.stemmer());
         for id in stale {

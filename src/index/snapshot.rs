@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use globset::GlobSet;
+
 use super::catalog::{CatalogError, CatalogReader};
 use super::entry::Files;
 use super::keyword::{KeywordSearcher, Statistics, open_searcher};
@@ -28,14 +30,18 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Opens the stores in a folder as they are now, while another process writes them. Without embeddings.
+    /// Opens the stores in a folder as they are now, while another process writes them. Without embeddings. Notes that match
+    /// `private` are private whatever they say themselves.
     ///
     /// # Errors
     /// When there are none, or they cannot be read.
-    pub fn open(folder: &Path) -> Result<Self, IndexError> {
+    pub fn open(folder: &Path, private: &GlobSet) -> Result<Self, IndexError> {
         let reader = CatalogReader::open(&folder.join("catalog.db"))?;
         let mut files = Files::default();
-        reader.files()?.into_iter().for_each(|file| files.insert(Arc::new(file)));
+        for mut file in reader.files()? {
+            file.private |= private.is_match(file.path.as_str());
+            files.insert(Arc::new(file));
+        }
         let chunks = files.iter().flat_map(|file| &file.chunks);
         Ok(Self {
             seq: 0,

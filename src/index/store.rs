@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::ContentHash;
 use super::catalog::{Catalog, CatalogError, CatalogReader, ChunkRow, FileRow, NewFile};
 use super::embeddings::Embeddings;
 use super::entry::{ChunkEntry, FileEntry, Files};
@@ -13,8 +15,10 @@ use super::recovery;
 use super::snapshot::Snapshot;
 use super::update::{FileUpdate, NewChunk};
 use super::vectors::VectorError;
+use globset::GlobSet;
+
 use crate::config::StemmerLanguage;
-use crate::fs::{FsError, create_dir, create_private_dir};
+use crate::fs::{Context, FsError, create_dir, create_private_dir};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
@@ -42,18 +46,21 @@ pub enum IndexError {
 }
 
 /// What shapes the index besides the files.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// The language of the stems.
     pub stemmer: StemmerLanguage,
     /// Embedded chunks above which a graph is used.
     pub graph_threshold: usize,
+    /// Notes that are private whatever they say themselves, by `[access] private`.
+    pub private: GlobSet,
 }
 
 /// The one writer of the index, and what it knows of every file.
 pub struct Store {
     pub(super) folder: PathBuf,
     pub(super) settings: Settings,
+    marker: recovery::Marker,
     pub(super) catalog: Catalog,
     pub(super) keyword: KeywordWriter,
     searcher: Option<KeywordSearcher>,
@@ -81,6 +88,7 @@ impl Store {
             settings,
             catalog,
             keyword,
+            marker,
             searcher: None,
             embeddable: 0,
             files: Files::default(),
@@ -88,23 +96,40 @@ impl Store {
             embeddings: None,
             spare: Arc::default(),
         };
-        files.into_iter().for_each(|file| store.enter(Arc::new(file)));
-        if marker.machine_stopped() {
+        files.into_iter().for_each(|file| store.enter(file));
+        if store.marker.machine_stopped() {
             store.catalog.check()?;
         }
         store.catch_up()?;
-        marker.set(folder)?;
         Ok(store)
     }
 
-    /// Removes the stores in a folder, so that they are built from nothing.
+    /// Removes the stores in a folder, so that they are built from nothing. Only what is ours is touched.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn erase(folder: &Path) -> Result<(), FsError> {
-        use crate::fs::Context;
-        match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).on("remove", folder),
+        const OURS: [&str; 7] =
+            ["catalog.db", "catalog.db-wal", "catalog.db-shm", "tantivy", "graph", "stemmer", recovery::MARKER];
+        for name in OURS {
+            let path = folder.join(name);
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            match removed {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).on("remove", &path),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the keyword index in a folder; it is built anew from the catalog.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn erase_words(folder: &Path) -> Result<(), FsError> {
+        let path = folder.join("tantivy");
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", &path),
             _ => Ok(()),
         }
     }
@@ -129,9 +154,9 @@ impl Store {
     pub fn close(self) -> Result<(), IndexError> {
         // A reader of another process may need the log; it then stays, and nothing is lost.
         let _ = self.catalog.checkpoint();
-        let Self { folder, keyword, catalog, .. } = self;
+        let Self { folder, keyword, catalog, marker, .. } = self;
         drop((keyword, catalog));
-        Ok(recovery::Marker::clear(&folder)?)
+        Ok(marker.clear(&folder)?)
     }
 
     /// Where the stores are.
@@ -154,7 +179,11 @@ impl Store {
         &self.files
     }
 
-    fn enter(&mut self, file: Arc<FileEntry>) {
+    /// The catalog keeps what a note says of itself; what the configuration says is added here, so that a change of it needs
+    /// no reading.
+    fn enter(&mut self, mut file: FileEntry) {
+        file.private |= self.settings.private.is_match(file.path.as_str());
+        let file = Arc::new(file);
         self.embeddable += file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
         self.by_path.insert(file.path.clone(), file.id);
         self.files.insert(file);
@@ -176,6 +205,7 @@ impl Store {
         if updates.is_empty() && removed.is_empty() {
             return Ok(());
         }
+        self.mark()?;
         let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
         let before: Vec<Option<Arc<FileEntry>>> =
             updates.iter().map(|update| self.file(&update.path).cloned()).collect();
@@ -217,10 +247,13 @@ impl Store {
         let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
         let mut added = Vec::new();
         for (old, change) in before.iter().zip(&changes) {
-            let old_chunks = old.iter().flat_map(|file| &file.chunks);
-            let kept = |chunk: &&ChunkEntry| !change.entry.chunks.contains_content(chunk);
-            gone.extend(old_chunks.filter(kept).copied());
-            let is_new = |chunk: &&ChunkEntry| old.as_ref().is_none_or(|old| !old.chunks.contains_content(chunk));
+            let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks);
+            let contents = |chunks: &[ChunkEntry]| -> HashMap<u64, Option<ContentHash>> {
+                chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
+            };
+            let (had, has) = (contents(old_chunks), contents(&change.entry.chunks));
+            gone.extend(old_chunks.iter().filter(|chunk| has.get(&chunk.row) != Some(&chunk.content)));
+            let is_new = |chunk: &&ChunkEntry| had.get(&chunk.row) != Some(&chunk.content);
             added.extend(
                 change
                     .entry
@@ -238,7 +271,7 @@ impl Store {
         }
         for change in changes {
             self.leave(&change.entry.path);
-            self.enter(Arc::new(change.entry));
+            self.enter(change.entry);
         }
         Ok(())
     }
@@ -293,10 +326,11 @@ impl Store {
             rows.push((touched.id, *stamp, *read_ns));
             self.files.insert(Arc::new(touched));
         }
+        self.mark()?;
         Ok(self.catalog.touch(&rows)?)
     }
 
-    /// Replaces what is known to be skipped at or below `places` (everywhere when `None`).
+    /// Replaces what is known to be skipped at or below `places` (everywhere when `None`), and says whether that is news.
     ///
     /// # Errors
     /// When the catalog refuses.
@@ -304,8 +338,17 @@ impl Store {
         &mut self,
         places: Option<&[VaultPath]>,
         skipped: &[(String, String)],
-    ) -> Result<(), IndexError> {
-        Ok(self.catalog.set_skipped(places, skipped)?)
+    ) -> Result<bool, IndexError> {
+        let changed = self.catalog.set_skipped(places, skipped)?;
+        if changed {
+            self.mark()?;
+        }
+        Ok(changed)
+    }
+
+    /// Says on disk that the stores are being written, before the first write.
+    pub(super) fn mark(&mut self) -> Result<(), FsError> {
+        self.marker.set(&self.folder)
     }
 
     /// Empties the catalog's log when it is longer than `max_bytes`. `published` is the snapshot of the state of now: its readers hold on
@@ -365,17 +408,6 @@ struct Diff {
     new: Vec<bool>,
     /// Which chunks the keyword index must take anew.
     reword: Vec<bool>,
-}
-
-trait ContainsContent {
-    fn contains_content(&self, chunk: &ChunkEntry) -> bool;
-}
-
-impl ContainsContent for Vec<ChunkEntry> {
-    /// Whether the chunk is there with the same embedding.
-    fn contains_content(&self, chunk: &ChunkEntry) -> bool {
-        self.iter().any(|other| other.row == chunk.row && other.content == chunk.content)
-    }
 }
 
 /// Which chunks need new words: the new ones, those whose neighbours changed, and all when the title did.

@@ -85,6 +85,9 @@ pub enum SearchError {
     Vector(#[from] VectorError),
 }
 
+/// Candidates of one side at most, however many a single long file has.
+const MAX_WIDTH: usize = 6_400;
+
 /// A chunk that may become a hit.
 #[derive(Debug, Clone)]
 struct Candidate {
@@ -129,40 +132,22 @@ pub fn search(
     let seen = Filter::default().resolve(scope, &snapshot.files);
     let side = Side { snapshot, allow: allow.as_ref(), seen: seen.as_ref(), stemmer: config.stemmer };
 
-    let mut candidates = side.candidates(&query, mode, meaning.as_ref(), request.limit, config)?;
-    if candidates.is_empty() && !query.keyword.phrases.is_empty() {
-        candidates = side.candidates(&query.without_phrases(), mode, meaning.as_ref(), request.limit, config)?;
+    let mut ranked = side.ranked(&query, mode, meaning.as_ref(), config, request.limit)?;
+    if ranked.is_empty() && !query.keyword.phrases.is_empty() {
+        ranked = side.ranked(&query.without_phrases(), mode, meaning.as_ref(), config, request.limit)?;
         let has_words = |candidate: &Candidate| candidate.sides.keyword.is_some_and(|score| score > 0.0);
-        if mode != Mode::Semantic && !candidates.iter().any(has_words) {
+        if mode != Mode::Semantic && !ranked.iter().any(has_words) {
             // What is merely near in meaning is not what a phrase asks for.
-            candidates.clear();
+            ranked.clear();
         } else {
-            degraded = Some(Degraded::PhraseAbsent);
+            degraded = degraded.or(Some(Degraded::PhraseAbsent));
         }
     }
-    let fused = fuse(&candidates.iter().map(|candidate| candidate.sides).collect::<Vec<_>>(), config);
-    for (candidate, fused) in candidates.iter_mut().zip(fused) {
-        candidate.score = match mode {
-            Mode::Keyword => candidate.sides.keyword.unwrap_or(0.0),
-            Mode::Semantic => candidate.sides.semantic.unwrap_or(0.0),
-            Mode::Hybrid => fused,
-        };
-    }
-    sort(&mut candidates);
-    let mut of_file: HashMap<u32, usize> = HashMap::new();
-    let mut hits = Vec::with_capacity(request.limit.min(candidates.len()));
-    for candidate in candidates {
-        let count = of_file.entry(candidate.file.id).or_default();
-        *count += 1;
-        if config.per_file > 0 && *count > config.per_file {
-            continue;
-        }
+    let mut hits = Vec::with_capacity(ranked.len());
+    for candidate in ranked {
         let Some(chunk) = snapshot.read(|reader| reader.chunk(candidate.row))? else { continue };
         let Sides { keyword, semantic } = candidate.sides;
         hits.push(Hit { file: candidate.file, chunk, score: candidate.score, keyword, semantic });
-        if hits.len() == request.limit {
-            break;
-        }
     }
     results(hits, degraded)
 }
@@ -192,22 +177,58 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// The best candidates of the sides that `mode` asks, each scored on both where both are asked.
+    /// The best candidates, fused and in order, at most `limit` and at most `per_file` of a file. While one long file keeps
+    /// others out of the candidates, more are asked for.
+    fn ranked(
+        &self,
+        query: &ParsedQuery,
+        mode: Mode,
+        meaning: Option<&Meaning<'_>>,
+        config: &SearchConfig,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let mut width = config.candidates.max(limit);
+        loop {
+            let (mut candidates, cut) = self.candidates(query, mode, meaning, width)?;
+            let fused = fuse(&candidates.iter().map(|candidate| candidate.sides).collect::<Vec<_>>(), config);
+            for (candidate, fused) in candidates.iter_mut().zip(fused) {
+                candidate.score = match mode {
+                    Mode::Keyword => candidate.sides.keyword.unwrap_or(0.0),
+                    Mode::Semantic => candidate.sides.semantic.unwrap_or(0.0),
+                    Mode::Hybrid => fused,
+                };
+            }
+            sort(&mut candidates);
+            let mut of_file: HashMap<u32, usize> = HashMap::new();
+            candidates.retain(|candidate| {
+                let count = of_file.entry(candidate.file.id).or_default();
+                *count += 1;
+                config.per_file == 0 || *count <= config.per_file
+            });
+            if candidates.len() >= limit || !cut || width >= MAX_WIDTH {
+                candidates.truncate(limit);
+                return Ok(candidates);
+            }
+            width *= 4;
+        }
+    }
+
+    /// The best `limit` candidates of each side that `mode` asks, each scored on both where both are asked; and whether a side
+    /// may have more.
     fn candidates(
         &self,
         query: &ParsedQuery,
         mode: Mode,
         meaning: Option<&Meaning<'_>>,
         limit: usize,
-        config: &SearchConfig,
-    ) -> Result<Vec<Candidate>, SearchError> {
-        let limit = config.candidates.max(limit);
+    ) -> Result<(Vec<Candidate>, bool), SearchError> {
+        let mut cut = false;
         let prepared = self.snapshot.keyword.prepare(&query.keyword, self.stemmer, self.statistics(), self.seen)?;
         let mut found = Found { files: self.snapshot, candidates: HashMap::new() };
         if mode != Mode::Semantic {
             let mut words: Vec<(u64, u32, f64)> =
                 prepared.best(limit, self.allow)?.iter().map(|hit| (hit.chunk, hit.file, hit.score)).collect();
-            self.cut(&mut words, limit);
+            cut |= self.cut(&mut words, limit);
             words.iter().for_each(|(row, file, score)| found.put(*row, *file, |sides| sides.keyword = Some(*score)));
         }
         if let Some(meaning) = meaning {
@@ -216,7 +237,7 @@ impl Side<'_> {
                 .iter()
                 .filter_map(|near| Some((near.chunk, meaning.vectors.file_of(near.chunk)?, f64::from(near.score))))
                 .collect();
-            self.cut(&mut near, limit);
+            cut |= self.cut(&mut near, limit);
             near.iter().for_each(|(row, file, score)| found.put(*row, *file, |sides| sides.semantic = Some(*score)));
         }
         let mut candidates: Vec<Candidate> = found.candidates.into_values().collect();
@@ -224,7 +245,7 @@ impl Side<'_> {
         if let Some(meaning) = meaning {
             fill(&mut candidates, &prepared, meaning, mode)?;
         }
-        Ok(candidates)
+        Ok((candidates, cut))
     }
 
     fn statistics(&self) -> Statistics {
@@ -239,10 +260,11 @@ impl Side<'_> {
         }
     }
 
-    /// Cuts to the best, ties broken by path and line, so that the cut does not depend on the history of the index.
-    fn cut(&self, found: &mut Vec<(u64, u32, f64)>, limit: usize) {
+    /// Cuts to the best, ties broken by path and line, so that the cut does not depend on the history of the index. Says
+    /// whether there may be more.
+    fn cut(&self, found: &mut Vec<(u64, u32, f64)>, limit: usize) -> bool {
         if found.len() <= limit {
-            return;
+            return found.len() == limit;
         }
         let place =
             |row: u64, file: u32| self.snapshot.files.get(file).and_then(|file| Some((&file.path, file.ordinal(row)?)));
@@ -251,6 +273,7 @@ impl Side<'_> {
         placed.sort_by(|one, two| two.0.total_cmp(&one.0).then_with(|| one.1.cmp(&two.1)));
         *found = placed.into_iter().map(|(score, _, row, file)| (row, file, score)).collect();
         found.truncate(limit);
+        true
     }
 }
 

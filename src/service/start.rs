@@ -56,9 +56,8 @@ impl Service {
             root: home.root().to_owned(),
             folder: index_dir.clone(),
             index: config.index.clone(),
-            settings: settings(&config),
+            settings: settings(&config)?,
             rules: Rules::new(home.root(), &config.index.exclude)?,
-            private: globs("access.private", &config.access.private)?,
             model,
             watch,
         };
@@ -80,7 +79,7 @@ impl Service {
     pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
         let shared = Arc::new(Shared::default());
-        shared.publish(Arc::new(Snapshot::open(&index_dir)?));
+        shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&config)?.private)?));
         Ok(Self { shared, home, config, index_dir, syncer: None, _lock: None })
     }
 
@@ -105,8 +104,12 @@ impl Service {
     }
 }
 
-fn settings(config: &Config) -> Settings {
-    Settings { stemmer: config.search.stemmer, graph_threshold: config.index.graph_threshold }
+fn settings(config: &Config) -> Result<Settings, RulesError> {
+    Ok(Settings {
+        stemmer: config.search.stemmer,
+        graph_threshold: config.index.graph_threshold,
+        private: globs("access.private", &config.access.private)?,
+    })
 }
 
 fn model_loader(config: &EmbedConfig, root: &Path) -> Option<LoadModel> {

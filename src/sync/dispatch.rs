@@ -16,12 +16,13 @@ pub(super) const BATCH: usize = 24;
 /// Requests under way: one more than is being worked on, so that the model never waits for the writer.
 pub(super) const IN_FLIGHT: usize = 3;
 
-/// What became of one request.
+/// What became of one request. A request that was stopped has neither.
+#[derive(Default)]
 pub(super) struct Embedded {
-    /// The texts that were asked for.
-    pub contents: Vec<ContentHash>,
-    /// Their vectors, in the same order.
-    pub result: Result<Vec<Vec<f16>>, EmbedError>,
+    /// The texts with their vectors.
+    pub vectors: Vec<(ContentHash, Vec<f16>)>,
+    /// The texts that the model fails on, and how.
+    pub failed: Vec<(ContentHash, EmbedError)>,
 }
 
 /// Threads that wait for the embedder.
@@ -77,11 +78,30 @@ fn next(receiver: &Mutex<Receiver<Vec<Pending>>>) -> Option<Vec<Pending>> {
     receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
+/// Embeds a request; where that fails, its texts one by one, so that one that the model cannot take costs no other.
 fn embed(embedder: &dyn Embedder, request: Vec<Pending>) -> Embedded {
     let (contents, documents): (Vec<ContentHash>, Vec<Document>) =
         request.into_iter().map(|pending| (pending.content, pending.document)).unzip();
-    let result = embedder
-        .embed_documents(&documents)
-        .map(|vectors| vectors.into_iter().map(|vector| vector.into_iter().map(f16::from_f32).collect()).collect());
-    Embedded { contents, result }
+    let mut embedded = Embedded::default();
+    match embedder.embed_documents(&documents) {
+        Ok(vectors) => {
+            embedded.vectors = contents.into_iter().zip(vectors.iter().map(|vector| halved(vector))).collect()
+        }
+        Err(EmbedError::Stopped) => {}
+        Err(error) if contents.len() == 1 => embedded.failed.push((contents[0], error)),
+        Err(_) => {
+            for (content, document) in contents.into_iter().zip(&documents) {
+                match embedder.embed_documents(std::slice::from_ref(document)) {
+                    Ok(vectors) => embedded.vectors.extend(vectors.first().map(|vector| (content, halved(vector)))),
+                    Err(EmbedError::Stopped) => break,
+                    Err(error) => embedded.failed.push((content, error)),
+                }
+            }
+        }
+    }
+    embedded
+}
+
+fn halved(vector: &[f32]) -> Vec<f16> {
+    vector.iter().copied().map(f16::from_f32).collect()
 }

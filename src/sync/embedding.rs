@@ -1,12 +1,13 @@
 //! Keeps the model busy, and brings what it made into the stores.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
 use super::shared::ModelStatus;
 use super::worker::{Message, Worker};
-use crate::embed::{EmbedError, Embedder};
+use crate::embed::Embedder;
 use crate::index::IndexError;
 
 /// While many texts are being embedded, a state is published so often.
@@ -14,6 +15,7 @@ pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
 impl Worker<'_> {
     pub(super) fn use_model(&mut self, embedder: Arc<dyn Embedder>) -> Result<(), IndexError> {
+        self.embedder = Some(Arc::clone(&embedder));
         self.store.use_model(embedder.as_ref())?;
         let messages = self.messages.clone();
         self.dispatcher = Some(Dispatcher::start(Arc::clone(&embedder), move |embedded| {
@@ -24,7 +26,6 @@ impl Worker<'_> {
         let model = ModelStatus::Ready { name: embedder.name().to_owned(), dimension: embedder.dimension() };
         let pending_embeddings = self.store.pending();
         self.shared.update(|progress| (progress.model, progress.pending_embeddings) = (model, pending_embeddings));
-        self.embedder = Some(embedder);
         Ok(())
     }
 
@@ -55,29 +56,26 @@ impl Worker<'_> {
         if let Some(dispatcher) = &mut self.dispatcher {
             dispatcher.in_flight = dispatcher.in_flight.saturating_sub(1);
         }
-        match embedded.result {
-            Ok(vectors) => {
-                let count = vectors.len();
-                self.store.embedded(embedded.contents.into_iter().zip(vectors).collect())?;
-                self.unpublished += count;
-                self.shared.update(|progress| progress.embeddings_done += count);
-            }
-            Err(EmbedError::Stopped) => {}
-            Err(error) => {
-                tracing::warn!("{} texts could not be embedded: {error}", embedded.contents.len());
-                self.shared.update(|progress| progress.failure = Some(error.to_string()));
-                self.failed.extend(embedded.contents);
-            }
+        let Embedded { vectors, failed, .. } = embedded;
+        let count = vectors.len();
+        self.store.embedded(vectors)?;
+        self.unpublished += count;
+        self.shared.update(|progress| progress.embeddings_done += count);
+        if let Some((content, error)) = failed.first() {
+            tracing::warn!("{} texts could not be embedded, {content} for one: {error}", failed.len());
+            self.shared.update(|progress| progress.failure = Some(error.to_string()));
+            self.failed.extend(failed.into_iter().map(|(content, _)| content));
         }
         Ok(())
     }
 
-    pub(super) fn build_graph(&mut self) {
-        let Some(vectors) = self.store.wants_graph().filter(|_| !self.building_graph) else { return };
-        self.building_graph = true;
-        let (messages, stop, folder) = (self.messages.clone(), Arc::clone(self.stop), self.store.graph_folder());
-        std::thread::spawn(move || {
-            let graph = vectors.build_graph(&stop);
+    fn build_graph(&mut self) {
+        let Some(vectors) = self.store.wants_graph().filter(|_| self.graph_builder.is_none()) else { return };
+        let (messages, folder) = (self.messages.clone(), self.store.graph_folder());
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let graph = vectors.build_graph(&stopped);
             if let Some(graph) = &graph
                 && let Err(error) = graph.save(&folder)
             {
@@ -85,5 +83,6 @@ impl Worker<'_> {
             }
             let _ = messages.send(Message::Graph(graph));
         });
+        self.graph_builder = Some((thread, stop));
     }
 }

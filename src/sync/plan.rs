@@ -35,11 +35,10 @@ pub fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &Scan, di
     }
     read.sort_by(|one, two| two.0.cmp(&one.0).then_with(|| one.1.cmp(two.1)));
     // What lies in a folder that cannot be listed is unknown, not gone; what cannot be indexed any more is gone from here.
-    let unknown = |path: &VaultPath| {
-        scan.unreadable
-            .iter()
-            .any(|folder| path.as_str().strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/')))
+    let below = |path: &VaultPath, folder: &VaultPath| {
+        path.as_str().strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
     };
+    let unknown = |path: &VaultPath| scan.root_unreadable || scan.unreadable.iter().any(|folder| below(path, folder));
     let mut remove: Vec<VaultPath> = known.into_keys().filter(|path| !unknown(path)).cloned().collect();
     let reading: HashSet<&VaultPath> = read.iter().map(|(_, path)| *path).collect();
     remove.retain(|path| !reading.contains(path));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::chunk::chunk;
+use crate::chunk::{chunk, cut_heading};
 use crate::index::keyword::Stemming;
 use crate::index::{FileEntry, FileUpdate, NewChunk};
 use crate::note::{Note, PrivateReason, Visibility};
@@ -32,7 +32,6 @@ pub fn prepare(
     path: VaultPath,
     known: Option<&FileEntry>,
     max_bytes: u64,
-    private: &globset::GlobSet,
     stemming: &mut Stemming,
 ) -> Outcome {
     let read_ns = Timestamp::now().as_nanosecond() as i64;
@@ -40,7 +39,7 @@ pub fn prepare(
         Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
             Outcome::Unchanged(path, source.stamp, read_ns)
         }
-        Ok(source) => Outcome::Changed(Box::new(update(path, source, read_ns, private, stemming))),
+        Ok(source) => Outcome::Changed(Box::new(update(path, source, read_ns, stemming))),
         Err(ReadError::Gone) => Outcome::Gone(path),
         Err(ReadError::Changing) => Outcome::Changing(path),
         Err(ReadError::Unfit(reason)) => Outcome::Unfit(path, reason),
@@ -58,14 +57,9 @@ fn is_as_known(known: &FileEntry, path: &VaultPath, source: &Source) -> bool {
         && (before == modified_ms(&source.stamp) || !dated_by_file)
 }
 
-fn update(
-    path: VaultPath,
-    source: Source,
-    read_ns: i64,
-    private: &globset::GlobSet,
-    stemming: &mut Stemming,
-) -> FileUpdate {
-    let note = Note::parse(&source.text, path.stem());
+fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming) -> FileUpdate {
+    let mut note = Note::parse(&source.text, path.stem());
+    note.title = cut_heading(&note.title).to_owned();
     let chunks = chunk(&path, &note, &source.text);
     let modified_ms = source.stamp.mtime_ns / 1_000_000;
     let ms = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
@@ -81,7 +75,7 @@ fn update(
         problems.push("until its frontmatter is mended, only you see this note".into());
     }
     FileUpdate {
-        private: note.is_private() || private.is_match(path.as_str()),
+        private: note.is_private(),
         path,
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),

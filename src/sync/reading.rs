@@ -1,6 +1,7 @@
 //! From places that may have changed to a batch in the stores.
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::plan::plan;
 use super::prepare::{Outcome, prepare};
 use super::worker::Worker;
+use crate::config::FILE_NAME;
 use crate::index::keyword::Stemming;
 use crate::index::{FileEntry, IndexError};
 use crate::path::VaultPath;
@@ -20,14 +22,15 @@ impl Worker<'_> {
     /// Compares places (the whole vault when `None`) with the index, and queues what has changed.
     pub(super) fn look(&mut self, places: Option<&[VaultPath]>, distrust: bool) -> Result<(), IndexError> {
         let (root, rules) = (&self.options.root, &self.options.rules);
-        if places.is_none() && !root.is_dir() {
-            // The vault is unmounted or moved: what it holds is unknown, not gone.
-            let failure = format!("the vault's folder {} is not there", root.display());
-            self.shared.update(|progress| progress.failure = Some(failure));
-            return Ok(());
-        }
         if places.is_none() {
-            self.shared.update(|progress| progress.failure = None);
+            // A vault that is unmounted or moved: what it holds is unknown, not gone.
+            let gone = !root.join(FILE_NAME).is_file();
+            let failure =
+                gone.then(|| format!("the vault's folder {} is not there, or has no {FILE_NAME}", root.display()));
+            self.shared.update(|progress| progress.failure = failure);
+            if gone {
+                return Ok(());
+            }
         }
         let mut all = Scan::default();
         match places {
@@ -43,29 +46,30 @@ impl Worker<'_> {
         }
         let made = match places {
             None => plan(self.store.files().iter(), &all, distrust),
-            Some(places)
-                if places.iter().all(|place| {
-                    self.store.file(place).is_some() || all.files.iter().any(|found| found.path == *place)
-                }) =>
-            {
-                plan(places.iter().filter_map(|place| self.store.file(place)), &all, distrust)
-            }
             Some(places) => {
-                let below = |path: &VaultPath| {
-                    places.iter().any(|place| {
-                        path.as_str()
-                            .strip_prefix(place.as_str())
-                            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                    })
-                };
-                plan(self.store.files().iter().filter(|file| below(&file.path)), &all, distrust)
+                let found: HashSet<&VaultPath> = all.files.iter().map(|found| &found.path).collect();
+                let is_file = |place: &VaultPath| self.store.file(place).is_some() || found.contains(place);
+                if places.iter().all(is_file) {
+                    plan(places.iter().filter_map(|place| self.store.file(place)), &all, distrust)
+                } else {
+                    let places: HashSet<&str> = places.iter().map(VaultPath::as_str).collect();
+                    let below = |path: &VaultPath| path.and_parents().any(|path| places.contains(path));
+                    plan(self.store.files().iter().filter(|file| below(&file.path)), &all, distrust)
+                }
             }
         };
         let skipped: Vec<(String, String)> =
             all.skipped.into_iter().map(|skipped| (skipped.path, skipped.reason)).collect();
-        self.store.set_skipped(places, &skipped)?;
-        if !made.remove.is_empty() {
+        let mut news = self.store.set_skipped(places, &skipped)?;
+        if places.is_none() && self.scanned {
+            // An editor may be about to put the file back: it gets the grace of a removal.
+            made.remove.into_iter().for_each(|path| self.debounce.note(path, Change::Removed, Instant::now()));
+        } else if !made.remove.is_empty() {
             self.store.apply(Vec::new(), &made.remove)?;
+            news = true;
+        }
+        self.scanned |= places.is_none();
+        if news {
             self.publish()?;
         }
         // Named by the watcher: before the bulk. By a scan: behind it.
@@ -90,7 +94,7 @@ impl Worker<'_> {
         let next = AtomicUsize::new(0);
         let outcomes = Mutex::new(Vec::new());
         let (root, max_bytes) = (&self.options.root, self.options.index.max_file_bytes);
-        let (private, stemmer) = (&self.options.private, self.store.stemmer());
+        let stemmer = self.store.stemmer();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(paths.len());
         std::thread::scope(|scope| {
             let work = || {
@@ -100,7 +104,11 @@ impl Worker<'_> {
                     let Some((path, known)) = paths.get(at).filter(|_| at == 0 || Instant::now() < deadline) else {
                         break;
                     };
-                    let outcome = prepare(root, path.clone(), known.as_deref(), max_bytes, private, &mut stemming);
+                    let read = || prepare(root, path.clone(), known.as_deref(), max_bytes, &mut stemming);
+                    // One note that the parser fails on must not keep all others from being found.
+                    let outcome = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+                        Outcome::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
+                    });
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((at, outcome));
                 }
             };
@@ -137,7 +145,7 @@ impl Worker<'_> {
                 }
                 Outcome::Gone(path) => {
                     self.queued.remove(&path);
-                    removed.push(path);
+                    self.debounce.note(path, Change::Removed, Instant::now());
                 }
                 Outcome::Changing(path) => {
                     self.queued.remove(&path);
@@ -151,20 +159,20 @@ impl Worker<'_> {
             }
         }
         // The same path twice in one batch: the watcher named it while it was in the bulk. One reading is enough.
-        let mut seen = HashSet::new();
+        let (mut seen, mut news) = (HashSet::new(), false);
         updates.retain(|update| seen.insert(update.path.clone()));
-        removed.retain(|path| self.store.file(path).is_some());
+        removed.retain(|path| !seen.contains(path) && self.store.file(path).is_some());
         if !unfit.is_empty() {
             let places: Vec<VaultPath> =
                 unfit.iter().filter_map(|(path, _)| VaultPath::new(path.clone()).ok()).collect();
-            self.store.set_skipped(Some(&places), &unfit)?;
+            news |= self.store.set_skipped(Some(&places), &unfit)?;
         }
         if !touched.is_empty() {
             self.store.touch(&touched)?;
         }
-        let changed = !(updates.is_empty() && removed.is_empty());
+        news |= !(updates.is_empty() && removed.is_empty());
         self.store.apply(updates, &removed)?;
-        if changed {
+        if news {
             self.publish()?;
         }
         Ok(())

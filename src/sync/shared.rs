@@ -147,6 +147,11 @@ impl Shared {
         drop(before);
     }
 
+    /// Takes back the published state, so that the stores can be closed.
+    pub(super) fn retire(&self) {
+        self.snapshot.write().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     /// Publishes the model.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
         *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = embedder;

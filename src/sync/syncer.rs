@@ -1,13 +1,12 @@
 //! The handle of the writer thread, and what keeps the thread going.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-use globset::GlobSet;
 
 use super::open::open_store;
 use super::shared::{ModelStatus, Phase, Shared};
@@ -32,8 +31,6 @@ pub struct Options {
     pub settings: Settings,
     /// What belongs to the vault.
     pub rules: Rules,
-    /// Notes that no agent sees, by `[access] private`.
-    pub private: GlobSet,
     /// The model, if there is to be one.
     pub model: Option<LoadModel>,
     /// Whether to watch for changes, or to compare with the disk once.
@@ -62,8 +59,15 @@ impl Syncer {
         let worker = (messages.clone(), Arc::clone(&shared), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             let (messages, shared, stop) = worker;
-            run(options, messages, &receiver, &shared, &stop);
-            shared.update(|progress| progress.phase = Phase::Stopped);
+            let running = || run(options, messages, &receiver, &shared, &stop);
+            let ended = catch_unwind(AssertUnwindSafe(running));
+            shared.update(|progress| match ended {
+                Ok(()) => progress.phase = Phase::Stopped,
+                Err(_) => {
+                    progress.phase = Phase::Failing;
+                    progress.failure = Some("indexing failed unexpectedly; restart, and please report this".into());
+                }
+            });
         });
         Self { messages, thread: Some(thread), shared, stop }
     }
@@ -117,7 +121,7 @@ fn run(
     let mut embedder = None;
     while !stop.load(Ordering::Relaxed) {
         let opened = open_store(&options.folder, &options.settings).and_then(|(store, rebuilt)| {
-            let mut worker = Worker::new(&options, store, &messages, shared, stop);
+            let mut worker = Worker::new(&options, store, &messages, shared);
             worker.publish()?;
             shared.update(|progress| {
                 progress.failure = None;
@@ -131,7 +135,10 @@ fn run(
             let store = worker.finish();
             match result {
                 Ok(Next::Rebuild) => store.discard(),
-                Ok(Next::Stop) => store.close(),
+                Ok(Next::Stop) => {
+                    shared.retire();
+                    store.close()
+                }
                 Err(error) => Err(error),
             }
         });
@@ -141,7 +148,7 @@ fn run(
                 progress.phase = Phase::Failing;
                 progress.failure = Some(error.to_string());
             });
-            wait_or_stop(receiver, stop, &mut embedder);
+            wait_or_stop(receiver, shared, stop, &mut embedder);
         }
     }
 }
@@ -149,7 +156,12 @@ fn run(
 /// After a failure of the disk, the pause before the next try.
 const RETRY: Duration = Duration::from_secs(3);
 
-fn wait_or_stop(receiver: &Receiver<Message>, stop: &AtomicBool, embedder: &mut Option<Arc<dyn Embedder>>) {
+fn wait_or_stop(
+    receiver: &Receiver<Message>,
+    shared: &Shared,
+    stop: &AtomicBool,
+    embedder: &mut Option<Arc<dyn Embedder>>,
+) {
     let until = Instant::now() + RETRY;
     while let Some(left) = until.checked_duration_since(Instant::now())
         && !stop.load(Ordering::Relaxed)
@@ -158,6 +170,9 @@ fn wait_or_stop(receiver: &Receiver<Message>, stop: &AtomicBool, embedder: &mut 
             Ok(Message::Model(Ok(loaded))) => *embedder = Some(loaded),
             Ok(Message::Reindex { done, .. }) => {
                 let _ = done.send(Err(ReindexError("the index cannot be written; `vault status` says why".into())));
+            }
+            Ok(Message::Model(Err(error))) => {
+                shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()))
             }
             Ok(_) => {}
             Err(_) => return,

@@ -2,8 +2,9 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::dispatch::{Dispatcher, Embedded};
@@ -38,7 +39,6 @@ pub(super) struct Worker<'a> {
     pub(super) store: Store,
     pub(super) shared: &'a Arc<Shared>,
     pub(super) messages: &'a Sender<Message>,
-    pub(super) stop: &'a Arc<AtomicBool>,
     pub(super) debounce: Debounce,
     /// Files to read: those the watcher named at the front, those of a bulk import behind.
     pub(super) backlog: VecDeque<VaultPath>,
@@ -47,7 +47,10 @@ pub(super) struct Worker<'a> {
     pub(super) next_scan: Instant,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) dispatcher: Option<Dispatcher>,
-    pub(super) building_graph: bool,
+    /// Whether the whole vault has been looked at since the start.
+    pub(super) scanned: bool,
+    /// The thread that builds a graph, and how to stop it.
+    pub(super) graph_builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// Built from nothing: searches go on in the index that was, until this one has all the words.
     pub(super) rebuilding: bool,
     /// Texts that the model failed on; tried again at the next scan.
@@ -69,21 +72,20 @@ impl<'a> Worker<'a> {
         store: Store,
         messages: &'a Sender<Message>,
         shared: &'a Arc<Shared>,
-        stop: &'a Arc<AtomicBool>,
     ) -> Self {
         Self {
             debounce: Debounce::new(Duration::from_millis(options.index.debounce_ms)),
             options,
             shared,
             messages,
-            stop,
             backlog: VecDeque::new(),
             queued: HashSet::new(),
             watcher: None,
             next_scan: Instant::now(),
             embedder: None,
             dispatcher: None,
-            building_graph: false,
+            scanned: false,
+            graph_builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
             store,
             failed: Vec::new(),
@@ -95,6 +97,11 @@ impl<'a> Worker<'a> {
 
     pub(super) fn finish(mut self) -> Store {
         self.dispatcher = None;
+        if let Some((thread, stop)) = self.graph_builder.take() {
+            // It saves into the folder of the stores, which may be about to go.
+            stop.store(true, Ordering::Relaxed);
+            let _ = thread.join();
+        }
         self.store
     }
 
@@ -194,7 +201,7 @@ impl<'a> Worker<'a> {
                 self.shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()));
             }
             Message::Graph(graph) => {
-                self.building_graph = false;
+                self.graph_builder = None;
                 if let Some(graph) = graph {
                     self.store.use_graph(Arc::new(graph));
                     self.publish()?;

@@ -106,10 +106,10 @@ impl Home {
         &self.root
     }
 
-    /// Where the derived stores are, given `[index] dir`.
+    /// Where the derived stores are, given `[index] dir`: always in a folder of their own, whatever else is there.
     pub fn index_dir(&self, configured: &Path) -> PathBuf {
         if !configured.as_os_str().is_empty() {
-            return self.root.join(configured);
+            return self.root.join(configured).join(format!("memory-vault-{}", key(&self.root)));
         }
         match super::scan::carried_elsewhere(&self.root).then(state_dir).flatten() {
             Some(state) => state.join(key(&self.root)).join("index"),

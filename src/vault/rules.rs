@@ -33,8 +33,12 @@ pub struct RulesError {
 pub fn globs(key: &'static str, globs: &[String]) -> Result<GlobSet, RulesError> {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
-        let glob = GlobBuilder::new(glob.trim_start_matches("./")).literal_separator(true).build();
-        set.add(glob.map_err(|source| RulesError { key, source })?);
+        // What names a folder means all that is in it, as in a .gitignore.
+        let glob = glob.trim_start_matches("./").trim_end_matches('/');
+        for glob in [glob.to_owned(), format!("{glob}/**")] {
+            let glob = GlobBuilder::new(&glob).literal_separator(true).build();
+            set.add(glob.map_err(|source| RulesError { key, source })?);
+        }
     }
     set.build().map_err(|source| RulesError { key, source })
 }
@@ -83,7 +87,6 @@ impl Rules {
             && !hidden(file)
             && !temporary(path.rsplit('/').next().unwrap_or(path))
             && !self.excludes(path)
-            && !parents(path).any(|folder| self.exclude.is_match(folder))
     }
 
     fn excludes(&self, path: &str) -> bool {
@@ -91,10 +94,6 @@ impl Rules {
             || self.folders.iter().any(|excluded| path.starts_with(excluded.as_str()))
             || self.patterns.iter().any(|pattern| pattern.is_match(path))
     }
-}
-
-fn parents(path: &str) -> impl Iterator<Item = &str> {
-    path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
 fn is_markdown(path: &str) -> bool {

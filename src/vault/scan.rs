@@ -67,6 +67,8 @@ pub struct Scan {
     pub skipped: Vec<Skipped>,
     /// Folders that could not be listed: what was known below them is unknown now, not gone.
     pub unreadable: Vec<VaultPath>,
+    /// Whether the vault's root itself could not be listed.
+    pub root_unreadable: bool,
 }
 
 /// Lists the notes at or below `start` (the vault's root, a folder or a file of it). What is not there is not found.
@@ -84,7 +86,7 @@ pub fn scan(root: &Path, rules: &Rules, start: Option<&VaultPath>) -> Scan {
             || !entry.file_type().is_dir()
             || relative(entry.path()).map_or(true, |path| rules.enters(&path))
     };
-    for entry in WalkDir::new(&top).follow_links(false).into_iter().filter_entry(enter) {
+    for entry in WalkDir::new(&top).follow_links(false).follow_root_links(false).into_iter().filter_entry(enter) {
         match entry {
             Ok(entry) if entry.file_type().is_dir() => {}
             Ok(entry) => scan.visit(&entry, relative(entry.path()), rules),
@@ -127,6 +129,7 @@ impl Scan {
         let relative = path.strip_prefix(root).unwrap_or(path);
         let reason = error.io_error().map_or_else(|| error.to_string(), |io| format!("cannot be listed: {io}"));
         self.skipped.push(Skipped { path: relative.to_string_lossy().into_owned(), reason });
+        self.root_unreadable |= path == root;
         self.unreadable.extend(VaultPath::from_relative(relative));
     }
 }

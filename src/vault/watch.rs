@@ -134,6 +134,7 @@ impl Watcher {
             Err(_) => path == self.root,
         };
         let folders = walkdir::WalkDir::new(top)
+            .follow_root_links(false)
             .into_iter()
             .filter_entry(|entry| entry.file_type().is_dir() && enter(entry.path()))
             .flatten();
@@ -183,13 +184,18 @@ fn handler(
             let gone = renamed && path.symlink_metadata().is_err();
             let change = if gone { Change::Removed } else { change };
             // A folder may be named like a note; what is gone may have been a folder, with all it held.
-            if change != Change::Removed && rules.enters(&relative) && path.is_dir() {
+            if change != Change::Removed && rules.enters(&relative) && is_folder(path) {
                 signal(Signal::Folder(relative));
             } else if rules.takes(&relative) || (change == Change::Removed && rules.enters(&relative)) {
                 signal(Signal::Changed(relative, change));
             }
         }
     }
+}
+
+/// Whether a folder is there, and not a link to one.
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
 }
 
 fn change_of(kind: EventKind) -> Option<Change> {

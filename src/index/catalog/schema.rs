@@ -24,10 +24,18 @@ pub enum CatalogError {
 impl CatalogError {
     /// Whether the file's content is at fault, and not the disk or rights.
     pub fn is_damage(&self) -> bool {
-        use rusqlite::ErrorCode::{
-            CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly,
-        };
-        let environment = [CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly];
+        use rusqlite::ErrorCode as Code;
+        let environment = [
+            Code::CannotOpen,
+            Code::DatabaseBusy,
+            Code::DatabaseLocked,
+            Code::DiskFull,
+            Code::FileLockingProtocolFailed,
+            Code::OutOfMemory,
+            Code::PermissionDenied,
+            Code::ReadOnly,
+            Code::SystemIoFailure,
+        ];
         match self {
             Self::Sqlite(error) => !error.sqlite_error_code().is_some_and(|code| environment.contains(&code)),
             Self::Format { .. } | Self::Damaged(_) => true,

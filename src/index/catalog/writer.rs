@@ -169,7 +169,8 @@ impl Catalog {
         Ok(transaction.commit()?)
     }
 
-    /// Replaces what is known to be skipped at or below each of `places` (everywhere when `None`).
+    /// Replaces what is known to be skipped at or below each of `places` (everywhere when `None`). Says whether there was or
+    /// is anything.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -177,18 +178,17 @@ impl Catalog {
         &mut self,
         places: Option<&[VaultPath]>,
         skipped: &[(String, String)],
-    ) -> Result<(), CatalogError> {
+    ) -> Result<bool, CatalogError> {
         let transaction = self.connection.transaction()?;
+        let mut deleted = 0;
         match places {
-            None => {
-                transaction.execute("DELETE FROM skipped", [])?;
-            }
+            None => deleted += transaction.execute("DELETE FROM skipped", [])?,
             Some(places) => {
                 let mut delete = transaction.prepare_cached(
                     "DELETE FROM skipped WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'",
                 )?;
                 for place in places {
-                    delete.execute([place.as_str()])?;
+                    deleted += delete.execute([place.as_str()])?;
                 }
             }
         }
@@ -198,7 +198,8 @@ impl Catalog {
                 insert.execute([path, reason])?;
             }
         }
-        Ok(transaction.commit()?)
+        transaction.commit()?;
+        Ok(deleted > 0 || !skipped.is_empty())
     }
 
     /// The ids of files that batches after `seq` have put or removed.

@@ -26,6 +26,9 @@ pub const FIELDS: usize = 3;
 /// neighbours, which have it in their bodies.
 pub(super) const WEIGHTS: [f32; FIELDS] = [1.0, 1.0, 0.3];
 
+/// Frequencies that are remembered at most, until the next state is published.
+const MAX_KNOWN: usize = 20_000;
+
 /// What is counted over the live chunks in a scope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -56,21 +59,26 @@ pub(super) struct Scoped<'a> {
     pub fields: Fields,
     pub statistics: Statistics,
     pub scope: Option<&'a FileSet>,
-    /// Frequencies found already, for this scope and generation.
+    /// Frequencies over all chunks of this generation that were found already.
     pub frequencies: &'a Mutex<HashMap<Term, u64>>,
 }
 
 impl Scoped<'_> {
     /// In how many live chunks of the scope a term occurs.
     pub(super) fn document_frequency(&self, term: &Term) -> tantivy::Result<u64> {
-        if let Some(known) = self.frequencies.lock().expect("no panic while it is held").get(term) {
-            return Ok(*known);
+        // What one scope counts must not be told to another.
+        let shared = self.scope.is_none();
+        let known = || self.frequencies.lock().expect("no panic while it is held");
+        if let Some(found) = known().get(term).filter(|_| shared) {
+            return Ok(*found);
         }
         let mut total = 0;
         for (segment, map) in self.searcher.segment_readers().iter().zip(self.segments) {
             total += self.frequency_in(segment, map, term)?;
         }
-        self.frequencies.lock().expect("no panic while it is held").insert(term.clone(), total);
+        if shared && known().len() < MAX_KNOWN {
+            known().insert(term.clone(), total);
+        }
         Ok(total)
     }
 

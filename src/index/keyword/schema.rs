@@ -23,6 +23,16 @@ impl KeywordError {
     }
 }
 
+impl KeywordError {
+    /// Whether the index's content is at fault, and not the disk, rights or another process.
+    pub fn is_damage(&self) -> bool {
+        !matches!(
+            self.0,
+            TantivyError::LockFailure(..) | TantivyError::IoError(_) | TantivyError::OpenDirectoryError(_)
+        )
+    }
+}
+
 impl From<OpenDirectoryError> for KeywordError {
     fn from(error: OpenDirectoryError) -> Self {
         Self(error.into())
