@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use globset::GlobSet;
+use crate::vault::Globs;
 
 use super::catalog::{CatalogError, CatalogReader};
 use super::entry::Files;
@@ -35,7 +35,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// When there are none, or they cannot be read.
-    pub fn open(folder: &Path, private: &GlobSet) -> Result<Self, IndexError> {
+    pub fn open(folder: &Path, private: &Globs) -> Result<Self, IndexError> {
         let reader = CatalogReader::open(&folder.join("catalog.db"))?;
         let mut files = Files::default();
         for mut file in reader.files()? {

@@ -15,7 +15,7 @@ use super::recovery;
 use super::snapshot::Snapshot;
 use super::update::{FileUpdate, NewChunk};
 use super::vectors::VectorError;
-use globset::GlobSet;
+use crate::vault::Globs;
 
 use crate::config::StemmerLanguage;
 use crate::fs::{Context, FsError, create_dir, create_private_dir};
@@ -53,7 +53,7 @@ pub struct Settings {
     /// Embedded chunks above which a graph is used.
     pub graph_threshold: usize,
     /// Notes that are private whatever they say themselves, by `[access] private`.
-    pub private: GlobSet,
+    pub private: Globs,
 }
 
 /// The one writer of the index, and what it knows of every file.

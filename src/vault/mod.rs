@@ -13,7 +13,7 @@ mod watch;
 pub use debounce::{Change, Debounce};
 pub use home::{DaemonInfo, Home, HomeError, Lock};
 pub use read::{ReadError, Source, read};
-pub use rules::{Rules, RulesError, globs};
+pub use rules::{Globs, Rules, RulesError, globs};
 pub use scan::{Found, Scan, Skipped, Stamp, scan};
 pub use template::{InitError, adopt, init};
 pub use watch::{Signal, WatchError, Watcher, Watching};

@@ -26,11 +26,14 @@ pub struct RulesError {
     source: globset::Error,
 }
 
+/// The globs of a configuration key, compiled.
+pub type Globs = GlobSet;
+
 /// Compiles the globs of a configuration key, over vault-relative paths; `*` stays within a folder, `**` does not.
 ///
 /// # Errors
 /// When one cannot be read: what was meant to be left out, or kept private, must not be passed over.
-pub fn globs(key: &'static str, globs: &[String]) -> Result<GlobSet, RulesError> {
+pub fn globs(key: &'static str, globs: &[String]) -> Result<Globs, RulesError> {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
         // What names a folder means all that is in it, as in a .gitignore.
