@@ -12,8 +12,7 @@ use super::backend::home;
 use super::progress::Bar;
 use crate::config::Config;
 use crate::daemon::Daemon;
-use crate::service::Service;
-use crate::sync::{ModelStatus, Progress};
+use crate::sync::{ModelStatus, Phase, Progress, Shared};
 
 /// Keep the vault searchable: watch its notes, index what changes, and answer over HTTP.
 ///
@@ -41,8 +40,9 @@ impl Serve {
             println!("serving {root}");
             println!("    at http://{}   (token in .vault/owner-token)", daemon.address());
             println!("    try: vault search --vault {root} \"something you wrote\"");
-            let service = Arc::clone(daemon.service());
-            std::thread::spawn(move || show_progress(&service));
+            // Not the service: the stores are closed when the daemon lets go of it.
+            let shared = Arc::clone(daemon.service().shared());
+            std::thread::spawn(move || show_progress(&shared));
             daemon.run(stopped()?).await?;
             anyhow::Ok(())
         })?;
@@ -67,15 +67,14 @@ fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Shows the first indexing: notes, then embeddings.
-fn show_progress(service: &Service) {
-    let shared = service.shared();
+/// Shows the first indexing: notes, then embeddings. Ends when the indexer does.
+fn show_progress(shared: &Shared) {
     let follow = |bar: Bar, until: fn(&Progress) -> bool, counts: fn(&Progress) -> (usize, usize)| {
         loop {
             let progress = shared.wait(Duration::from_millis(100), until);
             let (done, left) = counts(&progress);
             bar.show(done, left);
-            if until(&progress) || progress.failure.is_some() {
+            if until(&progress) || progress.failure.is_some() || progress.phase == Phase::Stopped {
                 bar.finish();
                 return progress;
             }
@@ -86,12 +85,18 @@ fn show_progress(service: &Service) {
     if let Some(failure) = read.failure {
         return eprintln!("vault: {failure}");
     }
+    if !read.caught_up {
+        return;
+    }
     if let Some(snapshot) = shared.snapshot() {
         println!("{} notes can be found by their words", snapshot.files.len());
     }
     let done = follow(Bar::embeddings(), Progress::is_complete, |progress| {
         (progress.embeddings_done, progress.pending_embeddings)
     });
+    if !done.is_complete() {
+        return;
+    }
     match done.model {
         ModelStatus::Failed(reason) => eprintln!("vault: search is by keyword alone: {reason}"),
         ModelStatus::Ready { .. } => println!("and by their meaning"),

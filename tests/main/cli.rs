@@ -78,6 +78,17 @@ fn search_answers_alike_with_a_daemon_and_without() {
 }
 
 #[test]
+fn a_word_with_a_hyphen_is_left_out_and_is_no_option() {
+    let vault = vault();
+    let found = vault.run(&["search", "bread", "-river", "-n", "3", "--mode", "keyword"]).ok();
+    assert!(found.stdout.starts_with("notes/bread.md#") && !found.stdout.contains("journal/"), "{}", found.stdout);
+    for word in ["-temporary", "-cats", "-paths", "-nuts", "-hot"] {
+        let found = vault.run(&["search", word, "river", "--json"]).ok().json();
+        assert_eq!(found["results"][0]["path"], "journal/day.md", "{word}");
+    }
+}
+
+#[test]
 fn a_pipe_gets_plain_text_with_citations() {
     let found = vault().run(&["search", "dough"]).ok();
     assert!(found.stdout.starts_with("notes/bread.md#L4-L8  "), "{}", found.stdout);
