@@ -20,6 +20,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::service::ServiceError;
+
 /// Your memory in plain Markdown: searchable the moment it is saved.
 ///
 /// A vault is a folder of Markdown files. `vault serve` keeps it searchable while you edit; the other commands use the
@@ -59,7 +61,7 @@ enum Outcome {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(search::negated_words_last(std::env::args_os()));
     let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -86,7 +88,7 @@ pub fn main() -> ExitCode {
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("vault: {}", output::explain(&error));
-            ExitCode::from(2)
+            ExitCode::from(error.downcast_ref::<ServiceError>().map_or(2, |error| error.kind.exit_code()))
         }
     }
 }

@@ -1,16 +1,17 @@
 //! `vault search`
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Command};
 
 use super::Outcome;
 use super::backend::{Backend, home};
 use super::output::{self, DIM, TITLE, Terminal, printable};
-use crate::config::{Mode, StemmerLanguage};
+use crate::config::{Config, Mode};
 use crate::search::{Highlighter, snippet};
-use crate::service::{HitView, SearchParams, percent_encode};
+use crate::service::{HitView, SearchParams, ServiceError, percent_encode};
 
 /// Find passages by their words, their meaning, or both.
 ///
@@ -18,7 +19,7 @@ use crate::service::{HitView, SearchParams, percent_encode};
 /// works as well: the meaning is searched too. When nothing is found the exit code is 1.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json"
+    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json"
 )]
 pub(super) struct Search {
     /// What to look for.
@@ -28,15 +29,15 @@ pub(super) struct Search {
     #[arg(long, value_enum)]
     mode: Option<Mode>,
     /// Only this collection (a top-level folder).
-    #[arg(long, short)]
+    #[arg(long)]
     collection: Option<String>,
     /// Only notes with this tag, or one below it.
-    #[arg(long, short)]
+    #[arg(long)]
     tag: Option<String>,
     /// Only notes whose path in the vault starts so.
-    #[arg(long, short)]
+    #[arg(long)]
     path: Option<String>,
-    /// Only notes updated then or later: 2026-01-05, or 7d ago.
+    /// Only notes updated then or later: 2026-01-05, or 7d for the last seven days.
     #[arg(long)]
     since: Option<String>,
     /// Only notes updated by then.
@@ -53,11 +54,75 @@ pub(super) struct Search {
     json: bool,
 }
 
+/// What the service takes. A query much longer does not fit into the head of a request, and the daemon only hangs up.
+const MAX_QUERY_BYTES: usize = 16 * 1024;
+
 /// Characters of a snippet on a terminal: about four lines.
 const SHOWN_CHARS: usize = 320;
 
+/// Puts the `-word`s of a search behind `--`, where clap takes them for words and not for options.
+///
+/// clap can let a positional argument begin with a hyphen, but then every option after the first word is a word too.
+pub(super) fn negated_words_last(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut rest = args.into_iter();
+    let mut args: Vec<OsString> = rest.by_ref().take(1).collect();
+    while let Some(arg) = rest.next() {
+        let (named, command) = (arg == "--vault", !arg.as_encoded_bytes().starts_with(b"-"));
+        let search = arg == "search";
+        args.push(arg);
+        if search {
+            break;
+        }
+        if command {
+            return args.into_iter().chain(rest).collect();
+        }
+        args.extend(rest.by_ref().take(named.into()));
+    }
+    let options = Search::augment_args(Command::new("search"));
+    let takes_value = |arg: &OsString| {
+        arg == "-n"
+            || arg == "--vault"
+            || options.get_arguments().any(|option| {
+                option.get_action().takes_values()
+                    && option.get_long().is_some_and(|long| arg.to_str() == Some(&format!("--{long}")))
+            })
+    };
+    let mut words = vec![OsString::from("--")];
+    while let Some(arg) = rest.next() {
+        if arg == "--" {
+            words.extend(rest);
+            break;
+        }
+        if is_negated_word(&arg) {
+            words.push(arg);
+            continue;
+        }
+        let value = takes_value(&arg);
+        args.push(arg);
+        args.extend(rest.by_ref().take(value.into()));
+    }
+    if words.len() > 1 {
+        args.extend(words);
+    }
+    args
+}
+
+/// Whether it is `-word`, and not `-n 3`, `-n3`, `-h` or a long option.
+fn is_negated_word(arg: &OsString) -> bool {
+    match arg.as_encoded_bytes() {
+        [] | [b'-'] | [b'-', b'-', ..] | b"-h" | b"-n" => false,
+        [b'-', b'n', next, ..] => !(next.is_ascii_digit() || *next == b'='),
+        [first, ..] => *first == b'-',
+    }
+}
+
 impl Search {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let query = self.query.join(" ");
+        if query.len() > MAX_QUERY_BYTES {
+            let message = format!("the query has {} bytes; it takes {MAX_QUERY_BYTES}", query.len());
+            return Err(ServiceError::invalid(message).into());
+        }
         let by_words = self.mode == Some(Mode::Keyword);
         let mut backend = Backend::open(vault, |config| {
             if by_words {
@@ -67,7 +132,7 @@ impl Search {
         })?;
         backend.catch_up(!by_words)?;
         let response = backend.search(&SearchParams {
-            q: self.query.join(" "),
+            q: query,
             mode: self.mode,
             collection: self.collection,
             tag: self.tag,
@@ -81,15 +146,18 @@ impl Search {
             output::json(&response)?;
             return Ok(outcome);
         }
-        if let Some(degraded) = &response.degraded {
-            eprintln!("vault: {degraded}");
+        match &response.degraded {
+            // It says as much itself.
+            Some(degraded) => eprintln!("vault: {degraded}"),
+            None => backend.warn_if_read_only(),
         }
         let home = home(vault)?;
+        let stemmer = Config::load(home.root())?.search.stemmer;
         let in_obsidian = home.root().join(".obsidian").is_dir();
         let mut printer = Printer {
             root: (!in_obsidian).then(|| home.root().to_owned()),
             terminal: Terminal::stdout(),
-            highlighter: Highlighter::new(&response.query, StemmerLanguage::English),
+            highlighter: Highlighter::new(&response.query, stemmer),
             full: self.full,
         };
         let mut out = std::io::stdout().lock();
@@ -132,5 +200,28 @@ impl Printer {
         let marked = terminal.highlight(&shown, &self.highlighter.matches(&shown));
         let body: String = marked.lines().map(|line| format!("    {line}\n")).collect();
         format!("{citation}  {score}  {place}\n{body}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negated_words_are_words_and_options_are_options_anywhere() {
+        for (typed, parsed) in [
+            ("vault search a -b c -n 3 --json", "vault search a c -n 3 --json -- -b"),
+            ("vault search -dogs -n3 -nuts -n=4 --tag x", "vault search -n3 -n=4 --tag x -- -dogs -nuts"),
+            ("vault --vault search search -hot -h", "vault --vault search search -h -- -hot"),
+            ("vault search a -b -- -c --json", "vault search a -- -b -c --json"),
+            // clap refuses a value that is missing.
+            ("vault search a --tag -x -b", "vault search a --tag -x -- -b"),
+            ("vault search a -n 3 - --vault=x", "vault search a -n 3 - --vault=x"),
+            ("vault get -x", "vault get -x"),
+            ("vault", "vault"),
+        ] {
+            let words = negated_words_last(typed.split(' ').map(OsString::from));
+            assert_eq!(words.join(std::ffi::OsStr::new(" ")), parsed);
+        }
     }
 }

@@ -9,11 +9,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::Outcome;
 use super::backend::home;
+use super::output::shell_quoted;
 use super::progress::Bar;
 use crate::config::Config;
 use crate::daemon::Daemon;
-use crate::service::Service;
-use crate::sync::{ModelStatus, Progress};
+use crate::sync::{ModelStatus, Phase, Progress, Shared};
 
 /// Keep the vault searchable: watch its notes, index what changes, and answer over HTTP.
 ///
@@ -34,15 +34,16 @@ impl Serve {
         let mut config = Config::load(home.root())?;
         config.server.host = self.host.unwrap_or(config.server.host);
         config.server.port = self.port.unwrap_or(config.server.port);
-        let root = home.root().display().to_string();
+        let root = home.root().to_owned();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         runtime.block_on(async {
             let daemon = Daemon::start(home, config).await?;
-            println!("serving {root}");
+            println!("serving {}", root.display());
             println!("    at http://{}   (token in .vault/owner-token)", daemon.address());
-            println!("    try: vault search --vault {root} \"something you wrote\"");
-            let service = Arc::clone(daemon.service());
-            std::thread::spawn(move || show_progress(&service));
+            println!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root));
+            // Not the service: the stores are closed when the daemon lets go of it.
+            let shared = Arc::clone(daemon.service().shared());
+            std::thread::spawn(move || show_progress(&shared));
             daemon.run(stopped()?).await?;
             anyhow::Ok(())
         })?;
@@ -67,15 +68,14 @@ fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Shows the first indexing: notes, then embeddings.
-fn show_progress(service: &Service) {
-    let shared = service.shared();
+/// Shows the first indexing: notes, then embeddings. Ends when the indexer does.
+fn show_progress(shared: &Shared) {
     let follow = |bar: Bar, until: fn(&Progress) -> bool, counts: fn(&Progress) -> (usize, usize)| {
         loop {
             let progress = shared.wait(Duration::from_millis(100), until);
             let (done, left) = counts(&progress);
             bar.show(done, left);
-            if until(&progress) || progress.failure.is_some() {
+            if until(&progress) || progress.failure.is_some() || progress.phase == Phase::Stopped {
                 bar.finish();
                 return progress;
             }
@@ -86,12 +86,18 @@ fn show_progress(service: &Service) {
     if let Some(failure) = read.failure {
         return eprintln!("vault: {failure}");
     }
+    if !read.caught_up {
+        return;
+    }
     if let Some(snapshot) = shared.snapshot() {
         println!("{} notes can be found by their words", snapshot.files.len());
     }
     let done = follow(Bar::embeddings(), Progress::is_complete, |progress| {
         (progress.embeddings_done, progress.pending_embeddings)
     });
+    if !done.is_complete() {
+        return;
+    }
     match done.model {
         ModelStatus::Failed(reason) => eprintln!("vault: search is by keyword alone: {reason}"),
         ModelStatus::Ready { .. } => println!("and by their meaning"),
