@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 
-use super::client::Client;
+use super::client::{Client, PATIENCE};
 use super::progress::Bar;
 use crate::access::Principal;
 use crate::config::Config;
 use crate::service::{
-    BrowseParams, ChunkView, ReindexParams, Reindexing, SearchParams, SearchResponse, Service, ServiceError, Stats,
-    Status,
+    BrowseParams, ChunkView, ReindexParams, Reindexing, SearchParams, SearchResponse, Service, Stats, Status,
 };
 use crate::sync::Progress;
 use crate::vault::{Home, HomeError};
@@ -38,7 +37,7 @@ impl Backend {
         let home = home(named)?;
         for _ in 0..20 {
             if let Some(daemon) = home.daemon()
-                && let Some(client) = Client::connect(&daemon.socket)?
+                && let Some(client) = Client::connect(&daemon.socket, PATIENCE)?
             {
                 return Ok(Self::Daemon(Box::new(client)));
             }
@@ -93,45 +92,45 @@ impl Backend {
         Ok(())
     }
 
+    /// Says so when the answers come from an index that another process is writing.
+    pub(super) fn warn_if_read_only(&self) {
+        if matches!(self, Self::Here(service) if service.is_read_only()) {
+            eprintln!("vault: another process is writing the index; this is the index as it is now");
+        }
+    }
+
     pub(super) fn search(&mut self, params: &SearchParams) -> anyhow::Result<SearchResponse> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/search", params),
-            Self::Here(service) => service.search(&Principal::Owner, params).map_err(with_hint),
+            Self::Here(service) => Ok(service.search(&Principal::Owner, params)?),
         }
     }
 
     pub(super) fn chunk(&mut self, hash: &str) -> anyhow::Result<ChunkView> {
         match self {
             Self::Daemon(client) => client.get(&format!("/api/user-memory/chunk/{hash}"), &()),
-            Self::Here(service) => service.chunk(&Principal::Owner, hash).map_err(with_hint),
+            Self::Here(service) => Ok(service.chunk(&Principal::Owner, hash)?),
         }
     }
 
     pub(super) fn stats(&mut self) -> anyhow::Result<Stats> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/stats", &BrowseParams::default()),
-            Self::Here(service) => service.stats(&Principal::Owner).map_err(with_hint),
+            Self::Here(service) => Ok(service.stats(&Principal::Owner)?),
         }
     }
 
     pub(super) fn status(&mut self) -> anyhow::Result<Status> {
         match self {
             Self::Daemon(client) => client.get("/status", &()),
-            Self::Here(service) => service.status().map_err(with_hint),
+            Self::Here(service) => Ok(service.status()?),
         }
     }
 
     pub(super) fn reindex(&mut self, full: bool) -> anyhow::Result<Reindexing> {
         match self {
             Self::Daemon(client) => client.post("/reindex", &ReindexParams { full }),
-            Self::Here(service) => service.reindex(full).map_err(with_hint),
+            Self::Here(service) => Ok(service.reindex(full)?),
         }
-    }
-}
-
-fn with_hint(error: ServiceError) -> anyhow::Error {
-    match &error.hint {
-        Some(hint) => anyhow!("{}. {hint}", error.message),
-        None => anyhow!(error),
     }
 }

@@ -1,8 +1,9 @@
 //! Asks the running daemon, over its Unix socket.
 
 use std::path::Path;
+use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Method, Request};
@@ -13,15 +14,22 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
+use crate::service::{ErrorKind, ServiceError};
+
 /// A connection to the daemon.
 pub(super) struct Client {
     runtime: Runtime,
     sender: hyper::client::conn::http1::SendRequest<Full<Bytes>>,
+    patience: Duration,
 }
 
+/// A daemon that has not answered by then does not answer: searches take milliseconds, and what takes longer is not
+/// waited for over HTTP.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
 impl Client {
-    /// Connects; `None` when nobody listens.
-    pub(super) fn connect(socket: &Path) -> anyhow::Result<Option<Self>> {
+    /// Connects; `None` when nobody listens. Each answer is waited for so long.
+    pub(super) fn connect(socket: &Path, patience: Duration) -> anyhow::Result<Option<Self>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let sender = runtime.block_on(async {
             let Ok(stream) = UnixStream::connect(socket).await else { return Ok(None) };
@@ -29,7 +37,7 @@ impl Client {
             tokio::spawn(connection);
             anyhow::Ok(Some(sender))
         })?;
-        Ok(sender.map(|sender| Self { runtime, sender }))
+        Ok(sender.map(|sender| Self { runtime, sender, patience }))
     }
 
     /// Asks with `GET`.
@@ -50,23 +58,44 @@ impl Client {
             .header("host", "localhost")
             .header("content-type", "application/json")
             .body(Full::new(body))?;
-        let (status, bytes) = self
-            .runtime
-            .block_on(async {
-                self.sender.ready().await?;
-                let response = self.sender.send_request(request).await?;
-                let status = response.status();
-                anyhow::Ok((status, response.into_body().collect().await?.to_bytes()))
-            })
-            .context("the daemon does not answer")?;
+        let (sender, patience) = (&mut self.sender, self.patience);
+        let asking = async {
+            sender.ready().await?;
+            let response = sender.send_request(request).await?;
+            let status = response.status();
+            anyhow::Ok((status, response.into_body().collect().await?.to_bytes()))
+        };
+        let answer = self.runtime.block_on(async { tokio::time::timeout(patience, asking).await });
+        let Ok(answer) = answer else {
+            bail!("the daemon did not answer within {patience:?}. It is stopped or stuck: end it and start it again");
+        };
+        let (status, bytes) = answer.context("the daemon does not answer")?;
         if status.is_success() {
             return serde_json::from_slice(&bytes).context("the daemon is of another version; restart it");
         }
         let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let message = body["error"]["message"].as_str().unwrap_or("the daemon refused").to_owned();
-        Err(match body["error"]["hint"].as_str() {
-            Some(hint) => anyhow!("{message}. {hint}"),
-            None => anyhow!(message),
+        let hint = body["error"]["hint"].as_str().map(str::to_owned);
+        Err(match body["error"]["code"].as_str().and_then(ErrorKind::from_code) {
+            Some(kind) => ServiceError { kind, message, hint }.into(),
+            None => anyhow!([Some(message), hint].into_iter().flatten().collect::<Vec<_>>().join(". ")),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_is_stopped_is_not_waited_for_forever() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("sock");
+        assert!(Client::connect(&socket, PATIENCE).unwrap().is_none());
+        // As with a stopped process: the system accepts, and nobody answers.
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let mut client = Client::connect(&socket, Duration::from_millis(20)).unwrap().unwrap();
+        let error = client.get::<Value>("/status", &()).unwrap_err().to_string();
+        assert!(error.starts_with("the daemon did not answer within 20ms"), "{error}");
     }
 }

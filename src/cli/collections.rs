@@ -21,6 +21,7 @@ impl Collections {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
+        backend.warn_if_read_only();
         let stats = backend.stats()?;
         if self.json {
             output::json(&stats.details)?;

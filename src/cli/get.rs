@@ -12,12 +12,12 @@ use super::output;
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
-use crate::service::citation;
+use crate::service::{ServiceError, citation};
 use crate::vault::{Home, ReadError, Rules, read, scan};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
-/// Takes what a search names: a path in the vault, path:line, path:line-line, path#L12-L20, or a hash.
+/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, or a hash.
 #[derive(Debug, Args)]
 pub(super) struct Get {
     /// PATH, PATH:LINE, PATH:LINE-LINE or HASH.
@@ -32,20 +32,31 @@ impl Get {
         let home = home(vault)?;
         let config = Config::load(home.root())?;
         let (name, lines) = split_lines(&self.what);
-        let path = VaultPath::new(name.trim_start_matches("./")).map(|path| as_on_disk(&home, path));
-        let source = match &path {
-            Ok(path) => read(home.root(), path, config.index.max_file_bytes.max(1 << 30)),
-            Err(_) => Err(ReadError::Gone),
-        };
-        let source = match source {
-            Ok(source) => source,
-            Err(ReadError::Gone) if is_hash(&self.what) => return self.passage(vault),
-            Err(ReadError::Gone) => match path {
-                Ok(path) => bail!("there is no {path} in {}", home.root().display()),
+        let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
+        let mut found = Err(ReadError::Gone);
+        let mut path = None;
+        for spelled in readings(name, home.root(), current.as_deref()) {
+            let spelled = as_on_disk(&home, spelled);
+            found = read(home.root(), &spelled, config.index.max_file_bytes.max(1 << 30));
+            path = Some(spelled);
+            if !matches!(found, Err(ReadError::Gone)) {
+                break;
+            }
+        }
+        let (path, source) = match (path, found) {
+            (Some(path), Ok(source)) => (path, source),
+            (_, Err(ReadError::Gone)) if is_hash(&self.what) => return self.passage(vault),
+            (Some(_), Err(ReadError::Gone)) => {
+                let message = format!("there is no {name} in {}", home.root().display());
+                return Err(ServiceError::not_found(message).into());
+            }
+            (Some(_), Err(error)) => bail!("{name}: {error}"),
+            (None, _) => match VaultPath::new(name) {
                 Err(error) => bail!("{error}"),
+                Ok(_) => bail!("{name} is not in {}", home.root().display()),
             },
-            Err(error) => bail!("{name}: {error}"),
         };
+        let name = path.as_str();
         let index = Lines::new(&source.text);
         let last = index.count().max(1);
         let (first, until) = lines.unwrap_or((1, last));
@@ -73,6 +84,7 @@ impl Get {
     fn passage(&self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
+        backend.warn_if_read_only();
         let chunk = backend.chunk(&self.what).context("nothing to get")?;
         if self.json {
             output::json(&chunk)?;
@@ -81,6 +93,23 @@ impl Get {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// The notes that a typed path may mean, the likeliest first: as a search names it, from the vault's root; and as a shell
+/// completes it, from the current folder or from `/`.
+fn readings(name: &str, root: &Path, current: Option<&Path>) -> Vec<VaultPath> {
+    let within = |path: &Path| {
+        // A shell may name the vault by a symbolic link, and the root has none.
+        let folder = std::fs::canonicalize(path.parent()?).ok()?;
+        let path = folder.join(path.file_name()?);
+        VaultPath::new(path.strip_prefix(root).ok()?.to_str()?).ok()
+    };
+    if Path::new(name).is_absolute() {
+        return within(Path::new(name)).into_iter().collect();
+    }
+    let from_root = VaultPath::new(name.trim_start_matches("./")).ok();
+    let from_here = current.and_then(|current| within(&current.join(name)));
+    from_root.into_iter().chain(from_here).collect()
 }
 
 /// Spells a path as the disk does: the same name may be there in another Unicode normalisation than it was typed in.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Outcome;
+use super::output::shell_quoted;
 use crate::vault;
 
 /// Make a new vault, or make an existing folder one.
@@ -23,8 +24,8 @@ pub(super) struct Init {
 impl Init {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let home = if self.adopt { vault::adopt(&self.dir)? } else { vault::init(&self.dir)? };
-        let root = home.root().display();
-        println!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {root}");
+        let (root, quoted) = (home.root().display(), shell_quoted(home.root()));
+        println!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}");
         Ok(Outcome::Done)
     }
 }

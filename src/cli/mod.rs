@@ -20,6 +20,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::service::ServiceError;
+
 /// Your memory in plain Markdown: searchable the moment it is saved.
 ///
 /// A vault is a folder of Markdown files. `vault serve` keeps it searchable while you edit; the other commands use the
@@ -86,7 +88,7 @@ pub fn main() -> ExitCode {
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("vault: {}", output::explain(&error));
-            ExitCode::from(2)
+            ExitCode::from(error.downcast_ref::<ServiceError>().map_or(2, |error| error.kind.exit_code()))
         }
     }
 }

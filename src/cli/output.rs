@@ -2,8 +2,11 @@
 
 use std::io::IsTerminal;
 use std::ops::Range;
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+
+use crate::service::ServiceError;
 
 /// Whether standard output shows colours and links.
 #[derive(Debug, Clone, Copy)]
@@ -74,13 +77,27 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// What happened and why, each said once: some of our errors name their cause themselves.
+/// What happened and why, each said once (some of our errors name their cause themselves), and what to do next.
 pub(super) fn explain(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+    let said = error.chain().fold(String::new(), |said, cause| match cause.to_string() {
         cause if said.contains(&cause) => said,
         cause if said.is_empty() => cause,
         cause => format!("{said}: {cause}"),
-    })
+    });
+    match error.downcast_ref::<ServiceError>().and_then(|error| error.hint.as_ref()) {
+        Some(hint) => format!("{said}. {hint}"),
+        None => said,
+    }
+}
+
+/// A path as a shell takes it.
+pub(super) fn shell_quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let plain = |character: char| character.is_alphanumeric() || "/._-+,:@%=".contains(character);
+    if !path.is_empty() && path.chars().all(plain) {
+        return path.into_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
 }
 
 /// A number of things for people: `1 note`, `2 notes`.
@@ -100,6 +117,15 @@ pub(super) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_can_be_pasted_into_a_shell() {
+        for (path, quoted) in
+            [("/home/me/vault", "/home/me/vault"), ("my vault", "'my vault'"), ("it's", r"'it'\''s'"), ("~x", "'~x'")]
+        {
+            assert_eq!(shell_quoted(Path::new(path)), quoted);
+        }
+    }
 
     #[test]
     fn a_pipe_gets_plain_text_and_no_note_steers_a_terminal() {

@@ -9,9 +9,9 @@ use clap::{Args, Command};
 use super::Outcome;
 use super::backend::{Backend, home};
 use super::output::{self, DIM, TITLE, Terminal, printable};
-use crate::config::{Mode, StemmerLanguage};
+use crate::config::{Config, Mode};
 use crate::search::{Highlighter, snippet};
-use crate::service::{HitView, SearchParams, percent_encode};
+use crate::service::{HitView, SearchParams, ServiceError, percent_encode};
 
 /// Find passages by their words, their meaning, or both.
 ///
@@ -53,6 +53,9 @@ pub(super) struct Search {
     #[arg(long)]
     json: bool,
 }
+
+/// What the service takes. A query much longer does not fit into the head of a request, and the daemon only hangs up.
+const MAX_QUERY_BYTES: usize = 16 * 1024;
 
 /// Characters of a snippet on a terminal: about four lines.
 const SHOWN_CHARS: usize = 320;
@@ -115,6 +118,11 @@ fn is_negated_word(arg: &OsString) -> bool {
 
 impl Search {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let query = self.query.join(" ");
+        if query.len() > MAX_QUERY_BYTES {
+            let message = format!("the query has {} bytes; it takes {MAX_QUERY_BYTES}", query.len());
+            return Err(ServiceError::invalid(message).into());
+        }
         let by_words = self.mode == Some(Mode::Keyword);
         let mut backend = Backend::open(vault, |config| {
             if by_words {
@@ -124,7 +132,7 @@ impl Search {
         })?;
         backend.catch_up(!by_words)?;
         let response = backend.search(&SearchParams {
-            q: self.query.join(" "),
+            q: query,
             mode: self.mode,
             collection: self.collection,
             tag: self.tag,
@@ -138,15 +146,18 @@ impl Search {
             output::json(&response)?;
             return Ok(outcome);
         }
-        if let Some(degraded) = &response.degraded {
-            eprintln!("vault: {degraded}");
+        match &response.degraded {
+            // It says as much itself.
+            Some(degraded) => eprintln!("vault: {degraded}"),
+            None => backend.warn_if_read_only(),
         }
         let home = home(vault)?;
+        let stemmer = Config::load(home.root())?.search.stemmer;
         let in_obsidian = home.root().join(".obsidian").is_dir();
         let mut printer = Printer {
             root: (!in_obsidian).then(|| home.root().to_owned()),
             terminal: Terminal::stdout(),
-            highlighter: Highlighter::new(&response.query, StemmerLanguage::English),
+            highlighter: Highlighter::new(&response.query, stemmer),
             full: self.full,
         };
         let mut out = std::io::stdout().lock();

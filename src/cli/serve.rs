@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::Outcome;
 use super::backend::home;
+use super::output::shell_quoted;
 use super::progress::Bar;
 use crate::config::Config;
 use crate::daemon::Daemon;
@@ -33,13 +34,13 @@ impl Serve {
         let mut config = Config::load(home.root())?;
         config.server.host = self.host.unwrap_or(config.server.host);
         config.server.port = self.port.unwrap_or(config.server.port);
-        let root = home.root().display().to_string();
+        let root = home.root().to_owned();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         runtime.block_on(async {
             let daemon = Daemon::start(home, config).await?;
-            println!("serving {root}");
+            println!("serving {}", root.display());
             println!("    at http://{}   (token in .vault/owner-token)", daemon.address());
-            println!("    try: vault search --vault {root} \"something you wrote\"");
+            println!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root));
             // Not the service: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.service().shared());
             std::thread::spawn(move || show_progress(&shared));

@@ -26,6 +26,7 @@ impl Status {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(true)?;
+        backend.warn_if_read_only();
         let served = matches!(backend, Backend::Daemon(_));
         let status = backend.status()?;
         if self.json {

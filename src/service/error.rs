@@ -28,6 +28,19 @@ impl ErrorKind {
         }
     }
 
+    /// The exit code of a command that fails so: 1 says that nothing was found, 2 that something went wrong.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::NotFound => 1,
+            Self::Invalid | Self::Unavailable | Self::Internal => 2,
+        }
+    }
+
+    /// The kind that a [code](Self::code) names.
+    pub fn from_code(code: &str) -> Option<Self> {
+        [Self::Invalid, Self::NotFound, Self::Unavailable, Self::Internal].into_iter().find(|kind| kind.code() == code)
+    }
+
     /// A word for programs.
     pub fn code(self) -> &'static str {
         match self {
@@ -57,7 +70,8 @@ impl ServiceError {
         Self { kind: ErrorKind::Invalid, message: message.into(), hint: None }
     }
 
-    pub(super) fn not_found(message: impl Into<String>) -> Self {
+    /// What was asked for is not there.
+    pub fn not_found(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
     }
 

@@ -25,7 +25,7 @@ fn init_makes_a_vault_from_the_template_that_can_be_searched() {
     let root = folder.path().join("new vault");
     let name = root.to_str().unwrap();
     let made = run(&["init", name]).ok();
-    assert!(made.stdout.contains("vault serve"), "{}", made.stdout);
+    assert!(made.stdout.contains("vault serve --vault '"), "{}", made.stdout);
     let found = run(&["search", "--vault", name, "--mode", "keyword", "sourdough"]).ok();
     assert!(found.stdout.starts_with("notes/sourdough.md#L"), "{}", found.stdout);
     let status = run(&["status", "--json", "--vault", name]).ok().json();
@@ -143,21 +143,50 @@ fn get_takes_what_a_search_names() {
     let passage = get(hit["hash"].as_str().unwrap()).ok();
     assert_eq!(passage.stdout.trim_end(), hit["content"].as_str().unwrap());
     let json = vault.run(&["get", "--json", "notes/bread.md:6"]).ok().json();
-    assert_eq!(json["citation"], "notes/bread.md#L6-L6");
-    for bad in [
-        "nothing.md",
-        "notes/bread.md:99",
-        "notes/bread.md:0",
-        "notes/bread.md:5-2",
-        "../x.md",
-        "/etc/passwd",
-        "notes",
-        "0123456789abcdef",
-        "",
-    ] {
+    assert_eq!(json["citation"], "notes/bread.md#L6");
+    for missing in ["nothing.md", "notes", "0123456789abcdef"] {
+        let refused = get(missing);
+        assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{missing}: {}", refused.stderr);
+        assert!(refused.stderr.starts_with("vault: "), "{missing}: {}", refused.stderr);
+    }
+    for bad in ["notes/bread.md:99", "notes/bread.md:0", "notes/bread.md:5-2", "../x.md", "/etc/passwd", "notes", ""] {
         let refused = get(bad);
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{bad}: {}", refused.stderr);
         assert!(refused.stderr.starts_with("vault: "), "{bad}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn get_takes_what_a_shell_completes() {
+    let vault = vault();
+    let whole = fs::read_to_string(vault.path("notes/bread.md")).unwrap();
+    let get = |what: &str| Ran::of(vault.command(&["get", what]).current_dir(vault.path("notes")));
+    let absolute = vault.path("notes/bread.md");
+    for what in ["bread.md", "./bread.md", "../notes/bread.md", "notes/bread.md", absolute.to_str().unwrap()] {
+        assert_eq!(get(what).ok().stdout, whole, "{what}");
+    }
+    assert_eq!(get("bread.md:6").ok().stdout, "The dough rests overnight.\n");
+    assert_eq!(get("../../bread.md").code, 2);
+}
+
+#[test]
+fn a_hash_that_is_not_there_is_not_found_by_the_daemon_either() {
+    let mut vault = vault();
+    vault.start();
+    let missing = vault.run(&["get", "0123456789abcdef"]);
+    assert_eq!((missing.code, missing.stdout.as_str()), (1, ""), "{}", missing.stderr);
+}
+
+#[test]
+fn a_query_that_is_too_long_is_told_its_limit() {
+    let mut vault = vault();
+    for served in [false, true] {
+        if served {
+            vault.start();
+        }
+        let refused = vault.run(&["search", &"x".repeat(100_000)]);
+        assert_eq!((refused.code, refused.stderr.as_str()), (2, "vault: the query has 100000 bytes; it takes 16384\n"));
+        vault.start();
     }
 }
 

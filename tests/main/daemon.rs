@@ -164,6 +164,10 @@ fn a_search_beside_another_writer_says_what_it_answers_from() {
     let found = vault.run(&["search", "word1"]).ok();
     assert!(found.stdout.starts_with("notes/1.md#"), "{}", found.stdout);
     assert!(found.stderr.contains("another process is writing the index"), "{}", found.stderr);
+    for args in [&["search", "word1", "--mode", "keyword"][..], &["collections"], &["status"]] {
+        let said = vault.run(args).ok().stderr;
+        assert_eq!(said.matches("another process is writing the index").count(), 1, "{args:?}: {said}");
+    }
     let refused = vault.run(&["reindex"]);
     assert!(refused.code == 2 && refused.stderr.contains("another process"), "{}", refused.stderr);
     drop(lock);
