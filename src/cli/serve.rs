@@ -44,7 +44,7 @@ impl Serve {
             // Not the service: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.service().shared());
             std::thread::spawn(move || show_progress(&shared));
-            daemon.run(stopped()?).await?;
+            daemon.run(stopped()?).await;
             anyhow::Ok(())
         })?;
         // Blocking calls that outlived the drain must not hold the process.
