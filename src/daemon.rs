@@ -4,12 +4,11 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
-use crate::api::{Guard, guarded, local};
+use crate::api::{Guard, Limits, guarded, local, serve};
 use crate::config::Config;
 use crate::fs::{Context, FsError};
 use crate::service::{Service, StartError};
@@ -36,9 +35,6 @@ pub enum DaemonError {
         #[source]
         source: io::Error,
     },
-    /// The server failed.
-    #[error("the server failed: {0}")]
-    Serve(#[from] io::Error),
 }
 
 /// A daemon that listens and indexes.
@@ -50,9 +46,6 @@ pub struct Daemon {
     unix: UnixListener,
     guard: Guard,
 }
-
-/// Requests under way at a stop get this long.
-const DRAIN: Duration = Duration::from_millis(1500);
 
 impl Daemon {
     /// Takes the vault's lock, starts to index and listens on TCP and on the vault's Unix socket.
@@ -84,32 +77,20 @@ impl Daemon {
     }
 
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
-    ///
-    /// # Errors
-    /// When the listeners fail.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), DaemonError> {
+    pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { service, socket, tcp, unix, guard, .. } = self;
         let (stopping, stopped) = watch::channel(false);
-        let until = |mut stopped: watch::Receiver<bool>| async move {
-            let _ = stopped.wait_for(|stop| *stop).await;
+        let outside = serve(tcp, guarded(Arc::clone(&service), guard), Limits::default(), stopped.clone());
+        let inside = serve(unix, local(Arc::clone(&service)), Limits::default(), stopped);
+        let stop = async {
+            stop.await;
+            let _ = stopping.send(true);
         };
-        let outside =
-            axum::serve(tcp, guarded(Arc::clone(&service), guard)).with_graceful_shutdown(until(stopped.clone()));
-        let inside = axum::serve(unix, local(Arc::clone(&service))).with_graceful_shutdown(until(stopped));
-        let serving = async { tokio::try_join!(outside, inside).map(drop) };
-        let mut serving = std::pin::pin!(serving);
-        tokio::select! {
-            result = &mut serving => result?,
-            () = stop => {
-                let _ = stopping.send(true);
-                let _ = tokio::time::timeout(DRAIN, serving).await;
-            }
-        }
+        tokio::join!(outside, inside, stop);
         service.home().withdraw();
         let _ = std::fs::remove_file(&socket);
         // Closing the stores blocks; requests that outlived the drain no longer matter.
         let _ = tokio::task::spawn_blocking(move || drop(service)).await;
-        Ok(())
     }
 }
 

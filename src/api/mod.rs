@@ -4,7 +4,9 @@ mod auth;
 mod error;
 mod openapi;
 mod routes;
+mod serve;
 
 pub use auth::Guard;
 pub use openapi::document as openapi;
 pub use routes::{guarded, local};
+pub use serve::{Limits, serve};

@@ -59,12 +59,13 @@ impl Client {
             .header("content-type", "application/json")
             .body(Full::new(body))?;
         let (sender, patience) = (&mut self.sender, self.patience);
-        let answer = self.runtime.block_on(tokio::time::timeout(patience, async {
+        let asking = async {
             sender.ready().await?;
             let response = sender.send_request(request).await?;
             let status = response.status();
             anyhow::Ok((status, response.into_body().collect().await?.to_bytes()))
-        }));
+        };
+        let answer = self.runtime.block_on(async { tokio::time::timeout(patience, asking).await });
         let Ok(answer) = answer else {
             bail!("the daemon did not answer within {patience:?}. It is stopped or stuck: end it and start it again");
         };

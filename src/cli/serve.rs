@@ -34,17 +34,18 @@ impl Serve {
         let mut config = Config::load(home.root())?;
         config.server.host = self.host.unwrap_or(config.server.host);
         config.server.port = self.port.unwrap_or(config.server.port);
-        let root = home.root().to_owned();
+        let (root, token) = (home.root().to_owned(), home.owner_token_file());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         runtime.block_on(async {
             let daemon = Daemon::start(home, config).await?;
             println!("serving {}", root.display());
-            println!("    at http://{}   (token in .vault/owner-token)", daemon.address());
+            let token = token.strip_prefix(&root).unwrap_or(&token).display();
+            println!("    at http://{}   (token in {token})", daemon.address());
             println!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root));
             // Not the service: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.service().shared());
             std::thread::spawn(move || show_progress(&shared));
-            daemon.run(stopped()?).await?;
+            daemon.run(stopped()?).await;
             anyhow::Ok(())
         })?;
         // Blocking calls that outlived the drain must not hold the process.

@@ -4,6 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Token;
@@ -63,23 +64,17 @@ pub struct DaemonInfo {
 }
 
 impl Home {
-    /// Opens the vault at `root` and makes sure that `.vault/` is there and stays out of git.
+    /// Opens the vault at `root` and makes sure that `.vault/` is there and stays out of git. Where it may not be written,
+    /// a folder of the user's own stands in for it.
     ///
     /// # Errors
-    /// When the folder is not a vault, or `.vault/` cannot be made.
+    /// When the folder is not a vault, or there is no place for the program's own files.
     pub fn open(root: &Path) -> Result<Self, HomeError> {
         let root = fs::canonicalize(root).on("open", root)?;
         if !root.join(FILE_NAME).is_file() {
             return Err(HomeError::NotAVault(root));
         }
-        let mut dir = root.join(DIR_NAME);
-        if let Err(error) = create_private_dir(&dir) {
-            // A vault that may only be read is searched all the same; what is the program's own lies elsewhere then.
-            let refused = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
-            let elsewhere = state_dir().filter(|_| refused.contains(&error.source.kind()));
-            dir = elsewhere.ok_or(error)?.join(key(&root));
-            create_private_dir(&dir)?;
-        }
+        let dir = own_dir(&root, state_dir, writable)?;
         let ignore = dir.join(".gitignore");
         if !ignore.exists() {
             write_atomically(&ignore, b"*\n", 0o644)?;
@@ -128,12 +123,17 @@ impl Home {
         folder.map_or(near, |folder| folder.join(format!("{}.sock", key(&self.root))))
     }
 
+    /// Where the owner's token is.
+    pub fn owner_token_file(&self) -> PathBuf {
+        self.dir.join("owner-token")
+    }
+
     /// The owner's token, made at the first call.
     ///
     /// # Errors
     /// When it can be neither read nor written.
     pub fn owner_token(&self) -> Result<Token, FsError> {
-        let path = self.dir.join("owner-token");
+        let path = self.owner_token_file();
         match fs::read_to_string(&path) {
             Ok(text) if text.trim().len() >= 32 => return Ok(Token::from_text(&text)),
             Ok(_) => {}
@@ -191,6 +191,32 @@ impl Home {
     }
 }
 
+/// Where the program's own files are: in the vault, else where the user's programs keep theirs. A vault that may only be
+/// read is searched all the same.
+fn own_dir(
+    root: &Path,
+    state: impl Fn() -> Option<PathBuf>,
+    writable: impl Fn(&Path) -> Result<(), FsError>,
+) -> Result<PathBuf, FsError> {
+    let near = root.join(DIR_NAME);
+    let Err(error) = writable(&near) else { return Ok(near) };
+    let refused = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem].contains(&error.source.kind());
+    let elsewhere = state().filter(|_| refused).ok_or(error)?.join(key(root));
+    writable(&elsewhere)?;
+    Ok(elsewhere)
+}
+
+/// Makes a folder where there is none, and checks that files can be made in it.
+fn writable(folder: &Path) -> Result<(), FsError> {
+    create_private_dir(folder)?;
+    let (open, lock) = (Access::WRITE_OK | Access::EXEC_OK, folder.join("lock"));
+    access(folder, open).map_err(std::io::Error::from).on("write to", folder)?;
+    match access(&lock, Access::READ_OK | Access::WRITE_OK).map_err(std::io::Error::from) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("write to", &lock),
+        _ => Ok(()),
+    }
+}
+
 /// A short name for a vault that no other on the machine has, from its path.
 fn key(root: &Path) -> String {
     blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
@@ -240,6 +266,31 @@ mod tests {
         assert_eq!(error, "a daemon serves this vault already: process 1 on 127.0.0.1:7833");
         drop(lock);
         home.lock().unwrap();
+    }
+
+    #[test]
+    fn a_vault_that_may_only_be_read_is_kept_elsewhere() {
+        let (folder, home) = vault();
+        let state = tempfile::tempdir().unwrap();
+        let elsewhere = || Some(state.path().to_owned());
+        let dir = own_dir(home.root(), elsewhere, |dir| match dir.starts_with(home.root()) {
+            true => Err(std::io::Error::from(ErrorKind::ReadOnlyFilesystem)).on("write to", dir),
+            false => writable(dir),
+        });
+        assert_eq!(dir.unwrap(), state.path().join(key(home.root())));
+        let full = |dir: &Path| Err(std::io::Error::from(ErrorKind::StorageFull)).on("write to", dir);
+        assert!(own_dir(home.root(), elsewhere, full).is_err(), "that is no reason to go elsewhere");
+        assert_eq!(own_dir(home.root(), elsewhere, writable).unwrap(), home.root().join(DIR_NAME));
+        // Nothing is refused to root.
+        if !rustix::process::geteuid().is_root() {
+            use std::os::unix::fs::PermissionsExt;
+            let own = folder.path().join(DIR_NAME);
+            let mode = |mode| fs::set_permissions(&own, fs::Permissions::from_mode(mode)).unwrap();
+            mode(0o500);
+            let dir = own_dir(home.root(), elsewhere, writable);
+            mode(0o700);
+            assert_eq!(dir.unwrap(), state.path().join(key(home.root())));
+        }
     }
 
     #[test]

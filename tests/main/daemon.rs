@@ -51,6 +51,21 @@ fn sigterm_stops_within_two_seconds_and_cleans_up() {
 }
 
 #[test]
+fn a_stop_in_the_first_embedding_closes_the_stores() {
+    let mut vault = Daemon::with_config("");
+    for at in 0..400 {
+        vault
+            .write(&format!("notes/{at}.md"), format!("# Note {at}\n\n{}\n", format!("word{at} and more ").repeat(60)));
+    }
+    vault.start();
+    eventually("the model to be loaded", || (vault.status()["model"]["state"] == "ready").then_some(()));
+    assert!(vault.status()["pending_embeddings"].as_u64().unwrap() > 0);
+    let stopped = vault.terminate();
+    assert_eq!(stopped.status.code(), Some(0));
+    assert!(!vault.path(".vault/index/open").exists(), "the stores were closed");
+}
+
+#[test]
 fn secrets_are_the_owner_s_alone() {
     use std::os::unix::fs::PermissionsExt;
     let mut vault = vault(1);

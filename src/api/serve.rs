@@ -1,0 +1,177 @@
+//! Serves a router on a listener: so many connections, so long to send a request's head, and a drain at the stop.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::serve::Listener;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// What a listener's connections may take. The defaults keep whoever has no token from taking all there is.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at a time; more wait until one is closed.
+    pub connections: usize,
+    /// A connection that has not sent the head of a request by then is closed, an idle one too.
+    pub head: Duration,
+    /// At a stop, requests under way get this long.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 256, head: Duration::from_secs(10), drain: Duration::from_millis(1500) }
+    }
+}
+
+/// Serves until `stop` holds true or its sender is gone. When it returns, no connection is left, and so none that holds
+/// what the router holds.
+pub async fn serve<L: Listener>(mut listener: L, router: Router, limits: Limits, mut stop: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    let stopped = stop.clone();
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => break,
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            (stream, _) = listener.accept(), if connections.len() < limits.connections => {
+                let service = TowerToHyperService::new(router.clone());
+                let mut http = http1::Builder::new();
+                http.timer(TokioTimer::new()).header_read_timeout(limits.head);
+                let connection = http.serve_connection(TokioIo::new(stream), service);
+                let mut stop = stopped.clone();
+                connections.spawn(async move {
+                    let mut connection = pin!(connection);
+                    // Whoever hangs up in the middle is no failure of ours.
+                    tokio::select! {
+                        _ = connection.as_mut() => return,
+                        _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
+                    }
+                    let _ = connection.await;
+                });
+            }
+        }
+    }
+    drop(listener);
+    let drained = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(limits.drain, drained).await;
+    connections.shutdown().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{SocketAddr, TcpStream};
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, Mutex};
+
+    use axum::routing::get;
+    use tokio::net::TcpListener;
+    use tokio::runtime::Runtime;
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    const FOREVER: Duration = Duration::from_secs(600);
+    const LIMITS: Limits = Limits { connections: 256, head: FOREVER, drain: FOREVER };
+    const ASK: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+    /// A server in a runtime of its own.
+    struct Served {
+        runtime: Runtime,
+        address: SocketAddr,
+        stop: watch::Sender<bool>,
+        task: JoinHandle<()>,
+    }
+
+    impl Served {
+        fn new(router: Router, limits: Limits) -> Self {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+            let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+            let address = listener.local_addr().unwrap();
+            let (stop, stopped) = watch::channel(false);
+            let task = runtime.spawn(serve(listener, router, limits, stopped));
+            Self { runtime, address, stop, task }
+        }
+
+        fn connect(&self, text: &str) -> TcpStream {
+            let mut stream = TcpStream::connect(self.address).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+            stream.write_all(text.as_bytes()).unwrap();
+            stream
+        }
+    }
+
+    fn router() -> Router {
+        Router::new().route("/", get(|| async { "here" }))
+    }
+
+    /// What comes until the server hangs up.
+    fn rest(mut stream: TcpStream) -> String {
+        let mut read = Vec::new();
+        if let Err(error) = stream.read_to_end(&mut read) {
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset, "it hangs up");
+        }
+        String::from_utf8(read).unwrap()
+    }
+
+    #[test]
+    fn whoever_sends_no_request_is_hung_up_on_and_makes_room() {
+        let served = Served::new(router(), Limits { connections: 2, head: Duration::from_millis(50), ..LIMITS });
+        let (silent, slow) = (served.connect(""), served.connect("GET / HTTP/1.1\r\nHost: x\r\n"));
+        let said = rest(served.connect(ASK));
+        assert!(said.starts_with("HTTP/1.1 200") && said.ends_with("here"), "{said}");
+        let idle = rest(served.connect("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+        assert!(idle.ends_with("here"), "{idle}");
+        for unasked in [rest(silent), rest(slow)] {
+            assert!(!unasked.contains("200"), "{unasked}");
+        }
+    }
+
+    #[test]
+    fn no_more_connections_than_allowed_are_served() {
+        let served = Served::new(router(), Limits { connections: 1, ..LIMITS });
+        let (first, mut second) = (served.connect(""), served.connect(ASK));
+        second.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let early = second.read(&mut [0]).map_err(|error| error.kind());
+        assert!(matches!(early, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut)), "{early:?}");
+        drop(first);
+        second.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        assert!(rest(second).ends_with("here"));
+    }
+
+    #[test]
+    fn a_stop_lets_requests_finish_hangs_up_on_the_idle_and_cuts_off_the_endless() {
+        for finishes in [true, false] {
+            let (entered, is_entered) = channel();
+            let leave = Arc::new(tokio::sync::Notify::new());
+            let holds = Arc::new(Mutex::new(()));
+            let held = Arc::downgrade(&holds);
+            let slow = {
+                let leave = Arc::clone(&leave);
+                move || async move {
+                    let _holds = holds;
+                    entered.send(()).unwrap();
+                    leave.notified().await;
+                    "done"
+                }
+            };
+            let drain = if finishes { FOREVER } else { Duration::from_millis(50) };
+            let served = Served::new(router().route("/slow", get(slow)), Limits { drain, ..LIMITS });
+            let silent = served.connect("");
+            let asking = served.connect("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+            is_entered.recv().unwrap();
+            served.stop.send(true).unwrap();
+            assert_eq!(rest(silent), "");
+            if finishes {
+                leave.notify_one();
+            }
+            served.runtime.block_on(served.task).unwrap();
+            assert!(held.upgrade().is_none(), "no connection is left that holds the router");
+            assert_eq!(rest(asking).ends_with("done"), finishes);
+        }
+    }
+}
