@@ -84,7 +84,7 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, nex
     }
     if request.uri().path() != "/health" && !guard.knows(request.headers()) {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed")
-            .hint("send `Authorization: Bearer TOKEN`; the owner's token is in .vault/owner-token");
+            .hint("send `Authorization: Bearer TOKEN`; `vault serve` says where the owner's token is");
         return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();
     }
     next.run(request).await

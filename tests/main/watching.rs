@@ -156,7 +156,7 @@ fn a_folder_is_renamed_filled_and_deleted() {
     fs::write(daemon.path("old/x/a.md"), "dingo").unwrap();
     daemon.finds("dingo", &["old/x/a.md"]);
     fs::remove_dir_all(daemon.path("old")).unwrap();
-    daemon.finds("koala", &[]).finds("dingo", &[]);
+    daemon.finds("koala", &[]).finds("dingo", &[]).finds("platypus", &[]);
     assert_eq!(daemon.status()["files"], 0);
 }
 
