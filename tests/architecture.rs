@@ -23,8 +23,6 @@ const HOMES: &[(&str, &str)] = &[
 
 /// The only uses outside of those homes: a file and what it may name there.
 const VISITS: &[(&str, &str, &str)] = &[
-    // The daemon owns the listeners and the drain; running a router on them is a call, not a handler.
-    ("axum", "daemon.rs", "axum::serve"),
     // `--mode` takes the words of `search.mode`; a second enum in `cli` could come to differ from it.
     ("clap", "config/sections.rs", "clap::ValueEnum"),
 ];

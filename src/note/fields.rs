@@ -50,8 +50,11 @@ pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> Fi
             let read = dates::parse(value);
             *date = date.or(read);
             if read.is_none() && !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty()) {
-                let shown: String = value.to_string().chars().take(40).collect();
-                let message = format!("`{key}: {shown}` is not a date; write it as 2024-01-31 or 2024-01-31T09:30");
+                let shown: String = match value.is_object() || value.is_array() {
+                    true => key.to_owned(),
+                    false => format!("{key}: {}", value.to_string().chars().take(40).collect::<String>()),
+                };
+                let message = format!("`{shown}` is not a date; write it as 2024-01-31 or 2024-01-31T09:30");
                 fields.problems.push(Problem::new(line(key), message));
             }
         }
