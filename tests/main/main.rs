@@ -8,6 +8,7 @@ mod cli;
 mod daemon;
 mod damage;
 mod equivalence;
+mod reviewed;
 mod search;
 mod server;
 mod watching;
