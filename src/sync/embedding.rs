@@ -9,6 +9,10 @@ use super::shared::ModelStatus;
 use super::worker::{Message, Worker};
 use crate::embed::Embedder;
 use crate::index::IndexError;
+use crate::index::vectors::release_memory;
+
+/// So many texts are an import, after which memory is given back.
+const BULK: usize = 500;
 
 /// While many texts are being embedded, a state is published so often.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
@@ -40,12 +44,16 @@ impl Worker<'_> {
                 dispatcher.send(pending);
             }
             let idle = dispatcher.in_flight == 0;
+            self.bulk |= self.store.pending() > BULK;
             if self.unpublished > 0
                 && (idle || self.store.pending() < BATCH || self.published.elapsed() >= PUBLISH_EVERY)
             {
                 self.publish()?;
             }
             if idle {
+                if std::mem::take(&mut self.bulk) {
+                    release_memory();
+                }
                 self.build_graph();
             }
         }

@@ -47,6 +47,8 @@ pub(super) struct Worker<'a> {
     pub(super) next_scan: Instant,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) dispatcher: Option<Dispatcher>,
+    /// Whether many texts were embedded since memory was last given back.
+    pub(super) bulk: bool,
     /// Whether the whole vault has been looked at since the start.
     pub(super) scanned: bool,
     /// The thread that builds a graph, and how to stop it.
@@ -84,6 +86,7 @@ impl<'a> Worker<'a> {
             next_scan: Instant::now(),
             embedder: None,
             dispatcher: None,
+            bulk: false,
             scanned: false,
             graph_builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),

@@ -44,7 +44,7 @@ pub struct KeywordWriter {
 // Replacing one 10-chunk note costs 11–16 ms of CPU from 1,000 to 100,000 chunks with one thread and 15 MB; with four
 // threads it costs 70 ms and 118 MB.
 const THREADS: usize = 1;
-const MEMORY_BYTES: usize = 32_000_000;
+const MEMORY_BYTES: usize = 16_000_000;
 
 impl KeywordWriter {
     /// Opens the index in a folder, or makes a new one. With `distrust`, every file is compared with its checksum first.
