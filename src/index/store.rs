@@ -40,7 +40,7 @@ pub enum IndexError {
     /// A file operation did.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// The stores were made for another machine, folder or language, or the machine stopped while they were written.
+    /// The words were stemmed for another language.
     #[error("{0}")]
     Stale(String),
 }
