@@ -1,0 +1,104 @@
+"""A daemon as its users see it, from the outside: the process, HTTP and files. Shared by the scripts beside it."""
+
+import http.client
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import time
+import urllib.parse
+
+
+def percentile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+NOUNS = """anchor balcony candle dentist elephant ferry glacier hammock island jacket kettle ladder mirror notary orchard
+piano quarry ribbon saddle trumpet umbrella violin walrus xylophone yacht zipper almond bakery cactus dolphin engine
+falcon goat harbour igloo jungle kiosk lantern meadow nettle oyster pillow quilt rabbit sailor tulip""".split()
+
+
+class Daemon:
+    """A running `vault serve` and one keep-alive connection to it."""
+
+    def __init__(self, binary, vault):
+        self.vault = vault
+        (vault / ".vault" / "daemon.json").unlink(missing_ok=True)
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            [binary, "serve", "--vault", vault, "--port", "0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self.http = None
+        while self.http is None:
+            try:
+                address = json.loads((vault / ".vault" / "daemon.json").read_text())["address"]
+                self.http = http.client.HTTPConnection(address, timeout=60)
+            except (OSError, ValueError):
+                time.sleep(0.001)
+        self.token = (vault / ".vault" / "owner-token").read_text().strip()
+
+    def get(self, path, **params):
+        url = path + ("?" + urllib.parse.urlencode(params) if params else "")
+        self.http.request("GET", url, headers={"Authorization": f"Bearer {self.token}"})
+        response = self.http.getresponse()
+        body = json.loads(response.read())
+        if response.status == 503:
+            return None
+        assert response.status == 200, body
+        return body
+
+    def search(self, q, **params):
+        return self.get("/api/user-memory/search", q=q, **params) or {"results": [], "took_ms": 0}
+
+    def wait(self, done, pause=0.002):
+        """Waits until the status is as wanted; gives the seconds since the start."""
+        while True:
+            status = self.get("/status")
+            if status and done(status):
+                return time.perf_counter() - self.started
+            time.sleep(pause)
+
+    def memory_mb(self, what="VmRSS"):
+        """Memory in use now; with `VmHWM` the most so far."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split(f"{what}:")[1].split()[0]) / 1024
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(10)
+
+
+def embedded(status):
+    return status["caught_up"] and status["model"]["state"] == "ready" and status["pending_embeddings"] == 0
+
+
+def words(number):
+    """A word that no text holds, made of letters alone."""
+    return "zq" + "".join(chr(ord("a") + int(digit)) for digit in f"{number:06}")
+
+
+def freshness(daemon, files, count, mode):
+    """Seconds from the close of an edited file until its new sentence is found; in hybrid mode, with its meaning."""
+    took = []
+    for at in range(count):
+        file = random.choice(files)
+        word = words(random.randrange(10**6))
+        text = file.read_text(errors="ignore")
+        # Unlike the sentences of the other rounds, which are still there.
+        subject = " ".join(random.sample(NOUNS, 4))
+        said = f"The {subject} of {word} is what we talked about, and not much else."
+        with open(file, "w") as out:
+            out.write(text + f"\n\n{said}\n")
+        closed = time.perf_counter()
+        while True:
+            found = daemon.search(word, mode=mode, limit=3)["results"]
+            if any(word in hit["content"] and (mode == "keyword" or "semantic" in hit["scores"]) for hit in found):
+                break
+            time.sleep(0.001)
+        took.append(time.perf_counter() - closed)
+        # Quiet: the next edit meets an idle daemon.
+        while not embedded(daemon.get("/status")):
+            time.sleep(0.01)
+    return took
