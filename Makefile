@@ -6,12 +6,12 @@ override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run test check build install bench clean deps
+.PHONY: help run test check build install bench bench-onnx bench-report clean deps
 
 help: ## List what can be made
 	@echo "vault: a person's long-lived memory, as plain Markdown in one folder"
 	@echo
-	@awk -F ' *## ' '/^[a-z]+:.* ## / { sub(/:.*/, "", $$1); printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ' *## ' '/^[a-z-]+:.* ## / { sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "The vault is VAULT and the port is PORT: make run VAULT=~/notes PORT=8000"
 
@@ -33,6 +33,12 @@ install: deps ## Install the program, so built, in ~/.cargo/bin
 
 bench: build ## Measure the program on a folder of Markdown, ARGS=FOLDER
 	@. scripts/native-flags && benches/run --binary target/vault $(ARGS)
+
+bench-onnx: build ## Compare embedding with ONNX Runtime, on the same weights
+	@. scripts/native-flags && benches/onnx/run
+
+bench-report: build ## Measure how the program grows with the vault (half an hour), ARGS=FOLDERS, into docs/performance/
+	@. scripts/native-flags && benches/report --binary target/vault $(ARGS)
 
 clean: ## Remove everything that was built
 	@cargo clean

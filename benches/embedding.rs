@@ -20,30 +20,30 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
 use memory_vault::chunk::chunk;
+use memory_vault::embed::ModelSource;
 use memory_vault::index::embedded_context;
 use memory_vault::note::Note;
 use memory_vault::vault::{Rules, scan};
 
-const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/models/all-minilm-l6-v2.q8_0.gguf");
 const MAX_TOKENS: usize = 256;
-const RANDOM_TEXTS: usize = 512;
+const RANDOM_TOKENS: usize = 512 * 64;
 
 struct Arguments {
     folder: Option<String>,
     tokens: usize,
-    model: String,
+    model: ModelSource,
     pack: usize,
 }
 
 impl Arguments {
     fn read() -> Option<Self> {
-        let mut read = Self { folder: None, tokens: MAX_TOKENS, model: MODEL.to_owned(), pack: 1 };
+        let mut read = Self { folder: None, tokens: MAX_TOKENS, model: ModelSource::Bundled, pack: 1 };
         let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--tokens" => read.tokens = arguments.next()?.parse().ok()?,
                 "--pack" => read.pack = arguments.next()?.parse().ok()?,
-                "--model" => read.model = arguments.next()?,
+                "--model" => read.model = ModelSource::File(arguments.next()?.into()),
                 folder => read.folder = Some(folder.to_owned()),
             }
         }
@@ -74,7 +74,7 @@ fn random(tokens: usize) -> Vec<Vec<LlamaToken>> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         LlamaToken::new(2_000 + (state >> 33) as i32 % 27_000)
     };
-    (0..RANDOM_TEXTS).map(|_| (0..tokens).map(|_| word()).collect()).collect()
+    (0..RANDOM_TOKENS / tokens).map(|_| (0..tokens).map(|_| word()).collect()).collect()
 }
 
 /// Embeds `pack` texts an encode, and leaves each with a vector of length 1.
@@ -103,8 +103,8 @@ fn main() {
     };
     let mut backend = LlamaBackend::init().expect("llama.cpp starts");
     backend.void_logs();
-    let model =
-        LlamaModel::load_from_file(&backend, &arguments.model, &LlamaModelParams::default()).expect("the model loads");
+    let file = arguments.model.file(Path::new(env!("CARGO_TARGET_TMPDIR"))).expect("the model is unpacked");
+    let model = LlamaModel::load_from_file(&backend, file, &LlamaModelParams::default()).expect("the model loads");
     let (texts, rounds) = match &arguments.folder {
         None => (random(arguments.tokens), 3),
         Some(folder) => {

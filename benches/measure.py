@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import pathlib
 import random
 import signal
@@ -65,6 +66,22 @@ class Daemon:
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split(f"{what}:")[1].split()[0]) / 1024
 
+    def target(self, q, mode):
+        """A search as the path and query of a request."""
+        return "/api/user-memory/search?" + urllib.parse.urlencode({"q": q, "mode": mode})
+
+    def quiet(self, seconds=1.0):
+        """Waits until it has been at rest for so long: nothing is embedded, merged or built in the background."""
+        while True:
+            before = self.processor_seconds()
+            time.sleep(seconds)
+            if self.processor_seconds() - before < 0.03 * seconds:
+                return
+
+    def processor_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(10)
@@ -102,3 +119,11 @@ def freshness(daemon, files, count, mode):
         while not embedded(daemon.get("/status")):
             time.sleep(0.01)
     return took
+
+
+def load(daemon, targets, clients=8, seconds=5):
+    """Searches over as many keep-alive connections as fast as they are answered (`cargo bench --bench load`)."""
+    command = ["cargo", "bench", "--locked", "--quiet", "--bench", "load", "--", daemon.http.host + f":{daemon.http.port}"]
+    command += ["--clients", str(clients), "--seconds", str(seconds), "--header", f"Authorization: Bearer {daemon.token}"]
+    said = subprocess.run(command, check=True, input="\n".join(targets), text=True, stdout=subprocess.PIPE).stdout
+    return json.loads(said)

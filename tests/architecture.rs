@@ -14,6 +14,7 @@ const HOMES: &[(&str, &str)] = &[
     ("gray_matter", "note"),
     ("hnsw_rs", "index/vectors"),
     ("llama_cpp_2", "embed/gguf"),
+    ("llama_cpp_sys_2", "embed/gguf"),
     ("notify", "vault/watch"),
     ("pulldown_cmark", "note"),
     ("rusqlite", "index/catalog"),

@@ -23,6 +23,20 @@ pub enum ModelSource {
     File(PathBuf),
 }
 
+impl ModelSource {
+    /// Returns the file that llama.cpp reads; the bundled model is unpacked into `cache_dir` first.
+    ///
+    /// # Errors
+    ///
+    /// When the cache folder cannot be written, or the program was built without a model.
+    pub fn file(&self, cache_dir: &Path) -> Result<PathBuf, EmbedError> {
+        match self {
+            Self::Bundled => bundled::model(cache_dir).map(|(path, _)| path),
+            Self::File(path) => Ok(path.clone()),
+        }
+    }
+}
+
 /// How token embeddings become the embedding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pooling {
@@ -115,7 +129,7 @@ impl Model {
             return Err(EmbedError::BadOption { option: "max_tokens", reason });
         }
         let (path, hash) = match source {
-            ModelSource::Bundled => bundled::unpack(&options.cache_dir)?,
+            ModelSource::Bundled => bundled::model(&options.cache_dir).map(|(path, hash)| (path, Some(hash)))?,
             ModelSource::File(path) => (path.clone(), None),
         };
         let header = Header::read(&path)?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use llama_cpp_2::token::LlamaToken;
 
 use super::super::{Document, EmbedError, Embedder};
-use super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bundled};
+use super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bfloat, bundled};
 
 /// `[CLS]` and `[SEP]` of the bundled model's vocabulary.
 const CLS: LlamaToken = LlamaToken(101);
@@ -64,9 +64,19 @@ struct Case {
 
 #[test]
 fn embeddings_are_those_of_the_reference_implementation() {
+    compare_with_reference(shared());
+}
+
+#[test]
+fn embeddings_by_the_converted_model_are_those_too() {
+    let (source, hash) = bundled::unpack(&cache_dir()).unwrap();
+    let (path, _) = bfloat::converted(&source, &hash).unwrap();
+    compare_with_reference(&GgufEmbedder::open(&ModelSource::File(path), &options()).unwrap());
+}
+
+fn compare_with_reference(embedder: &GgufEmbedder) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/reference-embeddings.json");
     let reference: Reference = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
-    let embedder = shared();
     let mut cosines = Vec::new();
     for case in &reference.cases {
         let tokens: Vec<i32> = embedder.tokenizer.query(&case.text).iter().map(|token| token.0).collect();
@@ -379,6 +389,22 @@ fn the_bundled_model_is_unpacked_once_and_again_when_damaged() {
         fs::write(path, damage).unwrap();
         bundled::unpack(&dir).unwrap();
         assert!(fs::read(path).unwrap() == model);
+    }
+}
+
+#[test]
+fn the_model_is_converted_once_and_again_when_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, hash) = bundled::unpack(folder.path()).unwrap();
+    let (path, converted) = bfloat::converted(&source, &hash).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside them");
+    let (model, written) = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+    assert_eq!(bfloat::converted(&source, &hash).unwrap(), (path.clone(), converted));
+    assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written, "it is not written again");
+    for damage in [&model[..1000], b""] {
+        fs::write(&path, damage).unwrap();
+        assert_eq!(bfloat::converted(&source, &hash).unwrap().0, path);
+        assert!(fs::read(&path).unwrap() == model);
     }
 }
 
