@@ -7,6 +7,7 @@ import pathlib
 import random
 import signal
 import subprocess
+import sys
 import time
 import urllib.parse
 
@@ -42,8 +43,15 @@ class Daemon:
 
     def get(self, path, **params):
         url = path + ("?" + urllib.parse.urlencode(params) if params else "")
-        self.http.request("GET", url, headers={"Authorization": f"Bearer {self.token}"})
-        response = self.http.getresponse()
+        for patient in (True, False):
+            try:
+                self.http.request("GET", url, headers={"Authorization": f"Bearer {self.token}"})
+                response = self.http.getresponse()
+                break
+            except ConnectionError:  # the server hangs up on idle clients
+                self.http.close()
+                if not patient:
+                    raise
         body = json.loads(response.read())
         if response.status == 503:
             return None
@@ -119,6 +127,17 @@ def freshness(daemon, files, count, mode):
         while not embedded(daemon.get("/status")):
             time.sleep(0.01)
     return took
+
+
+def python_with(requirements, *options):
+    """The Python of a virtual environment in target/ that has what a file of requirements names."""
+    folder = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", "target"), requirements.parent.name + "-python")
+    python = folder / "bin/python"
+    if not (folder / "ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *options, "--requirement", requirements], check=True)
+        (folder / "ready").touch()
+    return python
 
 
 def load(daemon, targets, clients=8, seconds=5):
