@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use llama_cpp_sys_2 as llama;
 
 use super::super::EmbedError;
+use super::bundled::hash_file;
 use super::model::backend;
 
 /// Whether llama.cpp, as it was built, computes faster so.
@@ -27,27 +28,32 @@ pub(super) fn is_faster() -> bool {
     unsafe { llama::ggml_cpu_has_avx512_bf16() != 0 && llama::ggml_cpu_has_amx_int8() == 0 }
 }
 
-/// Returns the converted model of a model file, and its hash. It is made beside it once, a matter of a third of a second.
+/// Returns the converted model that a cache folder holds, and its hash. It is made from `source` when there is none, a matter
+/// of a third of a second.
 ///
 /// Its name holds the hash of what it was made from and of what it should hold, so that a cut or damaged one is not used.
 ///
 /// # Errors
 ///
-/// When llama.cpp does not convert the file, or the folder cannot be written.
-pub(super) fn converted(source: &Path, source_hash: &blake3::Hash) -> Result<(PathBuf, blake3::Hash), EmbedError> {
+/// When there is no source, llama.cpp does not convert it, or the folder cannot be written.
+pub(super) fn converted(
+    folder: &Path,
+    source_hash: &blake3::Hash,
+    source: impl FnOnce() -> Result<PathBuf, EmbedError>,
+) -> Result<(PathBuf, blake3::Hash), EmbedError> {
     const ACTION: &str = "write the converted model into its cache folder";
-    let folder = source.parent().unwrap_or(Path::new("."));
     let prefix = format!("all-minilm-l6-v2.bf16.{}.", short(source_hash));
     if let Some(found) = find(folder, &prefix) {
         return Ok(found);
     }
+    let source = source()?;
     let beside = tempfile::Builder::new()
         .prefix(".model-")
         .suffix(".tmp")
         .tempfile_in(folder)
         .map_err(EmbedError::io(ACTION, folder))?;
-    convert(source, beside.path())?;
-    let hash = hash(beside.path()).map_err(EmbedError::io(ACTION, folder))?;
+    convert(&source, beside.path())?;
+    let hash = hash_file(beside.path()).map_err(EmbedError::io(ACTION, folder))?;
     let path = folder.join(format!("{prefix}{}.gguf", short(&hash)));
     beside.as_file().sync_all().map_err(EmbedError::io(ACTION, &path))?;
     beside.persist(&path).map_err(|failed| EmbedError::io(ACTION, &path)(failed.error))?;
@@ -59,13 +65,9 @@ fn find(folder: &Path, prefix: &str) -> Option<(PathBuf, blake3::Hash)> {
     let mut known = entries.filter(|entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()));
     known.find_map(|entry| {
         let path = entry.path();
-        let hash = hash(&path).ok()?;
+        let hash = hash_file(&path).ok()?;
         (entry.file_name().to_str()? == format!("{prefix}{}.gguf", short(&hash))).then_some((path, hash))
     })
-}
-
-fn hash(path: &Path) -> std::io::Result<blake3::Hash> {
-    Ok(blake3::Hasher::new().update_reader(fs::File::open(path)?)?.finalize())
 }
 
 fn short(hash: &blake3::Hash) -> String {
@@ -76,7 +78,8 @@ fn convert(from: &Path, to: &Path) -> Result<(), EmbedError> {
     let failed = |reason: String| EmbedError::Llama { action: "convert the bundled model", reason };
     let c_path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(|error| failed(error.to_string()));
     let (from, to) = (c_path(from)?, c_path(to)?);
-    backend()?;
+    // An error says that another user of llama.cpp in this process, such as a benchmark, has started it.
+    let _ = backend();
     // SAFETY: the parameters are llama.cpp's own defaults with plain values changed; both paths outlive the call.
     let code = unsafe {
         let mut params = llama::llama_model_quantize_default_params();

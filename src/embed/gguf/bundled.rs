@@ -1,9 +1,8 @@
 //! The model that the program carries with it.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use super::super::EmbedError;
 use super::bfloat;
@@ -13,52 +12,51 @@ static MODEL: Option<&[u8]> = Some(include_bytes!("../../../models/all-minilm-l6
 #[cfg(not(feature = "bundled-model"))]
 static MODEL: Option<&[u8]> = None;
 
+/// The BLAKE3 of the bundled model, so that a start need not read those 25 MB of the program.
+const HASH: blake3::Hash = blake3::Hash::from_bytes([
+    0x03, 0x12, 0x38, 0xe3, 0xec, 0x9a, 0x41, 0xd7, 0x41, 0x0f, 0xa3, 0x99, 0x96, 0x09, 0x8a, 0x2f, 0x03, 0x59, 0x0d,
+    0x53, 0xd1, 0x3c, 0x37, 0xc9, 0x41, 0x3a, 0x46, 0x0e, 0x72, 0x8a, 0x37, 0xb4,
+]);
+
 /// Sequences of the bundled model are at most this long: it was trained on 256 tokens, though it has 512 positions.
 pub(super) const MAX_TOKENS: usize = 256;
 
 /// Puts the bundled model into the cache folder, in the form that llama.cpp computes with fastest here, and returns its path
 /// and hash.
-pub(super) fn model(cache_dir: &Path) -> Result<(PathBuf, blake3::Hash), EmbedError> {
-    let (path, hash) = unpack(cache_dir)?;
-    if !bfloat::is_faster() {
-        return Ok((path, hash));
-    }
-    bfloat::converted(&path, &hash).or_else(|error| {
-        tracing::warn!("the model is used as it is, which is slower: {error}");
-        Ok((path, hash))
-    })
-}
-
-/// Puts the bundled model into the cache folder, where llama.cpp can map it into memory, and returns its path and hash.
 ///
-/// The file is named by its hash, so versions of the program do not fight over it, and written beside and renamed, so
-/// neither do two processes. One that is there already is compared byte by byte: that takes 10 ms, and a cache that
-/// was cut or damaged would otherwise give wrong vectors in silence.
-pub(super) fn unpack(cache_dir: &Path) -> Result<(PathBuf, blake3::Hash), EmbedError> {
-    static HASH: OnceLock<blake3::Hash> = OnceLock::new();
-    let model = MODEL.ok_or(EmbedError::NoBundledModel)?;
-    let hash = *HASH.get_or_init(|| blake3::hash(model));
-    let path = cache_dir.join(format!("all-minilm-l6-v2.q8_0.{}.gguf", &hash.to_hex()[..16]));
-    if !holds(&path, model).unwrap_or(false) {
-        write(cache_dir, &path, model)?;
-    }
-    Ok((path, hash))
-}
-
-fn holds(path: &Path, expected: &[u8]) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    if file.metadata()?.len() != expected.len() as u64 {
-        return Ok(false);
-    }
-    let mut buffer = vec![0; 256 * 1024];
-    for part in expected.chunks(buffer.len()) {
-        let read = &mut buffer[..part.len()];
-        file.read_exact(read)?;
-        if read != part {
-            return Ok(false);
+/// # Errors
+///
+/// When the folder cannot be written, or the program was built without a model.
+pub(super) fn model(cache_dir: &Path) -> Result<(PathBuf, blake3::Hash), EmbedError> {
+    if bfloat::is_faster() {
+        match bfloat::converted(cache_dir, &HASH, || unpack(cache_dir)) {
+            Ok(converted) => return Ok(converted),
+            Err(error) => tracing::warn!("the model is used as it is, which is slower: {error}"),
         }
     }
-    Ok(true)
+    Ok((unpack(cache_dir)?, HASH))
+}
+
+/// Puts the bundled model into the cache folder, where llama.cpp can map it into memory, and returns its path.
+///
+/// The file is named by its hash, so versions of the program do not fight over it, and written beside and renamed, so
+/// neither do two processes. One that is there already is hashed: that takes 10 ms, and a cache that was cut or damaged
+/// would otherwise give wrong vectors in silence.
+///
+/// # Errors
+///
+/// As for [`model`].
+pub(super) fn unpack(cache_dir: &Path) -> Result<PathBuf, EmbedError> {
+    let path = cache_dir.join(format!("all-minilm-l6-v2.q8_0.{}.gguf", &HASH.to_hex()[..16]));
+    if !hash_file(&path).is_ok_and(|hash| hash == HASH) {
+        write(cache_dir, &path, MODEL.ok_or(EmbedError::NoBundledModel)?)?;
+    }
+    Ok(path)
+}
+
+/// Returns the BLAKE3 of a file.
+pub(super) fn hash_file(path: &Path) -> io::Result<blake3::Hash> {
+    Ok(blake3::Hasher::new().update_reader(File::open(path)?)?.finalize())
 }
 
 fn write(cache_dir: &Path, path: &Path, model: &[u8]) -> Result<(), EmbedError> {
@@ -73,4 +71,12 @@ fn write(cache_dir: &Path, path: &Path, model: &[u8]) -> Result<(), EmbedError> 
     beside.as_file().sync_all().map_err(EmbedError::io(ACTION, path))?;
     beside.persist(path).map_err(|failed| EmbedError::io(ACTION, path)(failed.error))?;
     Ok(())
+}
+
+#[cfg(all(test, feature = "bundled-model"))]
+mod tests {
+    #[test]
+    fn the_hash_is_that_of_the_file() {
+        assert_eq!(super::MODEL.map(blake3::hash), Some(super::HASH));
+    }
 }

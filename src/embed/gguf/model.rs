@@ -1,6 +1,5 @@
 //! Which model, with which options; loading it and refusing what cannot embed.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -136,7 +135,7 @@ impl Model {
         let pooling = pooling(&header, options, &path)?;
         let hash = match hash {
             Some(hash) => hash,
-            None => hash_file(&path)?,
+            None => bundled::hash_file(&path).map_err(EmbedError::io("read the model", &path))?,
         };
         let backend = backend()?;
         let params = LlamaModelParams::default();
@@ -216,11 +215,6 @@ fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Poolin
 fn strips_accents(header: &Header) -> bool {
     let lowercase = header.flag("tokenizer.ggml.normalizer.lowercase").unwrap_or(true);
     header.flag("tokenizer.ggml.normalizer.strip_accents").unwrap_or(lowercase)
-}
-
-fn hash_file(path: &Path) -> Result<blake3::Hash, EmbedError> {
-    let read = || blake3::Hasher::new().update_reader(File::open(path)?).map(|hasher| hasher.finalize());
-    read().map_err(EmbedError::io("read the model", path))
 }
 
 /// Starts llama.cpp, once a process.

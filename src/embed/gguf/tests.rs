@@ -17,6 +17,9 @@ use super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bfloat, bundled};
 const CLS: LlamaToken = LlamaToken(101);
 const SEP: LlamaToken = LlamaToken(102);
 
+/// Stands for the hash of the bundled model in the name of what is made from it.
+const SOURCE: blake3::Hash = blake3::Hash::from_bytes([7; 32]);
+
 fn cache_dir() -> PathBuf {
     std::env::temp_dir().join("memory-vault-test-models")
 }
@@ -69,8 +72,7 @@ fn embeddings_are_those_of_the_reference_implementation() {
 
 #[test]
 fn embeddings_by_the_converted_model_are_those_too() {
-    let (source, hash) = bundled::unpack(&cache_dir()).unwrap();
-    let (path, _) = bfloat::converted(&source, &hash).unwrap();
+    let (path, _) = bfloat::converted(&cache_dir(), &SOURCE, || bundled::unpack(&cache_dir())).unwrap();
     compare_with_reference(&GgufEmbedder::open(&ModelSource::File(path), &options()).unwrap());
 }
 
@@ -292,7 +294,7 @@ fn an_embedder_shared_by_busy_threads_is_dropped_by_the_last() {
 #[test]
 fn files_that_are_no_whole_model_are_refused_with_their_path() {
     let folder = tempfile::tempdir().unwrap();
-    let (model, _) = bundled::unpack(&cache_dir()).unwrap();
+    let model = bundled::unpack(&cache_dir()).unwrap();
     let model = fs::read(model).unwrap();
     let path = folder.path().join("model.gguf");
     let refused = |what: &str| {
@@ -330,7 +332,7 @@ fn files_that_are_no_whole_model_are_refused_with_their_path() {
 #[test]
 fn models_that_do_not_embed_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let (model, _) = bundled::unpack(&cache_dir()).unwrap();
+    let model = bundled::unpack(&cache_dir()).unwrap();
     let model = fs::read(model).unwrap();
     let key = b"bert.pooling_type";
     let at = model.windows(key.len()).position(|window| window == key).unwrap() + key.len() + 4;
@@ -356,7 +358,7 @@ fn models_that_do_not_embed_are_refused() {
 #[test]
 fn damaged_weights_are_noticed_when_the_model_is_opened() {
     let folder = tempfile::tempdir().unwrap();
-    let (model, _) = bundled::unpack(&cache_dir()).unwrap();
+    let model = bundled::unpack(&cache_dir()).unwrap();
     let mut model = fs::read(model).unwrap();
     let middle = model.len() / 2;
     model[middle..].fill(0xff);
@@ -371,7 +373,7 @@ fn the_bundled_model_is_unpacked_once_and_again_when_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("not/yet/there");
     let paths: Vec<PathBuf> = thread::scope(|scope| {
-        let unpack = || bundled::unpack(&dir).unwrap().0;
+        let unpack = || bundled::unpack(&dir).unwrap();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(unpack)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
@@ -395,15 +397,15 @@ fn the_bundled_model_is_unpacked_once_and_again_when_damaged() {
 #[test]
 fn the_model_is_converted_once_and_again_when_damaged() {
     let folder = tempfile::tempdir().unwrap();
-    let (source, hash) = bundled::unpack(folder.path()).unwrap();
-    let (path, converted) = bfloat::converted(&source, &hash).unwrap();
+    let convert = || bfloat::converted(folder.path(), &SOURCE, || bundled::unpack(folder.path())).unwrap();
+    let (path, converted) = convert();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside them");
     let (model, written) = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
-    assert_eq!(bfloat::converted(&source, &hash).unwrap(), (path.clone(), converted));
+    assert_eq!(convert(), (path.clone(), converted));
     assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written, "it is not written again");
     for damage in [&model[..1000], b""] {
         fs::write(&path, damage).unwrap();
-        assert_eq!(bfloat::converted(&source, &hash).unwrap().0, path);
+        assert_eq!(convert().0, path);
         assert!(fs::read(&path).unwrap() == model);
     }
 }
