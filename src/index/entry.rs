@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::ContentHash;
+use super::facets::Facets;
 use super::keyword::{FIELDS, Statistics};
-use super::{ContentHash, FileSet};
 use crate::chunk::ChunkId;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -70,6 +71,7 @@ impl FileEntry {
 #[derive(Debug, Clone, Default)]
 pub struct Files {
     by_id: HashMap<u32, Arc<FileEntry>>,
+    facets: Arc<Facets>,
 }
 
 impl Files {
@@ -93,25 +95,20 @@ impl Files {
         self.by_id.is_empty()
     }
 
-    /// The files for which `keep` holds, as a set; `None` when it holds for all.
-    pub fn select(&self, keep: impl Fn(&FileEntry) -> bool) -> Option<FileSet> {
-        let mut set = FileSet::new();
-        let mut all = true;
-        for file in self.by_id.values() {
-            if keep(file) {
-                set.insert(file.id);
-            } else {
-                all = false;
-            }
-        }
-        (!all).then_some(set)
+    /// What filters ask of them.
+    pub fn facets(&self) -> &Facets {
+        &self.facets
     }
 
     pub(super) fn insert(&mut self, file: Arc<FileEntry>) {
+        self.remove(file.id);
+        Arc::make_mut(&mut self.facets).insert(&file);
         self.by_id.insert(file.id, file);
     }
 
     pub(super) fn remove(&mut self, id: u32) {
-        self.by_id.remove(&id);
+        if let Some(file) = self.by_id.remove(&id) {
+            Arc::make_mut(&mut self.facets).remove(&file);
+        }
     }
 }

@@ -25,6 +25,16 @@ impl FileSet {
         missing
     }
 
+    /// Removes a file; tells whether it was there.
+    pub fn remove(&mut self, file: u32) -> bool {
+        let (word, bit) = place(file);
+        let there = self.contains(file);
+        if there {
+            self.words[word] &= !bit;
+        }
+        there
+    }
+
     /// Tells whether a file is in the set.
     #[inline]
     pub fn contains(&self, file: u32) -> bool {
@@ -54,6 +64,13 @@ impl FileSet {
         self.words.truncate(other.words.len());
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= other;
+        }
+    }
+
+    /// Drops every file of `other`.
+    pub fn subtract(&mut self, other: &FileSet) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= !other;
         }
     }
 
@@ -122,6 +139,10 @@ mod tests {
             either.union(b);
             assert_eq!(both, [2].into_iter().collect());
             assert_eq!(either, [1, 2, 500].into_iter().collect());
+            either.subtract(b);
+            both = a.clone();
+            both.remove(2);
+            assert_eq!(either, both);
         }
     }
 }

@@ -7,6 +7,7 @@
 pub mod catalog;
 mod embeddings;
 mod entry;
+mod facets;
 mod file_set;
 pub mod keyword;
 mod recovery;
@@ -18,6 +19,7 @@ pub mod vectors;
 pub use crate::embed::ContentHash;
 pub use embeddings::Pending;
 pub use entry::{ChunkEntry, FileEntry, Files};
+pub use facets::Facets;
 pub use file_set::FileSet;
 pub use snapshot::Snapshot;
 pub use store::{IndexError, Settings, Store};

@@ -1,7 +1,8 @@
 //! Which files a search may look at.
 
 use crate::access::Scope;
-use crate::index::{FileEntry, FileSet, Files};
+use crate::index::{FileSet, Files};
+use crate::path::ROOT_COLLECTION;
 
 /// What the caller narrows a search to. Empty parts narrow nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,17 +25,38 @@ impl Filter {
         if *self == Self::default() && scope.is_everything() {
             return None;
         }
-        let tag = self.tag.as_deref().map(|tag| tag.trim_start_matches('#').to_lowercase());
-        files.select(|file| scope.allows(file.private) && self.passes(file, tag.as_deref()))
+        let facets = files.facets();
+        let mut set = facets.all().clone();
+        if !scope.is_everything() {
+            set.subtract(facets.private());
+        }
+        if let Some(collection) = &self.collection {
+            set.intersect(&facets.of_collections(|name| name == collection));
+        }
+        if let Some(tag) = &self.tag {
+            let wanted = tag.trim_start_matches('#').to_lowercase();
+            set.intersect(&facets.with_tags(|tag| is_at_or_below(tag, &wanted)));
+        }
+        if self.since_ms.is_some() || self.until_ms.is_some() {
+            let (since, until) = (self.since_ms.unwrap_or(i64::MIN), self.until_ms.unwrap_or(i64::MAX));
+            set.intersect(&facets.updated(|updated| since <= updated && updated < until));
+        }
+        if let Some(prefix) = &self.path {
+            set.intersect(&facets.of_collections(|name| may_hold(name, prefix)));
+            let within = |file: &u32| files.get(*file).is_some_and(|file| file.path.starts_with(prefix));
+            set = set.iter().filter(within).collect();
+        }
+        (set != *facets.all()).then_some(set)
     }
+}
 
-    fn passes(&self, file: &FileEntry, tag: Option<&str>) -> bool {
-        self.collection.as_deref().is_none_or(|collection| file.path.collection() == collection)
-            && self.path.as_deref().is_none_or(|prefix| file.path.starts_with(prefix))
-            && tag.is_none_or(|wanted| file.tags.iter().any(|tag| is_at_or_below(&tag.to_lowercase(), wanted)))
-            && self.since_ms.is_none_or(|since| file.updated_ms >= since)
-            && self.until_ms.is_none_or(|until| file.updated_ms < until)
-    }
+/// Whether a file of a collection may have a path that starts with `prefix`; where Unicode could spell it otherwise, it may.
+fn may_hold(collection: &str, prefix: &str) -> bool {
+    let fits = match prefix.split_once('/') {
+        Some((top, _)) => collection == top,
+        None => collection.starts_with(prefix),
+    };
+    fits || collection == ROOT_COLLECTION || !collection.is_ascii()
 }
 
 fn is_at_or_below(tag: &str, wanted: &str) -> bool {
@@ -49,5 +71,14 @@ mod tests {
     fn a_tag_stands_for_those_below_it() {
         assert!(is_at_or_below("work", "work") && is_at_or_below("work/plan", "work"));
         assert!(!is_at_or_below("workshop", "work"));
+    }
+
+    #[test]
+    fn collections_that_cannot_hold_a_path_are_passed_over() {
+        for prefix in ["", "no", "notes", "notes/", "notes/a.md"] {
+            assert!(may_hold("notes", prefix), "{prefix:?}");
+        }
+        assert!(!may_hold("notes", "node") && !may_hold("notes", "note/"));
+        assert!(may_hold(ROOT_COLLECTION, "facts.md") && may_hold("ne\u{301}", "n\u{e9}/x"));
     }
 }

@@ -167,6 +167,10 @@ pub struct Prepared<'a> {
 /// a tie.
 const TIE: Score = 1e-4;
 
+/// A filter that leaves less than one in so many chunks is answered by scoring each. Those that it lets through would be too few
+/// for tantivy to pass over what cannot win: of 121,000 chunks, six words took 8.4 ms so among a tenth, and take 0.8.
+const FEW: usize = 8;
+
 impl Prepared<'_> {
     /// The best `k` chunks of the files of `allow` (all when `None`), in no particular order, with all that tie with the
     /// last.
@@ -174,6 +178,16 @@ impl Prepared<'_> {
     /// # Errors
     /// When the index cannot be read.
     pub fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<KeywordHit>, KeywordError> {
+        if let Some(few) = allow.and_then(|allow| self.few(allow)) {
+            let mut hits = self.score_documents(few)?;
+            hits.retain(|hit| hit.score > 0.0);
+            if k > 0 && hits.len() > k {
+                let (_, kth, _) = hits.select_nth_unstable_by(k - 1, |one, two| two.score.total_cmp(&one.score));
+                let floor = kth.score;
+                hits.retain(|hit| hit.score >= floor);
+            }
+            return Ok(hits);
+        }
         let mut best = Best { k, floor: Score::MIN, room: k * 2 + 64, found: Vec::new() };
         for (ordinal, segment) in self.index.searcher.segment_readers().iter().enumerate() {
             let map = &self.index.segments[ordinal];
@@ -187,6 +201,24 @@ impl Prepared<'_> {
         best.prune();
         let found = best.found;
         self.score_documents(found.iter().map(|(_, ordinal, document)| (*ordinal, *document)).collect())
+    }
+
+    /// The live documents of the files, when so few that scoring each is faster than looking for the best of all.
+    fn few(&self, allow: &FileSet) -> Option<Vec<(usize, DocId)>> {
+        let segments = self.index.searcher.segment_readers();
+        let room = segments.iter().map(|segment| segment.num_docs() as usize).sum::<usize>() / FEW;
+        let mut few = Vec::new();
+        for (ordinal, (segment, map)) in segments.iter().zip(&self.index.segments).enumerate() {
+            for (document, &file) in (0..).zip(&map.files) {
+                if allow.contains(file) && !segment.is_deleted(document) {
+                    few.push((ordinal, document));
+                    if few.len() > room {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(few)
     }
 
     /// The scores of given chunks, in their order; `None` for one that the query's conditions rule out, 0 for one that has
