@@ -3,6 +3,7 @@
 //! Scope and filters become a set of files, once. Both sides, words and meaning, give their best chunks of those files;
 //! every candidate is scored on both sides, the scores are fused, ties are broken by path and line, and the best are cut.
 
+mod candidates;
 mod filter;
 mod fuse;
 mod query;
