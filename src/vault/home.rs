@@ -3,10 +3,12 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
+use super::place::Identity;
 use crate::access::Token;
 use crate::config::FILE_NAME;
 use crate::fs::{Context, FsError, create_private_dir, write_atomically};
@@ -141,8 +143,20 @@ impl Home {
             Err(error) => return Err(error).on("read", &path),
         }
         let token = Token::random().on("make", &path)?;
-        write_atomically(&path, format!("{}\n", token.reveal()).as_bytes(), 0o600)?;
+        self.write_token(&token)?;
         Ok(token)
+    }
+
+    /// Writes the owner's token that is in use, where there is none any more.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn restore_owner_token(&self, token: &Token) -> Result<(), FsError> {
+        if self.owner_token_file().exists() { Ok(()) } else { self.write_token(token) }
+    }
+
+    fn write_token(&self, token: &Token) -> Result<(), FsError> {
+        write_atomically(&self.owner_token_file(), format!("{}\n", token.reveal()).as_bytes(), 0o600)
     }
 
     /// Takes the lock that says who writes the index. It is let go when the value is dropped, or the process ends.
@@ -150,7 +164,11 @@ impl Home {
     /// # Errors
     /// [`HomeError::Held`] when another process has it.
     pub fn lock(&self) -> Result<Lock, HomeError> {
-        let path = self.dir.join("lock");
+        Ok(Lock { file: Mutex::new(self.take_lock()?), home: self.clone() })
+    }
+
+    fn take_lock(&self) -> Result<File, HomeError> {
+        let path = self.lock_file();
         let mut options = File::options();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(&path).on("open", &path)?;
         match file.try_lock() {
@@ -163,7 +181,11 @@ impl Home {
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = write!(file, "{}", std::process::id());
         let _ = fs::remove_file(self.daemon_file());
-        Ok(Lock { _file: file })
+        Ok(file)
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.dir.join("lock")
     }
 
     /// Says where the daemon of this vault listens. Only who has the lock may call it.
@@ -231,7 +253,29 @@ fn state_dir() -> Option<PathBuf> {
 /// The right to write the index, held by one process at a time.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    home: Home,
+    file: Mutex<File>,
+}
+
+impl Lock {
+    /// Whether the file that is locked is still the one that others look at, and not one that was deleted or moved away.
+    pub fn is_held(&self) -> bool {
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = file.metadata().map(|meta| Identity::told_by(&meta));
+        matches!((ours, Identity::of(&self.home.lock_file())), (Ok(ours), Ok(there)) if ours == there)
+    }
+
+    /// Takes the lock again when it is no longer held: a vault that was deleted and restored has another file.
+    ///
+    /// # Errors
+    /// When the vault is not there, or another process was faster.
+    pub fn hold(&self) -> Result<(), HomeError> {
+        if !self.is_held() {
+            let file = Home::open(&self.home.root)?.take_lock()?;
+            *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -266,6 +310,20 @@ mod tests {
         assert_eq!(error, "a daemon serves this vault already: process 1 on 127.0.0.1:7833");
         drop(lock);
         home.lock().unwrap();
+    }
+
+    #[test]
+    fn a_lock_whose_file_was_deleted_is_taken_again() {
+        let (_folder, home) = vault();
+        let lock = home.lock().unwrap();
+        assert!(lock.is_held());
+        fs::remove_dir_all(home.root().join(DIR_NAME)).unwrap();
+        assert!(!lock.is_held());
+        let other = Home::open(home.root()).unwrap().lock().unwrap();
+        assert!(matches!(lock.hold(), Err(HomeError::Held(None))), "another was faster");
+        drop(other);
+        lock.hold().unwrap();
+        assert!(lock.is_held() && home.lock().is_err());
     }
 
     #[test]

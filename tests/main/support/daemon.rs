@@ -197,12 +197,25 @@ impl Daemon {
         panic!("{word} is found in {last:?}, not in {paths:?}; status: {}", self.status());
     }
 
+    /// Writes a note and says how long it took until a search found it.
+    #[track_caller]
+    pub fn found_after(&self, path: &str, word: &str) -> Duration {
+        let started = Instant::now();
+        fs::write(self.path(path), format!("# Probe\n\n{word}\n")).unwrap();
+        self.finds(word, &[path]);
+        started.elapsed()
+    }
+
+    /// Sends a signal to the daemon.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.running().child), signal).unwrap();
+    }
+
     /// Sends a signal to the daemon and waits for its end.
     pub fn stop_with(&mut self, signal: rustix::process::Signal) -> Stopped {
-        let mut running = self.running.take().expect("the daemon was started");
-        let pid = rustix::process::Pid::from_child(&running.child);
         let started = Instant::now();
-        rustix::process::kill_process(pid, signal).unwrap();
+        self.signal(signal);
+        let mut running = self.running.take().expect("the daemon was started");
         let status = eventually("the daemon's end", || running.child.try_wait().unwrap());
         let after = started.elapsed();
         running.check();
