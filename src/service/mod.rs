@@ -5,6 +5,7 @@ mod read;
 mod start;
 mod time;
 mod views;
+mod watching;
 
 pub use error::{ErrorKind, ServiceError};
 pub use read::{citation, percent_encode};

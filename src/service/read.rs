@@ -11,8 +11,8 @@ use super::error::ServiceError;
 use super::start::Service;
 use super::time::{Edge, parse, rfc3339};
 use super::views::{
-    self, Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
-    SearchResponse, Skipped, Stats, Status,
+    Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
+    SearchResponse, Skipped, Stats, Status, Watching,
 };
 use crate::access::{Principal, Scope};
 use crate::chunk::ChunkId;
@@ -21,8 +21,7 @@ use crate::fs::folder_bytes;
 use crate::index::catalog::ChunkText;
 use crate::index::{FileEntry, Snapshot};
 use crate::search::{Degraded, Filter, Highlighter, SearchRequest, search, snippet};
-use crate::sync::{ModelStatus, Phase, WatchState};
-use crate::vault::Watching;
+use crate::sync::{ModelStatus, Phase};
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
@@ -248,7 +247,7 @@ impl Service {
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
             model: Model { state: state.into(), detail, dimension },
-            watching: watching(progress.watch, self.config.index.reconcile_seconds),
+            watching: Watching::of(progress.watch, self.config.index.reconcile_seconds),
             index_bytes: folder_bytes(&self.index_dir),
             index_dir: self.index_dir.display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files.iter().map(|file| file.stamp.size).sum()),
@@ -301,26 +300,6 @@ fn limit(asked: Option<usize>, default: usize) -> Result<usize, ServiceError> {
 
 fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part.min(whole) as f64 / whole as f64 }
-}
-
-fn watching(state: WatchState, reconcile_seconds: u64) -> views::Watching {
-    let (by, reason) = match state.by {
-        None => ("not yet", None),
-        Some(Watching::Events) => ("events", None),
-        Some(Watching::Partly(reason)) => ("events and polling", Some(reason)),
-        Some(Watching::Polling(reason)) => ("polling", Some(reason)),
-    };
-    let time = |time: Option<Timestamp>| time.map(|time| rfc3339(time.as_millisecond()));
-    views::Watching {
-        by: by.into(),
-        reason,
-        missing_since: time(state.missing_since),
-        losses: state.losses,
-        lost_at: time(state.lost_at),
-        recovered_at: time(state.recovered_at),
-        reconcile_seconds,
-        compared_at: time(state.compared_at),
-    }
 }
 
 fn phase(phase: Phase) -> &'static str {

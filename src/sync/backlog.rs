@@ -5,11 +5,12 @@ use std::collections::{HashMap, VecDeque};
 use crate::path::VaultPath;
 
 /// Files that wait to be read. Those that the watcher named go before those that a scan found. Among the former each folder
-/// has its turn, and in it notes that are known and those that are new: what a person saves does not wait behind the
-/// thousands that a checkout or a sync brings into another folder, or beside it.
+/// has its turn, and in it notes that are known and those that are new, the newest first: what a person saves does not wait
+/// behind the thousands that a checkout or a sync brings into another folder, or beside it.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    named: HashMap<Turn, VecDeque<VaultPath>>,
+    /// The newest last.
+    named: HashMap<Turn, Vec<VaultPath>>,
     turns: VecDeque<Turn>,
     bulk: VecDeque<VaultPath>,
     /// Which of the two each path waits in; what stands elsewhere is skipped.
@@ -39,7 +40,7 @@ pub(super) enum Lane {
 }
 
 impl Backlog {
-    /// Puts a file that the watcher named behind the others of its folder; `known` says that it is in the index.
+    /// Puts a file that the watcher named before the others of its folder; `known` says that it is in the index.
     pub(super) fn push_named(&mut self, path: VaultPath, known: bool) {
         if self.waiting.insert(path.clone(), Lane::Named) == Some(Lane::Named) {
             return;
@@ -49,7 +50,7 @@ impl Backlog {
         if waiting.is_empty() {
             self.turns.push_back(turn);
         }
-        waiting.push_back(path);
+        waiting.push(path);
     }
 
     /// Puts a file that a scan found behind all others, unless it waits already.
@@ -73,7 +74,7 @@ impl Backlog {
     pub(super) fn pop(&mut self) -> Option<(VaultPath, Lane)> {
         if let Some(turn) = self.turns.pop_front() {
             let waiting = self.named.get_mut(&turn)?;
-            let path = waiting.pop_front()?;
+            let path = waiting.pop()?;
             if waiting.is_empty() {
                 self.named.remove(&turn);
             } else {
@@ -102,7 +103,7 @@ impl Backlog {
             Lane::Named => {
                 let turn = Turn::of(&path, known);
                 self.turns.retain(|other| *other != turn);
-                self.named.entry(turn.clone()).or_default().push_front(path);
+                self.named.entry(turn.clone()).or_default().push(path);
                 self.turns.push_front(turn);
             }
         }
@@ -146,7 +147,7 @@ mod tests {
         let order = all(&mut backlog);
         let place = |path: &str| order.iter().position(|found| found == path).unwrap();
         assert!(place("notes/mine.md") < 3 && place("storm/known.md") < 3, "{:?}", &order[..5]);
-        assert!(place("storm/999.md") < place("old/0.md"));
+        assert!(place("storm/999.md") < place("storm/0.md") && place("storm/0.md") < place("old/0.md"));
         assert_eq!((order.len(), backlog.len()), (2002, 0));
     }
 
@@ -157,7 +158,7 @@ mod tests {
         ["d.md", "e.md"].iter().for_each(|found| backlog.push(path(found)));
         let taken: Vec<_> = std::iter::from_fn(|| backlog.pop()).collect();
         let order: Vec<String> = taken.iter().map(|(path, _)| path.to_string()).collect();
-        assert_eq!(order, ["x/a.md", "y/c.md", "x/b.md", "d.md", "e.md"]);
+        assert_eq!(order, ["x/b.md", "y/c.md", "x/a.md", "d.md", "e.md"]);
         taken.into_iter().skip(1).rev().for_each(|(path, lane)| backlog.put_back(path, lane, false));
         assert_eq!((all(&mut backlog), backlog.len()), (order[1..].to_vec(), 0));
     }

@@ -3,12 +3,11 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use super::place::Identity;
+use super::lock::Lock;
 use crate::access::Token;
 use crate::config::FILE_NAME;
 use crate::fs::{Context, FsError, create_private_dir, write_atomically};
@@ -164,10 +163,10 @@ impl Home {
     /// # Errors
     /// [`HomeError::Held`] when another process has it.
     pub fn lock(&self) -> Result<Lock, HomeError> {
-        Ok(Lock { file: Mutex::new(self.take_lock()?), home: self.clone() })
+        Lock::take(self)
     }
 
-    fn take_lock(&self) -> Result<File, HomeError> {
+    pub(super) fn take_lock(&self) -> Result<File, HomeError> {
         let path = self.lock_file();
         let mut options = File::options();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(&path).on("open", &path)?;
@@ -184,7 +183,7 @@ impl Home {
         Ok(file)
     }
 
-    fn lock_file(&self) -> PathBuf {
+    pub(super) fn lock_file(&self) -> PathBuf {
         self.dir.join("lock")
     }
 
@@ -250,34 +249,6 @@ fn state_dir() -> Option<PathBuf> {
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
 }
 
-/// The right to write the index, held by one process at a time.
-#[derive(Debug)]
-pub struct Lock {
-    home: Home,
-    file: Mutex<File>,
-}
-
-impl Lock {
-    /// Whether the file that is locked is still the one that others look at, and not one that was deleted or moved away.
-    pub fn is_held(&self) -> bool {
-        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let ours = file.metadata().map(|meta| Identity::told_by(&meta));
-        matches!((ours, Identity::of(&self.home.lock_file())), (Ok(ours), Ok(there)) if ours == there)
-    }
-
-    /// Takes the lock again when it is no longer held: a vault that was deleted and restored has another file.
-    ///
-    /// # Errors
-    /// When the vault is not there, or another process was faster.
-    pub fn hold(&self) -> Result<(), HomeError> {
-        if !self.is_held() {
-            let file = Home::open(&self.home.root)?.take_lock()?;
-            *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,20 +281,6 @@ mod tests {
         assert_eq!(error, "a daemon serves this vault already: process 1 on 127.0.0.1:7833");
         drop(lock);
         home.lock().unwrap();
-    }
-
-    #[test]
-    fn a_lock_whose_file_was_deleted_is_taken_again() {
-        let (_folder, home) = vault();
-        let lock = home.lock().unwrap();
-        assert!(lock.is_held());
-        fs::remove_dir_all(home.root().join(DIR_NAME)).unwrap();
-        assert!(!lock.is_held());
-        let other = Home::open(home.root()).unwrap().lock().unwrap();
-        assert!(matches!(lock.hold(), Err(HomeError::Held(None))), "another was faster");
-        drop(other);
-        lock.hold().unwrap();
-        assert!(lock.is_held() && home.lock().is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod debounce;
 mod home;
+mod lock;
 mod place;
 mod read;
 mod rules;
@@ -12,7 +13,8 @@ mod template;
 mod watch;
 
 pub use debounce::{Change, Debounce};
-pub use home::{DaemonInfo, Home, HomeError, Lock};
+pub use home::{DaemonInfo, Home, HomeError};
+pub use lock::Lock;
 pub use place::Identity;
 pub use read::{ReadError, Source, read};
 pub use rules::{Globs, Rules, RulesError, globs};

@@ -9,15 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Daemon, PATIENCE, assert_as_rebuilt, eventually, skipped};
 
-/// What a save may take until it is found, in the middle of a storm, on a machine that is busy with other things. The
-/// promise is one second on a machine that is not.
-const SOON: Duration = Duration::from_secs(10);
+/// The work that the daemon may do between a save in the middle of a storm and its being found. The promise is one second
+/// on a machine with two processors; the clock says little on one that is busy with other things.
+const SOON: Duration = Duration::from_secs(3);
 
-/// Saves notes while `storm` goes on and until all is read, each when the one before was found, and prints the times.
-fn saves_during(daemon: &Daemon, folders: &[&str], storm: impl FnOnce() + Send) {
-    for folder in folders {
-        fs::create_dir_all(daemon.path(folder)).unwrap();
-    }
+/// Saves notes while `storm` goes on and until all is read, each when the one before was found, and prints the times: a new
+/// note in one folder, and again and again the same note in another.
+fn saves_during(daemon: &Daemon, new_in: &str, known: &str, storm: impl FnOnce() + Send) {
+    fs::create_dir_all(daemon.path(new_in)).unwrap();
     let over = AtomicBool::new(false);
     let mut times = Vec::new();
     std::thread::scope(|scope| {
@@ -27,18 +26,23 @@ fn saves_during(daemon: &Daemon, folders: &[&str], storm: impl FnOnce() + Send) 
         });
         let started = Instant::now();
         loop {
-            let path = format!("{}/probe{}.md", folders[times.len() % folders.len()], times.len());
-            times.push(daemon.found_after(&path, &format!("probeword{}", times.len())));
+            let at = times.len();
+            let path = if at % 2 == 0 { format!("{new_in}/probe{at}.md") } else { known.to_owned() };
+            times.push(daemon.found_after(&path, &format!("probeword{at}")));
             let read = over.load(Ordering::Relaxed) && daemon.status()["pending_files"] == 0;
             if read || started.elapsed() > PATIENCE {
                 break;
             }
         }
     });
-    times.sort();
-    let (middle, worst) = (times[times.len() / 2], times[times.len() - 1]);
-    eprintln!("{} saves in a storm were found after {middle:?} (median), {worst:?} (worst)", times.len());
-    assert!(worst < SOON, "{times:?}");
+    let of = |mut times: Vec<Duration>| {
+        times.sort();
+        (times[times.len() / 2], times[times.len() - 1])
+    };
+    let (clock, work) = (of(times.iter().map(|time| time.0).collect()), of(times.iter().map(|time| time.1).collect()));
+    let count = times.len();
+    eprintln!("{count} saves in a storm, median and worst: found after {clock:?}, {work:?} of work");
+    assert!(work.1 < SOON, "{times:?}");
 }
 
 fn run(command: &mut Command) {
@@ -65,7 +69,7 @@ fn a_checkout_switches_two_thousand_files() {
         return;
     }
     let mut daemon = Daemon::vault();
-    daemon.write(".gitignore", ".vault/\nmine/\n");
+    daemon.write(".gitignore", ".vault/\nmine/\nmine.md\n").write("repo/1/1/mine.md", "# Mine");
     let name = |at: usize| format!("repo/{}/{}/{at}.md", at % 13, at % 7);
     for at in 0..2000 {
         daemon.write(&name(at), format!("# Note {at}\n\nbranchone number{at} {}\n", "and more. ".repeat(at % 40)));
@@ -92,7 +96,7 @@ fn a_checkout_switches_two_thousand_files() {
     git(&root, &["commit", "--quiet", "-m", "two"]);
     git(&root, &["checkout", "--quiet", "one"]);
     daemon.start();
-    saves_during(&daemon, &["mine", "repo/1/1"], || {
+    saves_during(&daemon, "mine", "repo/1/1/mine.md", || {
         git(&root, &["checkout", "--quiet", "two"]);
         git(&root, &["checkout", "--quiet", "one"]);
         git(&root, &["checkout", "--quiet", "two"]);
@@ -123,7 +127,7 @@ fn rsync_brings_a_folder_and_takes_some_of_it_away() {
         let mut command = Command::new("rsync");
         run(command.args(["--archive", "--delete"]).args(args).args([from.path().join(""), daemon.path("synced")]));
     };
-    saves_during(&daemon, &["mine"], || sync(&[]));
+    saves_during(&daemon, "mine", "mine/a.md", || sync(&[]));
     daemon.finds("number599", &["synced/5/599.md"]);
     (0..600).for_each(|at| write(at, "secondsync"));
     fs::remove_dir_all(from.path().join("3")).unwrap();
@@ -132,7 +136,7 @@ fn rsync_brings_a_folder_and_takes_some_of_it_away() {
     daemon.finds("firstsync", &[]).finds("number599", &["synced/5/599.md"]).finds("number3", &[]);
     (0..600).filter(|at| at % 11 != 3).for_each(|at| write(at, "thirdsync"));
     sync(&["--delay-updates", "--ignore-times"]);
-    daemon.finds("secondsync", &[]).finds("aardvark", &["mine/a.md"]);
+    daemon.finds("secondsync", &[]);
     assert_as_rebuilt(&daemon, &["thirdsync", "number598", "firstsync"]);
 }
 
@@ -159,7 +163,7 @@ fn syncthing_writes_temporary_names_and_keeps_versions() {
 #[test]
 fn ten_thousand_files_arrive_at_once() {
     let mut daemon = Daemon::vault();
-    daemon.write("mine/a.md", "aardvark").start();
+    daemon.write("mine/a.md", "aardvark").write("arrived/5/mine.md", "# Mine").start();
     let arrive = || {
         std::thread::scope(|scope| {
             for part in 0..2 {
@@ -176,7 +180,7 @@ fn ten_thousand_files_arrive_at_once() {
             }
         });
     };
-    saves_during(&daemon, &["mine", "arrived/5"], arrive);
+    saves_during(&daemon, "mine", "arrived/5/mine.md", arrive);
     eventually("all files", || (daemon.status()["files"].as_u64()? > 10_000).then_some(()));
     daemon.finds("number9999", &["arrived/17/9999.md"]).finds("number0", &["arrived/0/0.md"]);
     assert_as_rebuilt(&daemon, &["number77", "aardvark", "arrived many"]);
