@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::access::Token;
 use crate::api::{Guard, Limits, guarded, local, serve};
 use crate::config::Config;
-use crate::fs::{Context, FsError};
+use crate::fs::{Context, FsError, create_private_dir};
 use crate::service::{Service, StartError};
 use crate::vault::{DaemonInfo, Home, HomeError};
 
@@ -95,14 +95,18 @@ impl Daemon {
         let Self { service, socket, tcp, unix, guard, announced, .. } = self;
         let (stopping, stopped) = watch::channel(false);
         let outside = serve(tcp, guarded(Arc::clone(&service), guard), Limits::default(), stopped.clone());
-        let inside = serve_locally(Arc::clone(&service), announced, unix, stopped);
+        let inside = serve_locally(Arc::clone(&service), announced, unix, stopped.clone());
+        let outside_vault = Home::socket_outside(service.home().root()).filter(|path| *path != socket);
+        let beside = serve_beside(Arc::clone(&service), outside_vault.clone(), stopped);
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
         };
-        tokio::join!(outside, inside, stop);
+        tokio::join!(outside, inside, beside, stop);
         service.home().withdraw();
-        let _ = std::fs::remove_file(&socket);
+        for path in [Some(socket), outside_vault].into_iter().flatten() {
+            let _ = std::fs::remove_file(path);
+        }
         // Closing the stores blocks; requests that outlived the drain no longer matter.
         let _ = tokio::task::spawn_blocking(move || drop(service)).await;
     }
@@ -155,6 +159,18 @@ async fn serve_locally(
             Some(found) => listener = found,
             None => return,
         }
+    }
+}
+
+/// Serves on a Unix socket outside of the vault, for those who ask what became of it. Where there can be none, they are told
+/// less.
+async fn serve_beside(service: Arc<Service>, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
+    let listener = socket.as_ref().and_then(|socket| {
+        create_private_dir(socket.parent()?).ok()?;
+        listen_locally(socket).ok()
+    });
+    if let Some(listener) = listener {
+        serve(listener, local(service), Limits::default(), stopped).await;
     }
 }
 

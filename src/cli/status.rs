@@ -24,7 +24,10 @@ const SHOWN: usize = 20;
 
 impl Status {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::open(vault, |_| {})?;
+        let mut backend = match Backend::open(vault, |_| {}) {
+            Ok(backend) => backend,
+            Err(error) => Backend::open_missing(vault)?.ok_or(error)?,
+        };
         backend.catch_up(true)?;
         backend.warn_if_read_only();
         let served = matches!(backend, Backend::Daemon(_));

@@ -15,6 +15,9 @@ use crate::fs::{Context, FsError, create_private_dir, write_atomically};
 /// The folder in the vault that is the program's own.
 pub(super) const DIR_NAME: &str = ".vault";
 
+/// The address of a Unix socket holds 104 bytes on macOS and 108 on Linux, the closing NUL included.
+const LONGEST_SOCKET: usize = 100;
+
 /// The place of one vault.
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -115,13 +118,19 @@ impl Home {
 
     /// The Unix socket: in `.vault/`, or in the user's state folder where that path is too long for one.
     pub fn socket(&self) -> PathBuf {
-        // The address of a Unix socket holds 104 bytes on macOS and 108 on Linux, the closing NUL included.
         let near = self.dir.join("daemon.sock");
-        if near.as_os_str().len() < 100 {
+        if near.as_os_str().len() < LONGEST_SOCKET {
             return near;
         }
         let folder = state_dir().filter(|folder| create_private_dir(folder).is_ok());
         folder.map_or(near, |folder| folder.join(format!("{}.sock", key(&self.root))))
+    }
+
+    /// A second Unix socket, where the daemon can be asked while the vault's folder is not there. `root` is the folder's path,
+    /// in full. `None` where there is no room for one.
+    pub fn socket_outside(root: &Path) -> Option<PathBuf> {
+        let socket = state_dir()?.join(format!("{}.sock", key(root)));
+        (socket.as_os_str().len() < LONGEST_SOCKET).then_some(socket)
     }
 
     /// Where the owner's token is.

@@ -155,6 +155,8 @@ fn is_missed(daemon: &Daemon) {
     });
     assert!(missing["failure"].as_str().unwrap().contains("is not there"), "{missing}");
     assert_eq!(daemon.find("aardvark"), ["notes/a.md"], "the last state is kept");
+    let said = daemon.run(&["status"]).ok().stdout;
+    assert!(said.contains("the vault's folder is not there since 20"), "{said}");
 }
 
 /// Waits until the daemon says that it is back, and holds it to noticing changes by events.
