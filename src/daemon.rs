@@ -4,13 +4,15 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
+use crate::access::Token;
 use crate::api::{Guard, Limits, guarded, local, serve};
 use crate::config::Config;
-use crate::fs::{Context, FsError};
+use crate::fs::{Context, FsError, create_private_dir};
 use crate::service::{Service, StartError};
 use crate::vault::{DaemonInfo, Home, HomeError};
 
@@ -45,7 +47,18 @@ pub struct Daemon {
     tcp: TcpListener,
     unix: UnixListener,
     guard: Guard,
+    announced: Announced,
 }
+
+/// What the daemon says of itself in the vault.
+#[derive(Clone)]
+struct Announced {
+    daemon: DaemonInfo,
+    token: Token,
+}
+
+/// What was said is looked for so often: whoever deletes and restores a vault deletes it too.
+const ANNOUNCE_EVERY: Duration = Duration::from_secs(1);
 
 impl Daemon {
     /// Takes the vault's lock, starts to index and listens on TCP and on the vault's Unix socket.
@@ -60,10 +73,11 @@ impl Daemon {
         let unix = listen_locally(&socket)?;
         let daemon = DaemonInfo { pid: std::process::id(), address: address.to_string(), socket: socket.clone() };
         home.announce(&lock, &daemon)?;
+        let announced = Announced { daemon, token: token.clone() };
         let hosts = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned();
         let guard = Guard::new(&token, hosts);
         let service = Arc::new(Service::start(home, config, lock, true)?);
-        Ok(Self { service, address, socket, tcp, unix, guard })
+        Ok(Self { service, address, socket, tcp, unix, guard, announced })
     }
 
     /// Where it listens.
@@ -78,17 +92,21 @@ impl Daemon {
 
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { service, socket, tcp, unix, guard, .. } = self;
+        let Self { service, socket, tcp, unix, guard, announced, .. } = self;
         let (stopping, stopped) = watch::channel(false);
         let outside = serve(tcp, guarded(Arc::clone(&service), guard), Limits::default(), stopped.clone());
-        let inside = serve(unix, local(Arc::clone(&service)), Limits::default(), stopped);
+        let inside = serve_locally(Arc::clone(&service), announced, unix, stopped.clone());
+        let outside_vault = Home::socket_outside(service.home().root()).filter(|path| *path != socket);
+        let beside = serve_beside(Arc::clone(&service), outside_vault.clone(), stopped);
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
         };
-        tokio::join!(outside, inside, stop);
+        tokio::join!(outside, inside, beside, stop);
         service.home().withdraw();
-        let _ = std::fs::remove_file(&socket);
+        for path in [Some(socket), outside_vault].into_iter().flatten() {
+            let _ = std::fs::remove_file(path);
+        }
         // Closing the stores blocks; requests that outlived the drain no longer matter.
         let _ = tokio::task::spawn_blocking(move || drop(service)).await;
     }
@@ -105,6 +123,67 @@ async fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Daem
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     Ok((listener, address))
+}
+
+/// Serves on the Unix socket, and makes it anew, with all that the daemon says of itself, when the vault was restored
+/// without them.
+async fn serve_locally(
+    service: Arc<Service>,
+    announced: Announced,
+    unix: UnixListener,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let (mut listener, socket) = (unix, announced.daemon.socket.clone());
+    loop {
+        let (close, closed) = watch::channel(false);
+        let serving = serve(listener, local(Arc::clone(&service)), Limits::default(), closed);
+        let lost = async {
+            let found = loop {
+                tokio::select! {
+                    _ = stopped.wait_for(|stopped| *stopped) => break None,
+                    () = tokio::time::sleep(ANNOUNCE_EVERY) => {}
+                }
+                let (service, announced) = (Arc::clone(&service), announced.clone());
+                // Files may be on a disk that does not answer.
+                let again = tokio::task::spawn_blocking(move || announce_again(&service, &announced)).await;
+                if again.unwrap_or(false)
+                    && let Ok(listener) = listen_locally(&socket)
+                {
+                    break Some(listener);
+                }
+            };
+            let _ = close.send(true);
+            found
+        };
+        match tokio::join!(serving, lost).1 {
+            Some(found) => listener = found,
+            None => return,
+        }
+    }
+}
+
+/// Serves on a Unix socket outside of the vault, for those who ask what became of it. Where there can be none, they are told
+/// less.
+async fn serve_beside(service: Arc<Service>, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
+    let listener = socket.as_ref().and_then(|socket| {
+        create_private_dir(socket.parent()?).ok()?;
+        listen_locally(socket).ok()
+    });
+    if let Some(listener) = listener {
+        serve(listener, local(service), Limits::default(), stopped).await;
+    }
+}
+
+/// Says again what is no longer said, where the vault is and is ours. Tells whether the socket must be made anew too.
+fn announce_again(service: &Service, announced: &Announced) -> bool {
+    let (home, daemon) = (service.home(), &announced.daemon);
+    let Some(lock) = service.lock().filter(|lock| lock.is_held()) else { return false };
+    if home.daemon().as_ref() != Some(daemon)
+        && let Err(error) = home.announce(lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
+    {
+        tracing::warn!("the command line cannot find this daemon: {error}");
+    }
+    !daemon.socket.exists()
 }
 
 /// Listens on the Unix socket; only the person may open it. Whoever has the lock may replace what a killed daemon left.

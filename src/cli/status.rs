@@ -24,7 +24,10 @@ const SHOWN: usize = 20;
 
 impl Status {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::open(vault, |_| {})?;
+        let mut backend = match Backend::open(vault, |_| {}) {
+            Ok(backend) => backend,
+            Err(error) => Backend::open_missing(vault)?.ok_or(error)?,
+        };
         backend.catch_up(true)?;
         backend.warn_if_read_only();
         let served = matches!(backend, Backend::Daemon(_));
@@ -36,6 +39,29 @@ impl Status {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// What a person should know of the watcher: a name for the first line, and what each says.
+fn watching(watching: &service::Watching) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("changes", format!("noticed by {}", watching.by))];
+    let mut more = |text: String| lines.push(("", text));
+    if let Some(since) = &watching.missing_since {
+        more(format!("the vault's folder is not there since {since}; answers are of what was last known"));
+    }
+    if let Some(reason) = &watching.reason {
+        more(reason.clone());
+    }
+    if let Some(lost) = &watching.lost_at {
+        let then = match &watching.recovered_at {
+            Some(recovered) => format!("all was compared and caught up with by {recovered}"),
+            None => "all is being compared".into(),
+        };
+        more(format!("events were lost at {lost} ({} since the start); {then}", count(watching.losses, "time")));
+    }
+    let compared = watching.compared_at.as_deref().unwrap_or("not yet");
+    let every = watching.reconcile_seconds;
+    lines.push(("compared", format!("{compared}, all notes with the index; again every {every} s")));
+    lines
 }
 
 fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<String, std::fmt::Error> {
@@ -61,7 +87,9 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
     };
     line("model", &model)?;
     if served {
-        line("changes", &format!("noticed by {}", status.watching))?;
+        for (name, value) in watching(&status.watching) {
+            line(name, &value)?;
+        }
     }
     line("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)))?;
     if let Some(rebuilt) = &status.rebuilt {
@@ -80,4 +108,36 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
         }
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_watcher_s_troubles_are_told_in_words() {
+        let calm = service::Watching {
+            by: "events".into(),
+            reason: None,
+            missing_since: None,
+            losses: 0,
+            lost_at: None,
+            recovered_at: None,
+            reconcile_seconds: 300,
+            compared_at: Some("12:00".into()),
+        };
+        let told = |state: &service::Watching| {
+            watching(state).iter().map(|(name, text)| format!("{name}: {text}\n")).collect::<String>()
+        };
+        assert_eq!(
+            told(&calm),
+            "changes: noticed by events\ncompared: 12:00, all notes with the index; again every 300 s\n"
+        );
+        let lost = service::Watching { losses: 2, lost_at: Some("12:01".into()), ..calm.clone() };
+        assert!(told(&lost).contains(": events were lost at 12:01 (2 times since the start); all is being compared\n"));
+        let recovered = service::Watching { recovered_at: Some("12:02".into()), ..lost };
+        assert!(told(&recovered).contains("; all was compared and caught up with by 12:02\n"));
+        let missing = service::Watching { missing_since: Some("12:03".into()), ..calm };
+        assert!(told(&missing).contains(": the vault's folder is not there since 12:03;"));
+    }
 }

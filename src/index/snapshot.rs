@@ -7,7 +7,7 @@ use crate::vault::Globs;
 
 use super::catalog::{CatalogError, CatalogReader};
 use super::entry::Files;
-use super::keyword::{KeywordSearcher, Statistics, open_searcher};
+use super::keyword::{KeywordSearcher, Statistics, has_words, open_searcher};
 use super::store::IndexError;
 use super::vectors::VectorSet;
 
@@ -36,6 +36,10 @@ impl Snapshot {
     /// # Errors
     /// When there are none, or they cannot be read.
     pub fn open(folder: &Path, private: &Globs) -> Result<Self, IndexError> {
+        // Only the writer makes any.
+        if !is_readable(folder) {
+            return Err(IndexError::Absent(folder.to_owned()));
+        }
         let reader = CatalogReader::open(&folder.join("catalog.db"))?;
         let mut files = Files::default();
         for mut file in reader.files()? {
@@ -83,6 +87,10 @@ impl Snapshot {
     pub fn embedded(&self) -> usize {
         self.vectors.as_ref().map_or(0, VectorSet::len)
     }
+}
+
+fn is_readable(folder: &Path) -> bool {
+    folder.join("catalog.db").is_file() && has_words(&folder.join("tantivy"))
 }
 
 impl Drop for Snapshot {

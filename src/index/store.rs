@@ -43,6 +43,9 @@ pub enum IndexError {
     /// The words were stemmed for another language.
     #[error("{0}")]
     Stale(String),
+    /// There is none yet, and only its writer makes one.
+    #[error("there is no index in {} yet; the process that writes it has just begun. Try again in a moment", .0.display())]
+    Absent(PathBuf),
 }
 
 /// What shapes the index besides the files.

@@ -5,11 +5,12 @@ mod read;
 mod start;
 mod time;
 mod views;
+mod watching;
 
 pub use error::{ErrorKind, ServiceError};
 pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
 pub use views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing, Scores,
-    SearchParams, SearchResponse, Skipped, Stats, Status,
+    SearchParams, SearchResponse, Skipped, Stats, Status, Watching,
 };

@@ -12,7 +12,7 @@ use super::start::Service;
 use super::time::{Edge, parse, rfc3339};
 use super::views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
-    SearchResponse, Skipped, Stats, Status,
+    SearchResponse, Skipped, Stats, Status, Watching,
 };
 use crate::access::{Principal, Scope};
 use crate::chunk::ChunkId;
@@ -247,7 +247,7 @@ impl Service {
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
             model: Model { state: state.into(), detail, dimension },
-            watching: progress.watching,
+            watching: Watching::of(progress.watch, self.config.index.reconcile_seconds),
             index_bytes: folder_bytes(&self.index_dir),
             index_dir: self.index_dir.display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files.iter().map(|file| file.stamp.size).sum()),

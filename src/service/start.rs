@@ -16,7 +16,7 @@ pub struct Service {
     pub(super) index_dir: PathBuf,
     pub(super) shared: Arc<Shared>,
     pub(super) syncer: Option<Syncer>,
-    _lock: Option<Lock>,
+    pub(super) lock: Option<Arc<Lock>>,
 }
 
 /// The service could not be started.
@@ -52,7 +52,9 @@ impl Service {
         model: Option<LoadModel>,
     ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
+        let lock = Arc::new(lock);
         let options = Options {
+            lock: Arc::clone(&lock),
             root: home.root().to_owned(),
             folder: index_dir.clone(),
             index: config.index.clone(),
@@ -68,7 +70,7 @@ impl Service {
             config,
             index_dir,
             syncer: Some(syncer),
-            _lock: Some(lock),
+            lock: Some(lock),
         })
     }
 
@@ -80,7 +82,7 @@ impl Service {
         let index_dir = home.index_dir(&config.index.dir);
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&config)?.private)?));
-        Ok(Self { shared, home, config, index_dir, syncer: None, _lock: None })
+        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None })
     }
 
     /// Whether another process writes the index, and this one only reads it.
@@ -91,6 +93,11 @@ impl Service {
     /// The vault's place.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// The right to write the index, when this process has it.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.lock.as_deref()
     }
 
     /// The vault's configuration.

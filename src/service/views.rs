@@ -208,7 +208,7 @@ pub struct Status {
     /// The embedding model.
     pub model: Model,
     /// How changes are noticed.
-    pub watching: String,
+    pub watching: Watching,
     /// The folder of the derived stores.
     pub index_dir: String,
     /// Bytes of the derived stores.
@@ -223,6 +223,32 @@ pub struct Status {
     /// Why the index was rebuilt at the last start, when it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<String>,
+}
+
+/// How changes are noticed. Times are RFC 3339.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Watching {
+    /// `events`, `events and polling`, `polling`, or `not yet`.
+    pub by: String,
+    /// Why it polls, and what can be done about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Since when the vault's folder is not there, while it is not; answers are of what was last known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_since: Option<String>,
+    /// How often events were lost since the start, so that everything was compared.
+    pub losses: usize,
+    /// When they were lost last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_at: Option<String>,
+    /// When the index had caught up after that; absent while it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovered_at: Option<String>,
+    /// Seconds between two timed comparisons of the whole vault with the index.
+    pub reconcile_seconds: u64,
+    /// When the whole vault was last compared with the index, for whatever reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared_at: Option<String>,
 }
 
 /// The embedding model.

@@ -4,14 +4,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use half::f16;
 
 use crate::embed::{Document, EmbedError, Embedder};
 use crate::index::{ContentHash, Pending};
 
-/// Texts of one request. Small, so that a note just saved waits half a second at most behind a bulk import.
+/// Texts of one request at most.
 pub(super) const BATCH: usize = 24;
+/// At least: smaller requests cost more in the stores than they gain.
+const SMALLEST_BATCH: usize = 4;
+
+/// A request should be answered by then, however slow the machine is: so long a note just saved waits behind a bulk import.
+const WAIT_GOAL: Duration = Duration::from_millis(500);
 
 /// Requests under way: one more than is being worked on, so that the model never waits for the writer.
 pub(super) const IN_FLIGHT: usize = 3;
@@ -23,20 +29,27 @@ pub(super) struct Embedded {
     pub vectors: Vec<(ContentHash, Vec<f16>)>,
     /// The texts that the model fails on, and how.
     pub failed: Vec<(ContentHash, EmbedError)>,
+    /// How long it took from when it was sent.
+    pub took: Duration,
 }
 
 /// Threads that wait for the embedder.
 pub(super) struct Dispatcher {
-    requests: Option<Sender<Vec<Pending>>>,
+    requests: Option<Sender<Request>>,
     threads: Vec<JoinHandle<()>>,
     closing: Arc<AtomicBool>,
     pub(super) in_flight: usize,
+    /// Texts of the next request at most.
+    pub(super) batch: usize,
 }
+
+/// Texts, and when they were sent.
+type Request = (Instant, Vec<Pending>);
 
 impl Dispatcher {
     /// `report` is called on the dispatcher's threads with each request's end.
     pub(super) fn start(embedder: Arc<dyn Embedder>, report: impl Fn(Embedded) + Send + Clone + 'static) -> Self {
-        let (requests, receiver) = channel::<Vec<Pending>>();
+        let (requests, receiver) = channel::<Request>();
         let receiver = Arc::new(Mutex::new(receiver));
         let closing = Arc::new(AtomicBool::new(false));
         let threads = (0..IN_FLIGHT)
@@ -44,22 +57,29 @@ impl Dispatcher {
                 let (receiver, embedder, report) = (Arc::clone(&receiver), Arc::clone(&embedder), report.clone());
                 let closing = Arc::clone(&closing);
                 std::thread::spawn(move || {
-                    while let Some(request) = next(&receiver).filter(|_| !closing.load(Ordering::Relaxed)) {
-                        report(embed(embedder.as_ref(), request));
+                    while let Some((sent, texts)) = next(&receiver).filter(|_| !closing.load(Ordering::Relaxed)) {
+                        let embedded = embed(embedder.as_ref(), texts);
+                        report(Embedded { took: sent.elapsed(), ..embedded });
                     }
                 })
             })
             .collect();
-        Self { requests: Some(requests), threads, closing, in_flight: 0 }
+        Self { requests: Some(requests), threads, closing, in_flight: 0, batch: BATCH }
     }
 
     /// Sends a request. Its end is reported, whatever it is.
     pub(super) fn send(&mut self, request: Vec<Pending>) {
         if let Some(requests) = &self.requests
-            && requests.send(request).is_ok()
+            && requests.send((Instant::now(), request)).is_ok()
         {
             self.in_flight += 1;
         }
+    }
+
+    /// Takes note of a request's end.
+    pub(super) fn ended(&mut self, took: Duration) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.batch = next_batch(self.batch, took);
     }
 }
 
@@ -74,8 +94,17 @@ impl Drop for Dispatcher {
     }
 }
 
-fn next(receiver: &Mutex<Receiver<Vec<Pending>>>) -> Option<Vec<Pending>> {
+fn next(receiver: &Mutex<Receiver<Request>>) -> Option<Request> {
     receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+/// How many texts the next request has, after one took so long.
+fn next_batch(batch: usize, took: Duration) -> usize {
+    match took {
+        long if long > WAIT_GOAL => (batch / 2).max(SMALLEST_BATCH),
+        short if short < WAIT_GOAL / 4 => (batch * 2).min(BATCH),
+        _ => batch,
+    }
 }
 
 /// Embeds a request; where that fails, its texts one by one, so that one that the model cannot take costs no other.
@@ -104,4 +133,16 @@ fn embed(embedder: &dyn Embedder, request: Vec<Pending>) -> Embedded {
 
 fn halved(vector: &[f32]) -> Vec<f16> {
     vector.iter().copied().map(f16::from_f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_shrink_where_they_are_slow_and_grow_where_they_are_quick() {
+        let after = |batch, millis| next_batch(batch, Duration::from_millis(millis));
+        assert_eq!((after(24, 2000), after(12, 501), after(4, 9000)), (12, 6, SMALLEST_BATCH));
+        assert_eq!((after(6, 100), after(24, 1), after(12, 300)), (12, BATCH, 12));
+    }
 }

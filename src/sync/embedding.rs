@@ -37,7 +37,7 @@ impl Worker<'_> {
     pub(super) fn embed(&mut self) -> Result<(), IndexError> {
         if let Some(dispatcher) = &mut self.dispatcher {
             while dispatcher.in_flight < IN_FLIGHT {
-                let pending = self.store.take_pending(BATCH)?;
+                let pending = self.store.take_pending(dispatcher.batch)?;
                 if pending.is_empty() {
                     break;
                 }
@@ -62,7 +62,7 @@ impl Worker<'_> {
 
     pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), IndexError> {
         if let Some(dispatcher) = &mut self.dispatcher {
-            dispatcher.in_flight = dispatcher.in_flight.saturating_sub(1);
+            dispatcher.ended(embedded.took);
         }
         let Embedded { vectors, failed, .. } = embedded;
         let count = vectors.len();

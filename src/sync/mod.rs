@@ -4,6 +4,7 @@
 //! parsed and cut on all cores; the one writer thread applies them in batches, and publishes a snapshot after each. Texts
 //! are embedded in the background, newest first.
 
+mod backlog;
 mod dispatch;
 mod embedding;
 mod open;
@@ -12,6 +13,7 @@ mod prepare;
 mod reading;
 mod shared;
 mod syncer;
+mod watching;
 mod worker;
 
 pub use open::open_store;
@@ -19,3 +21,4 @@ pub use plan::{Plan, plan};
 pub use prepare::{Outcome, prepare};
 pub use shared::{ModelStatus, Phase, Progress, Shared};
 pub use syncer::{LoadModel, Options, ReindexError, Syncer};
+pub use watching::WatchState;

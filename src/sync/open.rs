@@ -16,7 +16,7 @@ pub fn open_store(folder: &Path, settings: &Settings) -> Result<(Store, Option<S
     match &error {
         IndexError::Catalog(catalog) if !catalog.is_damage() => return Err(error),
         IndexError::Keyword(words) if !words.is_damage() => return Err(error),
-        IndexError::Fs(_) | IndexError::Vector(_) => return Err(error),
+        IndexError::Fs(_) | IndexError::Vector(_) | IndexError::Absent(_) => return Err(error),
         IndexError::Keyword(_) => Store::erase_words(folder)?,
         IndexError::Catalog(_) | IndexError::Stale(_) => Store::erase(folder)?,
     }

@@ -36,6 +36,7 @@ pub fn prepare(
 ) -> Outcome {
     let read_ns = Timestamp::now().as_nanosecond() as i64;
     match read(root, &path, max_bytes) {
+        Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => Outcome::Changing(path),
         Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
             Outcome::Unchanged(path, source.stamp, read_ns)
         }
@@ -44,6 +45,15 @@ pub fn prepare(
         Err(ReadError::Changing) => Outcome::Changing(path),
         Err(ReadError::Unfit(reason)) => Outcome::Unfit(path, reason),
     }
+}
+
+/// An editor that writes in place empties the file first. It is believed that a note is empty when it has been for so long.
+const EMPTIED_GRACE_NS: i64 = 500_000_000;
+
+/// Whether the file was emptied a moment ago and had text before.
+fn is_being_written(known: &FileEntry, source: &Source, read_ns: i64) -> bool {
+    let since = read_ns.saturating_sub(source.stamp.mtime_ns);
+    source.text.is_empty() && known.stamp.size > 0 && (0..EMPTIED_GRACE_NS).contains(&since)
 }
 
 /// Whether the index needs nothing of the file but its stamp.

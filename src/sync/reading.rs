@@ -6,105 +6,121 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::backlog::Lane;
 use super::plan::plan;
 use super::prepare::{Outcome, prepare};
 use super::worker::Worker;
-use crate::config::FILE_NAME;
 use crate::index::keyword::Stemming;
 use crate::index::{FileEntry, IndexError};
 use crate::path::VaultPath;
-use crate::vault::{Change, Scan, scan};
+use crate::vault::{Change, Scan, is_note, scan};
 
 /// A batch closes after so much reading, so that a note just saved does not wait behind a bulk import.
 const BATCH_TIME: Duration = Duration::from_millis(100);
 
+/// Files of the first batch. How many the next one has follows from how long the last one took.
+pub(super) const FIRST_BATCH: usize = 64;
+/// A batch is never larger: what is taken of the backlog cannot be overtaken.
+const LARGEST_BATCH: usize = 4096;
+/// All that is done of a batch, until it can be found, should take so long.
+const BATCH_GOAL: Duration = Duration::from_millis(200);
+
 impl Worker<'_> {
-    /// Compares places (the whole vault when `None`) with the index, and queues what has changed.
-    pub(super) fn look(&mut self, places: Option<&[VaultPath]>, distrust: bool) -> Result<(), IndexError> {
-        let (root, rules) = (&self.options.root, &self.options.rules);
-        if places.is_none() {
-            // A vault that is unmounted or moved: what it holds is unknown, not gone.
-            let gone = !root.join(FILE_NAME).is_file();
-            let failure =
-                gone.then(|| format!("the vault's folder {} is not there, or has no {FILE_NAME}", root.display()));
-            self.shared.update(|progress| progress.failure = failure);
-            if gone {
-                return Ok(());
-            }
+    /// Compares the whole vault with the index, and queues what has changed behind what waits already; with `distrust`, all
+    /// files. Says whether it could be compared: what a vault holds that is unmounted or moved is unknown, not gone.
+    pub(super) fn look(&mut self, distrust: bool) -> Result<bool, IndexError> {
+        if !self.is_in_place() {
+            return Ok(false);
         }
-        let mut all = Scan::default();
-        match places {
-            None => all = scan(root, rules, None),
-            Some(places) => {
-                for place in places {
-                    let found = scan(root, rules, Some(place));
-                    all.files.extend(found.files);
-                    all.skipped.extend(found.skipped);
-                    all.unreadable.extend(found.unreadable);
-                }
-            }
+        self.shared.update(|progress| progress.failure = None);
+        let all = scan(&self.options.root, &self.options.rules, None);
+        let made = plan(self.store.files().iter(), &all, distrust);
+        if !made.remove.is_empty() && !self.is_in_place() {
+            return Ok(false);
         }
-        let made = match places {
-            None => plan(self.store.files().iter(), &all, distrust),
-            Some(places) => {
-                let found: HashSet<&VaultPath> = all.files.iter().map(|found| &found.path).collect();
-                let is_file = |place: &VaultPath| self.store.file(place).is_some() || found.contains(place);
-                if places.iter().all(is_file) {
-                    plan(places.iter().filter_map(|place| self.store.file(place)), &all, distrust)
-                } else {
-                    let places: HashSet<&str> = places.iter().map(VaultPath::as_str).collect();
-                    let below = |path: &VaultPath| path.and_parents().any(|path| places.contains(path));
-                    plan(self.store.files().iter().filter(|file| below(&file.path)), &all, distrust)
-                }
-            }
-        };
-        let skipped: Vec<(String, String)> =
-            all.skipped.into_iter().map(|skipped| (skipped.path, skipped.reason)).collect();
-        let mut news = self.store.set_skipped(places, &skipped)?;
-        if places.is_none() && self.scanned {
+        let mut news = self.set_skipped(None, all)?;
+        if self.scanned {
             // An editor may be about to put the file back: it gets the grace of a removal.
             made.remove.into_iter().for_each(|path| self.debounce.note(path, Change::Removed, Instant::now()));
         } else if !made.remove.is_empty() {
             self.store.apply(Vec::new(), &made.remove)?;
             news = true;
         }
-        self.scanned |= places.is_none();
+        self.scanned = true;
         if news {
             self.publish()?;
         }
-        // Named by the watcher: before the bulk. By a scan: behind it.
-        let fresh: Vec<VaultPath> =
-            made.read.into_iter().filter(|path| places.is_some() || self.queued.insert(path.clone())).collect();
-        if places.is_some() {
-            for path in fresh.into_iter().rev() {
-                self.queued.insert(path.clone());
-                self.backlog.push_front(path);
-            }
+        made.read.into_iter().for_each(|path| self.backlog.push(path));
+        Ok(true)
+    }
+
+    /// Looks at places that the watcher named, and queues what is there before what scans found.
+    pub(super) fn look_at(&mut self, places: &[VaultPath]) -> Result<(), IndexError> {
+        let (root, rules) = (&self.options.root, &self.options.rules);
+        // Most are notes that were saved. What is gone, or is a folder, stands for all that is or was below it.
+        let (notes, others): (Vec<&VaultPath>, Vec<&VaultPath>) =
+            places.iter().partition(|place| is_note(root, rules, place));
+        let mut found = Scan::default();
+        for place in &others {
+            let scanned = scan(root, rules, Some(place));
+            found.files.extend(scanned.files);
+            found.skipped.extend(scanned.skipped);
+            found.unreadable.extend(scanned.unreadable);
+        }
+        let made = if others.iter().all(|place| self.store.file(place).is_some()) {
+            plan(others.iter().filter_map(|place| self.store.file(place)), &found, false)
         } else {
-            self.backlog.extend(fresh);
+            let others: HashSet<&str> = others.iter().map(|place| place.as_str()).collect();
+            let below = |path: &VaultPath| path.and_parents().any(|path| others.contains(path));
+            plan(self.store.files().iter().filter(|file| below(&file.path)), &found, false)
+        };
+        if !made.remove.is_empty() && !self.is_in_place() {
+            return Ok(());
+        }
+        let mut news = self.set_skipped(Some(places), found)?;
+        if !made.remove.is_empty() {
+            self.store.apply(Vec::new(), &made.remove)?;
+            news = true;
+        }
+        if news {
+            self.publish()?;
+        }
+        for path in notes.into_iter().cloned().chain(made.read) {
+            let known = self.store.file(&path).is_some();
+            self.backlog.push_named(path, known);
         }
         Ok(())
     }
 
+    fn set_skipped(&mut self, places: Option<&[VaultPath]>, found: Scan) -> Result<bool, IndexError> {
+        let skipped: Vec<(String, String)> =
+            found.skipped.into_iter().map(|skipped| (skipped.path, skipped.reason)).collect();
+        self.store.set_skipped(places, &skipped)
+    }
+
     /// Reads files of the backlog on all cores until the batch's time is over, and applies what has changed.
     pub(super) fn read_batch(&mut self) -> Result<(), IndexError> {
-        let deadline = Instant::now() + BATCH_TIME;
-        let with_entry = |path: &VaultPath| (path.clone(), self.store.file(path).cloned());
-        let paths: Vec<(VaultPath, Option<Arc<FileEntry>>)> = self.backlog.iter().take(4096).map(with_entry).collect();
+        let started = Instant::now();
+        let deadline = started + BATCH_TIME;
+        // What the watcher named is not held up by what scans found.
+        let lane = self.backlog.next_lane();
+        let next = |_| if self.backlog.next_lane() == lane { self.backlog.pop() } else { None };
+        let taken: Vec<(VaultPath, Lane)> = (0..self.batch_files).map_while(next).collect();
+        let known: Vec<Option<Arc<FileEntry>>> = taken.iter().map(|(path, _)| self.store.file(path).cloned()).collect();
         let next = AtomicUsize::new(0);
         let outcomes = Mutex::new(Vec::new());
         let (root, max_bytes) = (&self.options.root, self.options.index.max_file_bytes);
         let stemmer = self.store.stemmer();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(paths.len());
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(taken.len());
         std::thread::scope(|scope| {
             let work = || {
                 let mut stemming = Stemming::new(stemmer);
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((path, known)) = paths.get(at).filter(|_| at == 0 || Instant::now() < deadline) else {
+                    let Some((path, _)) = taken.get(at).filter(|_| at == 0 || Instant::now() < deadline) else {
                         break;
                     };
-                    let read = || prepare(root, path.clone(), known.as_deref(), max_bytes, &mut stemming);
+                    let read = || prepare(root, path.clone(), known[at].as_deref(), max_bytes, &mut stemming);
                     // One note that the parser fails on must not keep all others from being found.
                     let outcome = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
                         Outcome::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
@@ -120,14 +136,14 @@ impl Worker<'_> {
         let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The order in which files get their rows must not depend on which thread was faster.
         outcomes.sort_by_key(|(at, _)| *at);
-        let done = outcomes.len();
         let read: HashSet<usize> = outcomes.iter().map(|(at, _)| *at).collect();
-        let left: Vec<VaultPath> =
-            paths.into_iter().enumerate().filter(|(at, _)| !read.contains(at)).map(|(_, (path, _))| path).collect();
-        self.backlog.drain(..done + left.len());
-        left.into_iter().rev().for_each(|path| self.backlog.push_front(path));
+        for (at, (path, lane)) in taken.into_iter().enumerate().rev().filter(|(at, _)| !read.contains(at)) {
+            self.backlog.put_back(path, lane, known[at].is_some());
+        }
+        let done = outcomes.len();
         self.take(outcomes.into_iter().map(|(_, outcome)| outcome).collect())?;
         self.shared.update(|progress| progress.files_done += done);
+        self.batch_files = next_batch(self.batch_files, done, started.elapsed());
         Ok(())
     }
 
@@ -136,32 +152,25 @@ impl Worker<'_> {
         for outcome in outcomes {
             match outcome {
                 Outcome::Changed(update) => {
-                    self.queued.remove(&update.path);
                     updates.push(*update);
                 }
                 Outcome::Unchanged(path, stamp, read_ns) => {
-                    self.queued.remove(&path);
                     touched.push((path, stamp, read_ns));
                 }
                 Outcome::Gone(path) => {
-                    self.queued.remove(&path);
                     self.debounce.note(path, Change::Removed, Instant::now());
                 }
                 Outcome::Changing(path) => {
-                    self.queued.remove(&path);
                     self.debounce.note(path, Change::Written, Instant::now());
                 }
                 Outcome::Unfit(path, reason) => {
-                    self.queued.remove(&path);
                     unfit.push((path.to_string(), reason));
                     removed.push(path);
                 }
             }
         }
-        // The same path twice in one batch: the watcher named it while it was in the bulk. One reading is enough.
-        let (mut seen, mut news) = (HashSet::new(), false);
-        updates.retain(|update| seen.insert(update.path.clone()));
-        removed.retain(|path| !seen.contains(path) && self.store.file(path).is_some());
+        let mut news = false;
+        removed.retain(|path| self.store.file(path).is_some());
         if !unfit.is_empty() {
             let places: Vec<VaultPath> =
                 unfit.iter().filter_map(|(path, _)| VaultPath::new(path.clone()).ok()).collect();
@@ -177,4 +186,12 @@ impl Worker<'_> {
         }
         Ok(())
     }
+}
+
+/// How many files the next batch has at most, after one of `limit` in which `done` were read took so long.
+fn next_batch(limit: usize, done: usize, took: Duration) -> usize {
+    let fitting = done as f64 * BATCH_GOAL.as_secs_f64() / took.as_secs_f64().max(0.001);
+    // A batch that was not full says little of a larger one.
+    let fitting = if done < limit { fitting.max(limit as f64) } else { fitting.min(limit as f64 * 2.0) };
+    (fitting as usize).clamp(FIRST_BATCH.min(limit), LARGEST_BATCH)
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use super::watching::WatchState;
 use crate::embed::Embedder;
 use crate::index::Snapshot;
 
@@ -56,8 +57,8 @@ pub struct Progress {
     pub embeddings_done: usize,
     /// The model.
     pub model: ModelStatus,
-    /// How changes are noticed: `events`, or `polling` and why.
-    pub watching: String,
+    /// How changes are noticed.
+    pub watch: WatchState,
     /// What went wrong last and still stands.
     pub failure: Option<String>,
     /// Why the index was rebuilt at the last start, if it was.
@@ -75,7 +76,7 @@ impl Progress {
             pending_embeddings: 0,
             embeddings_done: 0,
             model: ModelStatus::Off,
-            watching: "not yet".into(),
+            watch: WatchState::default(),
             failure: None,
             rebuilt: None,
             caught_up: false,

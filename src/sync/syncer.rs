@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use super::open::open_store;
 use super::shared::{ModelStatus, Phase, Shared};
+use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
 use crate::embed::{EmbedError, Embedder};
 use crate::index::Settings;
-use crate::vault::Rules;
+use crate::vault::{Identity, Lock, Rules};
 
 /// Loads the model; called once, on a thread of its own.
 pub type LoadModel = Box<dyn FnOnce() -> Result<Arc<dyn Embedder>, EmbedError> + Send>;
@@ -35,12 +36,14 @@ pub struct Options {
     pub model: Option<LoadModel>,
     /// Whether to watch for changes, or to compare with the disk once.
     pub watch: bool,
+    /// The right to write the stores.
+    pub lock: Arc<Lock>,
 }
 
 /// A reindex was refused.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub struct ReindexError(String);
+pub struct ReindexError(pub(super) String);
 
 /// The handle of the writer thread. Dropping it stops the thread and closes the stores.
 pub struct Syncer {
@@ -120,13 +123,22 @@ fn run(
     }
     let mut embedder = None;
     while !stop.load(Ordering::Relaxed) {
+        // Nothing is made where the vault is not: a drive is mounted there later, or the folder moved back.
+        if Identity::of_vault(&options.root).is_none() {
+            show_missing(shared, Some(missing(&options)));
+            wait_or_stop(RETRY_PLACE, receiver, shared, stop, &mut embedder);
+            continue;
+        }
+        if let Err(error) = options.lock.hold() {
+            shared.update(|progress| (progress.phase, progress.failure) = (Phase::Failing, Some(error.to_string())));
+            wait_or_stop(RETRY_PLACE, receiver, shared, stop, &mut embedder);
+            continue;
+        }
         let opened = open_store(&options.folder, &options.settings).and_then(|(store, rebuilt)| {
             let mut worker = Worker::new(&options, store, &messages, shared);
             worker.publish()?;
-            shared.update(|progress| {
-                progress.failure = None;
-                progress.rebuilt = rebuilt;
-            });
+            show_missing(shared, None);
+            shared.update(|progress| progress.rebuilt = rebuilt);
             if let Some(embedder) = embedder.take() {
                 worker.use_model(embedder)?;
             }
@@ -139,6 +151,7 @@ fn run(
                     shared.retire();
                     store.close()
                 }
+                Ok(Next::Reopen) => Ok(()),
                 Err(error) => Err(error),
             }
         });
@@ -148,21 +161,24 @@ fn run(
                 progress.phase = Phase::Failing;
                 progress.failure = Some(error.to_string());
             });
-            wait_or_stop(receiver, shared, stop, &mut embedder);
+            wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
         }
     }
 }
 
 /// After a failure of the disk, the pause before the next try.
 const RETRY: Duration = Duration::from_secs(3);
+/// While the vault is not there, or another process has it.
+const RETRY_PLACE: Duration = Duration::from_secs(1);
 
 fn wait_or_stop(
+    pause: Duration,
     receiver: &Receiver<Message>,
     shared: &Shared,
     stop: &AtomicBool,
     embedder: &mut Option<Arc<dyn Embedder>>,
 ) {
-    let until = Instant::now() + RETRY;
+    let until = Instant::now() + pause;
     while let Some(left) = until.checked_duration_since(Instant::now())
         && !stop.load(Ordering::Relaxed)
     {

@@ -1,21 +1,21 @@
 //! The loop of the writer thread, over signals, commands, files to read and texts to embed.
 
-use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::backlog::Backlog;
 use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
 use super::shared::{ModelStatus, Phase, Shared};
 use super::syncer::{Options, ReindexError};
+use super::watching::{Vigil, missing};
 use crate::embed::{EmbedError, Embedder};
 use crate::index::vectors::Graph;
 use crate::index::{ContentHash, IndexError, Store};
-use crate::path::VaultPath;
-use crate::vault::{Change, Debounce, Signal, Watcher, Watching};
+use crate::vault::{Debounce, Signal};
 
 /// What the thread is told.
 pub(super) enum Message {
@@ -30,7 +30,10 @@ pub(super) enum Message {
 /// Why the loop ended.
 pub(super) enum Next {
     Stop,
+    /// Everything is to be built from nothing.
     Rebuild,
+    /// The stores are no longer those that are open.
+    Reopen,
 }
 
 /// The writer: the stores, and what is still to be done to them.
@@ -40,11 +43,10 @@ pub(super) struct Worker<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) messages: &'a Sender<Message>,
     pub(super) debounce: Debounce,
-    /// Files to read: those the watcher named at the front, those of a bulk import behind.
-    pub(super) backlog: VecDeque<VaultPath>,
-    pub(super) queued: HashSet<VaultPath>,
-    pub(super) watcher: Option<Watcher>,
-    pub(super) next_scan: Instant,
+    pub(super) backlog: Backlog,
+    /// Files of the next batch at most.
+    pub(super) batch_files: usize,
+    pub(super) vigil: Vigil,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) dispatcher: Option<Dispatcher>,
     /// Whether many texts were embedded since memory was last given back.
@@ -80,10 +82,9 @@ impl<'a> Worker<'a> {
             options,
             shared,
             messages,
-            backlog: VecDeque::new(),
-            queued: HashSet::new(),
-            watcher: None,
-            next_scan: Instant::now(),
+            backlog: Backlog::default(),
+            batch_files: super::reading::FIRST_BATCH,
+            vigil: Vigil::new(options),
             embedder: None,
             dispatcher: None,
             bulk: false,
@@ -154,14 +155,16 @@ impl<'a> Worker<'a> {
                 return Ok(next);
             }
             let now = Instant::now();
-            if now >= self.next_scan {
-                self.next_scan = now + Duration::from_secs(self.options.index.reconcile_seconds);
-                self.store.requeue(&std::mem::take(&mut self.failed));
-                self.look(None, false)?;
+            self.check_place(now);
+            if self.vigil.is_missing() {
+                self.report();
+                self.wait(receiver, self.vigil.next())?;
+                continue;
             }
+            self.rescan_if_due(now)?;
             let due = self.debounce.take_due(now);
             if !due.is_empty() {
-                self.look(Some(&due), false)?;
+                self.look_at(&due)?;
             }
             if !self.backlog.is_empty() {
                 self.read_batch()?;
@@ -174,7 +177,8 @@ impl<'a> Worker<'a> {
             self.shared.update(|progress| progress.caught_up = true);
             self.embed()?;
             self.report();
-            let mut until = self.next_scan;
+            self.recover_if_done(now);
+            let mut until = self.vigil.next();
             if let Some(due) = self.debounce.next_due() {
                 until = until.min(due);
             }
@@ -186,12 +190,18 @@ impl<'a> Worker<'a> {
             {
                 self.store.trim_log(&published, MAX_IDLE_LOG_BYTES)?;
             }
-            match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(message) => self.handle(message)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(Next::Stop),
-            }
+            self.wait(receiver, until)?;
         }
+    }
+
+    /// Waits for a message until then, and does what it says.
+    fn wait(&mut self, receiver: &Receiver<Message>, until: Instant) -> Result<(), IndexError> {
+        match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(message) => self.handle(message)?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => self.next = Some(Next::Stop),
+        }
+        Ok(())
     }
 
     pub(super) fn handle(&mut self, message: Message) -> Result<(), IndexError> {
@@ -210,6 +220,9 @@ impl<'a> Worker<'a> {
                     self.publish()?;
                 }
             }
+            Message::Reindex { done, .. } if self.vigil.is_missing() => {
+                let _ = done.send(Err(ReindexError(missing(self.options))));
+            }
             Message::Reindex { full, done } => {
                 // Whoever asked waits for the progress to start anew.
                 self.shared.update(|progress| (progress.caught_up, progress.files_done) = (false, 0));
@@ -218,7 +231,7 @@ impl<'a> Worker<'a> {
                     self.next = Some(Next::Rebuild);
                 } else {
                     self.store.prune_vectors()?;
-                    self.look(None, true)?;
+                    self.look(true)?;
                     self.report();
                 }
                 let _ = done.send(Ok(()));
@@ -226,48 +239,5 @@ impl<'a> Worker<'a> {
             Message::Stop => self.next = Some(Next::Stop),
         }
         Ok(())
-    }
-
-    pub(super) fn watch(&mut self) {
-        let messages = self.messages.clone();
-        let signal = move |signal| {
-            let _ = messages.send(Message::Signal(signal));
-        };
-        let poll = Duration::from_secs(self.options.index.poll_seconds);
-        let rules = Arc::new(self.options.rules.clone());
-        let watching = match Watcher::start(&self.options.root, rules, self.options.index.watch, poll, signal) {
-            Ok(watcher) => {
-                let watching = match watcher.watching() {
-                    Watching::Events => "events".to_owned(),
-                    Watching::Polling(reason) => format!("polling: {reason}"),
-                };
-                self.watcher = Some(watcher);
-                watching
-            }
-            Err(error) => {
-                tracing::warn!("changes are noticed by rescans alone: {error}");
-                format!("rescans alone: {error}")
-            }
-        };
-        self.shared.update(|progress| progress.watching = watching);
-    }
-
-    pub(super) fn signal(&mut self, signal: Signal) {
-        let now = Instant::now();
-        match signal {
-            Signal::Changed(path, change) => self.debounce.note(path, change, now),
-            Signal::Rescan => self.next_scan = now,
-            Signal::Folder(folder) => {
-                // Watch it before it is listed, so that nothing made in it meanwhile is missed.
-                if let Some(watcher) = &mut self.watcher
-                    && let Err(error) = watcher.cover(Some(&folder))
-                {
-                    let reason = format!("events for {folder} cannot be had ({error}); rescans find its changes");
-                    tracing::warn!("{reason}");
-                    self.shared.update(|progress| progress.watching = reason);
-                }
-                self.debounce.note(folder, Change::Closed, now);
-            }
-        }
     }
 }

@@ -67,6 +67,11 @@ impl Debounce {
         self.pending.extract_if(|_, pending| pending.due <= now).map(|(path, _)| path).collect()
     }
 
+    /// Forgets all paths.
+    pub fn clear(&mut self) {
+        self.pending.clear();
+    }
+
     /// How many paths wait.
     pub fn len(&self) -> usize {
         self.pending.len()

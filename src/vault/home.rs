@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
+use super::lock::Lock;
 use crate::access::Token;
 use crate::config::FILE_NAME;
 use crate::fs::{Context, FsError, create_private_dir, write_atomically};
 
 /// The folder in the vault that is the program's own.
 pub(super) const DIR_NAME: &str = ".vault";
+
+/// The address of a Unix socket holds 104 bytes on macOS and 108 on Linux, the closing NUL included.
+const LONGEST_SOCKET: usize = 100;
 
 /// The place of one vault.
 #[derive(Debug, Clone)]
@@ -114,13 +118,19 @@ impl Home {
 
     /// The Unix socket: in `.vault/`, or in the user's state folder where that path is too long for one.
     pub fn socket(&self) -> PathBuf {
-        // The address of a Unix socket holds 104 bytes on macOS and 108 on Linux, the closing NUL included.
         let near = self.dir.join("daemon.sock");
-        if near.as_os_str().len() < 100 {
+        if near.as_os_str().len() < LONGEST_SOCKET {
             return near;
         }
         let folder = state_dir().filter(|folder| create_private_dir(folder).is_ok());
         folder.map_or(near, |folder| folder.join(format!("{}.sock", key(&self.root))))
+    }
+
+    /// A second Unix socket, where the daemon can be asked while the vault's folder is not there. `root` is the folder's path,
+    /// in full. `None` where there is no room for one.
+    pub fn socket_outside(root: &Path) -> Option<PathBuf> {
+        let socket = state_dir()?.join(format!("{}.sock", key(root)));
+        (socket.as_os_str().len() < LONGEST_SOCKET).then_some(socket)
     }
 
     /// Where the owner's token is.
@@ -141,8 +151,20 @@ impl Home {
             Err(error) => return Err(error).on("read", &path),
         }
         let token = Token::random().on("make", &path)?;
-        write_atomically(&path, format!("{}\n", token.reveal()).as_bytes(), 0o600)?;
+        self.write_token(&token)?;
         Ok(token)
+    }
+
+    /// Writes the owner's token that is in use, where there is none any more.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn restore_owner_token(&self, token: &Token) -> Result<(), FsError> {
+        if self.owner_token_file().exists() { Ok(()) } else { self.write_token(token) }
+    }
+
+    fn write_token(&self, token: &Token) -> Result<(), FsError> {
+        write_atomically(&self.owner_token_file(), format!("{}\n", token.reveal()).as_bytes(), 0o600)
     }
 
     /// Takes the lock that says who writes the index. It is let go when the value is dropped, or the process ends.
@@ -150,7 +172,11 @@ impl Home {
     /// # Errors
     /// [`HomeError::Held`] when another process has it.
     pub fn lock(&self) -> Result<Lock, HomeError> {
-        let path = self.dir.join("lock");
+        Lock::take(self)
+    }
+
+    pub(super) fn take_lock(&self) -> Result<File, HomeError> {
+        let path = self.lock_file();
         let mut options = File::options();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(&path).on("open", &path)?;
         match file.try_lock() {
@@ -163,7 +189,11 @@ impl Home {
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = write!(file, "{}", std::process::id());
         let _ = fs::remove_file(self.daemon_file());
-        Ok(Lock { _file: file })
+        Ok(file)
+    }
+
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.dir.join("lock")
     }
 
     /// Says where the daemon of this vault listens. Only who has the lock may call it.
@@ -226,12 +256,6 @@ fn key(root: &Path) -> String {
 fn state_dir() -> Option<PathBuf> {
     let dirs = directories::ProjectDirs::from("", "", "memory-vault")?;
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
-}
-
-/// The right to write the index, held by one process at a time.
-#[derive(Debug)]
-pub struct Lock {
-    _file: File,
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 
 mod debounce;
 mod home;
+mod lock;
+mod place;
 mod read;
 mod rules;
 mod scan;
@@ -11,9 +13,11 @@ mod template;
 mod watch;
 
 pub use debounce::{Change, Debounce};
-pub use home::{DaemonInfo, Home, HomeError, Lock};
+pub use home::{DaemonInfo, Home, HomeError};
+pub use lock::Lock;
+pub use place::Identity;
 pub use read::{ReadError, Source, read};
 pub use rules::{Globs, Rules, RulesError, globs};
-pub use scan::{Found, Scan, Skipped, Stamp, scan};
+pub use scan::{Found, Scan, Skipped, Stamp, is_note, scan};
 pub use template::{InitError, adopt, init};
-pub use watch::{Signal, WatchError, Watcher, Watching};
+pub use watch::{Signal, Watcher, Watching};

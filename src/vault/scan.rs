@@ -134,6 +134,13 @@ impl Scan {
     }
 }
 
+/// Whether there is a note at the path itself, so that there is nothing to list.
+pub fn is_note(root: &Path, rules: &Rules, path: &VaultPath) -> bool {
+    rules.takes(path)
+        && path.on_disk(root).symlink_metadata().is_ok_and(|meta| meta.is_file())
+        && !passes_a_link(root, path)
+}
+
 /// Whether a part of the path is a symbolic link, so that the path may lead out of the vault.
 fn passes_a_link(root: &Path, path: &VaultPath) -> bool {
     let mut at = root.to_owned();

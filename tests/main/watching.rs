@@ -12,7 +12,7 @@ use crate::support::Daemon;
 fn daemon() -> Daemon {
     let mut daemon = Daemon::vault();
     daemon.write("notes/a.md", "# A note\n\nalways, and first\n").start();
-    assert_eq!(daemon.status()["watching"], "events");
+    assert_eq!(daemon.status()["watching"]["by"], "events");
     daemon.finds("first", &["notes/a.md"]);
     daemon
 }
@@ -196,7 +196,8 @@ fn a_checkout_changes_hundreds_of_files() {
 fn polling_finds_changes_where_there_are_no_events() {
     let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 1\n");
     daemon.write("a.md", "before").start();
-    assert_eq!(daemon.status()["watching"], "polling: `index.watch` says so");
+    let watching = daemon.status()["watching"].clone();
+    assert_eq!((&watching["by"], &watching["reason"]), (&"polling".into(), &"`index.watch` says so".into()));
     fs::write(daemon.path("a.md"), "after").unwrap();
     fs::create_dir(daemon.path("new")).unwrap();
     fs::write(daemon.path("new/b.md"), "new").unwrap();

@@ -15,4 +15,4 @@ pub use bm25::{FIELDS, Statistics};
 pub use schema::KeywordError;
 pub use searcher::{KeywordHit, KeywordQuery, KeywordSearcher, Prepared};
 pub use words::{Stemming, Words, fold, plain_words};
-pub use writer::{Document, KeywordWriter, Payload, open_searcher};
+pub use writer::{Document, KeywordWriter, Payload, has_words, open_searcher};

@@ -145,6 +145,11 @@ impl KeywordWriter {
     }
 }
 
+/// Whether there is an index in a folder.
+pub fn has_words(folder: &Path) -> bool {
+    folder.join("meta.json").is_file()
+}
+
 /// Opens an index that another process writes, as it is now.
 ///
 /// # Errors

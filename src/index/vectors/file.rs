@@ -30,7 +30,11 @@ impl Graph {
     pub fn save(&self, dir: &Path) -> Result<(), GraphError> {
         let path = dir.join(FILE_NAME);
         let write = || {
-            fs::create_dir_all(dir)?;
+            // Never the folders above: the vault may be moved away meanwhile.
+            match fs::create_dir(dir) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
             let mut file = NamedTempFile::new_in(dir)?;
             let hashing = Hashing { out: file.as_file_mut(), hash: blake3::Hasher::new() };
             let mut out = BufWriter::with_capacity(BUFFER_BYTES, hashing);

@@ -197,12 +197,35 @@ impl Daemon {
         panic!("{word} is found in {last:?}, not in {paths:?}; status: {}", self.status());
     }
 
+    /// The time that the daemon has kept a processor busy. On a machine that is busy with other things it tells more than
+    /// the clock. Zero where the system does not say.
+    pub fn cpu(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
+        // The fields after the program's name, which may hold spaces; times are in hundredths of a second.
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let ticks = |at: usize| fields.get(at).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
+        Duration::from_millis(10 * (ticks(11) + ticks(12)))
+    }
+
+    /// Writes a note and says how long it took until a search found it, by the clock and in work of the daemon.
+    #[track_caller]
+    pub fn found_after(&self, path: &str, word: &str) -> (Duration, Duration) {
+        let (started, before) = (Instant::now(), self.cpu());
+        fs::write(self.path(path), format!("# Probe\n\n{word}\n")).unwrap();
+        self.finds(word, &[path]);
+        (started.elapsed(), self.cpu() - before)
+    }
+
+    /// Sends a signal to the daemon.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.running().child), signal).unwrap();
+    }
+
     /// Sends a signal to the daemon and waits for its end.
     pub fn stop_with(&mut self, signal: rustix::process::Signal) -> Stopped {
-        let mut running = self.running.take().expect("the daemon was started");
-        let pid = rustix::process::Pid::from_child(&running.child);
         let started = Instant::now();
-        rustix::process::kill_process(pid, signal).unwrap();
+        self.signal(signal);
+        let mut running = self.running.take().expect("the daemon was started");
         let status = eventually("the daemon's end", || running.child.try_wait().unwrap());
         let after = started.elapsed();
         running.check();

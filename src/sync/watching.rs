@@ -1,0 +1,266 @@
+//! When to look at the vault: as the watcher says, every so often, and when its folder is back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::shared::Shared;
+use super::syncer::Options;
+use super::worker::{Next, Worker};
+use crate::config::FILE_NAME;
+use crate::index::IndexError;
+use crate::vault::{Change, Identity, Signal, Watcher, Watching};
+
+/// How changes are noticed, as `vault status` shows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WatchState {
+    /// By what; `None` until the watcher runs.
+    pub by: Option<Watching>,
+    /// Since when the vault's folder is not there, while it is not.
+    pub missing_since: Option<Timestamp>,
+    /// How often events were lost since the start.
+    pub losses: usize,
+    /// When they were lost last.
+    pub lost_at: Option<Timestamp>,
+    /// When everything had been compared after that; `None` while it is not done.
+    pub recovered_at: Option<Timestamp>,
+    /// When the whole vault was last compared with the index.
+    pub compared_at: Option<Timestamp>,
+}
+
+/// The vault's folder is looked at so often: nothing tells that a drive was unplugged, or that a folder is back.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// Rescans that events or polling ask for take one part in so many of the time at most.
+const RESCAN_SHARE: u32 = 10;
+/// The file by which the stores are told from others.
+const CATALOG: &str = "catalog.db";
+/// What a rescan finds missing is removed from the index by then.
+const SETTLED_AFTER: Duration = Duration::from_millis(250);
+
+/// The watcher, and when the vault is looked at next.
+pub(super) struct Vigil {
+    watcher: Option<Watcher>,
+    /// The vault's folder; `None` while it is not there.
+    root: Option<Identity>,
+    /// The stores that are open.
+    stores: Option<Identity>,
+    next_check: Instant,
+    next_scan: Instant,
+    /// When it is compared next where events cannot be had.
+    next_poll: Instant,
+    next_reconciliation: Instant,
+    /// No rescan but a timed one before.
+    rested: Instant,
+    /// Whether the watches are set anew at the next rescan.
+    renew: bool,
+    /// Events were lost; when all that a rescan found since then is read, that is over.
+    recovering: Option<Instant>,
+}
+
+impl Vigil {
+    pub(super) fn new(options: &Options) -> Self {
+        let now = Instant::now();
+        Self {
+            watcher: None,
+            root: Identity::of_vault(&options.root),
+            stores: Identity::of(&options.folder.join(CATALOG)).ok(),
+            next_check: now + CHECK_EVERY,
+            next_scan: now,
+            next_poll: now,
+            next_reconciliation: now,
+            rested: now,
+            renew: false,
+            recovering: None,
+        }
+    }
+
+    /// Whether the vault's folder is not there.
+    pub(super) fn is_missing(&self) -> bool {
+        self.root.is_none()
+    }
+
+    /// When the whole vault is compared next.
+    fn next_scan(&self) -> Instant {
+        let polls = self.watcher.as_ref().is_some_and(|watcher| watcher.watching().needs_polling());
+        if polls { self.next_scan.min(self.next_poll) } else { self.next_scan }
+    }
+
+    /// When there is something to do that nobody asks for.
+    pub(super) fn next(&self) -> Instant {
+        let next = if self.is_missing() { self.next_check } else { self.next_check.min(self.next_scan()) };
+        self.recovering.map_or(next, |recovered| next.min(recovered))
+    }
+
+    /// Has the whole vault looked at soon, with watches set anew.
+    fn distrust_events(&mut self) {
+        self.renew = true;
+        self.next_scan = self.next_scan.min(self.rested.max(Instant::now()));
+    }
+}
+
+/// What is wrong when [`Identity::of_vault`] finds nothing.
+pub(super) fn missing(options: &Options) -> String {
+    format!("the vault's folder {} is not there, or has no {FILE_NAME}", options.root.display())
+}
+
+/// Shows since when the vault's folder is not there, with a `failure`, or that it is.
+pub(super) fn show_missing(shared: &Shared, failure: Option<String>) {
+    shared.update(|progress| {
+        let since = progress.watch.missing_since.unwrap_or_else(Timestamp::now);
+        progress.watch.missing_since = failure.is_some().then_some(since);
+        progress.failure = failure;
+    });
+}
+
+impl Worker<'_> {
+    /// Starts to watch.
+    pub(super) fn watch(&mut self) {
+        let messages = self.messages.clone();
+        let signal = move |signal| {
+            let _ = messages.send(super::worker::Message::Signal(signal));
+        };
+        let rules = Arc::new(self.options.rules.clone());
+        self.vigil.watcher = Some(Watcher::start(&self.options.root, rules, self.options.index.watch, signal));
+        self.show_watching();
+    }
+
+    fn show_watching(&self) {
+        let by = self.vigil.watcher.as_ref().map(|watcher| watcher.watching().clone());
+        self.shared.update(|progress| {
+            if let Some(Watching::Partly(reason) | Watching::Polling(reason)) = &by
+                && progress.watch.by != by
+            {
+                tracing::warn!("changes are noticed by polling: {reason}");
+            }
+            progress.watch.by = by;
+        });
+    }
+
+    pub(super) fn signal(&mut self, signal: Signal) {
+        let now = Instant::now();
+        match signal {
+            Signal::Root => {
+                self.vigil.next_check = now;
+                self.vigil.distrust_events();
+            }
+            Signal::Lost => {
+                tracing::warn!("the watcher lost events; the whole vault is compared");
+                self.vigil.recovering = None;
+                self.vigil.distrust_events();
+                self.shared.update(|progress| {
+                    progress.watch.losses += 1;
+                    (progress.watch.lost_at, progress.watch.recovered_at) = (Some(Timestamp::now()), None);
+                });
+            }
+            // Whatever happens while it goes or comes, all of it is compared when it is back.
+            Signal::Changed(..) | Signal::Folder(_) if self.vigil.is_missing() => {}
+            Signal::Changed(path, change) => self.debounce.note(path, change, now),
+            Signal::Folder(folder) => {
+                // Watch it before it is listed, so that nothing made in it meanwhile is missed.
+                if let Some(watcher) = &mut self.vigil.watcher {
+                    watcher.cover(&folder);
+                    self.show_watching();
+                }
+                self.debounce.note(folder, Change::Closed, now);
+            }
+        }
+    }
+
+    /// Looks whether the vault's folder and the stores are there and are what they were.
+    pub(super) fn check_place(&mut self, now: Instant) {
+        if now < self.vigil.next_check {
+            return;
+        }
+        self.vigil.next_check = now + CHECK_EVERY;
+        let before = self.vigil.root;
+        self.see_root();
+        if self.vigil.is_missing() {
+            return;
+        }
+        if before != self.vigil.root {
+            tracing::info!("the vault's folder is another, or is back; everything is compared");
+            self.vigil.distrust_events();
+        }
+        let stores = Identity::of(&self.options.folder.join(CATALOG)).ok();
+        let same = stores.is_some() && stores == self.vigil.stores;
+        if !(same && self.options.lock.is_held()) {
+            tracing::warn!("the index was deleted or replaced; it is opened again");
+            self.next.get_or_insert(Next::Reopen);
+        }
+    }
+
+    /// Whether the vault's folder is the one that was last seen.
+    pub(super) fn is_in_place(&mut self) -> bool {
+        let before = self.vigil.root;
+        self.see_root();
+        if before != self.vigil.root {
+            // Whoever asks looks at nothing now, and everything is looked at soon.
+            (self.vigil.next_check, self.vigil.next_scan) = (Instant::now(), Instant::now());
+            self.vigil.renew = true;
+        }
+        before == self.vigil.root && !self.vigil.is_missing()
+    }
+
+    fn see_root(&mut self) {
+        let found = Identity::of_vault(&self.options.root);
+        if found.is_none() {
+            // What it holds is unknown, not gone.
+            self.backlog.clear();
+            self.debounce.clear();
+        }
+        if self.vigil.root.is_none() || found.is_none() {
+            let failure = found.is_none().then(|| missing(self.options));
+            if let Some(failure) = failure.as_ref().filter(|_| self.vigil.root.is_some()) {
+                tracing::warn!("{failure}; searches go on with what was last known");
+            }
+            show_missing(self.shared, failure);
+        }
+        self.vigil.root = found;
+    }
+
+    /// Compares the whole vault with the index when it is time.
+    pub(super) fn rescan_if_due(&mut self, now: Instant) -> Result<(), IndexError> {
+        if now < self.vigil.next_scan() {
+            return Ok(());
+        }
+        let reconcile = Duration::from_secs(self.options.index.reconcile_seconds);
+        if now >= self.vigil.next_reconciliation {
+            self.vigil.next_reconciliation = now + reconcile;
+            // The watcher has just been started, the first time.
+            self.vigil.renew |= self.scanned;
+            self.store.requeue(&std::mem::take(&mut self.failed));
+        }
+        if std::mem::take(&mut self.vigil.renew)
+            && let Some(watcher) = &mut self.vigil.watcher
+        {
+            // Before the scan, so that no change falls between them.
+            watcher.renew();
+            self.show_watching();
+        }
+        self.vigil.next_scan = self.vigil.next_reconciliation;
+        let started = Instant::now();
+        if !self.look(false)? {
+            return Ok(());
+        }
+        let done = Instant::now();
+        let rest = (done - started) * RESCAN_SHARE;
+        self.vigil.rested = done + rest;
+        self.vigil.next_poll = done + Duration::from_secs(self.options.index.poll_seconds).max(rest);
+        self.shared.update(|progress| {
+            progress.watch.compared_at = Some(Timestamp::now());
+            if progress.watch.lost_at.is_some() && progress.watch.recovered_at.is_none() {
+                self.vigil.recovering = Some(done + SETTLED_AFTER);
+            }
+        });
+        Ok(())
+    }
+
+    /// Says so when all that lost events may have told is in the index.
+    pub(super) fn recover_if_done(&mut self, now: Instant) {
+        if self.vigil.recovering.is_some_and(|settled| now >= settled) && self.backlog.is_empty() {
+            self.vigil.recovering = None;
+            self.shared.update(|progress| progress.watch.recovered_at = Some(Timestamp::now()));
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Notices changes on disk: the file system's events, and where those cannot be had, word that polling must do.
+
+mod events;
+mod limits;
+mod watcher;
+
+pub use events::Signal;
+pub use watcher::{Watcher, Watching};

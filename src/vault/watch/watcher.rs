@@ -1,0 +1,224 @@
+//! Which folders are watched, and what becomes of those that cannot be.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::events::{Signal, handler};
+use super::limits;
+use crate::config::WatchMode;
+use crate::path::VaultPath;
+use crate::vault::Rules;
+
+/// How changes are noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watching {
+    /// By the file system's events.
+    Events,
+    /// By events where they can be had, and for the rest by looking again every so often, for the reason given.
+    Partly(String),
+    /// By looking again every so often alone, for the reason given.
+    Polling(String),
+}
+
+impl Watching {
+    /// Whether somebody has to look again every so often.
+    pub fn needs_polling(&self) -> bool {
+        *self != Self::Events
+    }
+}
+
+/// Watches one vault for as long as it lives.
+pub struct Watcher {
+    root: PathBuf,
+    rules: Arc<Rules>,
+    mode: WatchMode,
+    signal: Arc<dyn Fn(Signal) + Send + Sync>,
+    events: Option<RecommendedWatcher>,
+    /// Folders that have a watch, as far as is known. inotify watches folders one by one.
+    covered: HashSet<PathBuf>,
+    watching: Watching,
+}
+
+impl Watcher {
+    /// Starts to watch; `signal` is called on the watcher's own thread and must not block.
+    ///
+    /// Where events cannot be had (`mode` says so, a limit is reached, a file system without them), [`Watcher::watching`]
+    /// tells so, and the caller has to look by itself.
+    pub fn start(
+        root: &Path,
+        rules: Arc<Rules>,
+        mode: WatchMode,
+        signal: impl Fn(Signal) + Send + Sync + 'static,
+    ) -> Self {
+        let mut watcher = Self {
+            root: root.to_owned(),
+            rules,
+            mode,
+            signal: Arc::new(signal),
+            events: None,
+            covered: HashSet::new(),
+            watching: Watching::Events,
+        };
+        watcher.renew();
+        watcher
+    }
+
+    /// How it watches.
+    pub fn watching(&self) -> &Watching {
+        &self.watching
+    }
+
+    /// Sets all watches anew: on folders that were moved, mounted or made while nobody told, and on those for which there
+    /// was no room before. Costs a call for each folder.
+    pub fn renew(&mut self) {
+        self.watching = match self.mode {
+            WatchMode::Poll => self.give_up("`index.watch` says so"),
+            WatchMode::Auto if crate::vault::scan::on_network(&self.root) => {
+                self.give_up("the vault is on a network file system")
+            }
+            WatchMode::Auto => match self.listen() {
+                Ok(()) => self.cover_below(&self.root.clone()),
+                Err(error) => Watching::Polling(limits::explain(&error)),
+            },
+        };
+    }
+
+    fn give_up(&mut self, reason: &str) -> Watching {
+        self.events = None;
+        self.covered.clear();
+        Watching::Polling(reason.to_owned())
+    }
+
+    fn listen(&mut self) -> notify::Result<()> {
+        if self.events.is_none() {
+            let signal = Arc::clone(&self.signal);
+            let handler = handler(&self.root, Arc::clone(&self.rules), move |said| signal(said));
+            self.events = Some(notify::recommended_watcher(handler)?);
+            self.covered.clear();
+        }
+        Ok(())
+    }
+
+    /// Watches a new folder and those below it.
+    pub fn cover(&mut self, folder: &VaultPath) {
+        if let Watching::Partly(reason) = self.cover_below(&folder.on_disk(&self.root)) {
+            self.watching = Watching::Partly(reason);
+        }
+    }
+
+    /// Watches each folder at or below `top` that counts; this way those that are left out, the index's own above all, make
+    /// no events.
+    fn cover_below(&mut self, top: &Path) -> Watching {
+        if !cfg!(target_os = "linux") {
+            return self.cover_root();
+        }
+        let found = self.folders(top);
+        let Some(events) = &mut self.events else { return self.watching.clone() };
+        // A folder that was moved keeps its watch under its old name, and makes room under neither.
+        let stale = self.covered.extract_if(|path| path.starts_with(top) && !found.contains(path));
+        stale.for_each(|path| drop(events.unwatch(&path)));
+        let (mut refused, mut reason) = (0, None);
+        for path in found {
+            if reason.is_some() && !self.covered.contains(&path) {
+                refused += 1;
+                continue;
+            }
+            match events.watch(&path, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    self.covered.insert(path);
+                }
+                Err(error) if limits::is_reached(&error) => {
+                    self.covered.remove(&path);
+                    refused += 1;
+                    reason.get_or_insert_with(|| limits::explain(&error));
+                }
+                // Gone since, or not to be read: the scan lists it.
+                Err(_) => {
+                    self.covered.remove(&path);
+                }
+            }
+        }
+        match reason {
+            None => Watching::Events,
+            Some(reason) if self.covered.is_empty() => Watching::Polling(reason),
+            Some(reason) => Watching::Partly(format!("{refused} folders have no watch: {reason}")),
+        }
+    }
+
+    /// Elsewhere one watch covers everything.
+    fn cover_root(&mut self) -> Watching {
+        let Some(events) = &mut self.events else { return self.watching.clone() };
+        if self.covered.contains(&self.root) {
+            let _ = events.unwatch(&self.root);
+        }
+        match events.watch(&self.root, RecursiveMode::Recursive) {
+            Ok(()) => {
+                self.covered.insert(self.root.clone());
+                Watching::Events
+            }
+            Err(error) => self.give_up(&limits::explain(&error)),
+        }
+    }
+
+    /// The folders that count at or below `top`.
+    fn folders(&self, top: &Path) -> BTreeSet<PathBuf> {
+        let enter = |path: &Path| match VaultPath::from_relative(path.strip_prefix(&self.root).unwrap_or(path)) {
+            Ok(folder) => self.rules.enters(&folder),
+            Err(_) => path == self.root,
+        };
+        walkdir::WalkDir::new(top)
+            .follow_root_links(false)
+            .into_iter()
+            .filter_entry(|entry| entry.file_type().is_dir() && enter(entry.path()))
+            .flatten()
+            .map(walkdir::DirEntry::into_path)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::Mutex;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn watches_follow_folders_that_were_moved_while_nobody_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir_all(root.join("old/deep")).unwrap();
+        fs::create_dir_all(root.join(".git/objects")).unwrap();
+        let rules = Arc::new(Rules::new(&root, &[]).unwrap());
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&told);
+        let signal = move |signal| into.lock().unwrap().push(signal);
+        let mut watcher = Watcher::start(&root, rules, WatchMode::Auto, signal);
+        assert_eq!(*watcher.watching(), Watching::Events);
+        fs::rename(root.join("old"), root.join("new")).unwrap();
+        watcher.renew();
+        if cfg!(target_os = "linux") {
+            let covered = ["", "new", "new/deep"].map(|path| root.join(path).components().collect::<PathBuf>());
+            assert_eq!(watcher.covered, HashSet::from(covered));
+        }
+        fs::write(root.join("new/deep/a.md"), "x").unwrap();
+        let is_told = |signal: &Signal| matches!(signal, Signal::Changed(path, _) if path.as_str() == "new/deep/a.md");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !told.lock().unwrap().iter().any(is_told) {
+            assert!(Instant::now() < deadline, "{:?}", told.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn polling_is_said_to_be_needed_where_it_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = Arc::new(Rules::new(folder.path(), &[]).unwrap());
+        let watcher = Watcher::start(folder.path(), rules, WatchMode::Poll, |_| {});
+        assert_eq!(*watcher.watching(), Watching::Polling("`index.watch` says so".into()));
+        assert!(watcher.watching().needs_polling());
+    }
+}
