@@ -88,7 +88,10 @@ impl Vigil {
 
     /// When there is something to do that nobody asks for.
     pub(super) fn next(&self) -> Instant {
-        let next = if self.is_missing() { self.next_check } else { self.next_check.min(self.next_scan()) };
+        if self.is_missing() {
+            return self.next_check;
+        }
+        let next = self.next_check.min(self.next_scan());
         self.recovering.map_or(next, |recovered| next.min(recovered))
     }
 

@@ -156,6 +156,9 @@ impl<'a> Worker<'a> {
             }
             let now = Instant::now();
             self.check_place(now);
+            if self.next.is_some() {
+                continue;
+            }
             if self.vigil.is_missing() {
                 self.report();
                 self.wait(receiver, self.vigil.next())?;

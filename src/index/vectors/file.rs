@@ -22,7 +22,7 @@ const FILE_NAME: &str = "vectors.graph";
 const BUFFER_BYTES: usize = 64 * 1024;
 
 impl Graph {
-    /// Saves the graph to a folder, which is made if it is missing. A crash leaves the old file or the new one.
+    /// Saves the graph to a folder, which is made if it is missing; the one above must be there. A crash leaves the old file or the new one.
     ///
     /// # Errors
     ///
