@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use llama_cpp_sys_2 as llama;
 
 use super::super::EmbedError;
-use super::bundled::hash_file;
+use super::bundled::{beside, hash_file, keep};
 use super::model::backend;
 
 /// Whether llama.cpp, as it was built, computes faster so.
@@ -41,22 +41,16 @@ pub(super) fn converted(
     source_hash: &blake3::Hash,
     source: impl FnOnce() -> Result<PathBuf, EmbedError>,
 ) -> Result<(PathBuf, blake3::Hash), EmbedError> {
-    const ACTION: &str = "write the converted model into its cache folder";
     let prefix = format!("all-minilm-l6-v2.bf16.{}.", short(source_hash));
     if let Some(found) = find(folder, &prefix) {
         return Ok(found);
     }
     let source = source()?;
-    let beside = tempfile::Builder::new()
-        .prefix(".model-")
-        .suffix(".tmp")
-        .tempfile_in(folder)
-        .map_err(EmbedError::io(ACTION, folder))?;
+    let beside = beside(folder)?;
     convert(&source, beside.path())?;
-    let hash = hash_file(beside.path()).map_err(EmbedError::io(ACTION, folder))?;
+    let hash = hash_file(beside.path()).map_err(EmbedError::io("read the converted model", beside.path()))?;
     let path = folder.join(format!("{prefix}{}.gguf", short(&hash)));
-    beside.as_file().sync_all().map_err(EmbedError::io(ACTION, &path))?;
-    beside.persist(&path).map_err(|failed| EmbedError::io(ACTION, &path)(failed.error))?;
+    keep(beside, &path)?;
     Ok((path, hash))
 }
 

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use super::super::EmbedError;
 use super::bfloat;
 
@@ -60,14 +62,22 @@ pub(super) fn hash_file(path: &Path) -> io::Result<blake3::Hash> {
 }
 
 fn write(cache_dir: &Path, path: &Path, model: &[u8]) -> Result<(), EmbedError> {
-    const ACTION: &str = "write the bundled model into its cache folder";
-    fs::create_dir_all(cache_dir).map_err(EmbedError::io(ACTION, cache_dir))?;
-    let mut beside = tempfile::Builder::new()
-        .prefix(".model-")
-        .suffix(".tmp")
-        .tempfile_in(cache_dir)
-        .map_err(EmbedError::io(ACTION, cache_dir))?;
+    let mut beside = beside(cache_dir)?;
     beside.write_all(model).map_err(EmbedError::io(ACTION, path))?;
+    keep(beside, path)
+}
+
+const ACTION: &str = "write the bundled model into its cache folder";
+
+/// Makes a file in the cache folder that is gone again unless it is kept.
+pub(super) fn beside(cache_dir: &Path) -> Result<NamedTempFile, EmbedError> {
+    fs::create_dir_all(cache_dir).map_err(EmbedError::io(ACTION, cache_dir))?;
+    let mut file = tempfile::Builder::new();
+    file.prefix(".model-").suffix(".tmp").tempfile_in(cache_dir).map_err(EmbedError::io(ACTION, cache_dir))
+}
+
+/// Gives such a file its name, once it is whole and on the disk.
+pub(super) fn keep(beside: NamedTempFile, path: &Path) -> Result<(), EmbedError> {
     beside.as_file().sync_all().map_err(EmbedError::io(ACTION, path))?;
     beside.persist(path).map_err(|failed| EmbedError::io(ACTION, path)(failed.error))?;
     Ok(())
