@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
-use super::shared::{ModelStatus, Phase, Shared};
-use super::syncer::{Options, ReindexError};
+use super::shared::{ModelStatus, Phase, Shared, Verified};
+use super::syncer::{Options, RefusedError};
+use super::verify::{Report, Verifying};
 use crate::embed::{EmbedError, Embedder};
 use crate::index::vectors::Graph;
-use crate::index::{ContentHash, IndexError, Store};
+use crate::index::{ContentHash, Damage, IndexError, Store};
 use crate::path::VaultPath;
 use crate::vault::{Change, Debounce, Signal, Watcher, Watching};
 
@@ -23,7 +24,15 @@ pub(super) enum Message {
     Embedded(Embedded),
     Model(Result<Arc<dyn Embedder>, EmbedError>),
     Graph(Option<Graph>),
-    Reindex { full: bool, done: Sender<Result<(), ReindexError>> },
+    Reindex {
+        full: bool,
+        done: Sender<Result<(), RefusedError>>,
+    },
+    /// Check all stores now. Nobody waits when a search has met damage.
+    Verify {
+        done: Option<Sender<Verified>>,
+    },
+    Verified(Report),
     Stop,
 }
 
@@ -31,6 +40,8 @@ pub(super) enum Message {
 pub(super) enum Next {
     Stop,
     Rebuild,
+    /// The stores are closed and made fit to be opened again.
+    Heal(Damage),
 }
 
 /// The writer: the stores, and what is still to be done to them.
@@ -61,6 +72,7 @@ pub(super) struct Worker<'a> {
     pub(super) unpublished: usize,
     pub(super) published: Instant,
     pub(super) next: Option<Next>,
+    pub(super) verifying: Verifying,
 }
 
 /// While there is work, the catalog's log is emptied when it is longer than this.
@@ -90,6 +102,7 @@ impl<'a> Worker<'a> {
             scanned: false,
             graph_builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
+            verifying: Verifying::new(options.index.verify_hours, store.was_unclean()),
             store,
             failed: Vec::new(),
             unpublished: 0,
@@ -99,6 +112,7 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) fn finish(mut self) -> Store {
+        self.verifying.stop();
         self.dispatcher = None;
         if let Some((thread, stop)) = self.graph_builder.take() {
             // It saves into the folder of the stores, which may be about to go.
@@ -157,7 +171,7 @@ impl<'a> Worker<'a> {
             if now >= self.next_scan {
                 self.next_scan = now + Duration::from_secs(self.options.index.reconcile_seconds);
                 self.store.requeue(&std::mem::take(&mut self.failed));
-                self.look(None, false)?;
+                self.look(None, self.store.is_foreign())?;
             }
             let due = self.debounce.take_due(now);
             if !due.is_empty() {
@@ -171,7 +185,8 @@ impl<'a> Worker<'a> {
             if std::mem::take(&mut self.rebuilding) {
                 self.publish()?;
             }
-            self.shared.update(|progress| progress.caught_up = true);
+            self.shared.update(|progress| (progress.caught_up, progress.mending) = (true, false));
+            self.store.settle()?;
             self.embed()?;
             self.report();
             let mut until = self.next_scan;
@@ -181,12 +196,16 @@ impl<'a> Worker<'a> {
             if self.unpublished > 0 {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
-            if self.is_idle()
-                && let Some(published) = self.shared.snapshot()
-            {
-                self.store.trim_log(&published, MAX_IDLE_LOG_BYTES)?;
+            if self.is_idle() {
+                if let Some(published) = self.shared.snapshot() {
+                    self.store.trim_log(&published, MAX_IDLE_LOG_BYTES)?;
+                }
+                until = self.verify_when_idle(until)?;
             }
-            match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            self.verifying.set_busy(false);
+            let message = receiver.recv_timeout(until.saturating_duration_since(Instant::now()));
+            self.verifying.set_busy(true);
+            match message {
                 Ok(message) => self.handle(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(Next::Stop),
@@ -223,6 +242,8 @@ impl<'a> Worker<'a> {
                 }
                 let _ = done.send(Ok(()));
             }
+            Message::Verify { done } => self.verify(done),
+            Message::Verified(report) => self.verified(report)?,
             Message::Stop => self.next = Some(Next::Stop),
         }
         Ok(())
