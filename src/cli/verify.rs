@@ -31,10 +31,11 @@ impl Verify {
         verification.damage.splice(0..0, opened);
         if self.json {
             output::json(&verification)?;
-        } else {
+        } else if verification.damage.is_empty() {
             let (notes, passages) = (count(verification.files, "note"), count(verification.chunks, "passage"));
             let embeddings = count(verification.embeddings, "embedding");
-            println!("checked {notes}, {passages} and {embeddings} in {} ms", verification.took_ms);
+            println!("all whole: {notes}, {passages} and {embeddings}, checked in {} ms", verification.took_ms);
+        } else {
             verification.damage.iter().for_each(|damage| println!("damaged: {damage}"));
         }
         if verification.damage.is_empty() {

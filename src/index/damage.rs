@@ -112,22 +112,25 @@ impl Store {
         }
     }
 
-    /// Removes folders that stand where files should, and the reverse; gives what was so.
-    pub(super) fn remove_misplaced(folder: &Path) -> Result<Option<String>, FsError> {
-        let mut misplaced = None;
+    /// Removes folders that stand where files should, and the reverse; gives those whose loss says nothing by itself.
+    pub(super) fn remove_misplaced(folder: &Path) -> Result<Vec<String>, FsError> {
+        let mut misplaced = Vec::new();
         for (name, is_folder) in STORES {
             let path = folder.join(name);
             if fs::metadata(&path).is_ok_and(|found| found.is_dir() != is_folder) {
                 remove(&path)?;
-                let (is, not) = if is_folder { ("a file", "a folder") } else { ("a folder", "a file") };
-                misplaced = Some(format!("{} was {is}, not {not}, and is made anew", path.display()));
+                if !["catalog.db", "tantivy"].contains(&name) {
+                    let (is, not) = if is_folder { ("a file", "a folder") } else { ("a folder", "a file") };
+                    misplaced.push(format!("{} was {is}, not {not}, and is made anew", path.display()));
+                }
             }
         }
         Ok(misplaced)
     }
 }
 
-fn remove(path: &Path) -> Result<(), FsError> {
+/// Removes a file or a folder, if it is there.
+pub(super) fn remove(path: &Path) -> Result<(), FsError> {
     let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", path),

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use half::f16;
 
 use super::ContentHash;
-use super::catalog::{Catalog, model_number, rounded};
-use super::damage::IndexError;
+use super::catalog::{Catalog, Vectors, model_number, rounded};
+use super::damage::{IndexError, remove};
 use super::entry::ChunkEntry;
 use super::store::Store;
 use super::update::embedded_context;
-use super::vectors::{Graph, GraphError, Row, VectorSet};
+use super::vectors::{Graph, Row, VectorSet};
 use crate::embed::{Document, Embedder};
 
 /// The embeddings of one model.
@@ -89,13 +89,13 @@ impl Store {
         self.mark()?;
         let dimension = embedder.dimension();
         let model = model_number(embedder.fingerprint().as_str());
-        let (rows, damaged) = self.catalog.vectors(model, dimension)?;
+        let Vectors { rows, known, damaged } = self.catalog.vectors(model, dimension)?;
         if damaged > 0 {
             self.notices.push(format!("{damaged} stored embeddings were damaged, and are made anew"));
         }
-        let any = !rows.is_empty();
         let vectors = VectorSet::new(dimension, self.settings.graph_threshold).apply(&[], rows)?;
-        let mut embeddings = Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), any };
+        let mut embeddings =
+            Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), any: known > 0 };
         for file in self.files().iter() {
             for chunk in &file.chunks {
                 if let Some(content) = chunk.content.filter(|_| !embeddings.vectors.contains(chunk.row)) {
@@ -106,7 +106,11 @@ impl Store {
         if embeddings.vectors.wants_graph() {
             match Graph::load(&self.graph_folder(), &embeddings.vectors) {
                 Ok(graph) => embeddings.vectors = embeddings.vectors.with_graph(Arc::new(graph)),
-                Err(error @ GraphError::Damaged { .. }) => self.notices.push(error.to_string()),
+                Err(error) if error.is_damage() => {
+                    // Until the next one is saved, nothing is there to be found damaged again.
+                    remove(&self.graph_folder())?;
+                    self.notices.push(error.to_string());
+                }
                 Err(error) => tracing::info!("the saved graph is not used, and will be built anew: {error}"),
             }
         }
@@ -225,13 +229,18 @@ impl Store {
     }
 
     /// Saves the graph again, after its file was damaged.
-    pub fn save_graph(&self) {
+    ///
+    /// # Errors
+    /// When the disk refuses to remove the file.
+    pub fn save_graph(&self) -> Result<(), IndexError> {
+        remove(&self.graph_folder())?;
         let graph = self.embeddings.as_ref().and_then(|embeddings| embeddings.vectors.graph());
         if let Some(graph) = graph
             && let Err(error) = graph.save(&self.graph_folder())
         {
             tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
         }
+        Ok(())
     }
 
     /// Drops embeddings, given their row ids, unless they have come into use.

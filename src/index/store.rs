@@ -58,7 +58,7 @@ impl Store {
     /// When they are damaged or of another format, so that [`Store::clear_damage`] has to be called; or the disk refuses.
     pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, IndexError> {
         create_private_dir(folder)?;
-        let mut notices: Vec<String> = Self::remove_misplaced(folder)?.into_iter().collect();
+        let mut notices = Self::remove_misplaced(folder)?;
         let marker = Marker::read(folder);
         let (database, words) = (folder.join("catalog.db"), folder.join("tantivy"));
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {

@@ -217,7 +217,7 @@ impl Worker<'_> {
         self.shared.say_mended(&damage.to_string());
         match &damage {
             Damage::Embeddings(rows) => self.store.embed_again(rows)?,
-            _ => self.store.save_graph(),
+            _ => self.store.save_graph()?,
         }
         Ok(())
     }

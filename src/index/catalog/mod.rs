@@ -18,5 +18,5 @@ pub(crate) use packed::rounded;
 pub use reader::{CatalogReader, ChunkText};
 pub(crate) use salvage::{FOLDER as SALVAGE_FOLDER, set_aside};
 pub use schema::CatalogError;
-pub use vectors::model_number;
+pub use vectors::{Vectors, model_number};
 pub use writer::{Catalog, ChunkRow, FileRow, NewFile};

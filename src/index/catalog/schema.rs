@@ -1,5 +1,7 @@
 //! The tables, and how a database is opened.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -82,9 +84,25 @@ CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL, checksum INTEG
 /// How long a connection waits for another's lock.
 pub(super) const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
+const PAGE_BYTES: u16 = 8192;
+
+/// Looks at what SQLite would take for a database that may not be written, or of another shape.
+fn check_header(path: &Path) -> Result<(), CatalogError> {
+    let mut header = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(20).read_to_end(&mut header));
+    let [high, low] = PAGE_BYTES.to_be_bytes();
+    // The name, the size of a page, and twice the number that stands for write-ahead logging.
+    let expected = [b"SQLite format 3\0".as_slice(), &[high, low, 2, 2]].concat();
+    match read {
+        Ok(1..) if header != expected => Err(CatalogError::Damaged("its header is not what it should be".into())),
+        // SQLite says better what is wrong.
+        _ => Ok(()),
+    }
+}
+
 fn pragmas(connection: &Connection) -> rusqlite::Result<()> {
     // Thirteen embeddings fill a page of this size to the brim; of 4 kB pages a tenth would stay empty.
-    connection.pragma_update(None, "page_size", 8192)?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -8_000)?;
@@ -95,6 +113,7 @@ fn pragmas(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Opens the database for writing, or makes a new one, with the first row of `meta` that `new_meta` gives.
 pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, CatalogError> {
+    check_header(path)?;
     let mut connection = Connection::open(path)?;
     pragmas(&connection)?;
     let transaction = connection.transaction()?;
@@ -115,6 +134,7 @@ pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, CatalogEr
 
 /// Opens the database for reading.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, CatalogError> {
+    check_header(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.pragma_update(None, "cache_size", -2_000)?;

@@ -32,6 +32,17 @@ fn vector_checksum(model: i64, content: &[u8], bytes: &[u8]) -> i64 {
     Checksum::default().number(model).bytes(content).bytes(bytes).long()
 }
 
+/// The embeddings of a model.
+#[derive(Debug)]
+pub struct Vectors {
+    /// Those of all chunks, in the order of their rows.
+    pub rows: Vec<Row>,
+    /// How many there are, in use or not.
+    pub known: usize,
+    /// How many failed their checksum.
+    pub damaged: usize,
+}
+
 /// A model's number, from its fingerprint: there is no table that would have to be whole for its embeddings to be known.
 /// Always four bytes long, which is by what a stored embedding is recognised in a damaged database.
 pub fn model_number(fingerprint: &str) -> i64 {
@@ -79,25 +90,25 @@ impl Catalog {
         Ok(found.filter(whole).and_then(|(_, bytes)| unpack(&bytes, dimension)))
     }
 
-    /// Reads the embeddings of all chunks, in the order of their rows. Those that fail their checksum are dropped, to be
-    /// made anew; the number says how many.
+    /// Reads the embeddings of a model. Those that fail their checksum are dropped, to be made anew.
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<(Vec<Row>, usize), CatalogError> {
+    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vectors, CatalogError> {
         let mut by_content: HashMap<Vec<u8>, Vec<f16>> = HashMap::new();
         let mut damaged = Vec::new();
         {
-            let mut select =
-                self.connection.prepare("SELECT id, content, checksum, vector FROM vectors WHERE model = ?1")?;
-            let mut rows = select.query([model])?;
+            // Those of other models too: which model a row is of may be what is damaged.
+            let mut select = self.connection.prepare("SELECT id, model, content, checksum, vector FROM vectors")?;
+            let mut rows = select.query([])?;
             while let Some(row) = rows.next()? {
-                let (content, bytes) = (row.get_ref(1)?.as_blob(), row.get_ref(3)?.as_blob());
+                let (content, bytes) = (row.get_ref(2)?.as_blob(), row.get_ref(4)?.as_blob());
                 let (content, bytes) = (content.map_err(rusqlite::Error::from)?, bytes.map_err(rusqlite::Error::from)?);
-                let stored = StoredVector { model, content, checksum: row.get(2)?, bytes };
-                match unpack(bytes, dimension).filter(|_| stored.is_whole()) {
-                    Some(vector) => drop(by_content.insert(content.to_owned(), vector)),
-                    None => damaged.push(row.get::<_, i64>(0)?),
+                let stored = StoredVector { model: row.get(1)?, content, checksum: row.get(3)?, bytes };
+                match unpack(bytes, dimension) {
+                    _ if !stored.is_whole() => damaged.push(row.get::<_, i64>(0)?),
+                    Some(vector) if stored.model == model => drop(by_content.insert(content.to_owned(), vector)),
+                    _ => {}
                 }
             }
         }
@@ -112,7 +123,7 @@ impl Catalog {
                 found.push(Row { chunk: row.get::<_, i64>(0)? as u64, file: row.get(1)?, vector: vector.clone() });
             }
         }
-        Ok((found, damaged.len()))
+        Ok(Vectors { rows: found, known: by_content.len(), damaged: damaged.len() })
     }
 
     /// Drops embeddings, given their row ids.

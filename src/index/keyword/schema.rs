@@ -24,9 +24,10 @@ impl KeywordError {
 
     /// Whether the index's content is at fault, and not the disk, rights or another process.
     pub fn is_damage(&self) -> bool {
-        use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+        use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
         // What tantivy says of a file that is not what it should be.
-        let of_content = |error: &std::io::Error| [InvalidData, NotFound, UnexpectedEof].contains(&error.kind());
+        let kinds = [InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof];
+        let of_content = |error: &std::io::Error| kinds.contains(&error.kind());
         match &self.0 {
             TantivyError::IoError(error) => of_content(error),
             TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => of_content(io_error),
@@ -85,7 +86,7 @@ fn schema() -> (Schema, Fields) {
 
 /// tantivy's lists of the segments, and of all files.
 const META: &str = "meta.json";
-const MANAGED: &str = ".managed.json";
+pub(super) const MANAGED: &str = ".managed.json";
 
 /// Opens the index in a folder, or makes a new one when there is none.
 pub(super) fn open(folder: &Path) -> Result<(Index, Fields), KeywordError> {
