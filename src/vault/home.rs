@@ -115,7 +115,7 @@ impl Home {
     /// Names the machine and the vault's folder. Stores that carry another place came here with a copy or a move of the
     /// vault: what they say of files' times and inodes is of other files.
     pub fn place(&self) -> String {
-        let machine = machine_id(Path::new("/etc/machine-id"), state_dir());
+        let machine = super::machine::id(Path::new("/etc/machine-id"), state_dir());
         let root = self.root.as_os_str().as_encoded_bytes();
         blake3::Hasher::new().update(machine.as_bytes()).update(b"\0").update(root).finalize().to_hex()[..16].to_owned()
     }
@@ -230,22 +230,6 @@ fn key(root: &Path) -> String {
     blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
 }
 
-/// What the system calls this machine; where it does not say, a name made once and kept in the user's state folder.
-fn machine_id(system: &Path, state: Option<PathBuf>) -> String {
-    let read = |path: &Path| fs::read_to_string(path).ok().filter(|id| !id.trim().is_empty());
-    if let Some(id) = read(system) {
-        return id;
-    }
-    let Some(state) = state else { return String::new() };
-    let path = state.join("machine-id");
-    read(&path).unwrap_or_else(|| {
-        let id = Token::random().map(|token| token.reveal().to_owned()).unwrap_or_default();
-        // Where it cannot be kept, the next start compares every note again, and no more.
-        let _ = create_private_dir(&state).and_then(|()| write_atomically(&path, id.as_bytes(), 0o600));
-        id
-    })
-}
-
 /// Where programs keep what is the user's but not a document.
 fn state_dir() -> Option<PathBuf> {
     let dirs = directories::ProjectDirs::from("", "", "memory-vault")?;
@@ -315,17 +299,6 @@ mod tests {
             mode(0o700);
             assert_eq!(dir.unwrap(), state.path().join(key(home.root())));
         }
-    }
-
-    #[test]
-    fn a_machine_without_a_name_is_given_one_that_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let (system, state) = (folder.path().join("etc"), folder.path().join("state"));
-        let named = || machine_id(&system, Some(state.clone()));
-        let first = named();
-        assert!(first.len() >= 32 && named() == first, "{first}");
-        fs::write(&system, "the system's name\n").unwrap();
-        assert_eq!(named(), "the system's name\n");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod debounce;
 mod home;
+mod machine;
 mod read;
 mod rules;
 mod scan;
