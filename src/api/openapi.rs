@@ -13,6 +13,7 @@ use super::routes;
         routes::health,
         routes::status,
         routes::reindex,
+        routes::verify,
         routes::search,
         routes::browse,
         routes::stats,

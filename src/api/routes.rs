@@ -16,7 +16,7 @@ use super::error::{ApiError, ErrorBody};
 use crate::access::Principal;
 use crate::service::{
     Browse, BrowseParams, ChunkView, Collections, ReindexParams, Reindexing, SearchParams, SearchResponse, Service,
-    ServiceError, Stats, Status,
+    ServiceError, Stats, Status, Verification,
 };
 
 /// Bodies over this are refused.
@@ -36,6 +36,7 @@ pub fn local(service: Arc<Service>) -> Router {
         .route("/health", get(health))
         .route("/status", get(status))
         .route("/reindex", post(reindex))
+        .route("/verify", post(verify))
         .route("/openapi.json", get(openapi))
         .route("/api/user-memory/search", get(search))
         .route("/api/user-memory/browse", get(browse))
@@ -101,6 +102,13 @@ pub(super) async fn reindex(
 ) -> Answer<Reindexing> {
     let Json(params) = body.map_err(|rejection| ApiError::new(rejection.status(), "invalid", rejection.body_text()))?;
     call(service, move |service| service.reindex(params.full)).await
+}
+
+/// Compares everything in the index with its checksums; what is damaged is mended from then on.
+#[utoipa::path(post, path = "/verify",
+    responses((status = 200, body = Verification), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn verify(State(service): State<App>) -> Answer<Verification> {
+    call(service, Service::verify).await
 }
 
 /// Finds passages by their words, their meaning, or both.

@@ -11,6 +11,7 @@ use crate::access::Principal;
 use crate::config::Config;
 use crate::service::{
     BrowseParams, ChunkView, ReindexParams, Reindexing, SearchParams, SearchResponse, Service, Stats, Status,
+    Verification,
 };
 use crate::sync::Progress;
 use crate::vault::{Home, HomeError};
@@ -25,6 +26,9 @@ pub(super) enum Backend {
 
 /// A search that works alone waits so long for texts to be embedded, then answers with what there is.
 const EMBED_WAIT: Duration = Duration::from_secs(5);
+
+/// The daemon reads the whole index from a disk that may be slow.
+const VERIFY_PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Opens the vault that a command means.
 pub(super) fn home(named: Option<&Path>) -> anyhow::Result<Home> {
@@ -146,6 +150,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post("/reindex", &ReindexParams { full }),
             Self::Here(service) => Ok(service.reindex(full)?),
+        }
+    }
+
+    pub(super) fn verify(&mut self) -> anyhow::Result<Verification> {
+        match self {
+            Self::Daemon(client) => client.be_patient(VERIFY_PATIENCE).post("/verify", &()),
+            Self::Here(service) => Ok(service.verify()?),
         }
     }
 }

@@ -40,6 +40,12 @@ impl Client {
         Ok(sender.map(|sender| Self { runtime, sender, patience }))
     }
 
+    /// Waits so long for each answer from now on.
+    pub(super) fn be_patient(&mut self, patience: Duration) -> &mut Self {
+        self.patience = patience;
+        self
+    }
+
     /// Asks with `GET`.
     pub(super) fn get<T: DeserializeOwned>(&mut self, path: &str, params: &impl Serialize) -> anyhow::Result<T> {
         let query = serde_urlencoded::to_string(params)?;

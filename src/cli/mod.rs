@@ -13,6 +13,7 @@ mod search;
 mod serve;
 mod status;
 mod unit;
+mod verify;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 nothing found, 2 an error.";
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 nothing found (or, by verify, damage), 2 an error.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -47,6 +48,7 @@ enum Command {
     Get(get::Get),
     Status(status::Status),
     Reindex(reindex::Reindex),
+    Verify(verify::Verify),
     Collections(collections::Collections),
     Service(unit::Service),
     Completions(completions::Completions),
@@ -57,6 +59,7 @@ enum Command {
 enum Outcome {
     Done,
     NothingFound,
+    Damaged,
 }
 
 /// Runs the command line of this process.
@@ -78,13 +81,14 @@ pub fn main() -> ExitCode {
         Command::Get(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
+        Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::NothingFound) => ExitCode::from(1),
+        Ok(Outcome::NothingFound | Outcome::Damaged) => ExitCode::from(1),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("vault: {}", output::explain(&error));

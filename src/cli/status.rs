@@ -92,8 +92,12 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
         }
     }
     line("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)))?;
+    if let Some(verified) = &status.verified {
+        let found = if verified.damage.is_empty() { "all whole" } else { "damage found" };
+        line("checked", &format!("{} at {}", found, verified.at))?;
+    }
     if let Some(rebuilt) = &status.rebuilt {
-        line("rebuilt", rebuilt)?;
+        line("rebuilt", &printable(rebuilt))?;
     }
     if let Some(failure) = &status.failure {
         writeln!(out, "{} {failure}", terminal.paint(BAD, "failure    "))?;

@@ -11,6 +11,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("index.reconcile_seconds", index.reconcile_seconds, 5, 86_400),
         ("index.poll_seconds", index.poll_seconds, 1, 3600),
         ("index.graph_threshold", index.graph_threshold as u64, 0, 10_000_000),
+        ("index.verify_hours", index.verify_hours, 0, 10_000),
         ("embed.threads", embed.threads as u64, 0, 256),
         ("embed.max_tokens", embed.max_tokens as u64, 0, 8192),
         ("search.limit", search.limit as u64, 1, 1000),

@@ -67,6 +67,8 @@ pub struct IndexConfig {
     pub poll_seconds: u64,
     /// Embedded chunks above which the HNSW graph is used.
     pub graph_threshold: usize,
+    /// How often all stores are compared with their checksums; 0 means never.
+    pub verify_hours: u64,
 }
 
 impl Default for IndexConfig {
@@ -80,6 +82,7 @@ impl Default for IndexConfig {
             watch: WatchMode::Auto,
             poll_seconds: 5,
             graph_threshold: 100_000,
+            verify_hours: 24,
         }
     }
 }

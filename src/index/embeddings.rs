@@ -1,15 +1,16 @@
 //! Which chunks have an embedding, which wait for one, and in what order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use half::f16;
 
 use super::ContentHash;
-use super::catalog::{Catalog, rounded};
+use super::catalog::{Catalog, Vectors, model_number, rounded};
+use super::damage::{IndexError, remove};
 use super::entry::ChunkEntry;
-use super::store::{IndexError, Store};
+use super::store::Store;
 use super::update::embedded_context;
 use super::vectors::{Graph, Row, VectorSet};
 use crate::embed::{Document, Embedder};
@@ -87,11 +88,14 @@ impl Store {
     pub fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), IndexError> {
         self.mark()?;
         let dimension = embedder.dimension();
-        let model = self.catalog.model(embedder.fingerprint().as_str(), dimension)?;
-        let rows = self.catalog.vectors(model, dimension)?;
-        let any = !rows.is_empty();
+        let model = model_number(embedder.fingerprint().as_str());
+        let Vectors { rows, known, damaged } = self.catalog.vectors(model, dimension)?;
+        if damaged > 0 {
+            self.notices.push(format!("{damaged} stored embeddings were damaged, and are made anew"));
+        }
         let vectors = VectorSet::new(dimension, self.settings.graph_threshold).apply(&[], rows)?;
-        let mut embeddings = Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), any };
+        let mut embeddings =
+            Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), any: known > 0 };
         for file in self.files().iter() {
             for chunk in &file.chunks {
                 if let Some(content) = chunk.content.filter(|_| !embeddings.vectors.contains(chunk.row)) {
@@ -102,6 +106,11 @@ impl Store {
         if embeddings.vectors.wants_graph() {
             match Graph::load(&self.graph_folder(), &embeddings.vectors) {
                 Ok(graph) => embeddings.vectors = embeddings.vectors.with_graph(Arc::new(graph)),
+                Err(error) if error.is_damage() => {
+                    // Until the next one is saved, nothing is there to be found damaged again.
+                    remove(&self.graph_folder())?;
+                    self.notices.push(error.to_string());
+                }
                 Err(error) => tracing::info!("the saved graph is not used, and will be built anew: {error}"),
             }
         }
@@ -187,6 +196,61 @@ impl Store {
     /// Where the graph is saved.
     pub fn graph_folder(&self) -> PathBuf {
         self.folder.join("graph")
+    }
+
+    /// The number of the model in use; 0, which is none's, without one.
+    pub(super) fn model(&self) -> i64 {
+        self.embeddings.as_ref().map_or(0, |embeddings| embeddings.model)
+    }
+
+    /// The texts whose embeddings are in use.
+    pub(super) fn live_contents(&self) -> HashSet<ContentHash> {
+        self.files().iter().flat_map(|file| &file.chunks).filter_map(|chunk| chunk.content).collect()
+    }
+
+    /// Drops damaged embeddings, given their row ids, and queues their texts. Searches go on with what was read before.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn embed_again(&mut self, damaged: &[(i64, ContentHash)]) -> Result<(), IndexError> {
+        self.mark()?;
+        self.catalog.drop_vectors(&damaged.iter().map(|(row, _)| *row).collect::<Vec<_>>())?;
+        let contents: HashSet<ContentHash> = damaged.iter().map(|(_, content)| *content).collect();
+        let files = self.files().clone();
+        let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
+        for file in files.iter() {
+            for chunk in &file.chunks {
+                if let Some(content) = chunk.content.filter(|content| contents.contains(content)) {
+                    embeddings.wait(content, chunk.row, file.id, file.stamp.mtime_ns);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves the graph again, after its file was damaged.
+    ///
+    /// # Errors
+    /// When the disk refuses to remove the file.
+    pub fn save_graph(&self) -> Result<(), IndexError> {
+        remove(&self.graph_folder())?;
+        let graph = self.embeddings.as_ref().and_then(|embeddings| embeddings.vectors.graph());
+        if let Some(graph) = graph
+            && let Err(error) = graph.save(&self.graph_folder())
+        {
+            tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
+        }
+        Ok(())
+    }
+
+    /// Drops embeddings, given their row ids, unless they have come into use.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn drop_unused(&mut self, rows: &[i64]) -> Result<(), IndexError> {
+        self.mark()?;
+        let (live, model) = (self.live_contents(), self.model());
+        Ok(self.catalog.drop_unused(rows, |of, content| of != model || !live.contains(&content))?)
     }
 
     /// Drops embeddings that no chunk has.

@@ -5,6 +5,9 @@
 //! when they do not match.
 
 pub mod catalog;
+mod check;
+mod damage;
+mod diff;
 mod embeddings;
 mod entry;
 mod facets;
@@ -17,10 +20,12 @@ mod update;
 pub mod vectors;
 
 pub use crate::embed::ContentHash;
+pub use check::{Check, Findings};
+pub use damage::{Damage, IndexError};
 pub use embeddings::Pending;
 pub use entry::{ChunkEntry, FileEntry, Files};
 pub use facets::Facets;
 pub use file_set::FileSet;
 pub use snapshot::Snapshot;
-pub use store::{IndexError, Settings, Store};
+pub use store::{Settings, Store};
 pub use update::{FileUpdate, NewChunk, embedded_context};

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use super::damage::IndexError;
+use super::diff::document;
 use super::keyword::{Payload, Stemming, Words};
-use super::store::{IndexError, Settings, Store, document};
+use super::store::Store;
 use super::update::embedded_context;
 use crate::fs::{Context, FsError};
 
@@ -20,17 +22,14 @@ pub(super) struct Marker {
 }
 
 impl Marker {
-    pub(super) fn read(folder: &Path, settings: &Settings) -> Result<Self, IndexError> {
-        let made_with = format!("{:?}", settings.stemmer);
-        let language = folder.join("stemmer");
-        match fs::read_to_string(&language) {
-            Ok(found) if found != made_with => {
-                return Err(IndexError::Stale(format!("its words were stemmed as {found}, now {made_with} is wanted")));
-            }
-            Ok(_) => {}
-            Err(_) => fs::write(&language, made_with).on("write", &language)?,
-        }
-        Ok(Self { boot: boot_id(), before: fs::read_to_string(folder.join(MARKER)).ok(), set: false })
+    pub(super) fn read(folder: &Path) -> Self {
+        let before = fs::read(folder.join(MARKER)).ok();
+        Self { boot: boot_id(), before: before.map(|text| String::from_utf8_lossy(&text).into_owned()), set: false }
+    }
+
+    /// Whether the stores were not closed, for whatever reason.
+    pub(super) fn was_open(&self) -> bool {
+        self.before.is_some()
     }
 
     /// Whether the machine stopped while the stores were open.
@@ -68,18 +67,55 @@ fn boot_id() -> String {
 }
 
 impl Store {
+    /// Closes the stores and removes them.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn discard(self) -> Result<(), IndexError> {
+        let folder = self.folder.clone();
+        self.abandon();
+        Ok(Self::erase(&folder)?)
+    }
+
+    /// Closes stores with damage. What is still to be written does not matter.
+    pub fn abandon(self) {
+        let Self { keyword, catalog, .. } = self;
+        // Merges go on in the background, and would put new files into a folder that is being removed.
+        let _ = keyword.finish();
+        drop(catalog);
+    }
+
+    /// Makes what was written safe against a power loss, and says that this was a clean stop.
+    ///
+    /// # Errors
+    /// When the disk refuses; the next start then checks everything.
+    pub fn close(self) -> Result<(), IndexError> {
+        // A reader of another process may need the log; it then stays, and nothing is lost.
+        let _ = self.catalog.checkpoint();
+        let Self { folder, keyword, catalog, marker, .. } = self;
+        drop((keyword, catalog));
+        Ok(marker.clear(&folder)?)
+    }
+
+    /// Whether these stores were not closed the last time.
+    pub fn was_unclean(&self) -> bool {
+        self.marker.was_open()
+    }
+
     /// Brings the keyword index to the state of the catalog: it may be new, foreign or behind.
     pub(super) fn catch_up(&mut self) -> Result<(), IndexError> {
         let seq = self.catalog.seq();
-        let found = self.keyword.payload()?;
-        let payload = found.as_ref().filter(|payload| payload.store == self.catalog.store());
-        let stale: Vec<u32> = match payload {
-            Some(payload) if payload.seq == seq => return Ok(()),
+        let wanted = self.payload(seq);
+        let stale: Vec<u32> = match self.keyword.payload()? {
+            Some(found) if found == wanted => return Ok(()),
+            None if seq == 0 => return Ok(()),
             // Killed between the two commits. What was deleted longer ago is forgotten.
-            Some(payload) if payload.seq + 1 == seq => self.catalog.changed_after(payload.seq)?,
-            None if found.is_none() && seq == 0 => return Ok(()),
-            _ => {
-                tracing::info!("the keyword index does not match the catalog and is rebuilt from it");
+            Some(found) if Payload { seq, ..found.clone() } == wanted && found.seq + 1 == seq => {
+                self.catalog.changed_after(found.seq)?
+            }
+            found => {
+                let reason = mismatch(found.as_ref(), &wanted);
+                self.notices.push(format!("the keyword index {reason}, and is built anew from the catalog"));
                 self.keyword.clear()?;
                 self.files().iter().map(|file| file.id).collect()
             }
@@ -103,6 +139,19 @@ impl Store {
                 self.keyword.add(&document(&file, at, |at| (&words[at].0, &words[at].1)))?;
             }
         }
-        Ok(self.keyword.commit(&Payload { store: self.catalog.store().to_owned(), seq })?)
+        Ok(self.keyword.commit(&wanted)?)
+    }
+}
+
+/// Why a keyword index cannot be used, as the end of a sentence.
+fn mismatch(found: Option<&Payload>, wanted: &Payload) -> String {
+    match found {
+        None => "was gone".into(),
+        Some(found) if found.format != wanted.format => "is of another format".into(),
+        Some(found) if found.store != wanted.store => "belongs to another catalog".into(),
+        Some(found) if found.stemmer != wanted.stemmer => {
+            format!("has words stemmed as {:?}, and {:?} is wanted", found.stemmer, wanted.stemmer)
+        }
+        Some(_) => "is of another state than the catalog".into(),
     }
 }

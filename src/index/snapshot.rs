@@ -1,15 +1,19 @@
 //! One published state of the index, for searches.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::vault::Globs;
 
 use super::catalog::{CatalogError, CatalogReader};
+use super::damage::IndexError;
 use super::entry::Files;
 use super::keyword::{KeywordSearcher, Statistics, has_words, open_searcher};
-use super::store::IndexError;
+use super::store::Store;
 use super::vectors::VectorSet;
+
+/// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
+const READERS: usize = 2;
 
 /// A state of all stores that nothing changes any more. Searches hold it for as long as they need it.
 pub struct Snapshot {
@@ -17,8 +21,8 @@ pub struct Snapshot {
     pub seq: u64,
     /// The files and their chunks.
     pub files: Files,
-    /// The words.
-    pub keyword: KeywordSearcher,
+    /// The words; `None` while they are damaged.
+    pub keyword: Option<KeywordSearcher>,
     /// The embeddings; `None` while no model is there.
     pub vectors: Option<VectorSet>,
     /// Chunks that have something to embed.
@@ -51,7 +55,7 @@ impl Snapshot {
             seq: 0,
             embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
             files,
-            keyword: open_searcher(&folder.join("tantivy"))?,
+            keyword: Some(open_searcher(&folder.join("tantivy"))?),
             vectors: None,
             statistics: OnceLock::new(),
             readers: vec![Mutex::new(reader)],
@@ -65,7 +69,7 @@ impl Snapshot {
     /// What `with` returns.
     pub fn read<T>(&self, with: impl FnOnce(&CatalogReader) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
         let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
-        let reader = free.unwrap_or_else(|| self.readers[0].lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let reader = free.unwrap_or_else(|| self.readers[0].lock().unwrap_or_else(PoisonError::into_inner));
         with(&reader)
     }
 
@@ -93,12 +97,73 @@ fn is_readable(folder: &Path) -> bool {
     folder.join("catalog.db").is_file() && has_words(&folder.join("tantivy"))
 }
 
+impl Store {
+    /// Empties the catalog's log when it is longer than `max_bytes`. `published` is the snapshot of the state of now: its readers hold on
+    /// to the log, and let go for a moment in which nothing can change.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn trim_log(&self, published: &Snapshot, max_bytes: u64) -> Result<(), IndexError> {
+        if self.catalog.log_bytes() <= max_bytes || published.seq != self.catalog.seq() {
+            return Ok(());
+        }
+        let readers: Vec<_> =
+            published.readers.iter().map(|reader| reader.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        readers.iter().try_for_each(|reader| reader.release())?;
+        let trimmed = self.catalog.checkpoint();
+        readers.iter().try_for_each(|reader| reader.renew())?;
+        Ok(trimmed?)
+    }
+
+    /// Publishes the state of now.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, IndexError> {
+        let keyword = self.keyword.searcher(self.searcher.as_ref())?;
+        self.searcher = Some(keyword.clone());
+        self.snapshot_with(Some(keyword))
+    }
+
+    /// Publishes the state of now, but for the words: they are damaged.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn snapshot_without_words(&self) -> Result<Arc<Snapshot>, IndexError> {
+        self.snapshot_with(None)
+    }
+
+    fn snapshot_with(&self, keyword: Option<KeywordSearcher>) -> Result<Arc<Snapshot>, IndexError> {
+        let mut readers = Vec::with_capacity(READERS);
+        for _ in 0..READERS {
+            let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            readers.push(Mutex::new(match spare {
+                Some(reader) => {
+                    reader.renew()?;
+                    reader
+                }
+                None => self.catalog.reader()?,
+            }));
+        }
+        Ok(Arc::new(Snapshot {
+            seq: self.catalog.seq(),
+            files: self.files().clone(),
+            keyword,
+            vectors: self.embeddings.as_ref().map(|embeddings| embeddings.vectors.clone()),
+            embeddable: self.embeddable,
+            statistics: OnceLock::new(),
+            readers,
+            spare: Arc::clone(&self.spare),
+        }))
+    }
+}
+
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let Ok(mut spare) = self.spare.lock() else { return };
         for reader in self.readers.drain(..) {
             let Ok(reader) = reader.into_inner() else { continue };
-            if reader.release().is_ok() && spare.len() < super::store::READERS * 2 {
+            if reader.release().is_ok() && spare.len() < READERS * 2 {
                 spare.push(reader);
             }
         }

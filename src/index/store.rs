@@ -2,55 +2,28 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::ContentHash;
-use super::catalog::{Catalog, CatalogError, CatalogReader, ChunkRow, FileRow, NewFile};
+use super::catalog::{Catalog, CatalogReader, FileRow, NewFile};
+use super::damage::IndexError;
+use super::diff::{Diff, as_json, chunk_row, document};
 use super::embeddings::Embeddings;
 use super::entry::{ChunkEntry, FileEntry, Files};
-use super::keyword::{Document, KeywordError, KeywordSearcher, KeywordWriter, Payload, Words};
-use super::recovery;
-use super::snapshot::Snapshot;
-use super::update::{FileUpdate, NewChunk};
-use super::vectors::VectorError;
-use crate::vault::Globs;
-
+use super::keyword::{FORMAT, KeywordError, KeywordSearcher, KeywordWriter, Payload};
+use super::recovery::Marker;
+use super::update::FileUpdate;
 use crate::config::StemmerLanguage;
-use crate::fs::{Context, FsError, create_dir, create_private_dir};
+use crate::fs::{FsError, create_dir, create_private_dir};
 use crate::path::VaultPath;
-use crate::vault::Stamp;
-
-/// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
-pub(super) const READERS: usize = 2;
-
-/// The index failed.
-#[derive(Debug, thiserror::Error)]
-pub enum IndexError {
-    /// The catalog did.
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    /// The keyword index did.
-    #[error(transparent)]
-    Keyword(#[from] KeywordError),
-    /// The vectors did.
-    #[error(transparent)]
-    Vector(#[from] VectorError),
-    /// A file operation did.
-    #[error(transparent)]
-    Fs(#[from] FsError),
-    /// The words were stemmed for another language.
-    #[error("{0}")]
-    Stale(String),
-    /// There is none yet, and only its writer makes one.
-    #[error("there is no index in {} yet; the process that writes it has just begun. Try again in a moment", .0.display())]
-    Absent(PathBuf),
-}
+use crate::vault::{Globs, Stamp};
 
 /// What shapes the index besides the files.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Names the machine and the vault's folder.
+    pub place: String,
     /// The language of the stems.
     pub stemmer: StemmerLanguage,
     /// Embedded chunks above which a graph is used.
@@ -63,29 +36,52 @@ pub struct Settings {
 pub struct Store {
     pub(super) folder: PathBuf,
     pub(super) settings: Settings,
-    marker: recovery::Marker,
+    pub(super) marker: Marker,
     pub(super) catalog: Catalog,
     pub(super) keyword: KeywordWriter,
-    searcher: Option<KeywordSearcher>,
+    pub(super) searcher: Option<KeywordSearcher>,
     files: Files,
     by_path: HashMap<VaultPath, u32>,
     pub(super) embeddings: Option<Embeddings>,
-    embeddable: usize,
-    spare: Arc<Mutex<Vec<CatalogReader>>>,
+    pub(super) embeddable: usize,
+    pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
+    foreign: bool,
+    /// What was found wrong and mended, and not yet said.
+    pub(super) notices: Vec<String>,
 }
 
 impl Store {
-    /// Opens the stores in a folder, or makes new ones, and brings them to one state.
+    /// Opens the stores in a folder, or makes new ones, and brings them to one state. With `distrust`, SQLite checks all its
+    /// pages first; what tells otherwise is checked always.
     ///
     /// # Errors
-    /// When they are damaged, of another format or foreign, so that they must be rebuilt; or the disk refuses.
-    pub fn open(folder: &Path, settings: Settings) -> Result<Self, IndexError> {
+    /// When they are damaged or of another format, so that [`Store::clear_damage`] has to be called; or the disk refuses.
+    pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, IndexError> {
         create_private_dir(folder)?;
-        let marker = recovery::Marker::read(folder, &settings)?;
-        let catalog = Catalog::open(&folder.join("catalog.db"))?;
-        create_dir(&folder.join("tantivy"))?;
-        let keyword = KeywordWriter::open(&folder.join("tantivy"), marker.machine_stopped())?;
-        let files = catalog.files()?;
+        let mut notices = Self::remove_misplaced(folder)?;
+        let marker = Marker::read(folder);
+        let (database, words) = (folder.join("catalog.db"), folder.join("tantivy"));
+        if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
+            notices.push("the catalog was gone, and is built anew from the notes".into());
+        }
+        let mut catalog = Catalog::open(&database, &settings.place)?;
+        let foreign = catalog.place() != settings.place;
+        if distrust || foreign || marker.machine_stopped() {
+            catalog.check()?;
+        }
+        if foreign {
+            notices
+                .push("the index was made for another folder or on another machine, so every note is compared".into());
+        }
+        create_dir(&words)?;
+        let (keyword, files) = std::thread::scope(|scope| {
+            let keyword = scope.spawn(|| KeywordWriter::open(&words));
+            let files = catalog.files();
+            let keyword = keyword.join().unwrap_or_else(|_| Err(KeywordError::damaged("it cannot be opened")));
+            (keyword, files)
+        });
+        let (files, keyword) = (files?, keyword?);
+        catalog.salvage(folder)?;
         let mut store = Self {
             folder: folder.to_owned(),
             settings,
@@ -98,73 +94,39 @@ impl Store {
             by_path: HashMap::new(),
             embeddings: None,
             spare: Arc::default(),
+            foreign,
+            notices,
         };
         files.into_iter().for_each(|file| store.enter(file));
-        if store.marker.machine_stopped() {
-            store.catalog.check()?;
-        }
         store.catch_up()?;
         Ok(store)
-    }
-
-    /// Removes the stores in a folder, so that they are built from nothing. Only what is ours is touched.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn erase(folder: &Path) -> Result<(), FsError> {
-        const OURS: [&str; 7] =
-            ["catalog.db", "catalog.db-wal", "catalog.db-shm", "tantivy", "graph", "stemmer", recovery::MARKER];
-        for name in OURS {
-            let path = folder.join(name);
-            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            match removed {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).on("remove", &path),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes the keyword index in a folder; it is built anew from the catalog.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn erase_words(folder: &Path) -> Result<(), FsError> {
-        let path = folder.join("tantivy");
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", &path),
-            _ => Ok(()),
-        }
-    }
-
-    /// Closes the stores and removes them.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn discard(self) -> Result<(), IndexError> {
-        let Self { folder, keyword, catalog, .. } = self;
-        // Merges go on in the background, and would put new files into a folder that is being removed. What they came to
-        // does not matter.
-        let _ = keyword.finish();
-        drop(catalog);
-        Ok(Self::erase(&folder)?)
-    }
-
-    /// Makes what was written safe against a power loss, and says that this was a clean stop.
-    ///
-    /// # Errors
-    /// When the disk refuses; the next start then checks everything.
-    pub fn close(self) -> Result<(), IndexError> {
-        // A reader of another process may need the log; it then stays, and nothing is lost.
-        let _ = self.catalog.checkpoint();
-        let Self { folder, keyword, catalog, marker, .. } = self;
-        drop((keyword, catalog));
-        Ok(marker.clear(&folder)?)
     }
 
     /// Where the stores are.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Whether the stores were made for another vault's place: then no stamp of a file is to be believed.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// Says that every note has been compared, so that the stores are of this place from now on.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn settle(&mut self) -> Result<(), IndexError> {
+        if std::mem::take(&mut self.foreign) {
+            self.mark()?;
+            self.catalog.set_place(&self.settings.place)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what was found wrong and mended since the last call, as sentences.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
     }
 
     /// The language of the stems.
@@ -244,7 +206,7 @@ impl Store {
                 }
             }
         }
-        self.keyword.commit(&Payload { store: self.catalog.store().to_owned(), seq })?;
+        self.keyword.commit(&self.payload(seq))?;
         self.catalog.forget_deletions(seq)?;
 
         let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
@@ -279,41 +241,9 @@ impl Store {
         Ok(())
     }
 
-    /// Matches the chunks of a file with those it had, so that what stays keeps its row.
-    fn diff(&mut self, update: &FileUpdate, old: Option<&FileEntry>) -> Diff {
-        let mut rows: HashMap<_, _> =
-            old.iter().flat_map(|old| &old.chunks).map(|chunk| (chunk.id, chunk.row)).collect();
-        let mut new = Vec::with_capacity(update.chunks.len());
-        let mut chunks: Vec<ChunkEntry> = Vec::with_capacity(update.chunks.len());
-        for chunk in &update.chunks {
-            let row = rows.remove(&chunk.chunk.id);
-            new.push(row.is_none());
-            chunks.push(ChunkEntry {
-                row: row.unwrap_or_else(|| self.catalog.new_chunk_id()),
-                id: chunk.chunk.id,
-                line: chunk.chunk.lines.0 as u32,
-                content: chunk.content,
-                words: [0, chunk.heading.count, chunk.own.count],
-            });
-        }
-        for at in 0..chunks.len() {
-            chunks[at].words[0] = neighbours(at, chunks.len()).map(|near| update.chunks[near].own.count).sum();
-        }
-        let reword = reworded(old, &update.title, &chunks, &new);
-        let entry = FileEntry {
-            id: old.map_or_else(|| self.catalog.new_file_id(), |old| old.id),
-            path: update.path.clone(),
-            stamp: update.stamp,
-            hash: update.hash,
-            read_ns: update.read_ns,
-            title: update.title.clone(),
-            tags: update.tags.clone(),
-            private: update.private,
-            created_ms: update.created_ms,
-            updated_ms: update.updated_ms,
-            chunks,
-        };
-        Diff { gone: rows.into_values().collect(), entry, new, reword }
+    /// What a commit of the keyword index carries.
+    pub(super) fn payload(&self, seq: u64) -> Payload {
+        Payload { format: FORMAT, stemmer: self.stemmer(), store: self.catalog.store().to_owned(), seq }
     }
 
     /// Notes that files were looked at and are unchanged.
@@ -353,105 +283,4 @@ impl Store {
     pub(super) fn mark(&mut self) -> Result<(), FsError> {
         self.marker.set(&self.folder)
     }
-
-    /// Empties the catalog's log when it is longer than `max_bytes`. `published` is the snapshot of the state of now: its readers hold on
-    /// to the log, and let go for a moment in which nothing can change.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn trim_log(&self, published: &Snapshot, max_bytes: u64) -> Result<(), IndexError> {
-        if self.catalog.log_bytes() <= max_bytes || published.seq != self.catalog.seq() {
-            return Ok(());
-        }
-        let readers: Vec<_> =
-            published.readers.iter().map(|reader| reader.lock().unwrap_or_else(PoisonError::into_inner)).collect();
-        readers.iter().try_for_each(|reader| reader.release())?;
-        let trimmed = self.catalog.checkpoint();
-        readers.iter().try_for_each(|reader| reader.renew())?;
-        Ok(trimmed?)
-    }
-
-    /// Publishes the state of now.
-    ///
-    /// # Errors
-    /// When a store cannot be read.
-    pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, IndexError> {
-        let keyword = self.keyword.searcher(self.searcher.as_ref())?;
-        self.searcher = Some(keyword.clone());
-        let mut readers = Vec::with_capacity(READERS);
-        for _ in 0..READERS {
-            let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            readers.push(Mutex::new(match spare {
-                Some(reader) => {
-                    reader.renew()?;
-                    reader
-                }
-                None => self.catalog.reader()?,
-            }));
-        }
-        Ok(Arc::new(Snapshot {
-            seq: self.catalog.seq(),
-            files: self.files.clone(),
-            keyword,
-            vectors: self.embeddings.as_ref().map(|embeddings| embeddings.vectors.clone()),
-            embeddable: self.embeddable,
-            statistics: OnceLock::new(),
-            readers,
-            spare: Arc::clone(&self.spare),
-        }))
-    }
-}
-
-/// How a file's chunks changed.
-struct Diff {
-    entry: FileEntry,
-    /// Rows of chunks that are gone.
-    gone: Vec<u64>,
-    /// Which chunks were not there before.
-    new: Vec<bool>,
-    /// Which chunks the keyword index must take anew.
-    reword: Vec<bool>,
-}
-
-/// Which chunks need new words: the new ones, those whose neighbours changed, and all when the title did.
-fn reworded(old: Option<&FileEntry>, title: &str, chunks: &[ChunkEntry], new: &[bool]) -> Vec<bool> {
-    let Some(old) = old.filter(|old| old.title == title) else { return vec![true; chunks.len()] };
-    let around = |chunks: &[ChunkEntry], at: usize| -> [Option<u64>; 2] {
-        let row = |at: Option<usize>| at.and_then(|at| chunks.get(at)).map(|chunk| chunk.row);
-        [row(at.checked_sub(1)), row(at.checked_add(1))]
-    };
-    let before: HashMap<u64, [Option<u64>; 2]> =
-        (0..old.chunks.len()).map(|at| (old.chunks[at].row, around(&old.chunks, at))).collect();
-    (0..chunks.len()).map(|at| new[at] || before.get(&chunks[at].row) != Some(&around(chunks, at))).collect()
-}
-
-/// A chunk and its neighbours on either side.
-fn neighbours(at: usize, count: usize) -> std::ops::Range<usize> {
-    at.saturating_sub(1)..(at + 2).min(count)
-}
-
-/// What the keyword index takes of the chunk `at` of a file.
-pub(super) fn document<'a>(file: &FileEntry, at: usize, words: impl Fn(usize) -> (&'a Words, &'a Words)) -> Document {
-    let (own, heading) = words(at);
-    let near: Vec<&str> = neighbours(at, file.chunks.len())
-        .map(|near| words(near).0.stemmed.as_str())
-        .filter(|words| !words.is_empty())
-        .collect();
-    Document {
-        chunk: file.chunks[at].row,
-        file: file.id,
-        body: near.join(" "),
-        heading: heading.stemmed.clone(),
-        own: own.plain.clone(),
-    }
-}
-
-fn as_json(update: &FileUpdate) -> (String, Vec<String>) {
-    let list = |texts: &[String]| serde_json::to_string(texts).expect("a list of texts is JSON");
-    (list(&update.problems), update.chunks.iter().map(|chunk| list(&chunk.chunk.heading_path)).collect())
-}
-
-fn chunk_row<'a>(chunk: &'a NewChunk, heading_path: &'a str) -> ChunkRow<'a> {
-    let NewChunk { chunk, .. } = chunk;
-    ChunkRow { heading_path, text: &chunk.text, body_start: chunk.body_start, line_end: chunk.lines.1 as u32 }
 }

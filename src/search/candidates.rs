@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::fuse::{Sides, fuse};
 use super::run::SearchError;
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
-use crate::index::keyword::{KeywordError, KeywordHit, KeywordQuery, Prepared, Statistics};
+use crate::index::keyword::{KeywordError, KeywordHit, KeywordQuery, KeywordSearcher, Prepared, Statistics};
 use crate::index::vectors::VectorSet;
 use crate::index::{FileEntry, FileSet, Snapshot};
 
@@ -32,7 +32,8 @@ pub(super) struct Meaning<'a> {
 
 /// A query's words on one state of the index.
 pub(super) struct Words<'a> {
-    prepared: Prepared<'a>,
+    /// `None` while the keyword index is damaged.
+    prepared: Option<Prepared<'a>>,
     allow: Option<&'a FileSet>,
     /// The best so many, once they were looked for.
     best: Option<(usize, Vec<KeywordHit>)>,
@@ -47,7 +48,7 @@ impl Words<'_> {
     fn best(&mut self, width: usize) -> Result<&[KeywordHit], KeywordError> {
         let found = match self.best.take() {
             Some((known, found)) if known == width => found,
-            _ => self.prepared.best(width, self.allow)?,
+            _ => self.prepared.as_ref().map_or(Ok(Vec::new()), |prepared| prepared.best(width, self.allow))?,
         };
         Ok(&self.best.insert((width, found)).1)
     }
@@ -66,7 +67,9 @@ pub(super) struct Side<'a> {
 impl<'a> Side<'a> {
     /// Prepares the words of a query.
     pub(super) fn words(&self, query: &KeywordQuery) -> Result<Words<'a>, KeywordError> {
-        let prepared = self.snapshot.keyword.prepare(query, self.stemmer, self.statistics(), self.seen)?;
+        let keyword = self.snapshot.keyword.as_ref();
+        let prepare = |words: &'a KeywordSearcher| words.prepare(query, self.stemmer, self.statistics(), self.seen);
+        let prepared = keyword.map(prepare).transpose()?;
         Ok(Words { prepared, allow: self.allow, best: None })
     }
 
@@ -134,8 +137,8 @@ impl<'a> Side<'a> {
         }
         let mut candidates: Vec<Candidate> = found.candidates.into_values().collect();
         candidates.sort_unstable_by_key(|candidate| candidate.row);
-        if let Some(meaning) = meaning {
-            fill(&mut candidates, &words.prepared, meaning, mode)?;
+        if let (Some(meaning), Some(prepared)) = (meaning, &words.prepared) {
+            fill(&mut candidates, prepared, meaning, mode)?;
         }
         Ok((candidates, cut))
     }

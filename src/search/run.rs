@@ -49,6 +49,10 @@ pub enum Degraded {
     NoModel,
     /// The model failed on this query.
     ModelFailed(String),
+    /// The words are damaged and being indexed anew: the meaning alone was searched, or nothing.
+    NoWords,
+    /// Some passages cannot be read, for the reason given, and are left out.
+    Damaged(String),
     /// A quoted phrase occurs nowhere as it is: its words were looked for.
     PhraseAbsent,
     /// Only so many of so many chunks are embedded yet.
@@ -105,7 +109,8 @@ pub fn search(
     let side = Side { snapshot, allow: allow.as_ref(), seen: seen.as_ref(), stemmer: config.stemmer };
     let mut words = side.words(&query.keyword)?;
     let mut degraded = None;
-    let meaning = if request.mode == Mode::Keyword {
+    let has_words = snapshot.keyword.is_some();
+    let meaning = if request.mode == Mode::Keyword && has_words {
         None
     } else {
         let width = (request.mode == Mode::Hybrid).then(|| config.candidates.max(request.limit));
@@ -120,15 +125,22 @@ pub fn search(
     if meaning.is_some() && snapshot.embedded() < snapshot.embeddable {
         degraded = Some(Degraded::Embedding { embedded: snapshot.embedded(), of: snapshot.embeddable });
     }
-    // Without a model, the words answer for the meaning.
-    let mode = if meaning.is_none() { Mode::Keyword } else { request.mode };
+    // Without a model, the words answer for the meaning; without the words, the meaning answers for them.
+    let mode = match (has_words, &meaning) {
+        (false, _) => Mode::Semantic,
+        (true, None) => Mode::Keyword,
+        (true, Some(_)) => request.mode,
+    };
+    if !has_words {
+        degraded = Some(Degraded::NoWords);
+    }
 
     let mut ranked = side.ranked(&mut words, mode, meaning.as_ref(), config, request.limit)?;
     if ranked.is_empty() && !query.keyword.phrases.is_empty() {
         let mut words = side.words(&query.without_phrases().keyword)?;
         ranked = side.ranked(&mut words, mode, meaning.as_ref(), config, request.limit)?;
-        let has_words = |candidate: &Candidate| candidate.sides.keyword.is_some_and(|score| score > 0.0);
-        if mode != Mode::Semantic && !ranked.iter().any(has_words) {
+        let by_words = |candidate: &Candidate| candidate.sides.keyword.is_some_and(|score| score > 0.0);
+        if mode != Mode::Semantic && !ranked.iter().any(by_words) {
             // What is merely near in meaning is not what a phrase asks for.
             ranked.clear();
         } else {
@@ -137,7 +149,16 @@ pub fn search(
     }
     let mut hits = Vec::with_capacity(ranked.len());
     for candidate in ranked {
-        let Some(chunk) = snapshot.read(|reader| reader.chunk(candidate.row))? else { continue };
+        let chunk = match snapshot.read(|reader| reader.chunk(candidate.row)) {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => continue,
+            // What is damaged is never shown, and takes nothing else with it.
+            Err(error) if error.is_damage() => {
+                degraded = Some(Degraded::Damaged(error.to_string()));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         let Sides { keyword, semantic } = candidate.sides;
         hits.push(Hit { file: candidate.file, chunk, score: candidate.score, keyword, semantic });
     }

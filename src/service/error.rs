@@ -2,7 +2,7 @@
 
 use crate::index::catalog::CatalogError;
 use crate::search::SearchError;
-use crate::sync::ReindexError;
+use crate::sync::RefusedError;
 
 /// What kind of failure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +96,8 @@ impl From<CatalogError> for ServiceError {
     }
 }
 
-impl From<ReindexError> for ServiceError {
-    fn from(error: ReindexError) -> Self {
+impl From<RefusedError> for ServiceError {
+    fn from(error: RefusedError) -> Self {
         Self::unavailable(error.to_string(), "`vault status` says why")
     }
 }

@@ -12,5 +12,5 @@ pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
 pub use views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing, Scores,
-    SearchParams, SearchResponse, Skipped, Stats, Status, Watching,
+    SearchParams, SearchResponse, Skipped, Stats, Status, Verification, Watching,
 };

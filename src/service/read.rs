@@ -1,6 +1,7 @@
 //! The use cases.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,16 +13,17 @@ use super::start::Service;
 use super::time::{Edge, parse, rfc3339};
 use super::views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
-    SearchResponse, Skipped, Stats, Status, Watching,
+    SearchResponse, Skipped, Stats, Status, Verification, Watching,
 };
 use crate::access::{Principal, Scope};
 use crate::chunk::ChunkId;
 use crate::config::Mode;
 use crate::fs::folder_bytes;
-use crate::index::catalog::ChunkText;
+use crate::index::catalog::{CatalogError, ChunkText};
+use crate::index::keyword::KeywordError;
 use crate::index::{FileEntry, Snapshot};
-use crate::search::{Degraded, Filter, Highlighter, SearchRequest, search, snippet};
-use crate::sync::{ModelStatus, Phase};
+use crate::search::{Degraded, Filter, Highlighter, SearchError, SearchRequest, search, snippet};
+use crate::sync::{ModelStatus, Phase, Verified};
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
@@ -55,26 +57,40 @@ impl Service {
         let embedder = self.shared.embedder();
         let scope = Scope::of(principal);
         let config = &self.config.search;
-        let found = search(&snapshot, embedder.as_deref(), &scope, config, &request)?;
+        let searching = || search(&snapshot, embedder.as_deref(), &scope, config, &request);
+        // tantivy panics on what it does not expect in its files.
+        let found = catch_unwind(AssertUnwindSafe(searching)).unwrap_or_else(|_| {
+            let failed = KeywordError::damaged("a search in it failed unexpectedly");
+            Err(SearchError::Keyword(failed))
+        });
+        let found = match found {
+            Err(SearchError::Keyword(error)) if error.is_damage() => return Err(self.suspect(&error)),
+            found => found?,
+        };
+        let mut degraded = found.degraded;
         let mut highlighter = Highlighter::new(&params.q, config.stemmer);
-        let results = found
-            .hits
-            .into_iter()
-            .map(|hit| {
-                let snippet = snippet(&hit.chunk.text, &mut highlighter, config.max_snippet_chars);
-                Ok(HitView {
+        let mut results = Vec::with_capacity(found.hits.len());
+        for hit in found.hits {
+            let snippet = snippet(&hit.chunk.text, &mut highlighter, config.max_snippet_chars);
+            match self.view(&snapshot, &hit.file, hit.chunk) {
+                Ok(chunk) => results.push(HitView {
                     snippet,
                     score: hit.score,
                     scores: Scores { keyword: hit.keyword, semantic: hit.semantic },
-                    chunk: self.view(&snapshot, &hit.file, hit.chunk)?,
-                })
-            })
-            .collect::<Result<_, ServiceError>>()?;
+                    chunk,
+                }),
+                Err(error) if error.is_damage() => degraded = Some(Degraded::Damaged(error.to_string())),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(Degraded::Damaged(reason)) = &degraded {
+            self.suspect(reason);
+        }
         Ok(SearchResponse {
             query: params.q.clone(),
             mode: found.mode,
             results,
-            degraded: found.degraded.map(|degraded| self.explain(&degraded, found.mode)),
+            degraded: degraded.map(|degraded| self.explain(&degraded, found.mode)).or_else(|| self.mending()),
             embedded_share: share(snapshot.embedded(), snapshot.embeddable),
             took_ms: started.elapsed().as_secs_f64() * 1000.0,
         })
@@ -86,6 +102,10 @@ impl Service {
             Degraded::ModelFailed(reason) => format!("{by_words}the model failed: {reason}"),
             Degraded::Embedding { embedded, of } => {
                 format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
+            }
+            Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and being built anew".into(),
+            Degraded::Damaged(reason) => {
+                format!("some passages cannot be shown ({reason}); the index is checked and mended")
             }
             Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
             Degraded::NoModel if self.syncer.is_none() => {
@@ -99,9 +119,28 @@ impl Service {
         }
     }
 
-    fn view(&self, snapshot: &Snapshot, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, ServiceError> {
-        let details = snapshot.read(|reader| reader.details(file.id))?;
-        let metadata = details.and_then(|(metadata, _)| serde_json::from_str(&metadata).ok());
+    /// Why not everything may be found, while the index is built anew.
+    fn mending(&self) -> Option<String> {
+        let progress = self.shared.progress();
+        progress.rebuilt.filter(|_| progress.mending).map(|why| format!("not everything may be found yet: {why}"))
+    }
+
+    /// Has everything checked, and mended where it is damaged; what to say meanwhile.
+    fn suspect(&self, reason: &dyn std::fmt::Display) -> ServiceError {
+        if let Some(syncer) = &self.syncer {
+            syncer.suspect();
+        }
+        ServiceError::unavailable(reason.to_string(), "the index is checked and mended; try again in a moment")
+    }
+
+    /// A failure of the catalog: what is damaged is mended.
+    fn damaged(&self, error: CatalogError) -> ServiceError {
+        if error.is_damage() { self.suspect(&error) } else { error.into() }
+    }
+
+    fn view(&self, snapshot: &Snapshot, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, CatalogError> {
+        let metadata = snapshot.read(|reader| reader.metadata(file.id))?;
+        let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;
         let on_disk = file.path.on_disk(self.home.root());
         Ok(ChunkView {
@@ -132,9 +171,10 @@ impl Service {
         let snapshot = self.snapshot()?;
         let scope = Scope::of(principal);
         for row in snapshot.read(|reader| reader.rows_of(id))? {
-            let Some(chunk) = snapshot.read(|reader| reader.chunk(row))? else { continue };
+            let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
+            let Some(chunk) = chunk else { continue };
             if let Some(file) = snapshot.files.get(chunk.file).filter(|file| scope.allows(file.private)) {
-                return self.view(&snapshot, file, chunk);
+                return self.view(&snapshot, file, chunk).map_err(|error| self.damaged(error));
             }
         }
         Err(ServiceError::not_found(format!("no passage has the hash {hash}; it changes when the text does")))
@@ -155,8 +195,12 @@ impl Service {
         let page = files.iter().flat_map(|file| file.chunks.iter().map(move |chunk| (file, chunk.row)));
         let mut chunks = Vec::new();
         for (file, row) in page.skip(offset).take(limit) {
-            if let Some(chunk) = snapshot.read(|reader| reader.chunk(row))? {
-                chunks.push(self.view(&snapshot, file, chunk)?);
+            let chunk = snapshot.read(|reader| reader.chunk(row));
+            let view = chunk.and_then(|chunk| chunk.map(|chunk| self.view(&snapshot, file, chunk)).transpose());
+            match view {
+                Ok(view) => chunks.extend(view),
+                Err(error) if error.is_damage() => drop(self.damaged(error)),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(Browse { chunks, total })
@@ -224,7 +268,14 @@ impl Service {
         let snapshot = self.shared.snapshot();
         let snapshot = snapshot.as_deref();
         let problems = match snapshot {
-            Some(snapshot) => snapshot.read(|reader| reader.problems())?,
+            // Whatever is wrong with the index, its status can be had.
+            Some(snapshot) => match snapshot.read(|reader| reader.problems()) {
+                Err(error) if error.is_damage() => {
+                    self.damaged(error);
+                    Vec::new()
+                }
+                problems => problems?,
+            },
             None => Vec::new(),
         };
         let (state, detail, dimension) = match progress.model {
@@ -254,6 +305,7 @@ impl Service {
             problems: problems.into_iter().map(|(path, reason)| Skipped { path, reason }).collect(),
             failure: progress.failure,
             rebuilt: progress.rebuilt,
+            verified: progress.verified.map(verification),
         })
     }
 
@@ -268,6 +320,22 @@ impl Service {
         syncer.reindex(full)?;
         Ok(Reindexing { ok: true })
     }
+
+    /// Compares everything in the index with its checksums. What is damaged is mended from then on.
+    ///
+    /// # Errors
+    /// When another process writes the index, or it cannot be read.
+    pub fn verify(&self) -> Result<Verification, ServiceError> {
+        let Some(syncer) = &self.syncer else {
+            return Err(ServiceError::unavailable("another process is writing the index", "try again in a moment"));
+        };
+        Ok(verification(syncer.verify()?))
+    }
+}
+
+fn verification(verified: Verified) -> Verification {
+    let Verified { at_ms, took_ms, counts: [files, chunks, embeddings], damage } = verified;
+    Verification { at: rfc3339(at_ms), took_ms, files, chunks, embeddings, damage }
 }
 
 fn visible<'a>(snapshot: &'a Snapshot, principal: &Principal) -> impl Iterator<Item = &'a Arc<FileEntry>> {

@@ -58,7 +58,7 @@ impl Service {
             root: home.root().to_owned(),
             folder: index_dir.clone(),
             index: config.index.clone(),
-            settings: settings(&config)?,
+            settings: settings(&home, &config)?,
             rules: Rules::new(home.root(), &config.index.exclude)?,
             model,
             watch,
@@ -81,7 +81,7 @@ impl Service {
     pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
         let shared = Arc::new(Shared::default());
-        shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&config)?.private)?));
+        shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
         Ok(Self { shared, home, config, index_dir, syncer: None, lock: None })
     }
 
@@ -111,8 +111,9 @@ impl Service {
     }
 }
 
-fn settings(config: &Config) -> Result<Settings, RulesError> {
+fn settings(home: &Home, config: &Config) -> Result<Settings, RulesError> {
     Ok(Settings {
+        place: home.place(),
         stemmer: config.search.stemmer,
         graph_threshold: config.index.graph_threshold,
         private: globs("access.private", &config.access.private)?,

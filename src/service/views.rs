@@ -220,9 +220,29 @@ pub struct Status {
     /// What is wrong now, when something is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Why the index was rebuilt at the last start, when it was.
+    /// What of the index was damaged or stale since the start and is made anew, when something was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<String>,
+    /// What the last check of the index came to, when there was one since the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verification>,
+}
+
+/// What a check of the whole index came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Verification {
+    /// When it ended, as RFC 3339.
+    pub at: String,
+    /// How long it took, in milliseconds; in the background it takes its time.
+    pub took_ms: u64,
+    /// Notes that were compared with their checksums.
+    pub files: usize,
+    /// Passages likewise.
+    pub chunks: usize,
+    /// Embeddings likewise.
+    pub embeddings: usize,
+    /// What is damaged and is mended from then on; empty when all is whole.
+    pub damage: Vec<String>,
 }
 
 /// How changes are noticed. Times are RFC 3339.

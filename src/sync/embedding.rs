@@ -21,6 +21,7 @@ impl Worker<'_> {
     pub(super) fn use_model(&mut self, embedder: Arc<dyn Embedder>) -> Result<(), IndexError> {
         self.embedder = Some(Arc::clone(&embedder));
         self.store.use_model(embedder.as_ref())?;
+        self.say_notices();
         let messages = self.messages.clone();
         self.dispatcher = Some(Dispatcher::start(Arc::clone(&embedder), move |embedded| {
             let _ = messages.send(Message::Embedded(embedded));

@@ -2,23 +2,24 @@
 //!
 //! Events and scans name places; [`plan`] compares those on disk with the catalog; files that may have changed are read,
 //! parsed and cut on all cores; the one writer thread applies them in batches, and publishes a snapshot after each. Texts
-//! are embedded in the background, newest first.
+//! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
+//! built anew.
 
 mod backlog;
 mod dispatch;
 mod embedding;
-mod open;
+mod heal;
 mod plan;
 mod prepare;
 mod reading;
 mod shared;
 mod syncer;
+mod verify;
 mod watching;
 mod worker;
 
-pub use open::open_store;
 pub use plan::{Plan, plan};
 pub use prepare::{Outcome, prepare};
-pub use shared::{ModelStatus, Phase, Progress, Shared};
-pub use syncer::{LoadModel, Options, ReindexError, Syncer};
+pub use shared::{ModelStatus, Phase, Progress, Shared, Verified};
+pub use syncer::{LoadModel, Options, RefusedError, Syncer};
 pub use watching::WatchState;

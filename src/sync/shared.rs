@@ -7,6 +7,9 @@ use super::watching::WatchState;
 use crate::embed::Embedder;
 use crate::index::Snapshot;
 
+/// What was mended is listed up to this length; then the last is said alone.
+const MAX_SAID_BYTES: usize = 500;
+
 /// What the writer is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -42,6 +45,19 @@ pub enum ModelStatus {
     Failed(String),
 }
 
+/// What a check of all stores came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// When it ended, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// How long it took, in milliseconds; beside other work it takes its time.
+    pub took_ms: u64,
+    /// Notes, passages and embeddings that were compared with their checksums.
+    pub counts: [usize; 3],
+    /// What is damaged, as sentences.
+    pub damage: Vec<String>,
+}
+
 /// How far the index is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
@@ -61,8 +77,12 @@ pub struct Progress {
     pub watch: WatchState,
     /// What went wrong last and still stands.
     pub failure: Option<String>,
-    /// Why the index was rebuilt at the last start, if it was.
+    /// What was damaged or stale since the start and is made anew, if anything was.
     pub rebuilt: Option<String>,
+    /// Whether that is still under way, so that not everything may be found.
+    pub mending: bool,
+    /// What the last check of the stores came to.
+    pub verified: Option<Verified>,
     /// Whether all files known at the start have been compared with the index.
     pub caught_up: bool,
 }
@@ -79,6 +99,8 @@ impl Progress {
             watch: WatchState::default(),
             failure: None,
             rebuilt: None,
+            mending: false,
+            verified: None,
             caught_up: false,
         }
     }
@@ -162,6 +184,18 @@ impl Shared {
         let mut progress = self.lock();
         change(&mut progress);
         self.changed.notify_all();
+    }
+
+    /// Says what was found wrong and is made anew: once in the log, and in the progress.
+    pub(super) fn say_mended(&self, what: &str) {
+        tracing::warn!("{what}");
+        self.update(|progress| {
+            progress.mending = true;
+            match &mut progress.rebuilt {
+                Some(said) if said.len() < MAX_SAID_BYTES => said.push_str(&format!("; {what}")),
+                said => *said = Some(what.to_owned()),
+            }
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, Progress> {

@@ -8,13 +8,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::open::open_store;
-use super::shared::{ModelStatus, Phase, Shared};
+use super::heal::{Healer, RETRY};
+use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
 use crate::embed::{EmbedError, Embedder};
-use crate::index::Settings;
+use crate::index::{Damage, IndexError, Settings, Store};
 use crate::vault::{Identity, Lock, Rules};
 
 /// Loads the model; called once, on a thread of its own.
@@ -40,10 +40,10 @@ pub struct Options {
     pub lock: Arc<Lock>,
 }
 
-/// A reindex was refused.
+/// What was asked for was refused.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub struct ReindexError(pub(super) String);
+pub struct RefusedError(pub(super) String);
 
 /// The handle of the writer thread. Dropping it stops the thread and closes the stores.
 pub struct Syncer {
@@ -85,12 +85,31 @@ impl Syncer {
     ///
     /// # Errors
     /// When the stores refuse.
-    pub fn reindex(&self, full: bool) -> Result<(), ReindexError> {
+    pub fn reindex(&self, full: bool) -> Result<(), RefusedError> {
         let (done, wait) = channel();
-        let gone = || ReindexError("the indexer has stopped".into());
         self.messages.send(Message::Reindex { full, done }).map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
     }
+
+    /// Compares everything in the stores with its checksum, and waits for the result. What is damaged is mended from then on;
+    /// the progress tells how far that is.
+    ///
+    /// # Errors
+    /// When the stores cannot be read, or are closed meanwhile.
+    pub fn verify(&self) -> Result<Verified, RefusedError> {
+        let (done, wait) = channel();
+        self.messages.send(Message::Verify { done: Some(done) }).map_err(|_| gone())?;
+        wait.recv().map_err(|_| RefusedError("the index could not be checked".into()))
+    }
+
+    /// Says that a search has met damage: everything is checked, and what is damaged is mended.
+    pub fn suspect(&self) {
+        let _ = self.messages.send(Message::Verify { done: None });
+    }
+}
+
+fn gone() -> RefusedError {
+    RefusedError("the indexer has stopped".into())
 }
 
 impl Drop for Syncer {
@@ -121,7 +140,9 @@ fn run(
             let _ = messages.send(Message::Model(load()));
         });
     }
-    let mut embedder = None;
+    let (mut embedder, mut healer) = (None, Healer::default());
+    // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
+    let (mut distrust, mut healed) = (false, false);
     while !stop.load(Ordering::Relaxed) {
         // Nothing is made where the vault is not: a drive is mounted there later, or the folder moved back.
         if Identity::of_vault(&options.root).is_none() {
@@ -134,42 +155,99 @@ fn run(
             wait_or_stop(RETRY_PLACE, receiver, shared, stop, &mut embedder);
             continue;
         }
-        let opened = open_store(&options.folder, &options.settings).and_then(|(store, rebuilt)| {
-            let mut worker = Worker::new(&options, store, &messages, shared);
-            worker.publish()?;
-            show_missing(shared, None);
-            shared.update(|progress| progress.rebuilt = rebuilt);
-            if let Some(embedder) = embedder.take() {
-                worker.use_model(embedder)?;
-            }
-            let result = worker.work(receiver);
-            embedder = worker.embedder.take();
-            let store = worker.finish();
-            match result {
-                Ok(Next::Rebuild) => store.discard(),
-                Ok(Next::Stop) => {
-                    shared.retire();
-                    store.close()
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            let store = Store::open(&options.folder, options.settings.clone(), distrust)?;
+            work(&options, store, healed, &messages, receiver, shared, &mut embedder)
+        }));
+        (distrust, healed) = (ended.is_err(), false);
+        let damage = match ended {
+            Ok(Ok(damage)) => damage,
+            Ok(Err(error)) => {
+                let damage = error.damage();
+                if damage.is_none() {
+                    fail(shared, error.to_string());
+                    wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
                 }
-                Ok(Next::Reopen) => Ok(()),
-                Err(error) => Err(error),
+                damage
             }
-        });
-        if let Err(error) = opened {
-            tracing::error!("indexing stopped and will be tried again: {error}");
-            shared.update(|progress| {
-                progress.phase = Phase::Failing;
-                progress.failure = Some(error.to_string());
-            });
-            wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
+            Err(_) => {
+                fail(shared, "indexing failed unexpectedly, and the index is checked; please report this".into());
+                let pause = healer.pause_after_crash(Instant::now());
+                wait_or_stop(pause, receiver, shared, stop, &mut embedder);
+                None
+            }
+        };
+        let Some(damage) = damage else { continue };
+        if let Some(pause) = healer.pause(&damage, Instant::now()) {
+            let seconds = pause.as_secs();
+            fail(shared, format!("{damage} in {seconds} s. It was so a short while ago: the disk may be failing"));
+            wait_or_stop(pause, receiver, shared, stop, &mut embedder);
+        }
+        match Store::clear_damage(&options.folder, &damage) {
+            Ok(()) => {
+                shared.say_mended(&damage.to_string());
+                healed = true;
+            }
+            Err(error) => {
+                fail(shared, error.to_string());
+                wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
+            }
         }
     }
 }
 
-/// After a failure of the disk, the pause before the next try.
-const RETRY: Duration = Duration::from_secs(3);
 /// While the vault is not there, or another process has it.
 const RETRY_PLACE: Duration = Duration::from_secs(1);
+
+/// Works on open stores until they have to be closed. Gives the damage that they were closed for, if it was for that.
+fn work(
+    options: &Options,
+    store: Store,
+    healed: bool,
+    messages: &Sender<Message>,
+    receiver: &Receiver<Message>,
+    shared: &Arc<Shared>,
+    embedder: &mut Option<Arc<dyn Embedder>>,
+) -> Result<Option<Damage>, IndexError> {
+    let mut worker = Worker::new(options, store, messages, shared);
+    if healed {
+        drop(worker.store.take_notices());
+    } else {
+        worker.say_notices();
+    }
+    show_missing(shared, None);
+    match embedder.clone().or_else(|| shared.embedder()) {
+        Some(embedder) => worker.use_model(embedder)?,
+        None => worker.publish()?,
+    }
+    let result = worker.work(receiver);
+    *embedder = worker.embedder.take();
+    let store = worker.finish();
+    match result? {
+        Next::Rebuild => store.discard()?,
+        Next::Reopen => {}
+        Next::Stop => {
+            shared.retire();
+            store.close()?;
+        }
+        Next::Heal(damage) => {
+            store.abandon();
+            return Ok(Some(damage));
+        }
+    }
+    Ok(None)
+}
+
+/// Says that indexing stopped, once as long as it is for the same reason.
+fn fail(shared: &Shared, failure: String) {
+    if shared.progress().failure.as_ref() != Some(&failure) {
+        tracing::error!("indexing stopped and will be tried again: {failure}");
+    }
+    shared.update(|progress| {
+        progress.phase = Phase::Failing;
+        progress.failure = Some(failure);
+    });
+}
 
 fn wait_or_stop(
     pause: Duration,
@@ -185,7 +263,7 @@ fn wait_or_stop(
         match receiver.recv_timeout(left) {
             Ok(Message::Model(Ok(loaded))) => *embedder = Some(loaded),
             Ok(Message::Reindex { done, .. }) => {
-                let _ = done.send(Err(ReindexError("the index cannot be written; `vault status` says why".into())));
+                let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
             }
             Ok(Message::Model(Err(error))) => {
                 shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()))

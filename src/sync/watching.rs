@@ -243,7 +243,7 @@ impl Worker<'_> {
         }
         self.vigil.next_scan = self.vigil.next_reconciliation;
         let started = Instant::now();
-        if !self.look(false)? {
+        if !self.look(self.store.is_foreign())? {
             return Ok(());
         }
         let done = Instant::now();

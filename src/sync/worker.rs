@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use super::backlog::Backlog;
 use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
-use super::shared::{ModelStatus, Phase, Shared};
-use super::syncer::{Options, ReindexError};
+use super::shared::{ModelStatus, Phase, Shared, Verified};
+use super::syncer::{Options, RefusedError};
+use super::verify::{Report, Verifying};
 use super::watching::{Vigil, missing};
 use crate::embed::{EmbedError, Embedder};
 use crate::index::vectors::Graph;
-use crate::index::{ContentHash, IndexError, Store};
+use crate::index::{ContentHash, Damage, IndexError, Store};
 use crate::vault::{Debounce, Signal};
 
 /// What the thread is told.
@@ -23,7 +24,15 @@ pub(super) enum Message {
     Embedded(Embedded),
     Model(Result<Arc<dyn Embedder>, EmbedError>),
     Graph(Option<Graph>),
-    Reindex { full: bool, done: Sender<Result<(), ReindexError>> },
+    Reindex {
+        full: bool,
+        done: Sender<Result<(), RefusedError>>,
+    },
+    /// Check all stores now. Nobody waits when a search has met damage.
+    Verify {
+        done: Option<Sender<Verified>>,
+    },
+    Verified(Report),
     Stop,
 }
 
@@ -34,6 +43,8 @@ pub(super) enum Next {
     Rebuild,
     /// The stores are no longer those that are open.
     Reopen,
+    /// The stores are closed and made fit to be opened again.
+    Heal(Damage),
 }
 
 /// The writer: the stores, and what is still to be done to them.
@@ -63,6 +74,7 @@ pub(super) struct Worker<'a> {
     pub(super) unpublished: usize,
     pub(super) published: Instant,
     pub(super) next: Option<Next>,
+    pub(super) verifying: Verifying,
 }
 
 /// While there is work, the catalog's log is emptied when it is longer than this.
@@ -91,6 +103,7 @@ impl<'a> Worker<'a> {
             scanned: false,
             graph_builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
+            verifying: Verifying::new(options.index.verify_hours, store.was_unclean()),
             store,
             failed: Vec::new(),
             unpublished: 0,
@@ -100,6 +113,7 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) fn finish(mut self) -> Store {
+        self.verifying.stop();
         self.dispatcher = None;
         if let Some((thread, stop)) = self.graph_builder.take() {
             // It saves into the folder of the stores, which may be about to go.
@@ -177,7 +191,8 @@ impl<'a> Worker<'a> {
             if std::mem::take(&mut self.rebuilding) {
                 self.publish()?;
             }
-            self.shared.update(|progress| progress.caught_up = true);
+            self.shared.update(|progress| (progress.caught_up, progress.mending) = (true, false));
+            self.store.settle()?;
             self.embed()?;
             self.report();
             self.recover_if_done(now);
@@ -188,12 +203,16 @@ impl<'a> Worker<'a> {
             if self.unpublished > 0 {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
-            if self.is_idle()
-                && let Some(published) = self.shared.snapshot()
-            {
-                self.store.trim_log(&published, MAX_IDLE_LOG_BYTES)?;
+            if self.is_idle() {
+                if let Some(published) = self.shared.snapshot() {
+                    self.store.trim_log(&published, MAX_IDLE_LOG_BYTES)?;
+                }
+                until = self.verify_when_idle(until)?;
             }
-            self.wait(receiver, until)?;
+            self.verifying.set_busy(false);
+            let waited = self.wait(receiver, until);
+            self.verifying.set_busy(true);
+            waited?;
         }
     }
 
@@ -224,7 +243,7 @@ impl<'a> Worker<'a> {
                 }
             }
             Message::Reindex { done, .. } if self.vigil.is_missing() => {
-                let _ = done.send(Err(ReindexError(missing(self.options))));
+                let _ = done.send(Err(RefusedError(missing(self.options))));
             }
             Message::Reindex { full, done } => {
                 // Whoever asked waits for the progress to start anew.
@@ -239,6 +258,8 @@ impl<'a> Worker<'a> {
                 }
                 let _ = done.send(Ok(()));
             }
+            Message::Verify { done } => self.verify(done),
+            Message::Verified(report) => self.verified(report)?,
             Message::Stop => self.next = Some(Next::Stop),
         }
         Ok(())

@@ -116,6 +116,14 @@ impl Home {
         }
     }
 
+    /// Names the machine and the vault's folder. Stores that carry another place came here with a copy or a move of the
+    /// vault: what they say of files' times and inodes is of other files.
+    pub fn place(&self) -> String {
+        let machine = super::machine::id(Path::new("/etc/machine-id"), state_dir());
+        let root = self.root.as_os_str().as_encoded_bytes();
+        blake3::Hasher::new().update(machine.as_bytes()).update(b"\0").update(root).finalize().to_hex()[..16].to_owned()
+    }
+
     /// The Unix socket: in `.vault/`, or in the user's state folder where that path is too long for one.
     pub fn socket(&self) -> PathBuf {
         let near = self.dir.join("daemon.sock");

@@ -5,6 +5,7 @@
 mod debounce;
 mod home;
 mod lock;
+mod machine;
 mod place;
 mod read;
 mod rules;

@@ -271,6 +271,7 @@ fn the_openapi_document_lists_every_route() {
         ("/health", "get"),
         ("/status", "get"),
         ("/reindex", "post"),
+        ("/verify", "post"),
         (SEARCH, "get"),
         ("/api/user-memory/browse", "get"),
         ("/api/user-memory/stats", "get"),

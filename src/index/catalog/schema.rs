@@ -1,8 +1,12 @@
 //! The tables, and how a database is opened.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
+
+use super::meta::Meta;
 
 /// The catalog failed.
 #[derive(Debug, thiserror::Error)]
@@ -43,40 +47,62 @@ impl CatalogError {
     }
 }
 
-/// Counts up whenever the tables, the chunking or the words change; an index of another format is rebuilt.
-pub(super) const FORMAT: i64 = 1;
+/// Counts up whenever the tables or the chunking change; an index of another format is rebuilt. The columns of `vectors` had
+/// better stay as they are: embeddings are salvaged from any format that has them so.
+pub(super) const FORMAT: i64 = 2;
 
+// A file's `checksum` answers for what is read at the start: its own row, and of each of its chunks what memory keeps. Its
+// `details` answers for the rest of the row, but for the stamps: one that is not the file's has the file read again.
 const TABLES: &str = "
-CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE meta(
+    id INTEGER PRIMARY KEY, store TEXT NOT NULL, place TEXT NOT NULL, seq INTEGER NOT NULL,
+    next_file INTEGER NOT NULL, next_chunk INTEGER NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE files(
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
     read_ns INTEGER NOT NULL, hash BLOB NOT NULL,
     title TEXT NOT NULL, tags TEXT NOT NULL, private INTEGER NOT NULL, metadata TEXT NOT NULL,
-    created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, problems TEXT NOT NULL);
+    created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, problems TEXT NOT NULL,
+    checksum INTEGER NOT NULL, details INTEGER NOT NULL);
 CREATE INDEX files_by_seq ON files(seq);
 CREATE TABLE chunks(
     id INTEGER PRIMARY KEY, file INTEGER NOT NULL, ordinal INTEGER NOT NULL, hash INTEGER NOT NULL, content BLOB,
     heading_path TEXT NOT NULL, text TEXT NOT NULL, body_start INTEGER NOT NULL,
     line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
-    words_body INTEGER NOT NULL, words_heading INTEGER NOT NULL, words_own INTEGER NOT NULL);
+    words_body INTEGER NOT NULL, words_heading INTEGER NOT NULL, words_own INTEGER NOT NULL,
+    checksum INTEGER NOT NULL);
 CREATE INDEX chunks_by_file ON chunks(file, ordinal);
 CREATE INDEX chunks_by_hash ON chunks(hash);
-CREATE TABLE models(id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL);
 CREATE TABLE vectors(
     id INTEGER PRIMARY KEY, model INTEGER NOT NULL, content BLOB NOT NULL, checksum INTEGER NOT NULL,
     vector BLOB NOT NULL);
 CREATE UNIQUE INDEX vectors_by_content ON vectors(content, model);
 CREATE TABLE deletions(file INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
-CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
 /// How long a connection waits for another's lock.
 pub(super) const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
+const PAGE_BYTES: u16 = 8192;
+
+/// Looks at what SQLite would take for a database that may not be written, or of another shape.
+fn check_header(path: &Path) -> Result<(), CatalogError> {
+    let mut header = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(20).read_to_end(&mut header));
+    let [high, low] = PAGE_BYTES.to_be_bytes();
+    // The name, the size of a page, and twice the number that stands for write-ahead logging.
+    let expected = [b"SQLite format 3\0".as_slice(), &[high, low, 2, 2]].concat();
+    match read {
+        Ok(1..) if header != expected => Err(CatalogError::Damaged("its header is not what it should be".into())),
+        // SQLite says better what is wrong.
+        _ => Ok(()),
+    }
+}
+
 fn pragmas(connection: &Connection) -> rusqlite::Result<()> {
     // Thirteen embeddings fill a page of this size to the brim; of 4 kB pages a tenth would stay empty.
-    connection.pragma_update(None, "page_size", 8192)?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -8_000)?;
@@ -85,8 +111,9 @@ fn pragmas(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Opens the database for writing, or makes a new one.
-pub(super) fn open(path: &Path) -> Result<Connection, CatalogError> {
+/// Opens the database for writing, or makes a new one, with the first row of `meta` that `new_meta` gives.
+pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, CatalogError> {
+    check_header(path)?;
     let mut connection = Connection::open(path)?;
     pragmas(&connection)?;
     let transaction = connection.transaction()?;
@@ -96,9 +123,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, CatalogError> {
         (0, 0) => {
             transaction.execute_batch(TABLES)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
-            let store = blake3::hash(&std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos().to_le_bytes());
-            let insert = "INSERT INTO meta VALUES ('store', ?1), ('seq', 0), ('next_file', 1), ('next_chunk', 1)";
-            transaction.execute(insert, [&store.to_hex()[..16]])?;
+            new_meta.write(&transaction)?;
         }
         (FORMAT, _) => {}
         (found, _) => return Err(CatalogError::Format { found }),
@@ -109,6 +134,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, CatalogError> {
 
 /// Opens the database for reading.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, CatalogError> {
+    check_header(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.pragma_update(None, "cache_size", -2_000)?;

@@ -1,27 +1,24 @@
 //! Writing to the catalog: one batch, one transaction, one number.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use half::f16;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 
-use super::packed::{pack, unpack};
-use super::reader::{CatalogReader, ChunkText, read_chunk, read_files};
+use super::meta::Meta;
+use super::reader::{
+    CatalogReader, ChunkText, chunk_checksum, details_checksum, entry_checksum, read_chunk, read_files,
+    skipped_checksum,
+};
 use super::schema::{BUSY_TIMEOUT, CatalogError, open};
-use crate::index::vectors::Row;
 use crate::index::{ContentHash, FileEntry};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
 /// The one writer of a catalog.
 pub struct Catalog {
-    connection: Connection,
+    pub(super) connection: Connection,
     path: PathBuf,
-    store: String,
-    seq: u64,
-    next_file: u32,
-    next_chunk: u64,
+    meta: Meta,
 }
 
 /// A file's row, with what memory does not keep.
@@ -60,41 +57,49 @@ pub struct NewFile<'a> {
 }
 
 impl Catalog {
-    /// Opens the catalog, or makes a new one.
+    /// Opens the catalog, or makes a new one for a place.
     ///
     /// # Errors
     /// When it is damaged, of another format, or cannot be written.
-    pub fn open(path: &Path) -> Result<Self, CatalogError> {
-        let connection = open(path)?;
-        let number = |key: &str| -> Result<u64, CatalogError> {
-            let found: i64 = connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0))?;
-            u64::try_from(found).map_err(|_| CatalogError::Damaged(format!("{key} is {found}")))
-        };
-        let store = connection.query_row("SELECT value FROM meta WHERE key = 'store'", [], |row| row.get(0))?;
-        let (seq, next_file, next_chunk) = (number("seq")?, number("next_file")? as u32, number("next_chunk")?);
-        Ok(Self { path: path.to_owned(), store, seq, next_file, next_chunk, connection })
+    pub fn open(path: &Path, place: &str) -> Result<Self, CatalogError> {
+        let connection = open(path, &Meta::new(place))?;
+        Ok(Self { path: path.to_owned(), meta: Meta::read(&connection)?, connection })
     }
 
     /// What tells this catalog from every other.
     pub fn store(&self) -> &str {
-        &self.store
+        &self.meta.store
+    }
+
+    /// The machine and the vault that it was made for.
+    pub fn place(&self) -> &str {
+        &self.meta.place
+    }
+
+    /// Says that it is for a place from now on.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn set_place(&mut self, place: &str) -> Result<(), CatalogError> {
+        self.meta.place = place.to_owned();
+        self.meta.write(&self.connection)
     }
 
     /// The number of the last batch.
     pub fn seq(&self) -> u64 {
-        self.seq
+        self.meta.seq
     }
 
     /// A row id that no file has had.
     pub fn new_file_id(&mut self) -> u32 {
-        self.next_file += 1;
-        self.next_file - 1
+        self.meta.next_file += 1;
+        self.meta.next_file - 1
     }
 
     /// A row id that no chunk has had.
     pub fn new_chunk_id(&mut self) -> u64 {
-        self.next_chunk += 1;
-        self.next_chunk - 1
+        self.meta.next_chunk += 1;
+        self.meta.next_chunk - 1
     }
 
     /// Runs SQLite's own check of the whole database.
@@ -102,7 +107,7 @@ impl Catalog {
     /// # Errors
     /// When it finds damage.
     pub fn check(&self) -> Result<(), CatalogError> {
-        let found: String = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        let found: String = self.connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
         if found == "ok" { Ok(()) } else { Err(CatalogError::Damaged(found)) }
     }
 
@@ -111,7 +116,7 @@ impl Catalog {
     /// # Errors
     /// When a row is damaged.
     pub fn files(&self) -> Result<Vec<FileEntry>, CatalogError> {
-        read_files(&self.connection)
+        read_files(&self.connection, 0, u32::MAX)
     }
 
     /// What is shown of a chunk, given its row id.
@@ -127,7 +132,8 @@ impl Catalog {
     /// # Errors
     /// When it cannot be written; nothing of it is then.
     pub fn apply(&mut self, files: &[NewFile<'_>], removed: &[&FileEntry]) -> Result<u64, CatalogError> {
-        let seq = self.seq + 1;
+        let meta = Meta { seq: self.meta.seq + 1, ..self.meta.clone() };
+        let seq = meta.seq;
         let transaction = self.connection.transaction()?;
         for file in removed {
             transaction.prepare_cached("DELETE FROM chunks WHERE file = ?1")?.execute([file.id])?;
@@ -143,11 +149,9 @@ impl Catalog {
             }
             put_chunks(&transaction, file)?;
         }
-        set(&transaction, "seq", seq as i64)?;
-        set(&transaction, "next_file", i64::from(self.next_file))?;
-        set(&transaction, "next_chunk", self.next_chunk as i64)?;
+        meta.write(&transaction)?;
         transaction.commit()?;
-        self.seq = seq;
+        self.meta = meta;
         Ok(seq)
     }
 
@@ -193,9 +197,9 @@ impl Catalog {
             }
         }
         {
-            let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO skipped VALUES (?1, ?2)")?;
+            let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO skipped VALUES (?1, ?2, ?3)")?;
             for (path, reason) in skipped {
-                insert.execute([path, reason])?;
+                insert.execute(params![path, reason, skipped_checksum(path, reason)])?;
             }
         }
         transaction.commit()?;
@@ -221,107 +225,6 @@ impl Catalog {
     pub fn forget_deletions(&mut self, seq: u64) -> Result<(), CatalogError> {
         self.connection.prepare_cached("DELETE FROM deletions WHERE seq <= ?1")?.execute([seq as i64])?;
         Ok(())
-    }
-
-    /// The number of a model, given by its fingerprint.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn model(&mut self, fingerprint: &str, dimension: usize) -> Result<i64, CatalogError> {
-        let insert = "INSERT OR IGNORE INTO models(fingerprint, dimension) VALUES (?1, ?2)";
-        self.connection.execute(insert, params![fingerprint, dimension as i64])?;
-        let select = "SELECT id FROM models WHERE fingerprint = ?1";
-        Ok(self.connection.query_row(select, [fingerprint], |row| row.get(0))?)
-    }
-
-    /// Keeps embeddings.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub fn put_vectors(&mut self, model: i64, vectors: &[(ContentHash, Vec<f16>)]) -> Result<(), CatalogError> {
-        let transaction = self.connection.transaction()?;
-        {
-            let mut insert = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO vectors(model, content, checksum, vector) VALUES (?1, ?2, ?3, ?4)",
-            )?;
-            for (content, vector) in vectors {
-                let bytes = pack(vector);
-                insert.execute(params![model, content.as_bytes(), checksum(&bytes), bytes])?;
-            }
-        }
-        Ok(transaction.commit()?)
-    }
-
-    /// The embedding of a text, if there is one and it is whole.
-    ///
-    /// # Errors
-    /// When the catalog cannot be read.
-    pub fn vector(
-        &self,
-        model: i64,
-        dimension: usize,
-        content: &ContentHash,
-    ) -> Result<Option<Vec<f16>>, CatalogError> {
-        let mut select =
-            self.connection.prepare_cached("SELECT checksum, vector FROM vectors WHERE content = ?1 AND model = ?2")?;
-        let found = select
-            .query_row(params![content.as_bytes(), model], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
-            .optional()?;
-        Ok(found.filter(|(sum, bytes)| checksum(bytes) == *sum).and_then(|(_, bytes)| unpack(&bytes, dimension)))
-    }
-
-    /// Reads the embeddings of all chunks, in the order of their rows. Those that fail their checksum are dropped, to be
-    /// made anew.
-    ///
-    /// # Errors
-    /// When the catalog cannot be read.
-    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vec<Row>, CatalogError> {
-        let mut by_content: HashMap<Vec<u8>, Vec<f16>> = HashMap::new();
-        let mut damaged = Vec::new();
-        {
-            let mut select =
-                self.connection.prepare("SELECT content, checksum, vector FROM vectors WHERE model = ?1")?;
-            let mut rows = select.query([model])?;
-            while let Some(row) = rows.next()? {
-                let content: Vec<u8> = row.get(0)?;
-                let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-                let whole = checksum(bytes) == row.get::<_, i64>(1)?;
-                match unpack(bytes, dimension).filter(|_| whole) {
-                    Some(vector) => {
-                        by_content.insert(content, vector);
-                    }
-                    None => damaged.push(content),
-                }
-            }
-        }
-        for content in &damaged {
-            let delete = "DELETE FROM vectors WHERE content = ?1 AND model = ?2";
-            self.connection.execute(delete, params![content, model])?;
-        }
-        if !damaged.is_empty() {
-            tracing::warn!("{} embeddings failed their checksum and will be made anew", damaged.len());
-        }
-        let mut select =
-            self.connection.prepare("SELECT id, file, content FROM chunks WHERE content IS NOT NULL ORDER BY id")?;
-        let mut rows = select.query([])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let content = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-            if let Some(vector) = by_content.get(content) {
-                found.push(Row { chunk: row.get::<_, i64>(0)? as u64, file: row.get(1)?, vector: vector.clone() });
-            }
-        }
-        Ok(found)
-    }
-
-    /// Drops embeddings that no chunk has, and those of other models.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn prune_vectors(&mut self, model: i64) -> Result<usize, CatalogError> {
-        let delete = "DELETE FROM vectors WHERE model <> ?1 OR content NOT IN \
-                      (SELECT content FROM chunks WHERE content IS NOT NULL)";
-        Ok(self.connection.execute(delete, [model])?)
     }
 
     /// The length of the write-ahead log, in bytes.
@@ -357,7 +260,8 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
     let tags = serde_json::to_string(tags).map_err(|error| CatalogError::Damaged(error.to_string()))?;
     transaction
         .prepare_cached(
-            "INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            "INSERT OR REPLACE INTO files VALUES \
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         )?
         .execute(params![
             id,
@@ -375,44 +279,38 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
             row.metadata,
             created_ms,
             updated_ms,
-            row.problems
+            row.problems,
+            entry_checksum(row.entry),
+            details_checksum(*id, path.as_str(), seq as i64, row.metadata, row.problems)
         ])?;
     Ok(())
 }
 
 fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), CatalogError> {
     let mut insert = transaction.prepare_cached(
-        "INSERT OR REPLACE INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        "INSERT OR REPLACE INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?;
-    for (ordinal, (chunk, row)) in file.file.entry.chunks.iter().zip(&file.chunks).enumerate() {
+    let FileEntry { id: file_id, chunks, .. } = file.file.entry;
+    for (ordinal, (chunk, row)) in chunks.iter().zip(&file.chunks).enumerate() {
+        let ChunkRow { heading_path, text, body_start, line_end } = *row;
         let [body, heading, own] = chunk.words;
+        let lines = (chunk.line, line_end);
         insert.execute(params![
             chunk.row as i64,
-            file.file.entry.id,
+            file_id,
             ordinal as i64,
             chunk.id.to_bits() as i64,
             chunk.content.as_ref().map(ContentHash::as_bytes),
-            row.heading_path,
-            row.text,
-            row.body_start as i64,
+            heading_path,
+            text,
+            body_start as i64,
             chunk.line,
-            row.line_end,
+            line_end,
             body,
             heading,
-            own
+            own,
+            chunk_checksum(chunk.row, *file_id, chunk.id, heading_path, text, body_start, lines)
         ])?;
     }
     Ok(())
-}
-
-fn set(transaction: &Transaction<'_>, key: &str, value: i64) -> Result<(), CatalogError> {
-    transaction.prepare_cached("UPDATE meta SET value = ?2 WHERE key = ?1")?.execute(params![key, value])?;
-    Ok(())
-}
-
-/// The first 63 bits of BLAKE3: SQLite does not notice a flipped bit in a blob.
-fn checksum(bytes: &[u8]) -> i64 {
-    let digest = blake3::hash(bytes);
-    let [a, b, c, d, e, f, g, h, ..] = *digest.as_bytes();
-    (u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 1) as i64
 }

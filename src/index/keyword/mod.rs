@@ -5,6 +5,7 @@
 //! that holds a word comes before its neighbours.
 
 mod bm25;
+mod check;
 mod directory;
 mod schema;
 mod searcher;
@@ -12,7 +13,8 @@ mod words;
 mod writer;
 
 pub use bm25::{FIELDS, Statistics};
+pub use check::KeywordCheck;
 pub use schema::KeywordError;
 pub use searcher::{KeywordHit, KeywordQuery, KeywordSearcher, Prepared};
 pub use words::{Stemming, Words, fold, plain_words};
-pub use writer::{Document, KeywordWriter, Payload, has_words, open_searcher};
+pub use writer::{Document, FORMAT, KeywordWriter, Payload, has_words, open_searcher};

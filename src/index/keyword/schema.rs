@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tantivy::directory::error::OpenDirectoryError;
+use tantivy::directory::error::{OpenDirectoryError, OpenReadError};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
@@ -21,15 +21,25 @@ impl KeywordError {
     pub fn damaged(reason: impl Into<String>) -> Self {
         Self(TantivyError::InternalError(reason.into()))
     }
-}
 
-impl KeywordError {
     /// Whether the index's content is at fault, and not the disk, rights or another process.
     pub fn is_damage(&self) -> bool {
-        !matches!(
-            self.0,
-            TantivyError::LockFailure(..) | TantivyError::IoError(_) | TantivyError::OpenDirectoryError(_)
-        )
+        use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
+        // What tantivy says of a file that is not what it should be.
+        let kinds = [InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof];
+        let of_content = |error: &std::io::Error| kinds.contains(&error.kind());
+        match &self.0 {
+            TantivyError::IoError(error) => of_content(error),
+            TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => of_content(io_error),
+            TantivyError::OpenReadError(_)
+            | TantivyError::DataCorruption(_)
+            | TantivyError::DeserializeError(_)
+            | TantivyError::IncompatibleIndex(_)
+            | TantivyError::SchemaError(_)
+            | TantivyError::FieldNotFound(_)
+            | TantivyError::InternalError(_) => true,
+            _ => false,
+        }
     }
 }
 
@@ -74,8 +84,16 @@ fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
+/// tantivy's lists of the segments, and of all files.
+const META: &str = "meta.json";
+pub(super) const MANAGED: &str = ".managed.json";
+
 /// Opens the index in a folder, or makes a new one when there is none.
 pub(super) fn open(folder: &Path) -> Result<(Index, Fields), KeywordError> {
+    // Without this list nothing is ever removed.
+    if folder.join(META).exists() && !folder.join(MANAGED).is_file() {
+        return Err(KeywordError::damaged(format!("{MANAGED} is not there")));
+    }
     let (schema, fields) = schema();
     let directory = UnsyncedDirectory::open(folder)?;
     let index = if Index::exists(&directory).map_err(TantivyError::from)? {

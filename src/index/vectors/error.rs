@@ -58,3 +58,14 @@ pub enum GraphError {
         rows: usize,
     },
 }
+
+impl GraphError {
+    /// Whether there is a file and it is not one that was written here.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() != std::io::ErrorKind::NotFound,
+            Self::Damaged { .. } => true,
+            Self::Stale { .. } => false,
+        }
+    }
+}

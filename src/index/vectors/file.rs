@@ -4,7 +4,7 @@
 //! the answer is to build the graph again.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -72,6 +72,21 @@ impl Graph {
         Ok(graph)
     }
 
+    /// Compares the graph saved in a folder with its checksum. Where there is none, nothing is wrong.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::Io`] when the file cannot be read, [`GraphError::Damaged`] when it is not what was written.
+    pub fn check(dir: &Path) -> Result<(), GraphError> {
+        let path = dir.join(FILE_NAME);
+        match hash_fits(&path) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(GraphError::Damaged { path, reason: "its checksum is wrong" }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(GraphError::Io { operation: "read", path, source }),
+        }
+    }
+
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(MAGIC)?;
         let numbers = [self.dims, self.nodes(), self.rows(), self.layers.len(), self.entry as usize];
@@ -96,6 +111,17 @@ impl VectorSet {
     fn has(&self, chunk: u64, code: &[i8]) -> bool {
         self.find(chunk).is_some_and(|(at, row)| self.segments[at].columns.code(row) == code)
     }
+}
+
+/// Whether a file ends with the hash of all that is before.
+fn hash_fits(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let Some(length) = file.metadata()?.len().checked_sub(32) else { return Ok(false) };
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader((&mut file).take(length))?;
+    let mut hash = Vec::new();
+    file.read_to_end(&mut hash)?;
+    Ok(hash == hasher.finalize().as_bytes())
 }
 
 fn write_all<T: Copy, const N: usize>(

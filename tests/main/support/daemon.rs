@@ -152,6 +152,11 @@ impl Daemon {
         self.running().child.id()
     }
 
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        self.running().output[1].text.lock().unwrap().clone()
+    }
+
     /// Sends a request as it is, on a connection of its own.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Reply {

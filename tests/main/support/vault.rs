@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use memory_vault::access::Principal;
 use memory_vault::config::{Config, Mode};
 use memory_vault::embed::{Embedder, HashEmbedder};
-use memory_vault::service::{SearchParams, SearchResponse, Service, Status};
+use memory_vault::service::{SearchParams, SearchResponse, Service, Status, Verification};
 use memory_vault::sync::Progress;
 use memory_vault::vault::Home;
 use tempfile::TempDir;
@@ -145,6 +145,22 @@ impl TestVault {
 
     pub fn search_with(&self, params: &SearchParams) -> Found {
         Found(self.service().search(&Principal::Owner, params).unwrap())
+    }
+
+    /// Compares the whole index with its checksums, and waits until what is damaged is mended.
+    pub fn verify(&self) -> Verification {
+        let verification = self.service().verify().unwrap();
+        settle(self.service());
+        verification
+    }
+
+    /// Moves the vault's folder. Stops the indexer.
+    pub fn relocate(&mut self) -> &mut Self {
+        self.stop();
+        let folder = tempfile::Builder::new().prefix("vault-").tempdir().unwrap();
+        fs::rename(self.folder.path(), folder.path()).unwrap();
+        let _ = std::mem::replace(&mut self.folder, folder).keep();
+        self
     }
 
     /// What the index answers.

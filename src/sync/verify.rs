@@ -1,0 +1,231 @@
+//! Checks all stores against their checksums while nothing else is to do, and has mended what is damaged.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::shared::Verified;
+use super::worker::{Message, Next, Worker};
+use crate::index::{Damage, Findings, IndexError};
+
+/// The first check comes so long after the start, or at once when the stores were not closed.
+const FIRST_AFTER: Duration = Duration::from_secs(60);
+/// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
+/// does not find either.
+const SUSPECT_EVERY: Duration = Duration::from_secs(60);
+/// In the background a check works for a tenth of the time, and looks so often whether the writer has work.
+const REST: u32 = 9;
+const GIVE_WAY: Duration = Duration::from_millis(20);
+/// So many embeddings are dropped at a time.
+const DROP: usize = 500;
+
+/// Counts the checks of this process, to tell a report on stores that are closed since.
+static RUNS: AtomicU64 = AtomicU64::new(1);
+
+/// How a check is steered from outside.
+#[derive(Debug, Default)]
+struct Pace {
+    stop: AtomicBool,
+    /// Somebody waits for the result.
+    urgent: AtomicBool,
+    /// The writer has work, which comes first.
+    busy: AtomicBool,
+}
+
+impl Pace {
+    /// Called after a step that took `worked`: rests, and says whether to go on.
+    fn go_on(&self, worked: Duration) -> bool {
+        let rested = Instant::now();
+        while !self.stop.load(Ordering::Relaxed)
+            && !self.urgent.load(Ordering::Relaxed)
+            && (self.busy.load(Ordering::Relaxed) || rested.elapsed() < worked * REST)
+        {
+            std::thread::sleep(GIVE_WAY.min(worked * REST));
+        }
+        !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// What a check came to, and which check it was.
+pub(super) struct Report {
+    run: u64,
+    took: Duration,
+    result: Result<Option<Findings>, IndexError>,
+}
+
+/// The checks of one worker.
+pub(super) struct Verifying {
+    next: Option<Instant>,
+    running: Option<(JoinHandle<()>, Arc<Pace>)>,
+    /// The number of the check that runs, or ran last.
+    run: u64,
+    waiting: Vec<Sender<Verified>>,
+    last: Option<Instant>,
+    /// Embeddings that nothing uses, still to be dropped.
+    unused: Vec<i64>,
+}
+
+impl Verifying {
+    pub(super) fn new(every_hours: u64, unclean: bool) -> Self {
+        let after = if unclean { Duration::ZERO } else { FIRST_AFTER };
+        let next = (every_hours > 0).then(|| Instant::now() + after);
+        Self { next, running: None, run: 0, waiting: Vec::new(), last: None, unused: Vec::new() }
+    }
+
+    /// When a check is due, while none runs.
+    fn due(&self) -> Option<Instant> {
+        self.next.filter(|_| self.running.is_none())
+    }
+
+    /// Says whether the writer has work.
+    pub(super) fn set_busy(&self, busy: bool) {
+        if let Some((_, pace)) = &self.running {
+            pace.busy.store(busy, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends a check under way.
+    pub(super) fn stop(&mut self) {
+        if let Some((thread, pace)) = self.running.take() {
+            pace.stop.store(true, Ordering::Relaxed);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// While nothing else is to do: starts a check that is due, and drops embeddings that nothing uses. Says when to be
+    /// called again, `until` at the latest.
+    pub(super) fn verify_when_idle(&mut self, until: Instant) -> Result<Instant, IndexError> {
+        let now = Instant::now();
+        if self.verifying.due().is_some_and(|due| due <= now) {
+            self.start_check(false);
+        }
+        let left = self.verifying.unused.len().min(DROP);
+        if left > 0 {
+            let rows: Vec<i64> = self.verifying.unused.drain(..left).collect();
+            self.store.drop_unused(&rows)?;
+            return Ok(now);
+        }
+        Ok(self.verifying.due().map_or(until, |due| due.min(until)))
+    }
+
+    /// Checks everything now. With `done` somebody waits for the result; without, a search has met damage.
+    pub(super) fn verify(&mut self, done: Option<Sender<Verified>>) {
+        let lately = |last: Instant| last.elapsed() < SUSPECT_EVERY;
+        if done.is_none() && (self.verifying.running.is_some() || self.verifying.last.is_some_and(lately)) {
+            return;
+        }
+        self.verifying.waiting.extend(done);
+        self.start_check(true);
+    }
+
+    fn start_check(&mut self, urgent: bool) {
+        if let Some((_, pace)) = &self.verifying.running {
+            pace.urgent.fetch_or(urgent, Ordering::Relaxed);
+            return;
+        }
+        self.verifying.run = RUNS.fetch_add(1, Ordering::Relaxed);
+        let (run, check, messages) = (self.verifying.run, self.store.check(), self.messages.clone());
+        let pace = Arc::new(Pace { urgent: urgent.into(), ..Pace::default() });
+        let steered = Arc::clone(&pace);
+        let thread = std::thread::spawn(move || {
+            if !urgent {
+                stand_back();
+            }
+            let started = Instant::now();
+            let mut step = Instant::now();
+            let steps = || {
+                check.run(|| {
+                    let go_on = steered.go_on(step.elapsed());
+                    step = Instant::now();
+                    go_on
+                })
+            };
+            let result = catch_unwind(AssertUnwindSafe(steps)).unwrap_or(Ok(None));
+            let _ = messages.send(Message::Verified(Report { run, took: started.elapsed(), result }));
+        });
+        self.verifying.running = Some((thread, pace));
+    }
+
+    /// Says what opening the stores, or reading embeddings, has found wrong and mended.
+    pub(super) fn say_notices(&mut self) {
+        self.store.take_notices().iter().for_each(|notice| self.shared.say_mended(notice));
+    }
+
+    /// Takes what a check came to: says it, and mends what is damaged.
+    pub(super) fn verified(&mut self, report: Report) -> Result<(), IndexError> {
+        let Report { run, took, result } = report;
+        if run != self.verifying.run || self.verifying.running.take().is_none() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        self.verifying.last = Some(now);
+        self.verifying.next = match self.options.index.verify_hours {
+            0 => None,
+            hours => Some(now + Duration::from_secs(hours * 3600)),
+        };
+        let findings = match result {
+            Ok(Some(findings)) => Some(findings),
+            Ok(None) => None,
+            Err(error) => {
+                tracing::warn!("the index could not be checked: {error}");
+                None
+            }
+        };
+        let Some(findings) = findings else {
+            self.verifying.waiting.clear();
+            return Ok(());
+        };
+        let Findings { damage, files, chunks, embeddings, unused } = findings;
+        let verified = Verified {
+            at_ms: Timestamp::now().as_millisecond(),
+            took_ms: took.as_millis() as u64,
+            counts: [files, chunks, embeddings],
+            damage: damage.iter().map(Damage::to_string).collect(),
+        };
+        self.shared.update(|progress| progress.verified = Some(verified.clone()));
+        self.verifying.unused = unused;
+        for damage in damage {
+            self.mend(damage)?;
+        }
+        self.report();
+        for done in self.verifying.waiting.drain(..) {
+            let _ = done.send(verified.clone());
+        }
+        Ok(())
+    }
+
+    fn mend(&mut self, damage: Damage) -> Result<(), IndexError> {
+        if damage.closes() {
+            // Searches until then are answered from what is intact.
+            if matches!(damage, Damage::Words(_)) {
+                self.shared.publish(self.store.snapshot_without_words()?);
+            }
+            // The catalog takes the words with it; whatever else ends the work comes first.
+            if matches!(self.next, None | Some(Next::Heal(Damage::Words(_)))) {
+                self.next = Some(Next::Heal(damage));
+            }
+            self.shared.update(|progress| progress.caught_up = false);
+            return Ok(());
+        }
+        self.shared.say_mended(&damage.to_string());
+        match &damage {
+            Damage::Embeddings(rows) => self.store.embed_again(rows)?,
+            _ => self.store.save_graph()?,
+        }
+        Ok(())
+    }
+}
+
+/// Lets every other thread of the system go first.
+fn stand_back() {
+    // On Linux a thread has a priority of its own; elsewhere this would be the whole process's.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 19);
+}

@@ -1,0 +1,80 @@
+//! Stores that came from elsewhere: another vault, another folder, another machine.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use super::{Fixture, QUERIES};
+use crate::support::{TestVault, assert_same, contents};
+
+/// Puts files of one vault's index into another's.
+fn copy(from: &TestVault, to: &TestVault, part: &str) {
+    let (from, to) = (from.index_dir(), to.index_dir());
+    let _ = fs::remove_dir_all(to.join(part));
+    for (path, bytes) in contents(&from.join(part)) {
+        let to = to.join(path.strip_prefix(&from).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::write(to, bytes).unwrap();
+    }
+}
+
+#[test]
+fn the_words_are_of_another_vault() {
+    let (mut fixture, mut other) = (Fixture::new(), TestVault::new());
+    other.write("x.md", "foreignword").sync().stop();
+    copy(&other, &fixture.vault, "tantivy");
+    fixture.vault.sync();
+    assert!(fixture.vault.words("foreignword").paths().is_empty());
+    fixture.is_whole_after_saying("another catalog");
+}
+
+#[test]
+fn the_index_of_another_vault_was_copied_over_this_one() {
+    let (mut fixture, mut other) = (Fixture::new(), TestVault::new());
+    other.write("x.md", "foreignword").write("notes/1.md", "foreignword").sync().stop();
+    fs::remove_dir_all(fixture.vault.index_dir()).unwrap();
+    copy(&other, &fixture.vault, "");
+    fixture.vault.sync();
+    assert!(fixture.vault.words("foreignword").paths().is_empty());
+    fixture.is_whole_after_saying("another folder");
+}
+
+#[test]
+fn a_vault_that_was_moved_believes_no_stamp_and_keeps_its_embeddings() {
+    let mut fixture = Fixture::new();
+    let vault = &mut fixture.vault;
+    // As a copy with its times kept may have it: other content under the stamp that the index knows.
+    vault.write("notes/5.md", "# Note 5\n\nmovedword");
+    let found = fs::metadata(vault.path("notes/5.md")).unwrap();
+    let ns = |seconds: i64, ns: i64| seconds * 1_000_000_000 + ns;
+    let stamp = rusqlite::params![
+        ns(found.mtime(), found.mtime_nsec()),
+        ns(found.ctime(), found.ctime_nsec()),
+        found.size() as i64,
+        found.ino() as i64,
+        i64::MAX
+    ];
+    let connection = rusqlite::Connection::open(vault.index_dir().join("catalog.db")).unwrap();
+    let update = "UPDATE files SET mtime_ns = ?1, ctime_ns = ?2, size = ?3, inode = ?4, read_ns = ?5 \
+                  WHERE path = 'notes/5.md'";
+    assert_eq!(connection.execute(update, stamp).unwrap(), 1);
+    drop(connection);
+    assert!(vault.sync().words("movedword").paths().is_empty(), "the stamp was believed");
+
+    let embedded = vault.relocate().embedder.documents_embedded();
+    vault.sync();
+    assert_eq!(vault.words("movedword").paths(), ["notes/5.md"]);
+    assert_eq!(vault.embedder.documents_embedded() - embedded, 1);
+    assert!(vault.status().rebuilt.unwrap().contains("another folder"));
+    let moved = vault.answers(&QUERIES);
+    assert_eq!(vault.restart().status().rebuilt, None);
+    assert_same(&moved, &vault.fresh_answers(&QUERIES));
+}
+
+impl Fixture {
+    #[track_caller]
+    fn is_whole_after_saying(&mut self, reason: &str) {
+        let said = self.vault.status().rebuilt.unwrap_or_default();
+        assert!(said.contains(reason), "{said}");
+        self.is_whole(reason);
+    }
+}

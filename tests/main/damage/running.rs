@@ -1,0 +1,212 @@
+//! Damage under the running indexer: a check finds it, or the search that meets it has one made.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use memory_vault::access::{Principal, Scope};
+use memory_vault::config::{Config, Mode};
+use memory_vault::embed::{Document, Embedder, HashEmbedder};
+use memory_vault::index::keyword::Stemming;
+use memory_vault::index::{Settings, Store};
+use memory_vault::path::VaultPath;
+use memory_vault::search::{Degraded, Filter, SearchRequest, search};
+use memory_vault::service::SearchParams;
+use memory_vault::sync::{Outcome, prepare};
+use memory_vault::vault::globs;
+
+use super::Noticed::{Perhaps, Said};
+use super::{Fixture, find, flip, length, remove, replace, segment_files};
+use crate::support::{Daemon, eventually};
+
+#[test]
+fn a_check_finds_what_is_damaged_and_has_it_mended() {
+    let mut fixture = Fixture::new();
+    fixture.heals_running("a passage", Said, |index| garble(index, "A river and a boat5"));
+    fixture.heals_running("a title", Said, |index| garble(index, "Note 5"));
+    let row = fixture.records[3].clone();
+    fixture.heals_running("an embedding", Said, |index| {
+        let path = index.join("catalog.db");
+        let start = find(&fs::read(&path).unwrap(), &row).unwrap();
+        flip(&path, start + row.len() - 1);
+    });
+    for page in 1..6 {
+        fixture.heals_running(&format!("page {page}"), Perhaps, |index| flip(&index.join("catalog.db"), page * 8192));
+    }
+    for kind in 0..6 {
+        fixture.heals_running(&format!("file {kind} of a segment"), Said, |index| {
+            let path = &segment_files(index)[kind];
+            flip(path, length(path) / 3);
+        });
+        fixture.heals_running(&format!("file {kind} of a segment missing"), Said, |index| {
+            remove(&segment_files(index)[kind]);
+        });
+    }
+    for name in ["tantivy/meta.json", "tantivy/.managed.json", "graph/vectors.graph"] {
+        fixture.heals_running(&format!("the middle of {name}"), Said, |index| {
+            flip(&index.join(name), length(&index.join(name)) / 2);
+        });
+    }
+    for name in ["catalog.db", "tantivy/meta.json", "tantivy/.managed.json", "tantivy"] {
+        fixture.heals_running(&format!("{name} missing"), Said, |index| remove(&index.join(name)));
+        fixture.heals_running(&format!("{name} replaced"), Said, |index| replace(&index.join(name)));
+    }
+}
+
+/// Changes a text where it stands.
+fn garble(index: &Path, text: &str) {
+    let path = index.join("catalog.db");
+    let bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(text.len()).rposition(|part| part == text.as_bytes()).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.write_all_at("X".repeat(text.len()).as_bytes(), at as u64).unwrap();
+}
+
+#[test]
+fn a_damaged_passage_is_never_shown_and_meeting_it_has_it_mended() {
+    let mut fixture = Fixture::new();
+    let vault = &mut fixture.vault;
+    garble(&vault.index_dir(), "subject7 of it");
+    vault.sync();
+    let found = vault.words("subject7").0;
+    assert!(found.degraded.as_ref().unwrap().contains("checksum"), "{:?}", found.degraded);
+    assert!(found.results.iter().all(|hit| !hit.chunk.content.contains("XXX")));
+    let whole = eventually("the passage to be mended", || {
+        Some(vault.words("subject7").0).filter(|found| found.degraded.is_none() && !found.results.is_empty())
+    });
+    assert!(whole.results.iter().all(|hit| !hit.chunk.content.contains("XXX")));
+    assert!(vault.status().rebuilt.unwrap().contains("fails its checksum"));
+    vault.verify();
+    crate::support::assert_same(&vault.answers(&super::QUERIES), &fixture.expected);
+}
+
+#[test]
+fn while_the_words_are_built_anew_searches_answer_or_say_why_not() {
+    let mut fixture = Fixture::new();
+    let vault = fixture.vault.sync();
+    let words = segment_files(&vault.index_dir()).remove(1);
+    flip(&words, length(&words) / 2);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let searches = scope.spawn(|| {
+            let params = SearchParams { q: "subject7".into(), ..SearchParams::default() };
+            while !done.load(Ordering::Relaxed) {
+                match vault.service().search(&Principal::Owner, &params) {
+                    Ok(found) => assert!(!found.results.is_empty() || found.degraded.is_some(), "{found:?}"),
+                    Err(error) => assert!(error.hint.is_some(), "{error}"),
+                }
+            }
+        });
+        let found = vault.service().verify().unwrap().damage;
+        assert!(found[0].contains("built anew from the catalog"), "{found:?}");
+        vault.verify();
+        done.store(true, Ordering::Relaxed);
+        searches.join().unwrap();
+    });
+    assert_eq!(vault.words("subject7").paths(), ["notes/7.md"; 3]);
+}
+
+#[test]
+fn without_the_words_the_meaning_answers() {
+    let (root, index) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(root.path().join("a.md"), "A river and a boat.").unwrap();
+    let settings = Settings {
+        place: String::new(),
+        stemmer: Config::default().search.stemmer,
+        graph_threshold: 100,
+        private: globs("private", &[]).unwrap(),
+    };
+    let mut store = Store::open(index.path(), settings, false).unwrap();
+    let mut stemming = Stemming::new(store.stemmer());
+    let read = prepare(root.path(), VaultPath::new("a.md").unwrap(), None, 1000, &mut stemming);
+    let Outcome::Changed(update) = read else { panic!("{read:?}") };
+    store.apply(vec![*update], &[]).unwrap();
+    let embedder = HashEmbedder::default();
+    store.use_model(&embedder).unwrap();
+    let pending = store.take_pending(10).unwrap();
+    let documents: Vec<Document> = pending.iter().map(|pending| pending.document.clone()).collect();
+    let vectors = embedder.embed_documents(&documents).unwrap();
+    let halved = |vector: &Vec<f32>| vector.iter().copied().map(half::f16::from_f32).collect();
+    store
+        .embedded(pending.iter().zip(&vectors).map(|(pending, vector)| (pending.content, halved(vector))).collect())
+        .unwrap();
+
+    let snapshot = store.snapshot_without_words().unwrap();
+    for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
+        let request = SearchRequest { text: "river".into(), mode, limit: 10, filter: Filter::default() };
+        let scope = Scope::of(&Principal::Owner);
+        let found = search(&snapshot, Some(&embedder), &scope, &Config::default().search, &request).unwrap();
+        assert_eq!(found.hits.len(), 1, "{mode:?}");
+        assert_eq!((found.mode, found.degraded), (Mode::Semantic, Some(Degraded::NoWords)));
+    }
+}
+
+#[test]
+fn embeddings_that_nothing_uses_are_kept_for_an_undo_and_pruned_beyond_that() {
+    let mut fixture = Fixture::new();
+    let vault = &mut fixture.vault;
+    let many: String = (0..1300).map(|at| format!("## Heading {at}\n\nword{at}\n\n")).collect();
+    let stored = |vault: &crate::support::TestVault| {
+        let connection = rusqlite::Connection::open(vault.index_dir().join("catalog.db")).unwrap();
+        connection.query_row("SELECT count(*) FROM vectors", [], |row| row.get::<_, i64>(0)).unwrap() as usize
+    };
+    let live = fixture.records.len();
+    vault.sync().write("notes/many.md", &many).sync().remove("notes/many.md").restart();
+    let unused = stored(vault) - live;
+    assert!(unused > 1200, "{unused}");
+    vault.verify();
+    eventually("the oldest to be dropped", || (stored(vault) == live + 1000).then_some(()));
+    assert_eq!(vault.verify().damage, Vec::<String>::new());
+    vault.write("notes/many.md", &many);
+    let before = vault.embedder.documents_embedded();
+    vault.restart();
+    assert_eq!(vault.embedder.documents_embedded() - before, unused - 1000, "the oldest alone");
+}
+
+#[test]
+fn the_command_finds_damage_once_and_the_daemon_says_it_once() {
+    let mut daemon = Daemon::vault();
+    for at in 0..6 {
+        daemon.write(&format!("notes/{at}.md"), format!("# Note {at}\n\nA plain passage{at}.\n"));
+    }
+    daemon.start();
+    let whole = daemon.run(&["verify"]).ok().stdout;
+    assert!(whole.contains("6 notes, 6 passages"), "{whole}");
+    let index = daemon.path(".vault/index");
+    let words = super::contents(&index.join("tantivy"))
+        .into_iter()
+        .find(|(path, _)| path.extension().is_some_and(|kind| kind == "pos"));
+    flip(&words.unwrap().0, 1);
+    let found = daemon.run(&["verify"]);
+    assert_eq!(found.code, 1, "{}", found.stderr);
+    assert!(
+        found.stdout.contains("damaged: the keyword index") && found.stdout.ends_with("mended\n"),
+        "{}",
+        found.stdout
+    );
+    assert!(daemon.status()["verified"]["damage"][0].as_str().unwrap().contains("fails its checksum"));
+    daemon.finds("passage3", &["notes/3.md"]);
+    assert_eq!(daemon.run(&["verify", "--json"]).ok().json()["damage"], serde_json::json!([]));
+    let log = daemon.log();
+    assert_eq!(log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).count(), 1, "{log}");
+    assert!(daemon.run(&["status"]).ok().stdout.contains("rebuilt     the keyword index"));
+
+    daemon.terminate();
+    garble(&index, "A plain passage2");
+    let alone = daemon.run(&["verify"]);
+    assert_eq!(
+        (alone.code, alone.stdout.lines().filter(|line| line.starts_with("damaged: ")).count()),
+        (1, 1),
+        "{} {}",
+        alone.stdout,
+        alone.stderr
+    );
+    assert_eq!(alone.stderr.matches("WARN").count(), 1, "{}", alone.stderr);
+    daemon.run(&["verify"]).ok();
+    fs::write(index.join("catalog.db"), "garbage ".repeat(5000)).unwrap();
+    daemon.start();
+    let log = daemon.log();
+    assert_eq!(log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).count(), 1, "{log}");
+    daemon.finds("passage2", &["notes/2.md"]);
+}
