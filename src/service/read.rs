@@ -21,7 +21,8 @@ use crate::fs::folder_bytes;
 use crate::index::catalog::ChunkText;
 use crate::index::{FileEntry, Snapshot};
 use crate::search::{Degraded, Filter, Highlighter, SearchRequest, search, snippet};
-use crate::sync::{ModelStatus, Phase};
+use crate::sync::{ModelStatus, Phase, Syncer};
+use crate::vault::Signal;
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
@@ -262,11 +263,21 @@ impl Service {
     /// # Errors
     /// When another process writes the index, or it cannot be written.
     pub fn reindex(&self, full: bool) -> Result<Reindexing, ServiceError> {
-        let Some(syncer) = &self.syncer else {
-            return Err(ServiceError::unavailable("another process is writing the index", "try again in a moment"));
-        };
-        syncer.reindex(full)?;
+        self.writer()?.reindex(full)?;
         Ok(Reindexing { ok: true })
+    }
+
+    /// Has places looked at, as if the watcher had named them.
+    ///
+    /// # Errors
+    /// When another process writes the index, or it cannot be written.
+    pub fn notice(&self, signals: Vec<Signal>) -> Result<(), ServiceError> {
+        Ok(self.writer()?.notice(signals)?)
+    }
+
+    fn writer(&self) -> Result<&Syncer, ServiceError> {
+        let elsewhere = || ServiceError::unavailable("another process is writing the index", "try again in a moment");
+        self.syncer.as_ref().ok_or_else(elsewhere)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::vault::{Debounce, Signal};
 /// What the thread is told.
 pub(super) enum Message {
     Signal(Signal),
+    Notice { signals: Vec<Signal>, done: Sender<Result<(), ReindexError>> },
     Embedded(Embedded),
     Model(Result<Arc<dyn Embedder>, EmbedError>),
     Graph(Option<Graph>),
@@ -177,7 +178,7 @@ impl<'a> Worker<'a> {
             if std::mem::take(&mut self.rebuilding) {
                 self.publish()?;
             }
-            self.shared.update(|progress| progress.caught_up = true);
+            self.shared.update(|progress| progress.caught_up |= !self.vigil.distrusts_events());
             self.embed()?;
             self.report();
             self.recover_if_done(now);
@@ -210,6 +211,13 @@ impl<'a> Worker<'a> {
     pub(super) fn handle(&mut self, message: Message) -> Result<(), IndexError> {
         match message {
             Message::Signal(signal) => self.signal(signal),
+            Message::Notice { signals, done } => {
+                signals.into_iter().for_each(|signal| self.signal(signal));
+                // Whoever noticed something waits for the progress to start anew.
+                self.shared.update(|progress| progress.caught_up = false);
+                self.report();
+                let _ = done.send(Ok(()));
+            }
             Message::Embedded(embedded) => self.keep(embedded)?,
             Message::Model(Ok(embedder)) => self.use_model(embedder)?,
             Message::Model(Err(error)) => {
