@@ -8,7 +8,8 @@ mod cli;
 mod concurrency;
 mod daemon;
 mod damage;
-mod equivalence;
+#[cfg(unix)]
+mod model;
 mod reviewed;
 mod search;
 mod server;
