@@ -8,6 +8,7 @@ mod cli;
 mod concurrency;
 mod daemon;
 mod damage;
+mod fuzzing;
 #[cfg(unix)]
 mod model;
 mod reviewed;
