@@ -1,12 +1,13 @@
 VAULT ?= ~/vault
 PORT  ?= 7833
 ARGS  ?= vault-template
+SECONDS ?= 60
 # In quotes the shell leaves ~ alone.
 override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run test check build install bench bench-onnx bench-report clean deps
+.PHONY: help run test fuzz check build install bench bench-onnx bench-report clean deps
 
 help: ## List what can be made
 	@echo "vault: a person's long-lived memory, as plain Markdown in one folder"
@@ -21,6 +22,9 @@ run: build ## Serve the vault in ~/vault (made first, if there is none) on port 
 
 test: deps ## Run the tests
 	@cargo test --locked
+
+fuzz: deps ## Look for inputs that break a parser or the API, SECONDS=60 a target, TARGETS="note api" or all
+	@scripts/fuzz $(SECONDS) $(TARGETS)
 
 check: ## Hold the code against its rules: format, lints, documentation, dependencies
 	@.ci/run deps fmt clippy doc deny

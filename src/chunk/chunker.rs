@@ -76,7 +76,7 @@ impl Chunker<'_> {
     fn section(&mut self, section: Option<usize>, mut lead: Option<Range<usize>>, pieces: &[Piece]) {
         let heading_path: Vec<String> =
             self.note.heading_path(section).into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
-        for group in groups(pieces) {
+        for group in groups(self.source, pieces) {
             let body = pieces[group.start].span.start..pieces[group.end - 1].span.end;
             self.push(&heading_path, lead.take(), body);
         }

@@ -1,5 +1,8 @@
 //! How long a text is, in about the tokens that a WordPiece model makes of it.
 
+/// So many blanks count as a token.
+const BLANKS: usize = 32;
+
 /// Estimates the WordPiece tokens of `text` from its characters, without a model, so that a change of model cuts nothing
 /// anew: a word of up to 7 Latin letters is one token and each 4 letters more another, 3 digits are one, as is every
 /// mark and every letter of other scripts. Blank space counts too, 32 characters for one, so that megabytes of it make no
@@ -22,13 +25,35 @@ pub fn token_estimate(text: &str) -> usize {
         }
         if character.is_whitespace() {
             blanks += 1;
-            tokens += usize::from(blanks.is_multiple_of(32));
+            tokens += usize::from(blanks.is_multiple_of(BLANKS));
         } else {
             blanks = 0;
             tokens += usize::from(letters == 0 && digits == 0);
         }
     }
     tokens + word_tokens(letters) + digits.div_ceil(3)
+}
+
+/// The tokens of a text that grows part by part. Blank space across the seams counts; a word across one counts as two.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tally {
+    pub(super) tokens: usize,
+    /// Blanks at the end.
+    blanks: usize,
+}
+
+impl Tally {
+    /// With one more part.
+    pub(super) fn with(self, part: &str) -> Self {
+        let blanks = |part: &str| part.chars().count();
+        let (rest, body) = (part.trim_start(), part.trim_end());
+        let leading = blanks(&part[..part.len() - rest.len()]);
+        let across = (self.blanks + leading) / BLANKS - self.blanks / BLANKS - leading / BLANKS;
+        Self {
+            tokens: self.tokens + token_estimate(part) + across,
+            blanks: if rest.is_empty() { self.blanks + leading } else { blanks(&part[body.len()..]) },
+        }
+    }
 }
 
 fn word_tokens(letters: usize) -> usize {

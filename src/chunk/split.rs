@@ -5,7 +5,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::cut::cuts;
-use super::measure::token_estimate;
+use super::measure::{Tally, token_estimate};
 
 /// About what a chunk should hold at most, in tokens.
 pub(super) const TARGET: usize = 128;
@@ -54,17 +54,17 @@ fn split_words(source: &str, span: Range<usize>) -> Vec<Piece> {
         return vec![whole];
     }
     let mut pieces = Vec::new();
-    let (mut start, mut at, mut tokens) = (span.start, span.start, 0);
+    let (mut start, mut at, mut tally) = (span.start, span.start, Tally::default());
     for word in source[span.clone()].split_word_bounds() {
         // One endless word, as base64 makes them, is cut at characters.
         for part in bounded(word, TARGET) {
-            let size = token_estimate(part);
-            if tokens + size > TARGET / 2 && tokens > 0 {
+            let mut next = tally.with(part);
+            if next.tokens > TARGET / 2 && tally.tokens > 0 {
                 pieces.push(Piece::new(source, start..at));
-                (start, tokens) = (at, 0);
+                (start, next) = (at, Tally::default().with(part));
             }
             at += part.len();
-            tokens += size;
+            tally = next;
         }
     }
     pieces.push(Piece::new(source, start..span.end));
@@ -84,27 +84,30 @@ fn bounded(word: &str, max: usize) -> impl Iterator<Item = &str> {
 
 /// Joins adjacent pieces at the cuts of [`cuts`], and keeps each below [`LIMIT`].
 pub(super) fn join(source: &str, pieces: &[Piece]) -> Vec<Piece> {
-    groups(pieces)
+    groups(source, pieces)
         .into_iter()
         .map(|group| Piece::new(source, pieces[group.start].span.start..pieces[group.end - 1].span.end))
         .collect()
 }
 
 /// Groups pieces into chunks, as ranges of their indices.
-pub(super) fn groups(pieces: &[Piece]) -> Vec<Range<usize>> {
+pub(super) fn groups(source: &str, pieces: &[Piece]) -> Vec<Range<usize>> {
     let keys: Vec<u64> = pieces.iter().map(|piece| piece.key).collect();
     let sizes: Vec<usize> = pieces.iter().map(|piece| piece.tokens).collect();
     let mut groups = Vec::new();
     let mut start = 0;
     for end in cuts(&keys, &sizes).into_iter().chain([pieces.len()]) {
-        let mut tokens = 0;
-        for (at, size) in sizes.iter().enumerate().take(end).skip(start) {
-            // Only a run of blocks with the same text gets this long.
-            if tokens + size > LIMIT && at > start {
+        let mut tally = Tally::default();
+        for (at, piece) in pieces.iter().enumerate().take(end).skip(start) {
+            let gap = if at > start { &source[pieces[at - 1].span.end..piece.span.start] } else { "" };
+            let piece = &source[piece.span.clone()];
+            let mut next = tally.with(gap).with(piece);
+            // Only a run of blocks with the same text gets this long, or one with pages of nothing in it.
+            if next.tokens > LIMIT && at > start {
                 groups.push(start..at);
-                (start, tokens) = (at, 0);
+                (start, next) = (at, Tally::default().with(piece));
             }
-            tokens += size;
+            tally = next;
         }
         if start < end {
             groups.push(start..end);
@@ -131,6 +134,20 @@ mod tests {
                 assert!(pieces.windows(2).all(|pair| pair[0].span.end == pair[1].span.start));
                 assert!(pieces.iter().all(|piece| piece.tokens <= LIMIT), "{:?}", pieces[0]);
             }
+        }
+    }
+
+    #[test]
+    fn pages_of_nothing_make_no_endless_piece() {
+        for blank in ["\t", "\n", " ", "\u{3000}", " \t\n"] {
+            let text = format!("one{}two", blank.repeat(20_000));
+            for by_lines in [false, true] {
+                let pieces = split(&text, 0..text.len(), by_lines);
+                let longest = pieces.iter().map(|piece| token_estimate(&text[piece.span.clone()])).max().unwrap();
+                assert!(longest <= LIMIT, "{longest} tokens of {blank:?}");
+            }
+            let apart = [Piece::new(&text, 0..3), Piece::new(&text, text.len() - 3..text.len())];
+            assert_eq!(groups(&text, &apart), [0..1, 1..2]);
         }
     }
 

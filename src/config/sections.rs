@@ -277,7 +277,11 @@ impl Config {
         Self::parse(&text, &path)
     }
 
-    fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+    /// Checks a text that the errors call `path`.
+    ///
+    /// # Errors
+    /// When it is not TOML, has an unknown key or a value out of its range.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let path = || path.to_owned();
         let config: Self =
             toml::from_str(text).map_err(|source| ConfigError::Syntax { path: path(), source: source.into() })?;

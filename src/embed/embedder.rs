@@ -90,6 +90,9 @@ pub enum EmbedError {
         "this build carries no model; name a GGUF file in the configuration, or build with the feature bundled-model"
     )]
     NoBundledModel,
+    /// The program was built without the `gguf` feature.
+    #[error("this build runs no models; build with the feature gguf")]
+    NoModels,
     /// llama.cpp refused to start or to compute.
     #[error("llama.cpp could not {action}: {reason}")]
     Llama {
@@ -106,6 +109,7 @@ pub enum EmbedError {
     Stopped,
 }
 
+#[cfg(feature = "gguf")]
 impl EmbedError {
     pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

@@ -12,10 +12,12 @@
 
 mod embedder;
 mod fingerprint;
+#[cfg(feature = "gguf")]
 mod gguf;
 mod hashed;
 
 pub use embedder::{Document, EmbedError, Embedder};
 pub use fingerprint::{ContentHash, Fingerprint, ParseHashError};
+#[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
 pub use hashed::HashEmbedder;

@@ -55,7 +55,8 @@ pub fn snippet(text: &str, highlighter: &mut Highlighter, max_chars: usize) -> S
         .map_or(0, |best| best.start.saturating_sub(max_chars / 4));
     let mut start = text.floor_char_boundary(start);
     if start > 0 {
-        start += text[start..].find(char::is_whitespace).filter(|gap| *gap < 40).map_or(0, |gap| gap + 1);
+        let gap = text[start..].find(char::is_whitespace).filter(|gap| *gap < 40);
+        start += gap.map_or(0, |gap| gap + text[start + gap..].chars().next().map_or(0, char::len_utf8));
     }
     let room = max_chars.saturating_sub(2);
     let rest = &text[start..];
@@ -89,5 +90,8 @@ mod tests {
         let mut highlighter = Highlighter::new("東京", StemmerLanguage::English);
         let shown = snippet(&"東京の天気🌤️".repeat(100), &mut highlighter, 60);
         assert!(shown.chars().count() <= 60);
+        // The ideographic space is three bytes long.
+        let spaced = "天気は　晴れ　のち　東京の　".repeat(50);
+        assert!(snippet(&spaced, &mut Highlighter::new("東京", StemmerLanguage::English), 100).contains("東京"));
     }
 }

@@ -1,6 +1,7 @@
 //! The use cases, each for a principal. What the transports and the command line call.
 
 mod error;
+mod model;
 mod read;
 mod start;
 mod time;

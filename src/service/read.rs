@@ -23,7 +23,8 @@ use crate::index::catalog::{CatalogError, ChunkText};
 use crate::index::keyword::KeywordError;
 use crate::index::{FileEntry, Snapshot};
 use crate::search::{Degraded, Filter, Highlighter, SearchError, SearchRequest, search, snippet};
-use crate::sync::{ModelStatus, Phase, Verified};
+use crate::sync::{ModelStatus, Phase, Syncer, Verified};
+use crate::vault::Signal;
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
@@ -314,11 +315,16 @@ impl Service {
     /// # Errors
     /// When another process writes the index, or it cannot be written.
     pub fn reindex(&self, full: bool) -> Result<Reindexing, ServiceError> {
-        let Some(syncer) = &self.syncer else {
-            return Err(ServiceError::unavailable("another process is writing the index", "try again in a moment"));
-        };
-        syncer.reindex(full)?;
+        self.writer()?.reindex(full)?;
         Ok(Reindexing { ok: true })
+    }
+
+    /// Has places looked at, as if the watcher had named them.
+    ///
+    /// # Errors
+    /// When another process writes the index, or it cannot be written.
+    pub fn notice(&self, signals: Vec<Signal>) -> Result<(), ServiceError> {
+        Ok(self.writer()?.notice(signals)?)
     }
 
     /// Compares everything in the index with its checksums. What is damaged is mended from then on.
@@ -326,10 +332,12 @@ impl Service {
     /// # Errors
     /// When another process writes the index, or it cannot be read.
     pub fn verify(&self) -> Result<Verification, ServiceError> {
-        let Some(syncer) = &self.syncer else {
-            return Err(ServiceError::unavailable("another process is writing the index", "try again in a moment"));
-        };
-        Ok(verification(syncer.verify()?))
+        Ok(verification(self.writer()?.verify()?))
+    }
+
+    fn writer(&self) -> Result<&Syncer, ServiceError> {
+        let elsewhere = || ServiceError::unavailable("another process is writing the index", "try again in a moment");
+        self.syncer.as_ref().ok_or_else(elsewhere)
     }
 }
 

@@ -1,10 +1,9 @@
 //! One vault at work.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{Config, EmbedConfig, Pooling};
-use crate::embed::{Embedder, GgufEmbedder, GgufOptions, ModelSource};
+use crate::config::Config;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
 use crate::vault::{Home, Lock, Rules, RulesError, globs};
@@ -36,7 +35,7 @@ impl Service {
     /// # Errors
     /// When the configuration has a glob that cannot be read.
     pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
-        let model = model_loader(&config.embed, home.root());
+        let model = super::model::loader(&config.embed, home.root());
         Self::with_model(home, config, lock, watch, model)
     }
 
@@ -118,30 +117,4 @@ fn settings(home: &Home, config: &Config) -> Result<Settings, RulesError> {
         graph_threshold: config.index.graph_threshold,
         private: globs("access.private", &config.access.private)?,
     })
-}
-
-fn model_loader(config: &EmbedConfig, root: &Path) -> Option<LoadModel> {
-    if config.model == "none" {
-        return None;
-    }
-    let source = match config.model.as_str() {
-        "bundled" => ModelSource::Bundled,
-        path => ModelSource::File(root.join(path)),
-    };
-    let cache = directories::ProjectDirs::from("", "", "memory-vault")
-        .map_or_else(std::env::temp_dir, |dirs| dirs.cache_dir().to_owned());
-    let options = GgufOptions {
-        threads: config.threads,
-        query_prefix: config.query_prefix.clone(),
-        document_prefix: config.document_prefix.clone(),
-        pooling: match config.pooling {
-            Pooling::Auto => None,
-            Pooling::Mean => Some(crate::embed::Pooling::Mean),
-            Pooling::Cls => Some(crate::embed::Pooling::Cls),
-            Pooling::Last => Some(crate::embed::Pooling::Last),
-        },
-        max_tokens: config.max_tokens,
-        ..GgufOptions::new(cache)
-    };
-    Some(Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>)))
 }

@@ -67,11 +67,14 @@ impl Worker<'_> {
             found.skipped.extend(scanned.skipped);
             found.unreadable.extend(scanned.unreadable);
         }
-        let made = if others.iter().all(|place| self.store.file(place).is_some()) {
-            plan(others.iter().filter_map(|place| self.store.file(place)), &found, false)
+        // So does a note that is new: it may be where a folder was.
+        let new_notes = notes.iter().filter(|note| self.store.file(note).is_none());
+        let tops: Vec<&VaultPath> = others.iter().chain(new_notes).copied().collect();
+        let made = if tops.iter().all(|place| self.store.file(place).is_some()) {
+            plan(tops.iter().filter_map(|place| self.store.file(place)), &found, false)
         } else {
-            let others: HashSet<&str> = others.iter().map(|place| place.as_str()).collect();
-            let below = |path: &VaultPath| path.and_parents().any(|path| others.contains(path));
+            let tops: HashSet<&str> = tops.iter().map(|place| place.as_str()).collect();
+            let below = |path: &VaultPath| path.and_parents().any(|path| tops.contains(path));
             plan(self.store.files().iter().filter(|file| below(&file.path)), &found, false)
         };
         if !made.remove.is_empty() && !self.is_in_place() {

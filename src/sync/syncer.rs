@@ -15,7 +15,7 @@ use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
 use crate::embed::{EmbedError, Embedder};
 use crate::index::{Damage, IndexError, Settings, Store};
-use crate::vault::{Identity, Lock, Rules};
+use crate::vault::{Identity, Lock, Rules, Signal};
 
 /// Loads the model; called once, on a thread of its own.
 pub type LoadModel = Box<dyn FnOnce() -> Result<Arc<dyn Embedder>, EmbedError> + Send>;
@@ -86,8 +86,22 @@ impl Syncer {
     /// # Errors
     /// When the stores refuse.
     pub fn reindex(&self, full: bool) -> Result<(), RefusedError> {
+        self.ask(|done| Message::Reindex { full, done })
+    }
+
+    /// Takes hints as a watcher gives them, from whoever knows of changes without one. Returns when they are noted, so that
+    /// the progress is not complete before their places have been looked at.
+    ///
+    /// # Errors
+    /// When the indexer has stopped.
+    pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RefusedError> {
+        self.ask(|done| Message::Notice { signals, done })
+    }
+
+    /// Sends a message and waits for what comes of it.
+    fn ask(&self, message: impl FnOnce(Sender<Result<(), RefusedError>>) -> Message) -> Result<(), RefusedError> {
         let (done, wait) = channel();
-        self.messages.send(Message::Reindex { full, done }).map_err(|_| gone())?;
+        self.messages.send(message(done)).map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
     }
 
@@ -262,7 +276,7 @@ fn wait_or_stop(
     {
         match receiver.recv_timeout(left) {
             Ok(Message::Model(Ok(loaded))) => *embedder = Some(loaded),
-            Ok(Message::Reindex { done, .. }) => {
+            Ok(Message::Reindex { done, .. } | Message::Notice { done, .. }) => {
                 let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
             }
             Ok(Message::Model(Err(error))) => {

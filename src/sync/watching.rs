@@ -86,6 +86,11 @@ impl Vigil {
         if polls { self.next_scan.min(self.next_poll) } else { self.next_scan }
     }
 
+    /// Whether the whole vault is to be compared because events were lost, and is not yet.
+    pub(super) fn distrusts_events(&self) -> bool {
+        self.renew
+    }
+
     /// When there is something to do that nobody asks for.
     pub(super) fn next(&self) -> Instant {
         if self.is_missing() {
@@ -246,6 +251,7 @@ impl Worker<'_> {
         if !self.look(self.store.is_foreign())? {
             return Ok(());
         }
+        self.report();
         let done = Instant::now();
         let rest = (done - started) * RESCAN_SHARE;
         self.vigil.rested = done + rest;

@@ -21,6 +21,10 @@ use crate::vault::{Debounce, Signal};
 /// What the thread is told.
 pub(super) enum Message {
     Signal(Signal),
+    Notice {
+        signals: Vec<Signal>,
+        done: Sender<Result<(), RefusedError>>,
+    },
     Embedded(Embedded),
     Model(Result<Arc<dyn Embedder>, EmbedError>),
     Graph(Option<Graph>),
@@ -191,7 +195,9 @@ impl<'a> Worker<'a> {
             if std::mem::take(&mut self.rebuilding) {
                 self.publish()?;
             }
-            self.shared.update(|progress| (progress.caught_up, progress.mending) = (true, false));
+            let trusted = !self.vigil.distrusts_events();
+            self.shared
+                .update(|progress| (progress.caught_up, progress.mending) = (progress.caught_up || trusted, false));
             self.store.settle()?;
             self.embed()?;
             self.report();
@@ -229,6 +235,13 @@ impl<'a> Worker<'a> {
     pub(super) fn handle(&mut self, message: Message) -> Result<(), IndexError> {
         match message {
             Message::Signal(signal) => self.signal(signal),
+            Message::Notice { signals, done } => {
+                signals.into_iter().for_each(|signal| self.signal(signal));
+                // Whoever noticed something waits for the progress to start anew.
+                self.shared.update(|progress| progress.caught_up = false);
+                self.report();
+                let _ = done.send(Ok(()));
+            }
             Message::Embedded(embedded) => self.keep(embedded)?,
             Message::Model(Ok(embedder)) => self.use_model(embedder)?,
             Message::Model(Err(error)) => {

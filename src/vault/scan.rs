@@ -1,6 +1,7 @@
 //! What is on disk: every note with the stamp that tells whether it has changed.
 
 use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -117,21 +118,25 @@ impl Scan {
         } else {
             match entry.metadata() {
                 Ok(meta) => self.files.push(Found { stamp: Stamp::of(&meta), path }),
-                Err(error) if error.io_error().is_some_and(|io| io.kind() == std::io::ErrorKind::NotFound) => {}
+                Err(error) if is_gone(&error) => {}
                 Err(error) => self.skipped.push(skip(&error.to_string())),
             }
         }
     }
 
     fn fail(&mut self, root: &Path, error: &walkdir::Error) {
-        let gone = error.io_error().is_some_and(|io| io.kind() == std::io::ErrorKind::NotFound);
-        let Some(path) = error.path().filter(|_| !gone) else { return };
+        let Some(path) = error.path().filter(|_| !is_gone(error)) else { return };
         let relative = path.strip_prefix(root).unwrap_or(path);
         let reason = error.io_error().map_or_else(|| error.to_string(), |io| format!("cannot be listed: {io}"));
         self.skipped.push(Skipped { path: relative.to_string_lossy().into_owned(), reason });
         self.root_unreadable |= path == root;
         self.unreadable.extend(VaultPath::from_relative(relative));
     }
+}
+
+/// Whether there is nothing at the path; a file may be where its folder was.
+fn is_gone(error: &walkdir::Error) -> bool {
+    error.io_error().is_some_and(|io| matches!(io.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
 }
 
 /// Whether there is a note at the path itself, so that there is nothing to list.
@@ -209,6 +214,8 @@ mod tests {
         assert_eq!(names(&below), ["notes/deep/🌱.md"]);
         let gone = scan(root, &rules, Some(&VaultPath::new("notes/gone.md").unwrap()));
         assert!(gone.files.is_empty() && gone.skipped.is_empty());
+        let replaced = scan(root, &rules, Some(&VaultPath::new("a.md/b.md").unwrap()));
+        assert!(replaced.skipped.is_empty() && replaced.unreadable.is_empty());
         #[cfg(unix)]
         assert!(scan(root, &rules, Some(&VaultPath::new("notes/loop/a.md").unwrap())).files.is_empty());
     }

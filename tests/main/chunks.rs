@@ -8,6 +8,8 @@ use memory_vault::path::VaultPath;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use crate::fuzzing::properties::note;
+
 fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec("[a-z]{1,9}|[A-Z][a-z]{2,8}|[0-9]{1,4}|caf\u{e9}|\u{6771}\u{4eac}|naïve,", count)
         .prop_map(|words| words.join(" "))
@@ -29,10 +31,8 @@ fn block() -> impl Strategy<Value = String> {
     ]
 }
 
-fn cut(text: &str) -> (Note, Vec<Chunk>) {
-    let note = Note::parse(text, "a");
-    let chunks = chunk(&VaultPath::new("notes/a.md").unwrap(), &note, text);
-    (note, chunks)
+fn cut(text: &str) -> Vec<Chunk> {
+    chunk(&VaultPath::new("notes/a.md").unwrap(), &Note::parse(text, "a"), text)
 }
 
 /// How many of `one` are not in `other`, repeats counted.
@@ -64,7 +64,7 @@ proptest! {
         let before = blocks.join("\n\n");
         let mut after = blocks.clone();
         after.insert(at.index(blocks.len() + 1), more);
-        let (before, after) = (cut(&before).1, cut(&after.join("\n\n")).1);
+        let (before, after) = (cut(&before), cut(&after.join("\n\n")));
         prop_assert!(missing(&after, &before) <= 3, "{} new chunks", missing(&after, &before));
     }
 
@@ -78,20 +78,6 @@ proptest! {
         if crlf {
             text = text.replace('\n', "\r\n");
         }
-        let (note, chunks) = cut(&text);
-        let mut covered = vec![false; text.len()];
-        for chunk in &chunks {
-            prop_assert!(text.is_char_boundary(chunk.bytes.start) && text.is_char_boundary(chunk.bytes.end));
-            covered[chunk.bytes.clone()].iter_mut().for_each(|byte| *byte = true);
-            let lines = |end: usize| text[..end].matches('\n').count() + 1;
-            prop_assert_eq!(chunk.lines, (lines(chunk.bytes.start), lines(chunk.bytes.end)), "{:?}", chunk);
-        }
-        for (at, character) in text.char_indices().filter(|(at, _)| note.body.contains(at)) {
-            let comment = note.comments.iter().any(|range| range.contains(&at));
-            prop_assert!(covered[at] || comment || character.is_whitespace(), "{character:?} at {at} is in no chunk");
-        }
-        for pair in chunks.windows(2) {
-            prop_assert!(pair[0].bytes.end <= pair[1].bytes.start, "{pair:?} overlap");
-        }
+        note(text.as_bytes());
     }
 }

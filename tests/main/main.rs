@@ -8,7 +8,9 @@ mod cli;
 mod concurrency;
 mod daemon;
 mod damage;
-mod equivalence;
+mod fuzzing;
+#[cfg(unix)]
+mod model;
 mod reviewed;
 mod search;
 mod server;

@@ -95,3 +95,13 @@ fn a_change_of_frontmatter_alone_embeds_nothing() {
     assert_eq!(vault.search("words").0.results[0].chunk.tags, ["two", "three"]);
     assert_eq!(vault.search("words").0.results[0].chunk.metadata["mood"], "fine");
 }
+
+#[test]
+fn a_phrase_left_out_that_comes_late_in_the_index_made_the_search_fail() {
+    let mut vault = TestVault::new();
+    vault.write("a.md", "flour and water").write("b.md", "flour for sour dough").write("c.md", "sour flour").sync();
+    let mut found = vault.words("flour -\"sour dough\"").paths().join(" ");
+    assert_eq!((found.len(), found.contains("b.md")), (9, false), "{found}");
+    found = vault.words("flour -\"dough sour\" -water").paths().join(" ");
+    assert_eq!((found.len(), found.contains("a.md")), (9, false), "{found}");
+}

@@ -144,9 +144,9 @@ impl KeywordSearcher {
             let term = if weight == 1.0 { term } else { Box::new(BoostQuery::new(term, weight)) };
             (Occur::Should, term)
         });
+        // What is excluded is left out by `best`: tantivy 0.27 asks an excluded phrase for documents that it has passed.
         let conditions = query.phrases.iter().map(|words| (Occur::Must, run(words)));
-        let exclusions = query.excluded.iter().map(|words| (Occur::MustNot, run(words)));
-        let clauses: Vec<(Occur, Box<dyn Query>)> = should.chain(conditions).chain(exclusions).collect();
+        let clauses: Vec<(Occur, Box<dyn Query>)> = should.chain(conditions).collect();
         let weight = BooleanQuery::new(clauses)
             .weight(EnableScoring::enabled_from_statistics_provider(&scoped, &self.searcher))?;
         Ok(Prepared { index: self, terms, scorers, required, excluded, weight })
@@ -191,8 +191,13 @@ impl Prepared<'_> {
         let mut best = Best { k, floor: Score::MIN, room: k * 2 + 64, found: Vec::new() };
         for (ordinal, segment) in self.index.searcher.segment_readers().iter().enumerate() {
             let map = &self.index.segments[ordinal];
+            let excluded = self.excluded.iter().map(|weight| weight.scorer(segment, 1.0));
+            let mut excluded = excluded.collect::<tantivy::Result<Vec<_>>>()?;
             self.weight.for_each_pruning(best.floor, segment, &mut |document, score| {
-                if !segment.is_deleted(document) && allow.is_none_or(|allow| allow.contains(map.file(document))) {
+                if !segment.is_deleted(document)
+                    && allow.is_none_or(|allow| allow.contains(map.file(document)))
+                    && !excluded.iter_mut().any(|set| has(set.as_mut(), document))
+                {
                     best.offer(ordinal, document, score);
                 }
                 best.floor
@@ -294,12 +299,17 @@ impl Prepared<'_> {
 /// Calls `each` with the index of every one of the ascending `documents`, and whether the set has it.
 fn each_match<S: DocSet + ?Sized>(set: &mut S, documents: &[DocId], mut each: impl FnMut(usize, bool, &mut S)) {
     for (at, &document) in documents.iter().enumerate() {
-        if set.doc() < document {
-            set.seek(document);
-        }
-        let here = set.doc();
-        each(at, here == document && here != TERMINATED, set);
+        let matches = has(set, document);
+        each(at, matches, set);
     }
+}
+
+/// Whether a set has a document. Those that are asked for ascend.
+fn has<S: DocSet + ?Sized>(set: &mut S, document: DocId) -> bool {
+    if set.doc() < document {
+        set.seek(document);
+    }
+    set.doc() == document && document != TERMINATED
 }
 
 /// The best so far, with room for ties.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod daemon;
+mod dice;
 mod http;
 mod namespace;
 mod rebuilt;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 pub use answers::{Answers, assert_same, difference};
 pub use daemon::{Daemon, Ran, encode, vault_command};
+pub use dice::Dice;
 pub use http::{Connection, Request};
 pub use namespace::in_own_namespaces;
 pub use rebuilt::assert_as_rebuilt;

@@ -108,6 +108,12 @@ impl TestVault {
         self
     }
 
+    /// Waits until everything that was noticed is read and embedded.
+    pub fn settle(&mut self) -> &mut Self {
+        settle(self.service());
+        self
+    }
+
     fn start(&self, config: Config) -> Service {
         let home = Home::open(self.folder.path()).unwrap();
         let lock = home.lock().unwrap();

@@ -1,0 +1,48 @@
+use std::collections::HashSet;
+
+use memory_vault::chunk::{chunk, cut_heading, token_estimate};
+use memory_vault::note::Note;
+use memory_vault::path::VaultPath;
+
+/// A passage under its heading lines never has more tokens.
+const LIMIT: usize = 256;
+
+/// Any text is a note. Its passages cover all of its body but blanks and comments, know their lines and their headings,
+/// and keep the limit.
+pub fn note(data: &[u8]) {
+    let text = super::text(data);
+    let path = VaultPath::new("notes/a.md").expect("a path");
+    let note = Note::parse(text, path.stem());
+    let chunks = chunk(&path, &note, text);
+    assert_eq!(chunks, chunk(&path, &Note::parse(text, path.stem()), text), "cutting is a function");
+
+    let (mut covered, mut at) = (vec![false; text.len()], note.body.start);
+    let mut ids = HashSet::new();
+    for chunk in &chunks {
+        let source = text.get(chunk.bytes.clone()).expect("a passage is whole characters");
+        assert!(chunk.bytes.start >= at, "passages overlap: {chunk:?}");
+        at = chunk.bytes.end;
+        covered[chunk.bytes.clone()].fill(true);
+        assert!(!source.is_empty() && source.trim() == source, "blanks at the ends of {source:?}");
+        assert_eq!(chunk.lines, (line(text, chunk.bytes.start), line(text, at - 1)), "the lines of {source:?}");
+        assert!(!chunk.text.trim().is_empty(), "nothing to show of {source:?}");
+        let tokens = token_estimate(chunk.body());
+        assert!(tokens <= LIMIT, "{tokens} tokens in {:?}", chunk.body());
+        assert!(ids.insert(chunk.id), "two passages are named {}", chunk.id);
+
+        let last = note.blocks.iter().rfind(|block| block.span.start < at).expect("a passage is made of blocks");
+        let headings: Vec<&str> = note.heading_path(last.section).into_iter().map(cut_heading).collect();
+        assert_eq!(chunk.heading_path, headings, "the headings of {source:?}");
+    }
+    for (at, character) in text.char_indices().filter(|(at, _)| note.body.contains(at)) {
+        let comment = note.comments.iter().any(|range| range.contains(&at));
+        assert!(covered[at] || comment || character.is_whitespace(), "{character:?} at {at} is in no passage");
+    }
+}
+
+/// The line of a byte, counted by hand: LF, CRLF and a lone CR end one.
+fn line(text: &str, at: usize) -> usize {
+    let before = &text.as_bytes()[..at];
+    let ends = |at: usize| before[at] == b'\n' || before[at] == b'\r' && text.as_bytes().get(at + 1) != Some(&b'\n');
+    1 + (0..at).filter(|at| ends(*at)).count()
+}

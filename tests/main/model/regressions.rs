@@ -1,0 +1,45 @@
+//! What the property found, and what its like found before.
+
+use std::fs;
+
+use memory_vault::path::VaultPath;
+use memory_vault::vault::{Change, Signal};
+
+use crate::support::{TestVault, assert_same};
+
+/// Has a place looked at as the watcher would, and holds the index against one made from nothing.
+fn notice(vault: &mut TestVault, path: &str, change: Change) {
+    let signal = Signal::Changed(VaultPath::new(path).unwrap(), change);
+    vault.service().notice(vec![signal]).unwrap();
+    let followed = vault.settle().answers(&["river", "boat"]);
+    assert_same(&followed, &vault.fresh_answers(&["river", "boat"]));
+}
+
+#[test]
+fn a_touched_note_has_its_new_time() {
+    let mut vault = TestVault::new();
+    vault.write("a.md", "river").write("b.md", "river").touch("b.md", 1_700_000_000).sync();
+    vault.touch("a.md", 1_600_000_000).sync();
+    let followed = vault.answers(&["river"]);
+    assert_same(&followed, &vault.fresh_answers(&["river"]));
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_was_listed_as_a_folder_that_cannot_be_read() {
+    let mut vault = TestVault::new();
+    vault.write("notes/a.md", "river").sync();
+    fs::remove_dir_all(vault.path("notes")).unwrap();
+    vault.write("notes", "no note");
+    notice(&mut vault, "notes/a.md", Change::Removed);
+}
+
+#[test]
+fn a_note_in_the_place_of_a_folder_left_findable_what_had_been_in_it() {
+    let mut vault = TestVault::new();
+    vault.write("a.md/deep/b.md", "river").write("c.md", "boat").sync();
+    // Moved away as a whole, so that no event names what was in it.
+    fs::rename(vault.path("a.md"), vault.path("aside")).unwrap();
+    fs::remove_dir_all(vault.path("aside")).unwrap();
+    vault.write("a.md", "boat");
+    notice(&mut vault, "a.md", Change::Closed);
+}

@@ -1,0 +1,121 @@
+//! What a note of the model holds.
+
+use proptest::prelude::*;
+
+/// What stands at the top of a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Front {
+    Absent,
+    Title,
+    Tagged,
+    Dated,
+    Private,
+    PrivateTag,
+    Broken,
+    Unclosed,
+}
+
+impl Front {
+    pub const ALL: [Self; 8] = [
+        Self::Absent,
+        Self::Title,
+        Self::Tagged,
+        Self::Dated,
+        Self::Private,
+        Self::PrivateTag,
+        Self::Broken,
+        Self::Unclosed,
+    ];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Absent => "",
+            Self::Title => "---\ntitle: The green garden\n---\n",
+            Self::Tagged => "---\ntags: [work, tea]\nupdated: 2025-01-02\n---\n",
+            Self::Dated => "---\ntags: work/plan\ncreated: 2024-03-04\nupdated: 2026-01-01T10:00:00Z\n---\n",
+            Self::Private => "---\nprivate: true\n---\n",
+            Self::PrivateTag => "---\ntags: [tea, private]\n---\n",
+            Self::Broken => "---\nbroken: [\n---\n",
+            Self::Unclosed => "---\nnever: closed\n",
+        }
+    }
+}
+
+/// The text of a note. Each block ends in a word that was never used before.
+#[derive(Debug, Clone)]
+pub struct Text {
+    pub front: Front,
+    pub blocks: Vec<String>,
+    /// Whether bytes that are no text follow.
+    pub garbled: bool,
+}
+
+impl Text {
+    pub fn bytes(&self) -> Vec<u8> {
+        let end = if self.blocks.is_empty() { "" } else { "\n" };
+        let mut bytes = format!("{}{}{end}", self.front.text(), self.blocks.join("\n\n")).into_bytes();
+        bytes.extend(self.garbled.then_some(0xff));
+        bytes
+    }
+
+    /// Whether nobody but the owner may find the note.
+    pub fn is_private(&self) -> bool {
+        matches!(self.front, Front::Private | Front::PrivateTag) || self.is_broken()
+    }
+
+    /// Whether its frontmatter cannot be read.
+    pub fn is_broken(&self) -> bool {
+        matches!(self.front, Front::Broken | Front::Unclosed)
+    }
+
+    /// The words that this note and its copies alone have.
+    pub fn marks(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().flat_map(|block| block.split_whitespace()).filter(|word| word.starts_with(PREFIX))
+    }
+}
+
+const PREFIX: &str = "zq";
+
+/// The nth mark: six letters that no stemmer shortens, so that one can take another's place without a change of length.
+pub fn mark(number: usize) -> String {
+    let letters = b"bcdfghjkmnpqrtvw";
+    let digits = (0..4).rev().map(|digit| char::from(letters[number >> (4 * digit) & 15]));
+    PREFIX.chars().chain(digits).collect()
+}
+
+fn sentence() -> impl Strategy<Value = String> {
+    let words = vec![
+        "river",
+        "rivers",
+        "boat",
+        "garden",
+        "gardening",
+        "green",
+        "apple",
+        "apples",
+        "tea",
+        "code_name",
+        "the",
+        "of",
+        "and",
+        "stone",
+        "#work",
+        "東京の庭",
+        "naïve",
+        "it's",
+    ];
+    prop::collection::vec(prop::sample::select(words), 3..40).prop_map(|words| words.join(" "))
+}
+
+/// A block of Markdown, without its mark.
+pub fn block() -> impl Strategy<Value = String> {
+    let heading =
+        |(level, text): (usize, String)| format!("{} {}", "#".repeat(level), text.chars().take(20).collect::<String>());
+    prop_oneof![
+        6 => sentence(),
+        1 => (1usize..4, sentence()).prop_map(heading),
+        1 => prop::collection::vec(sentence(), 1..4).prop_map(|items| format!("- {}", items.join("\n- "))),
+        1 => Just("green apple green apple".to_owned()),
+        1 => Just("%% a comment of tea %%\n".to_owned()),
+    ]
+}
