@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+pub mod crash;
+
 /// A failed file operation.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {operation} {}: {source}", path.display())]
@@ -75,8 +77,10 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsEr
         let _ = mode;
         let mut file = builder.tempfile_in(folder)?;
         file.write_all(bytes)?;
+        crash::point("file-written");
         file.as_file().sync_all()?;
         file.persist(path)?;
+        crash::point("file-renamed");
         fs::File::open(folder)?.sync_all()
     };
     write().on("write", path)

@@ -13,6 +13,7 @@ use super::store::{IndexError, Store};
 use super::update::embedded_context;
 use super::vectors::{Graph, Row, VectorSet};
 use crate::embed::{Document, Embedder};
+use crate::fs::crash;
 
 /// The embeddings of one model.
 pub(super) struct Embeddings {
@@ -196,7 +197,11 @@ impl Store {
     pub fn prune_vectors(&mut self) -> Result<usize, IndexError> {
         self.mark()?;
         match &self.embeddings {
-            Some(embeddings) => Ok(self.catalog.prune_vectors(embeddings.model)?),
+            Some(embeddings) => {
+                let pruned = self.catalog.prune_vectors(embeddings.model)?;
+                crash::point("embeddings-pruned");
+                Ok(pruned)
+            }
             None => Ok(0),
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::keyword::{Payload, Stemming, Words};
 use super::store::{IndexError, Settings, Store, document};
 use super::update::embedded_context;
-use crate::fs::{Context, FsError};
+use crate::fs::{Context, FsError, crash};
 
 pub(super) const MARKER: &str = "open";
 
@@ -43,6 +43,7 @@ impl Marker {
         if !self.set {
             crate::fs::write_atomically(&folder.join(MARKER), self.boot.as_bytes(), 0o600)?;
             self.set = true;
+            crash::point("marked");
         }
         Ok(())
     }
@@ -56,6 +57,7 @@ impl Marker {
         fs::File::open(folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?)).on("sync", folder)?;
         #[cfg(all(unix, not(target_os = "linux")))]
         rustix::fs::sync();
+        crash::point("closing-synced");
         let path = folder.join(MARKER);
         fs::remove_file(&path).on("remove", &path)
     }
@@ -81,6 +83,7 @@ impl Store {
             _ => {
                 tracing::info!("the keyword index does not match the catalog and is rebuilt from it");
                 self.keyword.clear()?;
+                crash::point("words-cleared");
                 self.files().iter().map(|file| file.id).collect()
             }
         };

@@ -18,7 +18,7 @@ use super::vectors::VectorError;
 use crate::vault::Globs;
 
 use crate::config::StemmerLanguage;
-use crate::fs::{Context, FsError, create_dir, create_private_dir};
+use crate::fs::{Context, FsError, crash, create_dir, create_private_dir};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
@@ -115,6 +115,7 @@ impl Store {
         const OURS: [&str; 7] =
             ["catalog.db", "catalog.db-wal", "catalog.db-shm", "tantivy", "graph", "stemmer", recovery::MARKER];
         for name in OURS {
+            crash::point("erasing");
             let path = folder.join(name);
             let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             match removed {
@@ -156,10 +157,15 @@ impl Store {
     /// When the disk refuses; the next start then checks everything.
     pub fn close(self) -> Result<(), IndexError> {
         // A reader of another process may need the log; it then stays, and nothing is lost.
+        crash::point("closing");
         let _ = self.catalog.checkpoint();
+        crash::point("closing-checkpointed");
         let Self { folder, keyword, catalog, marker, .. } = self;
         drop((keyword, catalog));
-        Ok(marker.clear(&folder)?)
+        crash::point("closing-dropped");
+        marker.clear(&folder)?;
+        crash::point("closed");
+        Ok(())
     }
 
     /// Where the stores are.
@@ -228,6 +234,7 @@ impl Store {
             .collect();
         let removed_refs: Vec<&FileEntry> = removed.iter().map(Arc::as_ref).collect();
         let seq = self.catalog.apply(&new_files, &removed_refs)?;
+        crash::point("catalog-committed");
         drop(new_files);
 
         removed.iter().for_each(|file| self.keyword.remove_file(file.id));
@@ -245,7 +252,9 @@ impl Store {
             }
         }
         self.keyword.commit(&Payload { store: self.catalog.store().to_owned(), seq })?;
+        crash::point("words-committed");
         self.catalog.forget_deletions(seq)?;
+        crash::point("deletions-forgotten");
 
         let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
         let mut added = Vec::new();
@@ -366,7 +375,9 @@ impl Store {
         let readers: Vec<_> =
             published.readers.iter().map(|reader| reader.lock().unwrap_or_else(PoisonError::into_inner)).collect();
         readers.iter().try_for_each(|reader| reader.release())?;
+        crash::point("log-released");
         let trimmed = self.catalog.checkpoint();
+        crash::point("log-trimmed");
         readers.iter().try_for_each(|reader| reader.renew())?;
         Ok(trimmed?)
     }

@@ -13,6 +13,7 @@ use super::shared::{ModelStatus, Phase, Shared};
 use super::syncer::{Options, ReindexError};
 use super::watching::{Vigil, missing};
 use crate::embed::{EmbedError, Embedder};
+use crate::fs::crash;
 use crate::index::vectors::Graph;
 use crate::index::{ContentHash, IndexError, Store};
 use crate::vault::{Debounce, Signal};
@@ -114,6 +115,7 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         let snapshot = self.store.snapshot()?;
+        crash::point("publishing");
         self.shared.publish(Arc::clone(&snapshot));
         self.store.trim_log(&snapshot, MAX_LOG_BYTES)?;
         (self.unpublished, self.published) = (0, Instant::now());

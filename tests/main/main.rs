@@ -6,6 +6,7 @@ mod bad_files;
 mod chunks;
 mod cli;
 mod concurrency;
+mod crash;
 mod daemon;
 mod damage;
 mod equivalence;

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::fs::crash;
+
 /// The catalog failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
@@ -99,6 +101,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, CatalogError> {
             let store = blake3::hash(&std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos().to_le_bytes());
             let insert = "INSERT INTO meta VALUES ('store', ?1), ('seq', 0), ('next_file', 1), ('next_chunk', 1)";
             transaction.execute(insert, [&store.to_hex()[..16]])?;
+            crash::point("catalog-made");
         }
         (FORMAT, _) => {}
         (found, _) => return Err(CatalogError::Format { found }),

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::packed::{pack, unpack};
 use super::reader::{CatalogReader, ChunkText, read_chunk, read_files};
 use super::schema::{BUSY_TIMEOUT, CatalogError, open};
+use crate::fs::crash;
 use crate::index::vectors::Row;
 use crate::index::{ContentHash, FileEntry};
 use crate::path::VaultPath;
@@ -146,6 +147,7 @@ impl Catalog {
         set(&transaction, "seq", seq as i64)?;
         set(&transaction, "next_file", i64::from(self.next_file))?;
         set(&transaction, "next_chunk", self.next_chunk as i64)?;
+        crash::point("catalog-written");
         transaction.commit()?;
         self.seq = seq;
         Ok(seq)
@@ -166,6 +168,7 @@ impl Catalog {
                 update.execute(params![id, stamp.mtime_ns, stamp.ctime_ns, size, inode, read_ns])?;
             }
         }
+        crash::point("touched");
         Ok(transaction.commit()?)
     }
 
@@ -198,6 +201,7 @@ impl Catalog {
                 insert.execute([path, reason])?;
             }
         }
+        crash::point("skipped-written");
         transaction.commit()?;
         Ok(deleted > 0 || !skipped.is_empty())
     }
@@ -249,7 +253,10 @@ impl Catalog {
                 insert.execute(params![model, content.as_bytes(), checksum(&bytes), bytes])?;
             }
         }
-        Ok(transaction.commit()?)
+        crash::point("embeddings-written");
+        transaction.commit()?;
+        crash::point("embeddings-cached");
+        Ok(())
     }
 
     /// The embedding of a text, if there is one and it is whole.

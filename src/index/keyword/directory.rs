@@ -15,6 +15,8 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
+use crate::fs::crash;
+
 /// A folder, memory-mapped for reading, written without syncing.
 #[derive(Debug, Clone)]
 pub(super) struct UnsyncedDirectory {
@@ -53,6 +55,7 @@ impl Directory for UnsyncedDirectory {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        crash::point("words-file-deleting");
         self.mapped.delete(path)
     }
 
@@ -79,6 +82,7 @@ impl Directory for UnsyncedDirectory {
         let target = self.folder.join(path);
         let beside = target.with_extension("new");
         fs::write(&beside, data)?;
+        crash::point("words-meta-written");
         fs::rename(beside, target)
     }
 

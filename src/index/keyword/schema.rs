@@ -10,6 +10,7 @@ use tantivy::{Index, IndexSettings, TantivyError};
 
 use super::directory::UnsyncedDirectory;
 use super::words::SpaceTokenizer;
+use crate::fs::crash;
 
 /// The keyword index failed.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +82,9 @@ pub(super) fn open(folder: &Path) -> Result<(Index, Fields), KeywordError> {
     let index = if Index::exists(&directory).map_err(TantivyError::from)? {
         Index::open(directory)?
     } else {
-        Index::create(directory, schema.clone(), IndexSettings::default())?
+        let made = Index::create(directory, schema.clone(), IndexSettings::default())?;
+        crash::point("words-made");
+        made
     };
     if index.schema() != schema {
         return Err(TantivyError::SchemaError("it was made by another version".into()).into());

@@ -13,6 +13,7 @@ use super::code;
 use super::error::GraphError;
 use super::graph::{Graph, Layer, Lists};
 use super::set::{VectorSet, too_many_dead};
+use crate::fs::crash;
 
 /// The name and the version of the format; another version is another eight bytes.
 const MAGIC: &[u8; 8] = b"mvgraph1";
@@ -41,8 +42,11 @@ impl Graph {
             self.write(&mut out)?;
             let Hashing { out, hash } = out.into_inner().map_err(|failed| failed.into_error())?;
             out.write_all(hash.finalize().as_bytes())?;
+            crash::point("graph-written");
             file.as_file().sync_all()?;
+            crash::point("graph-synced");
             file.persist(&path).map_err(|failed| failed.error)?;
+            crash::point("graph-renamed");
             sync_dir(dir)
         };
         write().map_err(|source| GraphError::Io { operation: "write", path: path.clone(), source })

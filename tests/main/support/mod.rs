@@ -5,6 +5,7 @@ mod daemon;
 mod http;
 mod namespace;
 mod rebuilt;
+mod notes;
 mod vault;
 
 use std::io::Write;
@@ -15,6 +16,7 @@ pub use daemon::{Daemon, Ran, encode, vault_command};
 pub use http::{Connection, Request};
 pub use namespace::in_own_namespaces;
 pub use rebuilt::assert_as_rebuilt;
+pub use notes::{Notes, QUERIES};
 pub use vault::{TestVault, contents};
 
 /// How long a test waits for what should be there in a moment. Generous: a slow machine is no failure.
@@ -37,4 +39,17 @@ pub fn eventually<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
 pub fn skipped(reason: &str) {
     let name = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {reason}");
+}
+
+/// Where random numbers start: `SOAK_SEED`, else another one each time. It is printed, so that a failure can be had again.
+pub fn seed() -> u64 {
+    let told = std::env::var("SOAK_SEED").ok().map(|seed| seed.parse().expect("SOAK_SEED is a number"));
+    let seed = told.unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_secs());
+    println!("SOAK_SEED={seed}");
+    seed
+}
+
+/// How long a soak is to take, when this is one. Tests that can go on for longer do so then.
+pub fn soak_minutes() -> Option<f64> {
+    std::env::var("SOAK_MINUTES").ok().map(|minutes| minutes.parse().expect("SOAK_MINUTES is a number"))
 }

@@ -1,0 +1,281 @@
+//! The real daemon is killed at every point of the write path and at random instants. The next start answers as a full
+//! reindex of the same files does, and no note was touched.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::support::{Answers, Daemon, Notes, PATIENCE, QUERIES, assert_same, contents, seed, soak_minutes};
+
+/// What the daemon is doing when it dies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Work {
+    /// It indexes the vault from nothing.
+    Import,
+    /// It starts on an index that has lost its words.
+    WordsLost,
+    /// It follows edits.
+    Edits,
+    /// It compares every note.
+    Repair,
+    /// It builds everything anew.
+    Reindex,
+    /// It is stopped.
+    Stop,
+}
+
+use Work::{Edits, Import, Reindex, Repair, Stop, WordsLost};
+
+/// A point, what leads there, and which passings of it.
+type Case = (&'static str, Work, &'static [usize]);
+
+/// Those that need no model. A new vault writes four files of its own: `.gitignore`, token, address, marker.
+const CASES: [Case; 34] = [
+    ("file-written", Import, &[1, 2, 3, 4]),
+    ("file-renamed", Import, &[1, 2, 3, 4]),
+    ("catalog-made", Import, &[1]),
+    ("words-made", Import, &[1]),
+    ("words-meta-written", Import, &[1, 2, 3]),
+    ("words-meta-written", Edits, &[1, 2, 7]),
+    ("words-file-deleting", Edits, &[1, 5]),
+    ("marked", Import, &[1]),
+    ("marked", Edits, &[1]),
+    ("skipped-written", Import, &[1]),
+    ("skipped-written", Edits, &[2, 5]),
+    ("catalog-written", Import, &[1]),
+    ("catalog-written", Edits, &[1, 3]),
+    ("catalog-committed", Import, &[1]),
+    ("catalog-committed", Edits, &[1, 4]),
+    ("catalog-committed", Reindex, &[1]),
+    ("words-prepared", Edits, &[1, 5]),
+    ("words-prepared", Import, &[1]),
+    ("words-prepared", Reindex, &[1]),
+    ("words-prepared", WordsLost, &[1]),
+    ("words-cleared", WordsLost, &[1]),
+    ("words-committed", Edits, &[1, 6]),
+    ("deletions-forgotten", Edits, &[1, 3]),
+    ("publishing", Import, &[1, 2]),
+    ("publishing", Edits, &[3]),
+    ("touched", Edits, &[1, 2]),
+    ("log-released", Edits, &[1]),
+    ("log-trimmed", Edits, &[1, 2]),
+    ("erasing", Reindex, &[1, 2, 3, 4, 5, 6, 7]),
+    ("closing", Stop, &[1]),
+    ("closing-checkpointed", Stop, &[1]),
+    ("closing-dropped", Stop, &[1]),
+    ("closing-synced", Stop, &[1]),
+    ("closed", Stop, &[1]),
+];
+
+/// Those in the middle of a bulk import or reindex, which takes several batches.
+const BULK_CASES: [Case; 4] = [
+    ("catalog-written", Import, &[2]),
+    ("words-prepared", Import, &[2]),
+    ("catalog-committed", Reindex, &[2]),
+    ("words-committed", Reindex, &[2]),
+];
+/// One batch takes 4,096 notes at most.
+const BULK_NOTES: usize = 4500;
+
+/// Those that need the model, and a graph above a few passages.
+const MODEL_CASES: [Case; 8] = [
+    ("embeddings-written", Import, &[1]),
+    ("embeddings-written", Edits, &[3]),
+    ("embeddings-cached", Import, &[1]),
+    ("embeddings-cached", Edits, &[3]),
+    ("embeddings-pruned", Repair, &[1]),
+    ("graph-written", Import, &[1]),
+    ("graph-synced", Import, &[1]),
+    ("graph-renamed", Import, &[1]),
+];
+
+/// So many kills at random instants. With the points above, more than 200.
+const ROUNDS: usize = 130;
+
+/// Points that a start passes, for a second death in the middle of the recovery from the first.
+const RECOVERY: [&str; 8] = [
+    "file-written",
+    "marked",
+    "skipped-written",
+    "catalog-written",
+    "catalog-committed",
+    "words-prepared",
+    "words-committed",
+    "publishing",
+];
+
+const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";
+const MODEL: &str = "[index]\ngraph_threshold = 8\n";
+
+/// A vault whose daemon is killed again and again.
+struct Victim {
+    vault: Daemon,
+    notes: Notes,
+    kills: usize,
+}
+
+impl Victim {
+    fn new(config: &str, seed: u64, notes: usize, paragraphs: usize) -> Self {
+        let vault = Daemon::with_config(config);
+        let notes = Notes::new(&vault.path(""), seed, notes, paragraphs);
+        Self { vault, notes, kills: 0 }
+    }
+
+    /// Lets the daemon die at the given passing of a point.
+    fn dies_at(&mut self, (point, work, passing): (&str, Work, usize)) {
+        self.vault.ensure_killed();
+        match work {
+            Import => drop(fs::remove_dir_all(self.vault.path(".vault"))),
+            WordsLost => drop(fs::remove_dir_all(self.vault.path(".vault/index/tantivy"))),
+            Edits | Repair | Reindex | Stop => {}
+        }
+        let deadline = Instant::now() + PATIENCE;
+        let mut alive = self.vault.launch(Some(&format!("{point}:{passing}")));
+        if alive {
+            match work {
+                Import | WordsLost | Edits => {}
+                Repair => {
+                    self.vault.settle();
+                    self.vault.run(&["reindex", "--no-wait"]);
+                }
+                Reindex => drop(self.vault.run(&["reindex", "--full", "--no-wait"])),
+                Stop => {
+                    self.notes.edit();
+                    self.vault.settle();
+                    self.vault.signal(rustix::process::Signal::TERM);
+                }
+            }
+        }
+        for edits in 1.. {
+            if !alive {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{point} was not passed {passing} times in {work:?}");
+            if work == Edits {
+                self.notes.edit();
+            }
+            // Some work is put off until there is nothing else to do.
+            std::thread::sleep(Duration::from_millis(if edits % 16 == 0 { 80 } else { 4 }));
+            alive = !self.vault.was_killed();
+        }
+        self.kills += 1;
+    }
+
+    /// Kills the daemon at a random instant of its start or its work.
+    fn dies_at_random(&mut self) {
+        let random = &mut self.notes.random;
+        self.vault.ensure_killed();
+        let (at_start, full) = (random.below(3) == 0, random.below(4) == 0);
+        let instant = Duration::from_micros(random.next() % if at_start { 60_000 } else { 400_000 });
+        if at_start {
+            self.vault.spawn(None);
+        } else {
+            self.vault.launch(None);
+            if full {
+                self.vault.run(&["reindex", "--full", "--no-wait"]);
+            }
+        }
+        let until = Instant::now() + instant;
+        while Instant::now() < until {
+            self.notes.edit();
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        self.vault.kill();
+        self.kills += 1;
+    }
+
+    /// Half the time the recovery dies as well.
+    fn dies_in_recovery(&mut self) {
+        if self.notes.random.below(2) == 0 {
+            let point = *self.notes.random.pick(&RECOVERY);
+            self.vault.spawn(Some(&format!("{point}:1")));
+            let until = Instant::now() + Duration::from_millis(self.notes.random.next() % 300);
+            while !self.vault.was_killed() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            self.vault.ensure_killed();
+            self.kills += 1;
+        }
+    }
+
+    /// Starts the daemon as anyone would, and holds its answers against those of an index made from nothing.
+    #[track_caller]
+    fn recovers(&mut self) {
+        self.vault.start().settle();
+        let found = Answers::of_daemon(&self.vault, &QUERIES);
+        self.vault.run(&["reindex", "--full"]).ok();
+        self.vault.settle();
+        assert_same(&found, &Answers::of_daemon(&self.vault, &QUERIES));
+        self.notes.assert_untouched();
+    }
+}
+
+/// Several victims at a time go through all that is to be done to them. In a soak everything is done several times.
+fn fire<T: Copy + Send + Sync + std::fmt::Debug>(
+    victim: impl Fn(u64) -> Victim + Sync,
+    to_do: &[T],
+    how: impl Fn(&mut Victim, T) + Sync,
+) {
+    const VICTIMS: usize = 3;
+    let to_do = to_do.repeat(if soak_minutes().is_some() { 5 } else { 1 });
+    let (seed, next, kills) = (seed(), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for at in 0..VICTIMS.min(to_do.len()) {
+            let (victim, how, to_do, next, kills) = (&victim, &how, &to_do, &next, &kills);
+            scope.spawn(move || {
+                let mut victim = victim(seed + at as u64);
+                while let Some(case) = to_do.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    println!("victim {at}: {case:?}");
+                    how(&mut victim, *case);
+                    victim.dies_in_recovery();
+                    victim.recovers();
+                }
+                kills.fetch_add(victim.kills, Ordering::Relaxed);
+            });
+        }
+    });
+    assert!(kills.into_inner() >= to_do.len());
+}
+
+fn passings(cases: &[Case]) -> Vec<(&'static str, Work, usize)> {
+    cases.iter().flat_map(|(point, work, passings)| passings.iter().map(|passing| (*point, *work, *passing))).collect()
+}
+
+#[test]
+fn killed_at_every_point_of_the_write_path() {
+    fire(|seed| Victim::new(NO_MODEL, seed, 14, 5), &passings(&CASES), Victim::dies_at);
+}
+
+#[test]
+fn killed_in_a_bulk_import() {
+    fire(|seed| Victim::new(NO_MODEL, seed, BULK_NOTES, 1), &passings(&BULK_CASES), Victim::dies_at);
+}
+
+#[test]
+fn killed_at_every_point_of_embedding() {
+    fire(|seed| Victim::new(MODEL, seed, 5, 5), &passings(&MODEL_CASES), Victim::dies_at);
+}
+
+#[test]
+fn killed_at_random_instants() {
+    fire(|seed| Victim::new(NO_MODEL, seed, 14, 5), &[(); ROUNDS], |victim, ()| victim.dies_at_random());
+}
+
+#[test]
+fn the_matrix_has_every_point() {
+    let sources = contents(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+    let points: BTreeSet<String> = sources
+        .iter()
+        .flat_map(|(_, bytes)| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let calls = text.split("crash::point(\"").skip(1);
+            calls.map(|call| call.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
+        })
+        .collect();
+    let cases = [passings(&CASES), passings(&BULK_CASES), passings(&MODEL_CASES)].concat();
+    let killed: BTreeSet<String> = cases.iter().map(|(point, ..)| (*point).to_owned()).collect();
+    assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");
+    assert!(cases.len() + ROUNDS >= 200, "{} kills", cases.len() + ROUNDS);
+}
