@@ -40,7 +40,23 @@ impl Snapshot {
         if !is_readable(folder) {
             return Err(IndexError::Absent(folder.to_owned()));
         }
-        let reader = CatalogReader::open(&folder.join("catalog.db"))?;
+        Self::of(CatalogReader::open(&folder.join("catalog.db"))?, folder, private)
+    }
+
+    /// Opens stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are
+    /// none, or they were not closed.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn open_at_rest(folder: &Path, private: &Globs) -> Result<Option<Self>, IndexError> {
+        if !is_readable(folder) {
+            return Ok(None);
+        }
+        let reader = CatalogReader::open_at_rest(&folder.join("catalog.db"))?;
+        reader.map(|reader| Self::of(reader, folder, private)).transpose()
+    }
+
+    fn of(reader: CatalogReader, folder: &Path, private: &Globs) -> Result<Self, IndexError> {
         let mut files = Files::default();
         for mut file in reader.files()? {
             file.private |= private.is_match(file.path.as_str());

@@ -14,7 +14,7 @@ use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
 use crate::embed::{EmbedError, Embedder};
-use crate::index::Settings;
+use crate::index::{Settings, Snapshot};
 use crate::vault::{Identity, Lock, Rules};
 
 /// Loads the model; called once, on a thread of its own.
@@ -156,10 +156,17 @@ fn run(
             }
         });
         if let Err(error) = opened {
-            tracing::error!("indexing stopped and will be tried again: {error}");
+            let failure = format!("the index in {} cannot be kept up to date: {error}", options.folder.display());
+            tracing::error!("{failure}; it will be tried again");
+            // A start on a full or read-only disk: what was indexed before can be searched all the same.
+            if shared.snapshot().is_none()
+                && let Ok(Some(snapshot)) = Snapshot::open_at_rest(&options.folder, &options.settings.private)
+            {
+                shared.publish(Arc::new(snapshot));
+            }
             shared.update(|progress| {
                 progress.phase = Phase::Failing;
-                progress.failure = Some(error.to_string());
+                progress.failure = Some(failure);
             });
             wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
         }

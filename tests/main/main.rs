@@ -9,6 +9,7 @@ mod concurrency;
 mod crash;
 mod daemon;
 mod damage;
+mod disk;
 mod equivalence;
 mod reviewed;
 mod search;

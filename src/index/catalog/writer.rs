@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::packed::{pack, unpack};
 use super::reader::{CatalogReader, ChunkText, read_chunk, read_files};
-use super::schema::{BUSY_TIMEOUT, CatalogError, open};
+use super::schema::{BUSY_TIMEOUT, CatalogError, log_bytes, open};
 use crate::fs::crash;
 use crate::index::vectors::Row;
 use crate::index::{ContentHash, FileEntry};
@@ -333,9 +333,7 @@ impl Catalog {
 
     /// The length of the write-ahead log, in bytes.
     pub fn log_bytes(&self) -> u64 {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        std::fs::metadata(log).map_or(0, |meta| meta.len())
+        log_bytes(&self.path)
     }
 
     /// Moves what the log holds into the database and empties the log. While a reader needs the log, it stays.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tantivy::directory::error::OpenDirectoryError;
+use tantivy::directory::error::{LockError, OpenDirectoryError};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
@@ -14,8 +14,17 @@ use crate::fs::crash;
 
 /// The keyword index failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the keyword index: {0}")]
+#[error("the keyword index: {}", reason(.0))]
 pub struct KeywordError(#[from] pub(super) TantivyError);
+
+/// What tantivy says of a lock that it does not get is about itself.
+fn reason(error: &TantivyError) -> String {
+    match error {
+        TantivyError::LockFailure(LockError::IoError(error), _) => error.to_string(),
+        TantivyError::LockFailure(LockError::LockBusy, _) => "another process writes to it".into(),
+        error => error.to_string(),
+    }
+}
 
 impl KeywordError {
     /// The index cannot be read, for the reason given.

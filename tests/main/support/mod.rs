@@ -4,8 +4,8 @@ mod answers;
 mod daemon;
 mod http;
 mod namespace;
-mod rebuilt;
 mod notes;
+mod rebuilt;
 mod vault;
 
 use std::io::Write;
@@ -15,8 +15,8 @@ pub use answers::{Answers, assert_same, difference};
 pub use daemon::{Daemon, Ran, encode, vault_command};
 pub use http::{Connection, Request};
 pub use namespace::in_own_namespaces;
-pub use rebuilt::assert_as_rebuilt;
 pub use notes::{Notes, QUERIES};
+pub use rebuilt::assert_as_rebuilt;
 pub use vault::{TestVault, contents};
 
 /// How long a test waits for what should be there in a moment. Generous: a slow machine is no failure.
