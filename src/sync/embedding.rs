@@ -54,6 +54,7 @@ impl Worker<'_> {
                 if std::mem::take(&mut self.bulk) {
                     release_memory();
                 }
+                self.store.prune_many_vectors()?;
                 self.build_graph();
             }
         }

@@ -5,10 +5,16 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::support::{Answers, Daemon, QUERIES, assert_same, eventually, skipped};
+
+const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";
+
+/// Within this the daemon tries again to write its index.
+const RETRIED: Duration = Duration::from_millis(3500);
 
 /// A small file system in memory. Only root can have one.
 struct Disk(tempfile::TempDir);
@@ -99,7 +105,7 @@ fn is_as_new(vault: &Daemon) {
 
 /// A vault whose index is elsewhere.
 fn indexed_in(place: &Path) -> Daemon {
-    let config = format!("[embed]\nmodel = \"none\"\n[index]\ndir = {:?}\n", place);
+    let config = format!("{NO_MODEL}[index]\ndir = {place:?}\n");
     let mut vault = Daemon::with_config(&config);
     fill_with_notes(&mut vault);
     vault
@@ -117,9 +123,10 @@ fn survives(vault: &mut Daemon, place: &Path, mend: impl FnOnce()) {
     assert!(said.contains(place.to_str().unwrap()), "{said} does not name {place:?}");
     let reasons = ["full", "No space left", "Read-only", "readonly", "denied"];
     assert!(reasons.iter().any(|reason| said.contains(reason)), "{said}");
-    for _ in 0..3 {
+    let until = Instant::now() + RETRIED;
+    while Instant::now() < until {
         assert_eq!(vault.find("before").len(), 10, "searches go on with what was");
-        std::thread::sleep(std::time::Duration::from_millis(1500));
+        std::thread::sleep(Duration::from_millis(200));
     }
     mend();
     heals(vault);
@@ -128,76 +135,114 @@ fn survives(vault: &mut Daemon, place: &Path, mend: impl FnOnce()) {
     is_as_new(vault);
 }
 
-#[test]
-fn the_disk_of_the_index_is_full() {
-    let Some(disk) = Disk::new(8) else { return };
-    let place = disk.path().join("index");
-    let mut vault = indexed_in(&place);
-    vault.start();
-    disk.fill(0);
-    survives(&mut vault, &place, || disk.empty());
-}
+type Case = (&'static str, fn(Disk));
 
-#[test]
-fn the_disk_of_the_index_is_nearly_full() {
-    let Some(disk) = Disk::new(8) else { return };
-    let place = disk.path().join("index");
-    let mut vault = indexed_in(&place);
-    for pages in [1, 2, 4, 8, 16, 32, 64] {
+/// What may happen to a disk. Each takes some seconds, most of which are waited for the next try.
+const CASES: [Case; 8] = [
+    ("the disk of the index is full", |disk| {
+        let place = disk.path().join("index");
+        let mut vault = indexed_in(&place);
         vault.start();
-        disk.fill(pages);
-        for at in 0..20 {
-            vault.write(&format!("notes/{at}.md"), note(at, &format!("pages{pages}")));
+        disk.fill(0);
+        survives(&mut vault, &place, || disk.empty());
+    }),
+    ("the disk of the index is full at the start", |disk| {
+        let place = disk.path().join("index");
+        let mut vault = indexed_in(&place);
+        vault.start().terminate();
+        disk.fill(0);
+        vault.launch(None);
+        survives(&mut vault, &place, || disk.empty());
+    }),
+    ("there is a little room for the index", |disk| {
+        let mut vault = indexed_in(&disk.path().join("index"));
+        for pages in [1, 4, 16, 64] {
+            vault.start();
+            disk.fill(pages);
+            for at in 0..20 {
+                vault.write(&format!("notes/{at}.md"), note(at, &format!("pages{pages}")));
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            disk.empty();
+            heals(&vault);
+            vault.finds("boat3", &["notes/3.md"]);
+            is_as_new(&vault);
+            vault.kill();
         }
-        std::thread::sleep(std::time::Duration::from_millis(300));
+    }),
+    ("the disk of the vault is full", |disk| {
+        let mut vault = Daemon::below(disk.path(), NO_MODEL);
+        fill_with_notes(&mut vault);
+        vault.start();
+        disk.fill(0);
+        // A note that is saved takes the page that it had.
+        let place = vault.path(".vault/index");
+        survives(&mut vault, &place, || disk.empty());
+    }),
+    ("the disk of the vault is full at the start", |disk| {
+        let mut vault = Daemon::below(disk.path(), NO_MODEL);
+        fill_with_notes(&mut vault);
+        vault.start().terminate();
+        disk.fill(0);
+        // Not even its address can be written.
+        let refused = vault.run(&["serve", "--port", "0"]);
+        assert!(refused.code != 0 && refused.stderr.contains("daemon.json"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("No space left"), "{}", refused.stderr);
         disk.empty();
-        heals(&vault);
-        vault.finds("boat3", &["notes/3.md"]);
-        is_as_new(&vault);
-        vault.kill();
+        is_as_new(vault.start());
+    }),
+    ("the disk of the vault is full at the start after a kill", |disk| {
+        let mut vault = Daemon::below(disk.path(), NO_MODEL);
+        fill_with_notes(&mut vault);
+        vault.start().kill();
+        disk.fill(0);
+        // The new address has the place of the old one.
+        vault.launch(None);
+        let place = vault.path(".vault/index");
+        survives(&mut vault, &place, || disk.empty());
+    }),
+    ("the index becomes read-only", |disk| {
+        let place = disk.path().join("index");
+        let mut vault = indexed_in(&place);
+        vault.start();
+        disk.lock(&place);
+        survives(&mut vault, &place, || disk.unlock(&place));
+    }),
+    ("the index is read-only at the start", |disk| {
+        let place = disk.path().join("index");
+        let mut vault = indexed_in(&place);
+        vault.start().terminate();
+        disk.lock(&place);
+        vault.launch(None);
+        survives(&mut vault, &place, || disk.unlock(&place));
+    }),
+];
+
+#[test]
+fn a_disk_that_is_full_or_read_only() {
+    std::thread::scope(|scope| {
+        for (name, case) in CASES {
+            let Some(disk) = Disk::new(8) else { return };
+            std::thread::Builder::new().name(name.into()).spawn_scoped(scope, move || case(disk)).unwrap();
+        }
+    });
+}
+
+#[test]
+fn the_index_may_not_be_written_any_more() {
+    use std::os::unix::fs::PermissionsExt;
+    if rustix::process::geteuid().is_root() {
+        return skipped("nothing is refused to root");
     }
-}
-
-#[test]
-fn the_disk_of_the_index_is_full_at_the_start() {
-    let Some(disk) = Disk::new(8) else { return };
-    let place = disk.path().join("index");
-    let mut vault = indexed_in(&place);
-    vault.start().terminate();
-    disk.fill(0);
-    vault.launch(None);
-    survives(&mut vault, &place, || disk.empty());
-}
-
-#[test]
-fn the_disk_of_the_vault_is_full() {
-    let Some(disk) = Disk::new(8) else { return };
-    let mut vault = Daemon::below(disk.path(), "[embed]\nmodel = \"none\"\n");
+    let mut vault = Daemon::vault();
     fill_with_notes(&mut vault);
     vault.start();
-    disk.fill(0);
-    // A note takes the page that it had.
-    let place = vault.path(".vault/index");
-    survives(&mut vault, &place, || disk.empty());
-}
-
-#[test]
-fn the_index_becomes_read_only() {
-    let Some(disk) = Disk::new(8) else { return };
-    let place = disk.path().join("index");
-    let mut vault = indexed_in(&place);
-    vault.start();
-    disk.lock(&place);
-    survives(&mut vault, &place, || disk.unlock(&place));
-}
-
-#[test]
-fn the_index_is_read_only_at_the_start() {
-    let Some(disk) = Disk::new(8) else { return };
-    let place = disk.path().join("index");
-    let mut vault = indexed_in(&place);
-    vault.start().terminate();
-    disk.lock(&place);
-    vault.launch(None);
-    survives(&mut vault, &place, || disk.unlock(&place));
+    let index = vault.path(".vault/index");
+    let set = |mode| {
+        for folder in [&index, &index.join("tantivy")] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    set(0o500);
+    survives(&mut vault, &index, || set(0o700));
 }

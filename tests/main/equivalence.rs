@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::RngSeed;
 
-use crate::support::{TestVault, assert_same, difference};
+use crate::support::{TestVault, assert_same, cases, difference};
 
 const QUERIES: [&str; 6] = ["river boat", "garden", "\"green apple\"", "apple -river", "code_name tea", "unheard of"];
 const FOLDERS: [&str; 5] = ["", "notes/", "notes/deep/", "journal/", "work/x y/"];
@@ -213,7 +213,7 @@ fn play(ops: &[Op]) -> Option<String> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 40,
+        cases: cases(40),
         max_shrink_iters: 60,
         rng_seed: RngSeed::Fixed(2),
         failure_persistence: None,
@@ -235,4 +235,17 @@ fn a_touched_note_has_its_new_time() {
     vault.touch("a.md", 1_600_000_000).sync();
     let followed = vault.answers(&QUERIES);
     assert_same(&followed, &vault.fresh_answers(&QUERIES));
+}
+
+#[test]
+fn embeddings_of_texts_that_are_gone_do_not_pile_up() {
+    let mut vault = TestVault::new();
+    for round in 0..8 {
+        let sections: Vec<String> = (0..400).map(|at| format!("# {at}\n\nriver {round} of {at}")).collect();
+        vault.write("a.md", sections.join("\n\n")).restart();
+    }
+    vault.stop();
+    let catalog = rusqlite::Connection::open(vault.index_dir().join("catalog.db")).unwrap();
+    let kept: i64 = catalog.query_row("SELECT count(*) FROM vectors", [], |row| row.get(0)).unwrap();
+    assert!((400..2000).contains(&kept), "{kept} embeddings of 400 passages");
 }

@@ -325,10 +325,20 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn prune_vectors(&mut self, model: i64) -> Result<usize, CatalogError> {
+    pub fn prune_vectors(&mut self, model: i64) -> Result<(), CatalogError> {
         let delete = "DELETE FROM vectors WHERE model <> ?1 OR content NOT IN \
                       (SELECT content FROM chunks WHERE content IS NOT NULL)";
-        Ok(self.connection.execute(delete, [model])?)
+        self.connection.execute(delete, [model])?;
+        Ok(())
+    }
+
+    /// How many embeddings there are, of whatever model.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn count_vectors(&self) -> Result<usize, CatalogError> {
+        let count: i64 = self.connection.query_row("SELECT count(*) FROM vectors", [], |row| row.get(0))?;
+        Ok(count as usize)
     }
 
     /// The length of the write-ahead log, in bytes.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tantivy::directory::error::{LockError, OpenDirectoryError};
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenWriteError};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
@@ -17,10 +17,13 @@ use crate::fs::crash;
 #[error("the keyword index: {}", reason(.0))]
 pub struct KeywordError(#[from] pub(super) TantivyError);
 
-/// What tantivy says of a lock that it does not get is about itself.
+/// What tantivy says of a lock or a file that it does not get is about itself.
 fn reason(error: &TantivyError) -> String {
     match error {
         TantivyError::LockFailure(LockError::IoError(error), _) => error.to_string(),
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+            format!("{}: {io_error}", filepath.display())
+        }
         TantivyError::LockFailure(LockError::LockBusy, _) => "another process writes to it".into(),
         error => error.to_string(),
     }

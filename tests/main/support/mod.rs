@@ -7,6 +7,7 @@ mod namespace;
 mod notes;
 mod rebuilt;
 mod vault;
+mod victim;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES};
 pub use rebuilt::assert_as_rebuilt;
 pub use vault::{TestVault, contents};
+pub use victim::{Victim, Work};
 
 /// How long a test waits for what should be there in a moment. Generous: a slow machine is no failure.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -52,4 +54,9 @@ pub fn seed() -> u64 {
 /// How long a soak is to take, when this is one. Tests that can go on for longer do so then.
 pub fn soak_minutes() -> Option<f64> {
     std::env::var("SOAK_MINUTES").ok().map(|minutes| minutes.parse().expect("SOAK_MINUTES is a number"))
+}
+
+/// How many cases a property is tried on: `PROPTEST_CASES`, else `usual`.
+pub fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").map_or(usual, |cases| cases.parse().expect("PROPTEST_CASES is a number"))
 }

@@ -149,7 +149,7 @@ impl Notes {
         self.files.keys().nth(at).cloned()
     }
 
-    fn write(&mut self, path: String, bytes: Vec<u8>) {
+    pub fn write(&mut self, path: String, bytes: Vec<u8>) {
         let target = self.root.join(&path);
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::write(target, &bytes).unwrap();
@@ -161,7 +161,7 @@ impl Notes {
             "",
             "",
             "---\ntags: [work]\n---\n",
-            "---\ncreated: 2025-01-02\n---\n",
+            "---\ncreated: 2025-01-02\nupdated: 2025-07-08\n---\n",
             "---\nbroken: [\n---\n",
         ]);
         let paragraphs: Vec<String> = (0..self.paragraphs).map(|_| self.paragraph()).collect();
