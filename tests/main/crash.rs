@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
-use crate::support::{Victim, contents, seed, soak_minutes};
+use crate::support::{Ran, Victim, contents, seed, soak_minutes, vault_command};
 
 /// A point, what leads there, and which passings of it.
 type Case = (&'static str, Work, &'static [usize]);
@@ -71,11 +71,14 @@ const MODEL_CASES: [Case; 8] = [
     ("graph-renamed", Import, &[1]),
 ];
 
+/// The one in `vault init`.
+const TEMPLATE: &str = "template-note-written";
+
 /// So many kills at random instants. With the points above, more than 200.
 const ROUNDS: usize = 130;
 
 const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";
-const MODEL: &str = "[index]\ngraph_threshold = 8\n";
+const MODEL: &str = "[index]\ngraph_threshold = 4\n";
 
 /// Several victims at a time go through all that is to be done to them. In a soak everything is done several times.
 fn fire<T: Copy + Send + Sync + std::fmt::Debug>(
@@ -129,6 +132,25 @@ fn killed_at_random_instants() {
 }
 
 #[test]
+fn killed_while_the_template_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for passing in [1, 7] {
+        let root = folder.path().join(passing.to_string());
+        let init = || {
+            let mut command = vault_command();
+            command.arg("init").arg(&root);
+            command
+        };
+        let killed = init().env("VAULT_CRASH_AT", format!("{TEMPLATE}:{passing}")).status().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed), Some(9));
+        assert!(!root.join("memory.toml").exists(), "half a template is no vault");
+        let again = Ran::of(&mut init());
+        assert!(again.code != 0 && again.stderr.contains("--adopt"), "{}", again.stderr);
+        Ran::of(init().arg("--adopt")).ok();
+    }
+}
+
+#[test]
 fn the_matrix_has_every_point() {
     let sources = contents(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     let points: BTreeSet<String> = sources
@@ -140,7 +162,7 @@ fn the_matrix_has_every_point() {
         })
         .collect();
     let cases = [passings(&CASES), passings(&BULK_CASES), passings(&MODEL_CASES)].concat();
-    let killed: BTreeSet<String> = cases.iter().map(|(point, ..)| (*point).to_owned()).collect();
+    let killed = cases.iter().map(|(point, ..)| *point).chain([TEMPLATE]).map(str::to_owned).collect();
     assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");
     assert!(cases.len() + ROUNDS >= 200, "{} kills", cases.len() + ROUNDS);
 }

@@ -71,7 +71,9 @@ impl Notes {
 
     /// Changes one note in one of the ways in which people and programs do.
     pub fn edit(&mut self) {
-        match self.random.below(16) {
+        // So that there are about as many all the time.
+        let few = self.files.len() * 4 < self.most * 3;
+        match if few { 0 } else { self.random.below(16) } {
             0..2 => self.create(),
             2..7 => self.change(),
             7..9 => self.relocate(),
