@@ -2,12 +2,14 @@ VAULT ?= ~/vault
 PORT  ?= 7833
 ARGS  ?= vault-template
 SECONDS ?= 60
+MINUTES ?= 30
+CASES ?= 1000
 # In quotes the shell leaves ~ alone.
 override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run test fuzz check build install bench bench-onnx bench-report clean deps
+.PHONY: help run test soak fuzz check build install bench bench-onnx bench-report clean deps
 
 help: ## List what can be made
 	@echo "vault: a person's long-lived memory, as plain Markdown in one folder"
@@ -22,6 +24,12 @@ run: build ## Serve the vault in ~/vault (made first, if there is none) on port 
 
 test: deps ## Run the tests
 	@cargo test --locked
+
+soak: deps ## Run the long tests: edits, searches and kills for MINUTES (30), and more cases of the others
+	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test soak -- --nocapture
+	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test main crash:: -- --nocapture
+	@PROPTEST_CASES=$(CASES) cargo test --locked --test main -- model:: chunks::
+	@echo "soak: all of it passed"
 
 fuzz: deps ## Look for inputs that break a parser or the API, SECONDS=60 a target, TARGETS="note api" or all
 	@scripts/fuzz $(SECONDS) $(TARGETS)

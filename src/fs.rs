@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+pub mod crash;
+
 /// A failed file operation.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {operation} {}: {source}", path.display())]
@@ -68,19 +70,37 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsEr
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".tmp-");
+        builder.prefix(UNFINISHED);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
         #[cfg(not(unix))]
         let _ = mode;
         let mut file = builder.tempfile_in(folder)?;
         file.write_all(bytes)?;
+        crash::point("file-written");
         file.as_file().sync_all()?;
         file.persist(path)?;
+        crash::point("file-renamed");
         fs::File::open(folder)?.sync_all()
     };
     write().on("write", path)
 }
+
+/// Removes what [`write_atomically`] left in a folder when it was killed. Nobody may be writing there.
+///
+/// # Errors
+/// When the folder cannot be listed or the system refuses.
+pub fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
+    for entry in fs::read_dir(folder).on("list", folder)?.flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+            fs::remove_file(entry.path()).on("remove", &entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// How the names of files begin that are not yet what they are to be.
+const UNFINISHED: &str = ".tmp-";
 
 /// Writes a new file and fails when there is one already.
 ///
@@ -116,6 +136,9 @@ mod tests {
         write_atomically(&path, b"two", 0o600).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+        fs::write(folder.path().join(".tmp-1a2b3c"), "half").unwrap();
+        remove_unfinished(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

@@ -14,7 +14,7 @@ use super::keyword::KeywordError;
 use super::recovery::MARKER;
 use super::store::Store;
 use super::vectors::VectorError;
-use crate::fs::{Context, FsError};
+use crate::fs::{Context, FsError, crash};
 
 /// The index failed.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +95,10 @@ impl Store {
     /// # Errors
     /// When the disk refuses.
     pub fn erase(folder: &Path) -> Result<(), FsError> {
-        STORES.iter().try_for_each(|(name, _)| remove(&folder.join(name)))
+        STORES.iter().try_for_each(|(name, _)| {
+            crash::point("erasing");
+            remove(&folder.join(name))
+        })
     }
 
     /// Makes closed stores with damage fit to be opened: what cannot be used is removed. Nothing is done for what is mended

@@ -14,6 +14,7 @@ use super::store::Store;
 use super::update::embedded_context;
 use super::vectors::{Graph, Row, VectorSet};
 use crate::embed::{Document, Embedder};
+use crate::fs::crash;
 
 /// The embeddings of one model.
 pub(super) struct Embeddings {
@@ -23,9 +24,12 @@ pub(super) struct Embeddings {
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
     /// What is to be embedded next: newest files first, in the order of their text.
     queue: BTreeMap<(std::cmp::Reverse<i64>, u32, u64), ContentHash>,
-    /// Whether the catalog has any embedding of this model, so that looking one up is worth it.
-    any: bool,
+    /// Embeddings in the catalog, those that no chunk has any more included.
+    kept: usize,
 }
+
+/// Embeddings of texts that are gone are kept for when they come back: so many, and as many as there are chunks.
+const MAX_UNUSED: usize = 1000;
 
 /// A text that waits to be embedded.
 #[derive(Debug, Clone)]
@@ -62,7 +66,7 @@ impl Embeddings {
         let mut rows = Vec::new();
         for (chunk, file, mtime_ns) in added {
             let Some(content) = chunk.content else { continue };
-            match if self.any { catalog.vector(self.model, self.vectors.dims(), &content)? } else { None } {
+            match if self.kept > 0 { catalog.vector(self.model, self.vectors.dims(), &content)? } else { None } {
                 Some(vector) => rows.push(Row { chunk: chunk.row, file: *file, vector }),
                 None => self.wait(content, chunk.row, *file, *mtime_ns),
             }
@@ -95,7 +99,7 @@ impl Store {
         }
         let vectors = VectorSet::new(dimension, self.settings.graph_threshold).apply(&[], rows)?;
         let mut embeddings =
-            Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), any: known > 0 };
+            Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), kept: known };
         for file in self.files().iter() {
             for chunk in &file.chunks {
                 if let Some(content) = chunk.content.filter(|_| !embeddings.vectors.contains(chunk.row)) {
@@ -159,6 +163,7 @@ impl Store {
         self.mark()?;
         let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
         self.catalog.put_vectors(embeddings.model, &vectors)?;
+        let count = vectors.len();
         let mut rows = Vec::new();
         for (content, vector) in vectors {
             let vector = rounded(&vector);
@@ -167,7 +172,7 @@ impl Store {
             }
         }
         embeddings.vectors = embeddings.vectors.apply(&[], rows)?;
-        embeddings.any = true;
+        embeddings.kept += count;
         Ok(())
     }
 
@@ -257,11 +262,22 @@ impl Store {
     ///
     /// # Errors
     /// When the catalog refuses.
-    pub fn prune_vectors(&mut self) -> Result<usize, IndexError> {
+    pub fn prune_vectors(&mut self) -> Result<(), IndexError> {
         self.mark()?;
-        match &self.embeddings {
-            Some(embeddings) => Ok(self.catalog.prune_vectors(embeddings.model)?),
-            None => Ok(0),
+        if let Some(embeddings) = &mut self.embeddings {
+            let pruned = self.catalog.prune_vectors(embeddings.model)?;
+            embeddings.kept = embeddings.kept.saturating_sub(pruned);
+            crash::point("embeddings-pruned");
         }
+        Ok(())
+    }
+
+    /// Does so when there are many of them.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn prune_many_vectors(&mut self) -> Result<(), IndexError> {
+        let many = |embeddings: &Embeddings| embeddings.kept > 2 * embeddings.vectors.len() + MAX_UNUSED;
+        if self.embeddings.as_ref().is_some_and(many) { self.prune_vectors() } else { Ok(()) }
     }
 }

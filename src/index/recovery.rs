@@ -8,7 +8,7 @@ use super::diff::document;
 use super::keyword::{Payload, Stemming, Words};
 use super::store::Store;
 use super::update::embedded_context;
-use crate::fs::{Context, FsError};
+use crate::fs::{Context, FsError, crash};
 
 pub(super) const MARKER: &str = "open";
 
@@ -40,8 +40,10 @@ impl Marker {
     /// Says that the stores are being written. Only the first call costs anything.
     pub(super) fn set(&mut self, folder: &Path) -> Result<(), FsError> {
         if !self.set {
+            crate::fs::remove_unfinished(folder)?;
             crate::fs::write_atomically(&folder.join(MARKER), self.boot.as_bytes(), 0o600)?;
             self.set = true;
+            crash::point("marked");
         }
         Ok(())
     }
@@ -55,6 +57,7 @@ impl Marker {
         fs::File::open(folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?)).on("sync", folder)?;
         #[cfg(all(unix, not(target_os = "linux")))]
         rustix::fs::sync();
+        crash::point("closing-synced");
         let path = folder.join(MARKER);
         fs::remove_file(&path).on("remove", &path)
     }
@@ -91,10 +94,15 @@ impl Store {
     /// When the disk refuses; the next start then checks everything.
     pub fn close(self) -> Result<(), IndexError> {
         // A reader of another process may need the log; it then stays, and nothing is lost.
+        crash::point("closing");
         let _ = self.catalog.checkpoint();
+        crash::point("closing-checkpointed");
         let Self { folder, keyword, catalog, marker, .. } = self;
         drop((keyword, catalog));
-        Ok(marker.clear(&folder)?)
+        crash::point("closing-dropped");
+        marker.clear(&folder)?;
+        crash::point("closed");
+        Ok(())
     }
 
     /// Whether these stores were not closed the last time.
@@ -117,6 +125,7 @@ impl Store {
                 let reason = mismatch(found.as_ref(), &wanted);
                 self.notices.push(format!("the keyword index {reason}, and is built anew from the catalog"));
                 self.keyword.clear()?;
+                crash::point("words-cleared");
                 self.files().iter().map(|file| file.id).collect()
             }
         };

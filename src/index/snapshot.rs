@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::fs::crash;
 use crate::vault::Globs;
 
 use super::catalog::{CatalogError, CatalogReader};
@@ -44,7 +45,23 @@ impl Snapshot {
         if !is_readable(folder) {
             return Err(IndexError::Absent(folder.to_owned()));
         }
-        let reader = CatalogReader::open(&folder.join("catalog.db"))?;
+        Self::of(CatalogReader::open(&folder.join("catalog.db"))?, folder, private)
+    }
+
+    /// Opens stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are
+    /// none, or they were not closed.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn open_at_rest(folder: &Path, private: &Globs) -> Result<Option<Self>, IndexError> {
+        if !is_readable(folder) {
+            return Ok(None);
+        }
+        let reader = CatalogReader::open_at_rest(&folder.join("catalog.db"))?;
+        reader.map(|reader| Self::of(reader, folder, private)).transpose()
+    }
+
+    fn of(reader: CatalogReader, folder: &Path, private: &Globs) -> Result<Self, IndexError> {
         let mut files = Files::default();
         for mut file in reader.files()? {
             file.private |= private.is_match(file.path.as_str());
@@ -110,7 +127,9 @@ impl Store {
         let readers: Vec<_> =
             published.readers.iter().map(|reader| reader.lock().unwrap_or_else(PoisonError::into_inner)).collect();
         readers.iter().try_for_each(|reader| reader.release())?;
+        crash::point("log-released");
         let trimmed = self.catalog.checkpoint();
+        crash::point("log-trimmed");
         readers.iter().try_for_each(|reader| reader.renew())?;
         Ok(trimmed?)
     }

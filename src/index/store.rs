@@ -15,7 +15,7 @@ use super::keyword::{FORMAT, KeywordError, KeywordSearcher, KeywordWriter, Paylo
 use super::recovery::Marker;
 use super::update::FileUpdate;
 use crate::config::StemmerLanguage;
-use crate::fs::{FsError, create_dir, create_private_dir};
+use crate::fs::{FsError, crash, create_dir, create_private_dir};
 use crate::path::VaultPath;
 use crate::vault::{Globs, Stamp};
 
@@ -190,6 +190,7 @@ impl Store {
             .collect();
         let removed_refs: Vec<&FileEntry> = removed.iter().map(Arc::as_ref).collect();
         let seq = self.catalog.apply(&new_files, &removed_refs)?;
+        crash::point("catalog-committed");
         drop(new_files);
 
         removed.iter().for_each(|file| self.keyword.remove_file(file.id));
@@ -207,7 +208,9 @@ impl Store {
             }
         }
         self.keyword.commit(&self.payload(seq))?;
+        crash::point("words-committed");
         self.catalog.forget_deletions(seq)?;
+        crash::point("deletions-forgotten");
 
         let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
         let mut added = Vec::new();

@@ -55,6 +55,7 @@ impl Worker<'_> {
                 if std::mem::take(&mut self.bulk) {
                     release_memory();
                 }
+                self.store.prune_many_vectors()?;
                 self.build_graph();
             }
         }

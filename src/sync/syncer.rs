@@ -14,7 +14,7 @@ use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
 use crate::embed::{EmbedError, Embedder};
-use crate::index::{Damage, IndexError, Settings, Store};
+use crate::index::{Damage, IndexError, Settings, Snapshot, Store};
 use crate::vault::{Identity, Lock, Rules, Signal};
 
 /// Loads the model; called once, on a thread of its own.
@@ -179,7 +179,11 @@ fn run(
             Ok(Err(error)) => {
                 let damage = error.damage();
                 if damage.is_none() {
-                    fail(shared, error.to_string());
+                    search_at_rest(&options, shared);
+                    fail(
+                        shared,
+                        format!("the index in {} cannot be kept up to date: {error}", options.folder.display()),
+                    );
                     wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
                 }
                 damage
@@ -250,6 +254,15 @@ fn work(
         }
     }
     Ok(None)
+}
+
+/// After a start on a full or read-only disk: what was indexed before can be searched all the same.
+fn search_at_rest(options: &Options, shared: &Shared) {
+    if shared.snapshot().is_none()
+        && let Ok(Some(snapshot)) = Snapshot::open_at_rest(&options.folder, &options.settings.private)
+    {
+        shared.publish(Arc::new(snapshot));
+    }
 }
 
 /// Says that indexing stopped, once as long as it is for the same reason.

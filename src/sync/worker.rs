@@ -14,6 +14,7 @@ use super::syncer::{Options, RefusedError};
 use super::verify::{Report, Verifying};
 use super::watching::{Vigil, missing};
 use crate::embed::{EmbedError, Embedder};
+use crate::fs::crash;
 use crate::index::vectors::Graph;
 use crate::index::{ContentHash, Damage, IndexError, Store};
 use crate::vault::{Debounce, Signal};
@@ -132,6 +133,7 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         let snapshot = self.store.snapshot()?;
+        crash::point("publishing");
         self.shared.publish(Arc::clone(&snapshot));
         self.store.trim_log(&snapshot, MAX_LOG_BYTES)?;
         (self.unpublished, self.published) = (0, Instant::now());

@@ -7,7 +7,7 @@ use include_dir::{Dir, include_dir};
 
 use super::home::{Home, HomeError};
 use crate::config::{FILE_NAME, SHIPPED};
-use crate::fs::{Context, FsError, create_dir, write_new};
+use crate::fs::{Context, FsError, crash, create_dir, write_new};
 
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/vault-template");
 
@@ -55,6 +55,7 @@ pub fn init(folder: &Path) -> Result<Home, InitError> {
 fn write_below(dir: &Dir<'_>, folder: &Path) -> Result<(), FsError> {
     for file in dir.files().filter(|file| file.path() != Path::new(FILE_NAME)) {
         write_new(&folder.join(file.path()), file.contents())?;
+        crash::point("template-note-written");
     }
     for below in dir.dirs() {
         create_dir(&folder.join(below.path()))?;

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::fuzzing::properties::note;
+use crate::support::cases;
 
 fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec("[a-z]{1,9}|[A-Z][a-z]{2,8}|[0-9]{1,4}|caf\u{e9}|\u{6771}\u{4eac}|naïve,", count)
@@ -48,7 +49,12 @@ fn missing(one: &[Chunk], other: &[Chunk]) -> usize {
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: cases(200),
+        rng_seed: RngSeed::Fixed(7),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {

@@ -6,8 +6,10 @@ mod bad_files;
 mod chunks;
 mod cli;
 mod concurrency;
+mod crash;
 mod daemon;
 mod damage;
+mod disk;
 mod fuzzing;
 #[cfg(unix)]
 mod model;

@@ -56,7 +56,7 @@ impl CatalogCheck {
         if !path.is_file() {
             return Err(CatalogError::Damaged(format!("{} is not there", path.display())));
         }
-        let connection = open_reader(path)?;
+        let connection = open_reader(path, false)?;
         let names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
         let tables = connection.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
         Ok(Self { reader: CatalogReader { connection }, store: store.to_owned(), tables, next: Step::Table(0) })

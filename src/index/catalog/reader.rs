@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::checksum::Checksum;
-use super::schema::{CatalogError, open_reader};
+use super::schema::{CatalogError, log_bytes, open_reader};
 use crate::chunk::ChunkId;
 use crate::index::{ChunkEntry, ContentHash, FileEntry};
 use crate::path::VaultPath;
@@ -41,9 +41,22 @@ impl CatalogReader {
     /// # Errors
     /// When it is not there, damaged or of another format.
     pub fn open(path: &Path) -> Result<Self, CatalogError> {
-        let reader = Self { connection: open_reader(path)? };
+        let reader = Self { connection: open_reader(path, false)? };
         reader.pin()?;
         Ok(reader)
+    }
+
+    /// Opens a catalog that was closed, where nothing can be written; `None` when its log holds changes.
+    ///
+    /// # Errors
+    /// When it is not there, damaged or of another format.
+    pub fn open_at_rest(path: &Path) -> Result<Option<Self>, CatalogError> {
+        if log_bytes(path) > 0 {
+            return Ok(None);
+        }
+        let reader = Self { connection: open_reader(path, true)? };
+        reader.pin()?;
+        Ok(Some(reader))
     }
 
     pub(super) fn pin(&self) -> Result<(), CatalogError> {

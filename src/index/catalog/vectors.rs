@@ -9,6 +9,7 @@ use super::checksum::Checksum;
 use super::packed::{pack, unpack};
 use super::schema::CatalogError;
 use super::writer::Catalog;
+use crate::fs::crash;
 use crate::index::ContentHash;
 use crate::index::vectors::Row;
 
@@ -66,7 +67,10 @@ impl Catalog {
                 insert.execute(params![model, content, vector_checksum(model, content, &bytes), bytes])?;
             }
         }
-        Ok(transaction.commit()?)
+        crash::point("embeddings-written");
+        transaction.commit()?;
+        crash::point("embeddings-cached");
+        Ok(())
     }
 
     /// The embedding of a text, if there is one and it is whole.

@@ -9,7 +9,8 @@ use super::reader::{
     CatalogReader, ChunkText, chunk_checksum, details_checksum, entry_checksum, read_chunk, read_files,
     skipped_checksum,
 };
-use super::schema::{BUSY_TIMEOUT, CatalogError, open};
+use super::schema::{BUSY_TIMEOUT, CatalogError, log_bytes, open};
+use crate::fs::crash;
 use crate::index::{ContentHash, FileEntry};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -150,6 +151,7 @@ impl Catalog {
             put_chunks(&transaction, file)?;
         }
         meta.write(&transaction)?;
+        crash::point("catalog-written");
         transaction.commit()?;
         self.meta = meta;
         Ok(seq)
@@ -170,6 +172,7 @@ impl Catalog {
                 update.execute(params![id, stamp.mtime_ns, stamp.ctime_ns, size, inode, read_ns])?;
             }
         }
+        crash::point("touched");
         Ok(transaction.commit()?)
     }
 
@@ -202,6 +205,7 @@ impl Catalog {
                 insert.execute(params![path, reason, skipped_checksum(path, reason)])?;
             }
         }
+        crash::point("skipped-written");
         transaction.commit()?;
         Ok(deleted > 0 || !skipped.is_empty())
     }
@@ -229,9 +233,7 @@ impl Catalog {
 
     /// The length of the write-ahead log, in bytes.
     pub fn log_bytes(&self) -> u64 {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        std::fs::metadata(log).map_or(0, |meta| meta.len())
+        log_bytes(&self.path)
     }
 
     /// Moves what the log holds into the database and empties the log. While a reader needs the log, it stays.

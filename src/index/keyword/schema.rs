@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tantivy::directory::error::{OpenDirectoryError, OpenReadError};
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
@@ -10,11 +10,24 @@ use tantivy::{Index, IndexSettings, TantivyError};
 
 use super::directory::UnsyncedDirectory;
 use super::words::SpaceTokenizer;
+use crate::fs::crash;
 
 /// The keyword index failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the keyword index: {0}")]
+#[error("the keyword index: {}", reason(.0))]
 pub struct KeywordError(#[from] pub(super) TantivyError);
+
+/// What tantivy says of a lock or a file that it does not get is about itself.
+fn reason(error: &TantivyError) -> String {
+    match error {
+        TantivyError::LockFailure(LockError::IoError(error), _) => error.to_string(),
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+            format!("{}: {io_error}", filepath.display())
+        }
+        TantivyError::LockFailure(LockError::LockBusy, _) => "another process writes to it".into(),
+        error => error.to_string(),
+    }
+}
 
 impl KeywordError {
     /// The index cannot be read, for the reason given.
@@ -99,7 +112,9 @@ pub(super) fn open(folder: &Path) -> Result<(Index, Fields), KeywordError> {
     let index = if Index::exists(&directory).map_err(TantivyError::from)? {
         Index::open(directory)?
     } else {
-        Index::create(directory, schema.clone(), IndexSettings::default())?
+        let made = Index::create(directory, schema.clone(), IndexSettings::default())?;
+        crash::point("words-made");
+        made
     };
     if index.schema() != schema {
         return Err(TantivyError::SchemaError("it was made by another version".into()).into());

@@ -10,6 +10,7 @@ use super::check::KeywordCheck;
 use super::schema::{Fields, KeywordError, open};
 use super::searcher::KeywordSearcher;
 use crate::config::StemmerLanguage;
+use crate::fs::crash;
 
 /// What a commit carries, to tell which state of the catalog it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +132,7 @@ impl KeywordWriter {
     pub fn commit(&mut self, payload: &Payload) -> Result<(), KeywordError> {
         let mut commit = self.writer.prepare_commit()?;
         commit.set_payload(&serde_json::to_string(payload).expect("a struct of text and number is JSON"));
+        crash::point("words-prepared");
         commit.commit()?;
         Ok(())
     }

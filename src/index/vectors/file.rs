@@ -7,12 +7,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use tempfile::NamedTempFile;
-
 use super::code;
 use super::error::GraphError;
 use super::graph::{Graph, Layer, Lists};
 use super::set::{VectorSet, too_many_dead};
+use crate::fs::crash;
 
 /// The name and the version of the format; another version is another eight bytes.
 const MAGIC: &[u8; 8] = b"mvgraph1";
@@ -35,14 +34,19 @@ impl Graph {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
-            let mut file = NamedTempFile::new_in(dir)?;
-            let hashing = Hashing { out: file.as_file_mut(), hash: blake3::Hasher::new() };
+            // Always the same name, so that what a killed process left there is written over.
+            let beside = path.with_extension("new");
+            let mut file = File::create(&beside)?;
+            let hashing = Hashing { out: &mut file, hash: blake3::Hasher::new() };
             let mut out = BufWriter::with_capacity(BUFFER_BYTES, hashing);
             self.write(&mut out)?;
             let Hashing { out, hash } = out.into_inner().map_err(|failed| failed.into_error())?;
             out.write_all(hash.finalize().as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|failed| failed.error)?;
+            crash::point("graph-written");
+            file.sync_all()?;
+            crash::point("graph-synced");
+            fs::rename(&beside, &path)?;
+            crash::point("graph-renamed");
             sync_dir(dir)
         };
         write().map_err(|source| GraphError::Io { operation: "write", path: path.clone(), source })

@@ -5,6 +5,8 @@ use memory_vault::config::Mode;
 use memory_vault::service::{BrowseParams, SearchParams, Service};
 use serde_json::{Value, json};
 
+use super::Daemon;
+
 /// Answers to many questions: hits, order and scores; browse, stats and collections.
 #[derive(Debug, PartialEq)]
 pub struct Answers(Vec<(String, Value)>);
@@ -12,11 +14,37 @@ pub struct Answers(Vec<(String, Value)>);
 impl Answers {
     pub fn of(service: &Service, queries: &[&str]) -> Self {
         let owner = &Principal::Owner;
+        Self::asked(queries, |question| match question {
+            Question::Search(params) => json!(service.search(owner, params).unwrap()),
+            Question::Browse(params) => json!(service.browse(owner, params).unwrap()),
+            Question::Stats => json!(service.stats(owner).unwrap()),
+            Question::Collections => json!(service.collections(owner).unwrap()),
+            Question::Status => json!(service.status().unwrap()),
+        })
+    }
+
+    /// The same of a daemon, which must have come to rest.
+    pub fn of_daemon(daemon: &Daemon, queries: &[&str]) -> Self {
+        let mut connection = daemon.connection();
+        Self::asked(queries, |question| {
+            let api = |name: &str| format!("/api/user-memory/{name}");
+            let target = match question {
+                Question::Search(params) => api("search?") + &serde_urlencoded::to_string(params).unwrap(),
+                Question::Browse(params) => api("browse?") + &serde_urlencoded::to_string(params).unwrap(),
+                Question::Stats => api("stats"),
+                Question::Collections => api("collections"),
+                Question::Status => "/status".into(),
+            };
+            connection.get(&target)
+        })
+    }
+
+    fn asked(queries: &[&str], mut ask: impl FnMut(Question<'_>) -> Value) -> Self {
         let mut answers = Vec::new();
         for params in queries.iter().flat_map(|query| variants(query)) {
-            let mut answer = service.search(owner, &params).unwrap();
-            answer.took_ms = 0.0;
-            answers.push((serde_json::to_string(&params).unwrap(), json!(answer)));
+            let mut answer = ask(Question::Search(&params));
+            answer["took_ms"].take();
+            answers.push((serde_json::to_string(&params).unwrap(), answer));
         }
         for collection in [None, Some("notes")] {
             let params = BrowseParams {
@@ -24,13 +52,26 @@ impl Answers {
                 collection: collection.map(str::to_owned),
                 ..BrowseParams::default()
             };
-            answers.push((format!("browse {collection:?}"), json!(service.browse(owner, &params).unwrap())));
+            answers.push((format!("browse {collection:?}"), ask(Question::Browse(&params))));
         }
-        answers.push(("stats".into(), json!(service.stats(owner).unwrap())));
-        answers.push(("collections".into(), json!(service.collections(owner).unwrap())));
-        answers.push(("problems".into(), json!(service.status().unwrap().problems)));
+        answers.push(("stats".into(), ask(Question::Stats)));
+        answers.push(("collections".into(), ask(Question::Collections)));
+        // The rest of the status tells how the index came to be what it is.
+        let status = ask(Question::Status);
+        for name in ["files", "chunks", "embedded", "embeddable", "text_bytes", "problems", "failure"] {
+            answers.push((name.into(), status[name].clone()));
+        }
         Self(answers)
     }
+}
+
+/// What can be asked.
+enum Question<'a> {
+    Search(&'a SearchParams),
+    Browse(&'a BrowseParams),
+    Stats,
+    Collections,
+    Status,
 }
 
 /// The same query by every mode, and narrowed in every way.

@@ -90,7 +90,12 @@ impl Daemon {
     }
 
     pub fn with_config(config: &str) -> Self {
-        let folder = tempfile::Builder::new().prefix("vault-").tempdir().unwrap();
+        Self::below(&std::env::temp_dir(), config)
+    }
+
+    /// A vault in a new folder below `parent`.
+    pub fn below(parent: &Path, config: &str) -> Self {
+        let folder = tempfile::Builder::new().prefix("vault-").tempdir_in(parent).unwrap();
         fs::write(folder.path().join("memory.toml"), config).unwrap();
         Self { folder, running: None }
     }
@@ -119,21 +124,60 @@ impl Daemon {
 
     /// Starts the daemon, and waits until every note can be found by its words.
     pub fn start(&mut self) -> &mut Self {
-        let mut child =
-            self.command(&["serve", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let output = [collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap())];
-        let info = self.path(".vault/daemon.json");
-        let address = eventually("the daemon's address", || {
-            if let Some(status) = child.try_wait().unwrap() {
-                panic!("the daemon ended with {status}: {}", output[1].text.lock().unwrap());
-            }
-            let info: Value = serde_json::from_slice(&fs::read(&info).ok()?).ok()?;
-            (info["pid"] == child.id()).then(|| info["address"].as_str().unwrap().to_owned())
-        });
-        let token = fs::read_to_string(self.path(".vault/owner-token")).unwrap().trim().to_owned();
-        self.running = Some(Running { child, address, token, output });
+        assert!(self.launch(None), "the daemon was killed");
         eventually("the daemon to catch up", || (self.status()["caught_up"] == true).then_some(()));
         self
+    }
+
+    /// Starts the daemon, and waits for nothing. It may be told to die at a point: `words-committed:2`.
+    pub fn spawn(&mut self, crash_at: Option<&str>) {
+        let mut command = self.command(&["serve", "--port", "0"]);
+        if let Some(point) = crash_at {
+            command.env("VAULT_CRASH_AT", point);
+        }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let output = [collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap())];
+        self.running = Some(Running { child, address: String::new(), token: String::new(), output });
+    }
+
+    /// Starts the daemon and waits until it listens; says no when it was killed before.
+    pub fn launch(&mut self, crash_at: Option<&str>) -> bool {
+        self.spawn(crash_at);
+        let (pid, info) = (self.pid(), self.path(".vault/daemon.json"));
+        let address = eventually("the daemon's address", || {
+            if self.was_killed() {
+                return Some(None);
+            }
+            let info: Value = serde_json::from_slice(&fs::read(&info).ok()?).ok()?;
+            (info["pid"] == pid).then(|| Some(info["address"].as_str().unwrap().to_owned()))
+        });
+        let Some(address) = address else { return false };
+        let token = fs::read_to_string(self.path(".vault/owner-token")).unwrap().trim().to_owned();
+        let running = self.running.as_mut().expect("it was not killed");
+        (running.address, running.token) = (address, token);
+        true
+    }
+
+    /// Whether the daemon has died of a `SIGKILL`. It may end in no other way.
+    #[track_caller]
+    pub fn was_killed(&mut self) -> bool {
+        let Some(running) = &mut self.running else { return true };
+        let Some(status) = running.child.try_wait().unwrap() else { return false };
+        running.check();
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        assert_eq!(signal, Some(9), "the daemon ended with {status}: {}", running.output[1].text.lock().unwrap());
+        self.running = None;
+        true
+    }
+
+    /// Waits until all is read and embedded that can be; gives the status.
+    pub fn settle(&self) -> Value {
+        eventually("the daemon to come to rest", || {
+            let status = self.status();
+            let done = ["pending_files", "pending_embeddings"].iter().all(|count| status[*count] == 0);
+            let loading = status["model"]["state"] == "loading";
+            (done && !loading && status["caught_up"] == true && status["phase"] == "idle").then_some(status)
+        })
     }
 
     fn running(&self) -> &Running {
@@ -155,6 +199,11 @@ impl Daemon {
     /// What it has logged so far.
     pub fn log(&self) -> String {
         self.running().output[1].text.lock().unwrap().clone()
+    }
+
+    /// A connection on which every request has the token.
+    pub fn connection(&self) -> Connection {
+        Connection::open(self.address()).with_token(self.token())
     }
 
     /// Sends a request as it is, on a connection of its own.
@@ -243,6 +292,13 @@ impl Daemon {
 
     pub fn kill(&mut self) -> Stopped {
         self.stop_with(rustix::process::Signal::KILL)
+    }
+
+    /// Kills the daemon if it still runs.
+    pub fn ensure_killed(&mut self) {
+        if !self.was_killed() {
+            self.kill();
+        }
     }
 }
 

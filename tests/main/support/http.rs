@@ -84,13 +84,27 @@ impl Reply {
 /// A connection that is kept open.
 pub struct Connection {
     stream: BufReader<TcpStream>,
+    token: Option<String>,
 }
 
 impl Connection {
     pub fn open(address: &str) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        Self { stream: BufReader::new(stream) }
+        Self { stream: BufReader::new(stream), token: None }
+    }
+
+    pub fn with_token(self, token: &str) -> Self {
+        Self { token: Some(format!("Bearer {token}")), ..self }
+    }
+
+    /// What is at a target; it must be there.
+    #[track_caller]
+    pub fn get(&mut self, target: &str) -> Value {
+        let request = Request::get(target).header("Authorization", self.token.as_deref().unwrap_or_default());
+        let reply = self.send(&request).expect("the server answers");
+        assert_eq!(reply.status, 200, "{target}: {}", reply.json());
+        reply.json()
     }
 
     /// Sends a request and reads the answer; `None` when the server hangs up instead.

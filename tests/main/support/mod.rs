@@ -5,8 +5,10 @@ mod daemon;
 mod dice;
 mod http;
 mod namespace;
+mod notes;
 mod rebuilt;
 mod vault;
+mod victim;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -16,8 +18,10 @@ pub use daemon::{Daemon, Ran, encode, vault_command};
 pub use dice::Dice;
 pub use http::{Connection, Request};
 pub use namespace::in_own_namespaces;
+pub use notes::{Notes, QUERIES};
 pub use rebuilt::assert_as_rebuilt;
 pub use vault::{TestVault, contents};
+pub use victim::{Victim, Work};
 
 /// How long a test waits for what should be there in a moment. Generous: a slow machine is no failure.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -39,4 +43,22 @@ pub fn eventually<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
 pub fn skipped(reason: &str) {
     let name = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {reason}");
+}
+
+/// Where random numbers start: `SOAK_SEED`, else another one each time. It is printed, so that a failure can be had again.
+pub fn seed() -> u64 {
+    let told = std::env::var("SOAK_SEED").ok().map(|seed| seed.parse().expect("SOAK_SEED is a number"));
+    let seed = told.unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_secs());
+    println!("SOAK_SEED={seed}");
+    seed
+}
+
+/// How long a soak is to take, when this is one. Tests that can go on for longer do so then.
+pub fn soak_minutes() -> Option<f64> {
+    std::env::var("SOAK_MINUTES").ok().map(|minutes| minutes.parse().expect("SOAK_MINUTES is a number"))
+}
+
+/// How many cases a property is tried on: `PROPTEST_CASES`, else `usual`.
+pub fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").map_or(usual, |cases| cases.parse().expect("PROPTEST_CASES is a number"))
 }

@@ -1,0 +1,155 @@
+//! Long use in a short time: random edits, searches and kills against the real daemon. Nothing may be lost, nothing may leak.
+//!
+//! `make soak` runs it for 30 minutes; without `SOAK_MINUTES` it takes some seconds.
+
+#[path = "main/support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "what the other tests stand on, of which this takes a part")]
+mod support;
+
+use std::fmt;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use support::{Answers, Daemon, Notes, QUERIES, Victim, assert_same, encode, seed, soak_minutes};
+
+const SHORT: Duration = Duration::from_secs(8);
+/// What a daemon takes up is looked at so often, in the short form and in the long one.
+const SAMPLES: [u32; 2] = [8, 24];
+
+/// Prints past the harness, which keeps what tests print to itself.
+fn say(what: fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "soak: {what}");
+}
+
+#[test]
+fn nothing_is_lost_and_nothing_leaks() {
+    let time = soak_minutes().map_or(SHORT, |minutes| Duration::from_secs_f64(minutes * 60.0));
+    let (seed, end) = (seed(), Instant::now() + time);
+    say(format_args!("{time:?} of edits, searches and kills; SOAK_SEED={seed}"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| kills(seed, end));
+        scope.spawn(|| long_life(seed, time));
+    });
+}
+
+/// Kills a daemon again and again; after each start all is as a full reindex has it.
+fn kills(seed: u64, end: Instant) {
+    let mut victims = [
+        Victim::new("[embed]\nmodel = \"none\"\n", seed, 30, 5),
+        Victim::new("[index]\ngraph_threshold = 8\n", seed + 1, 6, 5),
+    ];
+    let (mut checks, mut said) = (0, Instant::now());
+    while Instant::now() < end {
+        // The model takes most of the time of a round.
+        let victim = &mut victims[usize::from(checks % 6 == 5)];
+        victim.dies_at_random();
+        victim.dies_in_recovery();
+        victim.recovers();
+        checks += 1;
+        if said.elapsed() > Duration::from_secs(30) {
+            said = Instant::now();
+            say(format_args!("{checks} recoveries equal a full reindex"));
+        }
+    }
+    let kills: usize = victims.iter().map(|victim| victim.kills).sum();
+    say(format_args!("{kills} kills, {checks} recoveries, each equal to a full reindex; no note touched"));
+}
+
+/// What the daemon's process and its index take up.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    resident_kb: u64,
+    descriptors: u64,
+    threads: u64,
+    index_bytes: u64,
+}
+
+impl Sample {
+    /// Of a daemon at rest.
+    fn of(daemon: &Daemon) -> Self {
+        let process = format!("/proc/{}", daemon.pid());
+        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim_start_matches(':').split_whitespace().next().unwrap().parse().unwrap()
+        };
+        Self {
+            resident_kb: field("VmRSS"),
+            descriptors: std::fs::read_dir(format!("{process}/fd")).unwrap().count() as u64,
+            threads: field("Threads"),
+            index_bytes: daemon.status()["index_bytes"].as_u64().unwrap(),
+        }
+    }
+}
+
+/// One daemon lives through edits and searches of a vault that stays about as large.
+fn long_life(seed: u64, time: Duration) {
+    let mut daemon = Daemon::with_config("[index]\ngraph_threshold = 100\n");
+    let mut notes = Notes::new(&daemon.path(""), seed, 40, 5);
+    daemon.start().settle();
+    let (edits, searches, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let (mut samples, count) = (Vec::new(), SAMPLES[usize::from(soak_minutes().is_some())]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut connection = daemon.connection();
+            while !stop.load(Ordering::Relaxed) {
+                let at = searches.fetch_add(1, Ordering::Relaxed);
+                let mode = ["keyword", "semantic", "hybrid"][at % 3];
+                let query = format!("{} {at}", QUERIES[at % QUERIES.len()]);
+                connection.get(&format!("/api/user-memory/search?mode={mode}&q={}", encode(&query)));
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        for at in 1..=count {
+            let until = Instant::now() + time / count;
+            while Instant::now() < until {
+                notes.edit();
+                edits.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            // Once this is found, so is all that was done before.
+            notes.write("notes/mark.md".into(), format!("# Mark\n\nmark{at}\n").into_bytes());
+            daemon.finds(&format!("mark{at}"), &["notes/mark.md"]).settle();
+            let sample = Sample::of(&daemon);
+            samples.push(sample);
+            if soak_minutes().is_some() {
+                say(format_args!("{at}/{count}: {sample:?}"));
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let found = Answers::of_daemon(&daemon, &QUERIES);
+    daemon.run(&["reindex", "--full"]).ok();
+    daemon.settle();
+    assert_same(&found, &Answers::of_daemon(&daemon, &QUERIES));
+    notes.assert_untouched();
+    say(format_args!("{} edits, {} searches", edits.into_inner(), searches.into_inner()));
+    is_flat(&samples);
+}
+
+/// A name, what it is, and by how many percent it may grow.
+type Measured = (&'static str, fn(&Sample) -> u64, u64);
+
+/// Compares the second quarter of the time, after the warm-up, with the last.
+fn is_flat(samples: &[Sample]) {
+    let quarter = samples.len() / 4;
+    let median = |samples: &[Sample], of: fn(&Sample) -> u64| {
+        let mut values: Vec<u64> = samples.iter().map(of).collect();
+        values.sort_unstable();
+        values[values.len() / 2]
+    };
+    // A run of some seconds is all warm-up.
+    let percent = |long: u64, short: u64| if soak_minutes().is_some() { long } else { short };
+    let measured: [Measured; 4] = [
+        ("resident kB", |sample| sample.resident_kb, percent(10, 50)),
+        ("file descriptors", |sample| sample.descriptors, percent(20, 50)),
+        ("threads", |sample| sample.threads, 10),
+        ("bytes of the index", |sample| sample.index_bytes, percent(30, 100)),
+    ];
+    for (name, of, more) in measured {
+        let (early, late) = (median(&samples[quarter..2 * quarter], of), median(&samples[3 * quarter..], of));
+        say(format_args!("{name}: {early} early, {late} late"));
+        assert!(late * 100 <= early * (100 + more), "{name} grew by more than {more} %: {samples:?}");
+    }
+}
