@@ -19,7 +19,6 @@ class Qmd(Peer):
     name = "QMD"
     served = commands = (KEYWORD, SEMANTIC, HYBRID)
     server = None
-    aborts = 0
 
     def install(self):
         arch = {"x86_64": "x64", "aarch64": "arm64"}[platform.machine()]
@@ -46,8 +45,7 @@ class Qmd(Peer):
     def settings(self):
         return (
             f"QMD_EMBED_PARALLELISM={os.cpu_count()}, QMD_FORCE_CPU=1 (no search for a graphics card), the same model,"
-            " called without its launcher; queries are `lex:` and `vec:`, with no expansion and no reranking;"
-            f" `embed` aborted {self.aborts} times and was started again"
+            " called without its launcher; queries are `lex:` and `vec:`, with no expansion and no reranking"
         )
 
     def env(self):
@@ -58,6 +56,8 @@ class Qmd(Peer):
             "INDEX_PATH": str(self.database),
             "QMD_EMBED_PARALLELISM": str(os.cpu_count()),
             "QMD_FORCE_CPU": "1",
+            # At 512, which the model has positions for, it leaves no room for the special tokens, and aborts.
+            "QMD_EMBED_CONTEXT_SIZE": "508",
         }
 
     def qmd(self, *arguments):
@@ -69,7 +69,7 @@ class Qmd(Peer):
         words, peak = self.must(self.qmd("update"))
         if not meanings:
             return Cold(words, None, peak)
-        seconds, embed_peak = self.embed()
+        seconds, embed_peak = self.must(self.qmd("embed"))
         return Cold(words, words + seconds, max(peak, embed_peak))
 
     def unchanged(self):
@@ -79,18 +79,7 @@ class Qmd(Peer):
         self.must(self.qmd("update"))
 
     def note_meanings(self):
-        self.embed()
-
-    def embed(self):
-        """Embeds what is not. Where it aborts it goes on from there, as its user would have it do; the time is that of all tries."""
-        total = peak = 0
-        for _ in range(10):
-            seconds, peak_mb, code = self.run(self.qmd("embed"))
-            total, peak = total + seconds, max(peak, peak_mb)
-            if not code:
-                return total, peak
-            self.aborts += 1
-        raise RuntimeError(f"QMD: embed aborts again and again, with exit code {code}")
+        self.must(self.qmd("embed"))
 
     def index_files(self, meanings):
         return [self.database.parent]

@@ -29,7 +29,7 @@ pub(super) struct Embeddings {
 }
 
 /// Embeddings of texts that are gone are kept for when they come back: so many, and as many as there are chunks.
-const MAX_UNUSED: usize = 1000;
+const MAX_UNUSED: usize = 10_000;
 
 /// A text that waits to be embedded.
 #[derive(Debug, Clone)]
@@ -255,7 +255,11 @@ impl Store {
     pub fn drop_unused(&mut self, rows: &[i64]) -> Result<(), IndexError> {
         self.mark()?;
         let (live, model) = (self.live_contents(), self.model());
-        Ok(self.catalog.drop_unused(rows, |of, content| of != model || !live.contains(&content))?)
+        self.catalog.drop_unused(rows, |of, content| of != model || !live.contains(&content))?;
+        if let Some(embeddings) = &mut self.embeddings {
+            embeddings.kept = embeddings.kept.saturating_sub(rows.len());
+        }
+        Ok(())
     }
 
     /// Drops embeddings that no chunk has.

@@ -227,7 +227,7 @@ fn work(
     shared: &Arc<Shared>,
     embedder: &mut Option<Arc<dyn Embedder>>,
 ) -> Result<Option<Damage>, IndexError> {
-    let mut worker = Worker::new(options, store, messages, shared);
+    let mut worker = Worker::new(options, store, messages, shared, healed);
     if healed {
         drop(worker.store.take_notices());
     } else {

@@ -93,7 +93,10 @@ impl<'a> Worker<'a> {
         store: Store,
         messages: &'a Sender<Message>,
         shared: &'a Arc<Shared>,
+        healed: bool,
     ) -> Self {
+        // What was healed was found by a check, or at once after a start.
+        let suspicious = store.was_unclean() && !healed;
         Self {
             debounce: Debounce::new(Duration::from_millis(options.index.debounce_ms)),
             options,
@@ -108,7 +111,7 @@ impl<'a> Worker<'a> {
             scanned: false,
             graph_builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
-            verifying: Verifying::new(options.index.verify_hours, store.was_unclean()),
+            verifying: Verifying::new(options.index.verify_hours, suspicious),
             store,
             failed: Vec::new(),
             unpublished: 0,

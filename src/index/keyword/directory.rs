@@ -75,12 +75,17 @@ impl Directory for UnsyncedDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let mut options = File::options();
-        match options.write(true).create_new(true).open(self.folder.join(path)) {
-            Ok(file) => Ok(BufWriter::new(Box::new(UnsyncedFile(file)))),
+        let target = self.folder.join(path);
+        let open = || File::options().write(true).create_new(true).open(&target);
+        let opened = match open() {
+            // No commit has it, or it would not be written: a process that was killed before its commit left it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(OpenWriteError::FileAlreadyExists(path.to_owned()))
+                fs::remove_file(&target).and_then(|()| open())
             }
+            opened => opened,
+        };
+        match opened {
+            Ok(file) => Ok(BufWriter::new(Box::new(UnsyncedFile(file)))),
             Err(error) => Err(OpenWriteError::wrap_io_error(error, path.to_owned())),
         }
     }

@@ -13,7 +13,7 @@ use memory_vault::sync::Progress;
 use memory_vault::vault::Home;
 use tempfile::TempDir;
 
-use super::{Answers, PATIENCE};
+use super::{Answers, PATIENCE, eventually};
 
 /// A vault with an index that is brought up to date when a test says so, and a model that counts what it embeds.
 pub struct TestVault {
@@ -116,7 +116,8 @@ impl TestVault {
 
     fn start(&self, config: Config) -> Service {
         let home = Home::open(self.folder.path()).unwrap();
-        let lock = home.lock().unwrap();
+        // A process that another test is about to start holds on to what is open here, for a moment.
+        let lock = eventually("the lock", || home.lock().ok());
         let embedder: Arc<dyn Embedder> = self.embedder.clone();
         let service = Service::with_model(home, config, lock, false, Some(Box::new(move || Ok(embedder)))).unwrap();
         settle(&service);
