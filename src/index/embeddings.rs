@@ -28,8 +28,8 @@ pub(super) struct Embeddings {
     kept: usize,
 }
 
-/// Embeddings of texts that are gone are kept for when they come back: so many, and as many as there are chunks.
-const MAX_UNUSED: usize = 10_000;
+/// So many embeddings that no chunk has, and as many as there are chunks, are not waited with for the next check.
+const MANY_UNUSED: usize = 10_000;
 
 /// A text that waits to be embedded.
 #[derive(Debug, Clone)]
@@ -256,10 +256,7 @@ impl Store {
         self.mark()?;
         let (live, model) = (self.live_contents(), self.model());
         self.catalog.drop_unused(rows, |of, content| of != model || !live.contains(&content))?;
-        if let Some(embeddings) = &mut self.embeddings {
-            embeddings.kept = embeddings.kept.saturating_sub(rows.len());
-        }
-        Ok(())
+        self.count_kept()
     }
 
     /// Drops embeddings that no chunk has.
@@ -267,21 +264,24 @@ impl Store {
     /// # Errors
     /// When the catalog refuses.
     pub fn prune_vectors(&mut self) -> Result<(), IndexError> {
+        if self.embeddings.is_none() {
+            return Ok(());
+        }
         self.mark()?;
+        self.catalog.prune_vectors(self.model())?;
+        crash::point("embeddings-pruned");
+        self.count_kept()
+    }
+
+    fn count_kept(&mut self) -> Result<(), IndexError> {
         if let Some(embeddings) = &mut self.embeddings {
-            let pruned = self.catalog.prune_vectors(embeddings.model)?;
-            embeddings.kept = embeddings.kept.saturating_sub(pruned);
-            crash::point("embeddings-pruned");
+            embeddings.kept = self.catalog.count_vectors(embeddings.model)?;
         }
         Ok(())
     }
 
-    /// Does so when there are many of them.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn prune_many_vectors(&mut self) -> Result<(), IndexError> {
-        let many = |embeddings: &Embeddings| embeddings.kept > 2 * embeddings.vectors.len() + MAX_UNUSED;
-        if self.embeddings.as_ref().is_some_and(many) { self.prune_vectors() } else { Ok(()) }
+    /// Whether so many embeddings may be of no use that a check should drop some.
+    pub fn has_many_unused(&self) -> bool {
+        self.embeddings.as_ref().is_some_and(|embeddings| embeddings.kept > 2 * embeddings.vectors.len() + MANY_UNUSED)
     }
 }

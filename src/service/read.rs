@@ -171,7 +171,7 @@ impl Service {
             hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
         let snapshot = self.snapshot()?;
         let scope = Scope::of(principal);
-        for row in snapshot.read(|reader| reader.rows_of(id))? {
+        for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
             let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
             let Some(chunk) = chunk else { continue };
             if let Some(file) = snapshot.files.get(chunk.file).filter(|file| scope.allows(file.private)) {

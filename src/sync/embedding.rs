@@ -55,7 +55,7 @@ impl Worker<'_> {
                 if std::mem::take(&mut self.bulk) {
                     release_memory();
                 }
-                self.store.prune_many_vectors()?;
+                self.check_if_many_unused();
                 self.build_graph();
             }
         }

@@ -243,7 +243,7 @@ fn work(
     let store = worker.finish();
     match result? {
         Next::Rebuild => store.discard()?,
-        Next::Reopen => {}
+        Next::Reopen => store.abandon(),
         Next::Stop => {
             shared.retire();
             store.close()?;

@@ -41,11 +41,13 @@ impl Pace {
     /// Called after a step that took `worked`: rests, and says whether to go on.
     fn go_on(&self, worked: Duration) -> bool {
         let rested = Instant::now();
-        while !self.stop.load(Ordering::Relaxed)
-            && !self.urgent.load(Ordering::Relaxed)
-            && (self.busy.load(Ordering::Relaxed) || rested.elapsed() < worked * REST)
-        {
-            std::thread::sleep(GIVE_WAY.min(worked * REST));
+        while !self.stop.load(Ordering::Relaxed) && !self.urgent.load(Ordering::Relaxed) {
+            let left = (worked * REST).saturating_sub(rested.elapsed());
+            match self.busy.load(Ordering::Relaxed) {
+                true => std::thread::sleep(GIVE_WAY),
+                false if left.is_zero() => break,
+                false => std::thread::sleep(left.min(GIVE_WAY)),
+            }
         }
         !self.stop.load(Ordering::Relaxed)
     }
@@ -71,8 +73,8 @@ pub(super) struct Verifying {
 }
 
 impl Verifying {
-    pub(super) fn new(every_hours: u64, unclean: bool) -> Self {
-        let after = if unclean { Duration::ZERO } else { FIRST_AFTER };
+    pub(super) fn new(every_hours: u64, suspicious: bool) -> Self {
+        let after = if suspicious { Duration::ZERO } else { FIRST_AFTER };
         let next = (every_hours > 0).then(|| Instant::now() + after);
         Self { next, running: None, run: 0, waiting: Vec::new(), last: None, unused: Vec::new() }
     }
@@ -125,6 +127,13 @@ impl Worker<'_> {
         self.start_check(true);
     }
 
+    /// Has a check made soon that drops what nothing uses, when that may be much.
+    pub(super) fn check_if_many_unused(&mut self) {
+        if self.verifying.running.is_none() && self.verifying.unused.is_empty() && self.store.has_many_unused() {
+            self.verifying.next = Some(Instant::now());
+        }
+    }
+
     fn start_check(&mut self, urgent: bool) {
         if let Some((_, pace)) = &self.verifying.running {
             pace.urgent.fetch_or(urgent, Ordering::Relaxed);
@@ -170,14 +179,10 @@ impl Worker<'_> {
             0 => None,
             hours => Some(now + Duration::from_secs(hours * 3600)),
         };
-        let findings = match result {
-            Ok(Some(findings)) => Some(findings),
-            Ok(None) => None,
-            Err(error) => {
-                tracing::warn!("the index could not be checked: {error}");
-                None
-            }
-        };
+        let findings = result.unwrap_or_else(|error| {
+            tracing::warn!("the index could not be checked: {error}");
+            None
+        });
         let Some(findings) = findings else {
             self.verifying.waiting.clear();
             return Ok(());
@@ -217,6 +222,8 @@ impl Worker<'_> {
         self.shared.say_mended(&damage.to_string());
         match &damage {
             Damage::Embeddings(rows) => self.store.embed_again(rows)?,
+            // The one that is being built will be saved in its place.
+            _ if self.graph_builder.is_some() => {}
             _ => self.store.save_graph()?,
         }
         Ok(())

@@ -197,13 +197,7 @@ impl<'a> Worker<'a> {
                 self.report();
                 continue;
             }
-            if std::mem::take(&mut self.rebuilding) {
-                self.publish()?;
-            }
-            let trusted = !self.vigil.distrusts_events();
-            self.shared
-                .update(|progress| (progress.caught_up, progress.mending) = (progress.caught_up || trusted, false));
-            self.store.settle()?;
+            self.catch_up()?;
             self.embed()?;
             self.report();
             self.recover_if_done(now);
@@ -225,6 +219,22 @@ impl<'a> Worker<'a> {
             self.verifying.set_busy(true);
             waited?;
         }
+    }
+
+    /// Once nothing waits to be read: says so, if everything has been looked at. A vault that went away meanwhile took what
+    /// waits with it.
+    fn catch_up(&mut self) -> Result<(), IndexError> {
+        if !self.scanned || self.vigil.is_missing() || self.vigil.distrusts_events() {
+            return Ok(());
+        }
+        if std::mem::take(&mut self.rebuilding) {
+            self.publish()?;
+        }
+        self.shared.update(|progress| (progress.caught_up, progress.mending) = (true, false));
+        if self.debounce.is_empty() {
+            self.store.settle()?;
+        }
+        Ok(())
     }
 
     /// Waits for a message until then, and does what it says.

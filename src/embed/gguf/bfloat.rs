@@ -51,17 +51,24 @@ pub(super) fn converted(
     let hash = hash_file(beside.path()).map_err(EmbedError::io("read the converted model", beside.path()))?;
     let path = folder.join(format!("{prefix}{}.gguf", short(&hash)));
     keep(beside, &path)?;
+    // Of another version of llama.cpp, or damaged.
+    let others = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for other in others.filter(|other| *other != path && begins(other, &prefix)) {
+        let _ = fs::remove_file(other);
+    }
     Ok((path, hash))
 }
 
 fn find(folder: &Path, prefix: &str) -> Option<(PathBuf, blake3::Hash)> {
-    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    let mut known = entries.filter(|entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()));
-    known.find_map(|entry| {
-        let path = entry.path();
+    let mut known = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).filter(|path| begins(path, prefix));
+    known.find_map(|path| {
         let hash = hash_file(&path).ok()?;
-        (entry.file_name().to_str()? == format!("{prefix}{}.gguf", short(&hash))).then_some((path, hash))
+        (path.file_name()?.to_str()? == format!("{prefix}{}.gguf", short(&hash))).then_some((path, hash))
     })
+}
+
+fn begins(path: &Path, prefix: &str) -> bool {
+    path.file_name().is_some_and(|name| name.as_bytes().starts_with(prefix.as_bytes()))
 }
 
 fn short(hash: &blake3::Hash) -> String {

@@ -158,6 +158,15 @@ impl Catalog {
         self.drop_vectors(&drop)
     }
 
+    /// How many embeddings of a model there are.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn count_vectors(&self, model: i64) -> Result<usize, CatalogError> {
+        let mut select = self.connection.prepare_cached("SELECT count(*) FROM vectors WHERE model = ?1")?;
+        Ok(select.query_row([model], |row| row.get::<_, i64>(0))? as usize)
+    }
+
     /// Drops embeddings that no chunk has, and those of other models.
     ///
     /// # Errors
