@@ -38,6 +38,7 @@ class Daemon:
                 address = json.loads((vault / ".vault" / "daemon.json").read_text())["address"]
                 self.http = http.client.HTTPConnection(address, timeout=60)
             except (OSError, ValueError):
+                assert self.process.poll() is None, "the daemon ended"
                 time.sleep(0.001)
         self.token = (vault / ".vault" / "owner-token").read_text().strip()
 
