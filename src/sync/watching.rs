@@ -10,6 +10,7 @@ use super::syncer::Options;
 use super::worker::{Next, Worker};
 use crate::config::FILE_NAME;
 use crate::index::IndexError;
+use crate::index::vectors::release_memory;
 use crate::vault::{Change, Identity, Signal, Watcher, Watching};
 
 /// How changes are noticed, as `vault status` shows it.
@@ -235,6 +236,8 @@ impl Worker<'_> {
         let reconcile = Duration::from_secs(self.options.index.reconcile_seconds);
         if now >= self.vigil.next_reconciliation {
             self.vigil.next_reconciliation = now + reconcile;
+            // Many searches at a time leave it scattered over the allocator's arenas: up to twice what is in use.
+            release_memory();
             // The watcher has just been started, the first time.
             self.vigil.renew |= self.scanned;
             self.store.requeue(&std::mem::take(&mut self.failed));

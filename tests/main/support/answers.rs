@@ -41,11 +41,7 @@ impl Answers {
 
     fn asked(queries: &[&str], mut ask: impl FnMut(Question<'_>) -> Value) -> Self {
         let mut answers = Vec::new();
-        for params in queries.iter().flat_map(|query| variants(query)) {
-            let mut answer = ask(Question::Search(&params));
-            answer["took_ms"].take();
-            answers.push((serde_json::to_string(&params).unwrap(), answer));
-        }
+        // What there is comes before what is found: where the first differs, so does the second.
         for collection in [None, Some("notes")] {
             let params = BrowseParams {
                 limit: Some(1000),
@@ -60,6 +56,11 @@ impl Answers {
         let status = ask(Question::Status);
         for name in ["files", "chunks", "embedded", "embeddable", "text_bytes", "problems", "failure"] {
             answers.push((name.into(), status[name].clone()));
+        }
+        for params in queries.iter().flat_map(|query| variants(query)) {
+            let mut answer = ask(Question::Search(&params));
+            answer["took_ms"].take();
+            answers.push((serde_json::to_string(&params).unwrap(), answer));
         }
         Self(answers)
     }
