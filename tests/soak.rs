@@ -8,10 +8,10 @@ mod support;
 
 use std::fmt;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use support::{Answers, Daemon, Notes, QUERIES, Victim, assert_same, encode, seed, soak_minutes};
+use support::{Answers, Daemon, Notes, Over, QUERIES, Victim, assert_same, encode, seed, soak_minutes};
 
 const SHORT: Duration = Duration::from_secs(8);
 /// What a daemon takes up is looked at so often, in the short form and in the long one.
@@ -88,12 +88,13 @@ fn long_life(seed: u64, time: Duration) {
     let mut daemon = Daemon::with_config("[index]\ngraph_threshold = 100\n");
     let mut notes = Notes::new(&daemon.path(""), seed, 40, 5);
     daemon.start().settle();
-    let (edits, searches, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let (edits, searches, over) = (AtomicUsize::new(0), AtomicUsize::new(0), Over::default());
     let (mut samples, count) = (Vec::new(), SAMPLES[usize::from(soak_minutes().is_some())]);
     std::thread::scope(|scope| {
+        let _over = over.at_end();
         scope.spawn(|| {
             let mut connection = daemon.connection();
-            while !stop.load(Ordering::Relaxed) {
+            while !over.is() {
                 let at = searches.fetch_add(1, Ordering::Relaxed);
                 let mode = ["keyword", "semantic", "hybrid"][at % 3];
                 let query = format!("{} {at}", QUERIES[at % QUERIES.len()]);
@@ -117,7 +118,6 @@ fn long_life(seed: u64, time: Duration) {
                 say(format_args!("{at}/{count}: {sample:?}"));
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let found = Answers::of_daemon(&daemon, &QUERIES);
     daemon.run(&["reindex", "--full"]).ok();

@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
 use super::shared::ModelStatus;
 use super::worker::{Message, Worker};
+use crate::allocator;
 use crate::embed::Embedder;
 use crate::index::IndexError;
-use crate::index::vectors::release_memory;
 
 /// So many texts are an import, after which memory is given back.
 const BULK: usize = 500;
@@ -53,7 +53,7 @@ impl Worker<'_> {
             }
             if idle {
                 if std::mem::take(&mut self.bulk) {
-                    release_memory();
+                    allocator::release();
                 }
                 self.check_if_many_unused();
                 self.build_graph();

@@ -105,9 +105,10 @@ impl Progress {
         }
     }
 
-    /// Whether nothing is left to read or to embed, as far as the model allows.
+    /// Whether nothing is left to mend, to read or to embed, as far as the model allows.
     pub fn is_complete(&self) -> bool {
         self.caught_up
+            && !self.mending
             && self.pending_files == 0
             && match self.model {
                 ModelStatus::Off | ModelStatus::Failed(_) => true,

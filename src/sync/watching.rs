@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use super::shared::Shared;
 use super::syncer::Options;
 use super::worker::{Next, Worker};
+use crate::allocator;
 use crate::config::FILE_NAME;
 use crate::index::IndexError;
-use crate::index::vectors::release_memory;
 use crate::vault::{Change, Identity, Signal, Watcher, Watching};
 
 /// How changes are noticed, as `vault status` shows it.
@@ -237,7 +237,7 @@ impl Worker<'_> {
         if now >= self.vigil.next_reconciliation {
             self.vigil.next_reconciliation = now + reconcile;
             // Many searches at a time leave it scattered over the allocator's arenas: up to twice what is in use.
-            release_memory();
+            allocator::release();
             // The watcher has just been started, the first time.
             self.vigil.renew |= self.scanned;
             self.store.requeue(&std::mem::take(&mut self.failed));

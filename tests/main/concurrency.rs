@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::support::{Connection, Daemon, Ran, Request, assert_as_rebuilt, contents, eventually};
+use crate::support::{Connection, Daemon, Over, Ran, Request, assert_as_rebuilt, contents, eventually};
 
 /// The longest that a client may wait for an answer while everything changes, on a machine that is busy with other things.
 const STALL: Duration = Duration::from_secs(10);
@@ -31,15 +30,16 @@ fn eight_clients_search_while_two_thousand_files_change() {
         "/api/user-memory/browse?limit=50",
         "/status",
     ];
-    let (stop, times) = (AtomicBool::new(false), Mutex::new(vec![Vec::new(); targets.len()]));
+    let (over, times) = (Over::default(), Mutex::new(vec![Vec::new(); targets.len()]));
     std::thread::scope(|scope| {
+        let _over = over.at_end();
         for client in 0..8 {
-            let (daemon, stop, times) = (&daemon, &stop, &times);
+            let (daemon, over, times) = (&daemon, &over, &times);
             scope.spawn(move || {
                 let mut connection = Connection::open(daemon.address());
                 let bearer = format!("Bearer {}", daemon.token());
                 let mut at = client;
-                while !stop.load(Ordering::Relaxed) {
+                while !over.is() {
                     let target = targets[at % targets.len()];
                     let started = Instant::now();
                     let reply = connection.send(&Request::get(target).header("Authorization", &bearer));
@@ -69,7 +69,6 @@ fn eight_clients_search_while_two_thousand_files_change() {
             let none = count("version1")["results"].as_array().unwrap().is_empty();
             (none && daemon.status()["pending_files"] == 0).then_some(())
         });
-        stop.store(true, Ordering::Relaxed);
     });
     for (target, mut times) in targets.iter().zip(times.into_inner().unwrap()) {
         times.sort();

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-use crate::support::{Connection, Daemon, Request};
+use crate::support::{Connection, Daemon, Over, Request};
 
 /// A note of many passages, each with the version's number.
 fn note(version: usize, sections: usize) -> String {
@@ -35,18 +35,19 @@ fn every_answer_is_of_one_version() {
         daemon.write(&format!("other/{at}.md"), format!("# Other {at}\n\nsomething else\n"));
     }
     daemon.start();
-    let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (over, asked) = (Over::default(), AtomicUsize::new(0));
     std::thread::scope(|scope| {
+        let _over = over.at_end();
         for target in [
             "/api/user-memory/search?mode=keyword&limit=1000&q=always",
             "/api/user-memory/search?mode=keyword&limit=1000&q=always&path=notes/",
             "/api/user-memory/browse?collection=notes&limit=1000",
         ] {
-            let (daemon, stop, asked) = (&daemon, &stop, &asked);
+            let (daemon, over, asked) = (&daemon, &over, &asked);
             scope.spawn(move || {
                 let mut connection = Connection::open(daemon.address());
                 let request = Request::get(target).header("Authorization", &format!("Bearer {}", daemon.token()));
-                while !stop.load(Ordering::Relaxed) {
+                while !over.is() {
                     let answer = connection.send(&request).expect("the server answers").json();
                     let found = if target.contains("browse") { &answer["chunks"] } else { &answer["results"] };
                     let (versions, count) = versions(found);
@@ -67,7 +68,6 @@ fn every_answer_is_of_one_version() {
             }
         }
         daemon.finds("version59", &["notes/long.md"; 10]);
-        stop.store(true, Ordering::Relaxed);
     });
     assert!(asked.into_inner() > 10);
 }
@@ -77,10 +77,11 @@ fn a_note_that_is_emptied_and_written_is_not_missing() {
     let mut daemon = Daemon::vault();
     daemon.write("notes/a.md", "always here").start();
     let path = daemon.path("notes/a.md");
-    let stop = AtomicBool::new(false);
+    let over = Over::default();
     std::thread::scope(|scope| {
+        let _over = over.at_end();
         scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
+            while !over.is() {
                 assert_eq!(daemon.find("always"), ["notes/a.md"]);
             }
         });
@@ -92,7 +93,6 @@ fn a_note_that_is_emptied_and_written_is_not_missing() {
             drop(file);
             daemon.finds(&format!("version{at}"), &["notes/a.md"]);
         }
-        stop.store(true, Ordering::Relaxed);
     });
     fs::write(&path, "").unwrap();
     daemon.finds("always", &[]);

@@ -3,10 +3,10 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::support::Daemon;
+use crate::support::{Daemon, Over};
 
 /// A daemon over a vault in which every note holds `always`.
 fn daemon() -> Daemon {
@@ -22,10 +22,11 @@ fn daemon() -> Daemon {
 fn saves(save: impl Fn(&Path, &str), whole: bool) {
     let daemon = daemon();
     let path = daemon.path("notes/a.md");
-    let (stop, searches, missed) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    let (over, searches, missed) = (Over::default(), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
+        let _over = over.at_end();
         scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
+            while !over.is() {
                 let found = daemon.find("always");
                 searches.fetch_add(1, Ordering::Relaxed);
                 missed.fetch_add(usize::from(found != ["notes/a.md"]), Ordering::Relaxed);
@@ -38,7 +39,6 @@ fn saves(save: impl Fn(&Path, &str), whole: bool) {
             daemon.finds(&word, &["notes/a.md"]).finds(&before, &[]);
             before = word;
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert!(searches.into_inner() > 0);
     if whole {

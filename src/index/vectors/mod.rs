@@ -45,7 +45,6 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use build::release_memory;
 pub use error::{GraphError, VectorError};
 pub use graph::Graph;
 pub use search::Scored;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Noticed::{Perhaps, Said, Unsaid};
-use super::{Fixture, Noticed, cut, find, flip, length, remove, replace, segment_files};
+use super::{Fixture, Noticed, cut, find_all, flip, length, remove, replace, segment_files};
 
 type Damage = fn(&Path);
 
@@ -122,8 +122,7 @@ fn a_bit_of_every_kind_of_row() {
     for at in [1, 2, 3, 4, 7, 11, 30, row.len() - 1] {
         fixture.heals(&format!("byte {at} of an embedding's row"), false, Said, |index| {
             let path = index.join("catalog.db");
-            let start = find(&fs::read(&path).unwrap(), &row).unwrap();
-            flip(&path, start + at);
+            find_all(&fs::read(&path).unwrap(), &row).for_each(|start| flip(&path, start + at));
         });
     }
 }

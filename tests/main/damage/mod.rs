@@ -177,9 +177,13 @@ fn write(files: &Files) {
 }
 
 fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
-    let (first, rest) = part.split_first()?;
-    let starts = bytes.iter().enumerate().filter(|(_, byte)| *byte == first).map(|(at, _)| at + 1);
-    starts.into_iter().find(|at| bytes[*at..].starts_with(rest)).map(|at| at - 1)
+    find_all(bytes, part).next()
+}
+
+fn find_all(bytes: &[u8], part: &[u8]) -> impl Iterator<Item = usize> {
+    let (first, rest) = part.split_first().expect("something to look for");
+    let starts = bytes.iter().enumerate().filter(move |(_, byte)| *byte == first).map(|(at, _)| at);
+    starts.filter(move |at| bytes[*at + 1..].starts_with(rest))
 }
 
 /// Flips a bit in place, so that whoever has the file open sees it.

@@ -8,11 +8,12 @@ use proptest::test_runner::{RngSeed, TestRunner};
 
 use super::Noticed::Perhaps;
 use super::{Fixture, flip};
+use crate::support::cases;
 
 #[test]
 fn flipped_bytes_anywhere_are_healed() {
     let config = ProptestConfig {
-        cases: 40,
+        cases: cases(40),
         max_shrink_iters: 20,
         rng_seed: RngSeed::Fixed(3),
         failure_persistence: None,

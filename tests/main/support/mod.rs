@@ -11,6 +11,7 @@ mod vault;
 mod victim;
 
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub use answers::{Answers, assert_same, difference};
@@ -36,6 +37,28 @@ pub fn eventually<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
         }
         assert!(Instant::now() < deadline, "waited {PATIENCE:?} for {what}");
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Tells what goes on beside a test that the test is over.
+#[derive(Default)]
+pub struct Over(AtomicBool);
+
+impl Over {
+    pub fn is(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// What is dropped when the test is over, or fails: then too nothing may go on for ever.
+    #[must_use]
+    pub fn at_end(&self) -> impl Drop + '_ {
+        struct End<'a>(&'a Over);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.0.store(true, Ordering::Relaxed);
+            }
+        }
+        End(self)
     }
 }
 
