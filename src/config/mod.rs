@@ -6,6 +6,6 @@ mod ranges;
 mod sections;
 
 pub use sections::{
-    AccessConfig, Config, ConfigError, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED,
+    AccessConfig, BackupConfig, Config, ConfigError, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED,
     SearchConfig, ServerConfig, StemmerLanguage, WatchMode,
 };

@@ -12,7 +12,7 @@ use super::error::ServiceError;
 use super::start::Service;
 use super::time::{Edge, parse, rfc3339};
 use super::views::{
-    Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
+    Backup, Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
     SearchResponse, Skipped, Stats, Status, Verification, Watching,
 };
 use crate::access::{Principal, Scope};
@@ -307,6 +307,7 @@ impl Service {
             failure: progress.failure,
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
+            backup: self.backup.as_ref().map(|timer| Backup::of(timer.state())),
         })
     }
 

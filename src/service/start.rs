@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::backup::Timer;
 use crate::config::Config;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
@@ -16,6 +17,7 @@ pub struct Service {
     pub(super) shared: Arc<Shared>,
     pub(super) syncer: Option<Syncer>,
     pub(super) lock: Option<Arc<Lock>>,
+    pub(super) backup: Option<Timer>,
 }
 
 /// The service could not be started.
@@ -63,8 +65,10 @@ impl Service {
             watch,
         };
         let syncer = Syncer::start(options);
+        let backup = config.backup.interval().filter(|_| watch);
         Ok(Self {
             shared: Arc::clone(syncer.shared()),
+            backup: backup.map(|every| Timer::start(home.root().to_owned(), every)),
             home,
             config,
             index_dir,
@@ -81,7 +85,7 @@ impl Service {
         let index_dir = home.index_dir(&config.index.dir);
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
-        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None })
+        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None, backup: None })
     }
 
     /// Whether another process writes the index, and this one only reads it.

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod backup;
 mod bad_files;
 mod chunks;
 mod cli;
