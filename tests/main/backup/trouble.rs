@@ -66,7 +66,7 @@ fn a_note_with_conflict_markers_is_left_out_and_the_others_are_not() {
     let part = vault.run(&["backup"]);
     assert_eq!(part.code, 2);
     assert!(part.stderr.contains("notes/bread.md was left out: it has conflict markers"), "{}", part.stderr);
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "M notes/bread.md");
+    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), " M notes/bread.md");
     // Staged, it stays staged and is left out all the same.
     git(&vault.path(""), &["add", "notes/bread.md"]);
     vault.write("notes/a.md", "# B\n");
