@@ -1,14 +1,10 @@
 //! The range of every number in `memory.toml`.
 
-use std::time::Duration;
-
-use jiff::{Span, SpanRelativeTo};
-
 use super::sections::Config;
 
 /// Finds the first value that is out of its range, as a sentence that names the key.
 pub(super) fn first_violation(config: &Config) -> Option<String> {
-    let Config { server: _, index, embed, search, access: _, backup } = config;
+    let Config { server: _, index, embed, search, access: _, backup, collections } = config;
     let whole = [
         ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
         ("index.debounce_ms", index.debounce_ms, 5, 5000),
@@ -38,17 +34,6 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
                 .find(|(_, value)| !(0.0..=1.0).contains(value))
                 .map(|(key, value)| format!("`{key}` is {value}; it takes 0.0 to 1.0"))
         })
-        .or_else(|| {
-            let every = &backup.every;
-            (!every.trim().is_empty() && interval(every).is_none()).then(|| {
-                format!("`backup.every` is \"{every}\"; it takes \"1m\" to \"365d\", or \"\" for never")
-            })
-        })
-}
-
-/// Reads how long "1h", "90m" or "1 day" are; `None` for what is no length, or not one from a minute to a year.
-pub(super) fn interval(text: &str) -> Option<Duration> {
-    let span: Span = text.trim().parse().ok()?;
-    let length: Duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?.try_into().ok()?;
-    (60..=365 * 86_400).contains(&length.as_secs()).then_some(length)
+        .or_else(|| backup.violation())
+        .or_else(|| super::collections::violation(collections))
 }

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::backup::BackupConfig;
+use super::collections::CollectionConfig;
 use crate::fs::{Context, FsError};
 
 /// The file that makes a folder a vault.
@@ -30,6 +31,9 @@ pub struct Config {
     pub access: AccessConfig,
     /// Commits by themselves.
     pub backup: BackupConfig,
+    /// Folders elsewhere that are collections too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collections: Vec<CollectionConfig>,
 }
 
 /// `[server]`: the HTTP API.
@@ -244,21 +248,6 @@ pub struct AccessConfig {
     pub private: Vec<String>,
 }
 
-/// `[backup]`: commits by themselves.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BackupConfig {
-    /// How often the daemon commits what has changed; empty means never.
-    pub every: String,
-}
-
-impl BackupConfig {
-    /// How often the daemon commits; `None` means never.
-    pub fn interval(&self) -> Option<Duration> {
-        super::ranges::interval(&self.every)
-    }
-}
-
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -342,20 +331,6 @@ mod tests {
         assert_eq!(range, "memory.toml: `search.limit` is 0; it takes 1 to 1000");
         let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
         assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
-    }
-
-    #[test]
-    fn an_interval_is_written_as_people_do() {
-        let every = |text: &str| parse(&format!("[backup]\nevery = \"{text}\""));
-        for (text, minutes) in [("1h", 60), ("90m", 90), ("1 day", 1440), ("1h 30m", 90), ("60s", 1), ("PT2H", 120)] {
-            let interval = every(text).unwrap().backup.interval();
-            assert_eq!(interval, Some(Duration::from_secs(60 * minutes)), "{text}");
-        }
-        assert_eq!(every("").unwrap().backup.interval(), None);
-        for bad in ["59s", "hourly", "-1h", "10 years", "1"] {
-            let error = every(bad).unwrap_err().to_string();
-            assert!(error.contains(&format!("`backup.every` is \"{bad}\"; it takes")), "{error}");
-        }
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl Service {
         let metadata = snapshot.read(|reader| reader.metadata(file.id))?;
         let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;
-        let on_disk = file.path.on_disk(self.home.root());
+        let on_disk = self.outside.on_disk(self.home.root(), &file.path);
         Ok(ChunkView {
             hash: chunk.id.to_string(),
             collection: file.path.collection().to_owned(),

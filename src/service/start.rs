@@ -7,7 +7,7 @@ use crate::backup::Timer;
 use crate::config::Config;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
-use crate::vault::{Home, Lock, Rules, RulesError, globs};
+use crate::vault::{Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
 /// One vault at work: everything a transport or a command asks for.
 pub struct Service {
@@ -18,6 +18,7 @@ pub struct Service {
     pub(super) syncer: Option<Syncer>,
     pub(super) lock: Option<Arc<Lock>>,
     pub(super) backup: Option<Timer>,
+    pub(super) outside: Outside,
 }
 
 /// The service could not be started.
@@ -26,6 +27,9 @@ pub enum StartError {
     /// A glob of the configuration cannot be read.
     #[error(transparent)]
     Rules(#[from] RulesError),
+    /// A folder elsewhere cannot be a collection.
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
     /// The index cannot be read.
     #[error("the index cannot be read: {0}")]
     Index(#[from] crate::index::IndexError),
@@ -53,6 +57,7 @@ impl Service {
         model: Option<LoadModel>,
     ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
+        let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
         let options = Options {
             lock: Arc::clone(&lock),
@@ -60,7 +65,7 @@ impl Service {
             folder: index_dir.clone(),
             index: config.index.clone(),
             settings: settings(&home, &config)?,
-            rules: Rules::new(home.root(), &config.index.exclude)?,
+            rules: Rules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
             model,
             watch,
         };
@@ -74,6 +79,7 @@ impl Service {
             index_dir,
             syncer: Some(syncer),
             lock: Some(lock),
+            outside,
         })
     }
 
@@ -83,9 +89,10 @@ impl Service {
     /// When there is none yet, or it cannot be read.
     pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
+        let outside = Outside::new(home.root(), &config.collections)?;
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
-        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None, backup: None })
+        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None, backup: None, outside })
     }
 
     /// Whether another process writes the index, and this one only reads it.

@@ -6,6 +6,7 @@ mod backup;
 mod bad_files;
 mod chunks;
 mod cli;
+mod collections;
 mod concurrency;
 mod crash;
 mod daemon;
