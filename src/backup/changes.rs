@@ -92,12 +92,9 @@ impl Changes {
             Some(change) => {
                 (change.kind, change.unstaged, change.untracked) = (Kind::Changed, true, false);
             }
-            None => self.files.push(Change {
-                path: path.to_owned(),
-                kind: Kind::New,
-                unstaged: true,
-                untracked: false,
-            }),
+            None => {
+                self.files.push(Change { path: path.to_owned(), kind: Kind::New, unstaged: true, untracked: false })
+            }
         }
     }
 }
@@ -206,7 +203,10 @@ mod tests {
                 ("vault/secret.md", Kind::Removed, false, true),
             ]
         );
-        assert_eq!((changes.unmerged, changes.repositories), (vec!["vault/torn.md".into()], vec!["vault/nested/".into()]));
+        assert_eq!(
+            (changes.unmerged, changes.repositories),
+            (vec!["vault/torn.md".into()], vec!["vault/nested/".into()])
+        );
     }
 
     #[test]
@@ -216,7 +216,10 @@ mod tests {
         assert_eq!(message(&one, "v/"), "1 note changed: notes/a.md");
         let three = [change("a.md", Kind::Changed), change("b\nc.md", Kind::New), change("d.png", Kind::Removed)];
         let told = message(&three, "");
-        assert!(told.starts_with("1 file changed, 1 new, 1 removed: a.md, b\u{fffd}c.md, d.png\n\n~ a.md\n+ b"), "{told}");
+        assert!(
+            told.starts_with("1 file changed, 1 new, 1 removed: a.md, b\u{fffd}c.md, d.png\n\n~ a.md\n+ b"),
+            "{told}"
+        );
         let many: Vec<Change> = (0..300).map(|at| change(&format!("notes/{at}.md"), Kind::New)).collect();
         let told = message(&many, "");
         let subject = told.lines().next().unwrap();

@@ -65,7 +65,9 @@ pub enum BackupError {
     #[error("there is no remote to push to. `git remote add origin URL` names one; then `vault backup --push` again")]
     NoRemote,
     /// There are several places to push to, and none was chosen.
-    #[error("{0} has no upstream, and there are several remotes. `git push --set-upstream REMOTE {0}` chooses one, once")]
+    #[error(
+        "{0} has no upstream, and there are several remotes. `git push --set-upstream REMOTE {0}` chooses one, once"
+    )]
     WhichRemote(String),
     /// The remote has what is not here.
     #[error(

@@ -48,7 +48,9 @@ impl Backup {
             output::json(&value)?;
         } else {
             match &report.commit {
-                Some(commit) => println!("{}  {}", commit.id.get(..12).unwrap_or(&commit.id), printable(&commit.subject)),
+                Some(commit) => {
+                    println!("{}  {}", commit.id.get(..12).unwrap_or(&commit.id), printable(&commit.subject))
+                }
                 None if report.held_back.is_empty() => println!("nothing has changed since the last commit"),
                 None => println!("nothing else has changed since the last commit"),
             }
@@ -62,7 +64,10 @@ impl Backup {
         pushed?;
         match report.held_back.len() {
             0 => Ok(Outcome::Done),
-            held => bail!("{} left out of the backup", if held == 1 { "1 path was".into() } else { count(held, "path") + " were" }),
+            held => bail!(
+                "{} left out of the backup",
+                if held == 1 { "1 path was".into() } else { count(held, "path") + " were" }
+            ),
         }
     }
 }

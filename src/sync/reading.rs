@@ -112,8 +112,7 @@ impl Worker<'_> {
         let known: Vec<Option<Arc<FileEntry>>> = taken.iter().map(|(path, _)| self.store.file(path).cloned()).collect();
         let next = AtomicUsize::new(0);
         let outcomes = Mutex::new(Vec::new());
-        let (root, rules, max_bytes) =
-            (&self.options.root, &self.options.rules, self.options.index.max_file_bytes);
+        let (root, rules, max_bytes) = (&self.options.root, &self.options.rules, self.options.index.max_file_bytes);
         let stemmer = self.store.stemmer();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(taken.len());
         std::thread::scope(|scope| {

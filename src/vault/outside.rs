@@ -83,7 +83,9 @@ impl Outside {
     pub fn place<'a>(&'a self, root: &'a Path, path: &'a VaultPath) -> (&'a Path, Option<Cow<'a, VaultPath>>) {
         match self.of(path) {
             None => (root, Some(Cow::Borrowed(path))),
-            Some(outside) => (&outside.folder, outside.within(path).and_then(|path| VaultPath::new(path).ok()).map(Cow::Owned)),
+            Some(outside) => {
+                (&outside.folder, outside.within(path).and_then(|path| VaultPath::new(path).ok()).map(Cow::Owned))
+            }
         }
     }
 

@@ -28,7 +28,9 @@ pub(super) fn is_exported(path: &Path) -> bool {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
     let name = names.last().map_or("", |name| name);
     match names.first().map(|name| &**name) {
-        Some(".vault") => names.get(1).is_some_and(|name| name == "state") && !name.contains("token") && !is_passing(name),
+        Some(".vault") => {
+            names.get(1).is_some_and(|name| name == "state") && !name.contains("token") && !is_passing(name)
+        }
         Some(".git") => !is_passing(name),
         _ => !name.starts_with(".tmp-"),
     }
@@ -78,7 +80,8 @@ impl Contents {
             let path = folder.join(entry.on("list", &on_disk)?.file_name());
             let full = root.join(&path);
             let own = path == Path::new(".vault");
-            let wanted = (own || is_exported(&path)) && (state || !path.starts_with(".vault")) && (git || !is_git(&path));
+            let wanted =
+                (own || is_exported(&path)) && (state || !path.starts_with(".vault")) && (git || !is_git(&path));
             if !wanted {
                 continue;
             }
@@ -136,7 +139,9 @@ mod tests {
 
     #[test]
     fn of_its_own_the_program_exports_its_state_alone() {
-        for exported in ["notes/a.md", ".vault/state/checkpoints/1", ".git/HEAD", ".obsidian/app.json", "Cargo.lock", "lock"] {
+        for exported in
+            ["notes/a.md", ".vault/state/checkpoints/1", ".git/HEAD", ".obsidian/app.json", "Cargo.lock", "lock"]
+        {
             assert!(is_exported(Path::new(exported)), "{exported}");
         }
         for not in [

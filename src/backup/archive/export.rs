@@ -157,7 +157,8 @@ impl<W: Write> Archive<W> {
         }
         header.set_size(meta.len());
         self.summing.entry(b'f', path, meta.len());
-        let mut summed = Summed { from: (&mut file).take(meta.len()), summing: &mut self.summing, count: 0, failed: None };
+        let mut summed =
+            Summed { from: (&mut file).take(meta.len()), summing: &mut self.summing, count: 0, failed: None };
         let written = self.builder.append_data(&mut header, path, &mut summed);
         if let Some(error) = summed.failed.take() {
             return Err(error).on("read", &full)?;

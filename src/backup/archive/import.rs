@@ -133,7 +133,8 @@ impl<'a> Unpacking<'a> {
                 Ok(())
             }
             EntryType::Symlink => {
-                let target = entry.link_name().map_err(broken)?.ok_or_else(|| refused("a link to nowhere"))?.into_owned();
+                let target =
+                    entry.link_name().map_err(broken)?.ok_or_else(|| refused("a link to nowhere"))?.into_owned();
                 if !stays_inside(&path, &target) {
                     return Err(refused("a link that leads out of the vault"));
                 }
@@ -255,7 +256,9 @@ fn broken(error: io::Error) -> ArchiveError {
     match error.kind() {
         ErrorKind::UnexpectedEof => ArchiveError::CutShort,
         _ if text.contains("incomplete frame") => ArchiveError::CutShort,
-        _ if text.contains("nknown frame descriptor") => ArchiveError::NotAnArchive("it is not compressed with zstd".into()),
+        _ if text.contains("nknown frame descriptor") => {
+            ArchiveError::NotAnArchive("it is not compressed with zstd".into())
+        }
         _ if error.raw_os_error().is_some() => ArchiveError::Read(error),
         _ => ArchiveError::Damaged(text),
     }

@@ -50,7 +50,10 @@ fn what_is_imported_is_what_was_exported() {
     let mut vault = repository();
     let long = format!("notes/{}/{}.md", "deep ".repeat(30).trim(), "long ".repeat(40).trim());
     vault.write(&long, "# Long\n").write("notes/ü 🌱.md", "# Ü\n").write("files/empty.bin", "");
-    vault.write("files/large.bin", vec![7; 33 << 20]).write(".obsidian/app.json", "{}").write(".trash/old.md", "# Old\n");
+    vault
+        .write("files/large.bin", vec![7; 33 << 20])
+        .write(".obsidian/app.json", "{}")
+        .write(".trash/old.md", "# Old\n");
     fs::set_permissions(vault.path("notes/bread.md"), fs::Permissions::from_mode(0o640)).unwrap();
     fs::set_permissions(vault.path("files"), fs::Permissions::from_mode(0o750)).unwrap();
     symlink("bread.md", vault.path("notes/link.md")).unwrap();
@@ -97,7 +100,9 @@ fn an_imported_vault_gives_the_same_answers() {
     copy.sync();
     assert!(answers(&copy).len() > 20);
     assert_eq!(answers(&copy), answers(&vault));
-    let newest = |vault: &TestVault| vault.search("river").0.results.into_iter().map(|hit| hit.chunk.updated_at).collect::<Vec<_>>();
+    let newest = |vault: &TestVault| {
+        vault.search("river").0.results.into_iter().map(|hit| hit.chunk.updated_at).collect::<Vec<_>>()
+    };
     assert_eq!(newest(&copy), newest(&vault), "times are kept");
 }
 

@@ -121,7 +121,9 @@ fn a_repository_in_the_vault_is_left_to_itself() {
 #[test]
 fn a_hook_that_refuses_is_quoted() {
     let mut vault = repository();
-    vault.write("notes/a.md", "# A\n").write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no more than a page' >&2\nexit 1\n");
+    vault
+        .write("notes/a.md", "# A\n")
+        .write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no more than a page' >&2\nexit 1\n");
     fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
     refused(&vault, &["backup"], &["`git commit` failed", "no more than a page"]);
     fs::remove_file(vault.path(".git/hooks/pre-commit")).unwrap();
