@@ -1,10 +1,13 @@
 //! The command line: one file a command.
 
 mod backend;
+mod backup;
 mod client;
 mod collections;
 mod completions;
+mod export;
 mod get;
+mod import;
 mod init;
 mod output;
 mod progress;
@@ -52,6 +55,9 @@ enum Command {
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
     Collections(collections::Collections),
+    Backup(backup::Backup),
+    Export(export::Export),
+    Import(import::Import),
     Service(unit::Service),
     Completions(completions::Completions),
 }
@@ -87,6 +93,9 @@ pub fn main() -> ExitCode {
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
+        Command::Backup(command) => command.run(vault),
+        Command::Export(command) => command.run(vault),
+        Command::Import(command) => command.run(),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(),
     };

@@ -2,9 +2,13 @@
 //!
 //! The shipped file documents every key; a test holds it equal to [`Config::default`].
 
+mod backup;
+mod collections;
 mod ranges;
 mod sections;
 
+pub use backup::BackupConfig;
+pub use collections::CollectionConfig;
 pub use sections::{
     AccessConfig, Config, ConfigError, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED,
     SearchConfig, ServerConfig, StemmerLanguage, WatchMode,

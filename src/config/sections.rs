@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::backup::BackupConfig;
+use super::collections::CollectionConfig;
 use crate::fs::{Context, FsError};
 
 /// The file that makes a folder a vault.
@@ -27,6 +29,11 @@ pub struct Config {
     pub search: SearchConfig,
     /// What no agent sees.
     pub access: AccessConfig,
+    /// Commits by themselves.
+    pub backup: BackupConfig,
+    /// Folders elsewhere that are collections too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collections: Vec<CollectionConfig>,
 }
 
 /// `[server]`: the HTTP API.

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::backup::Timer;
 use crate::config::Config;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
-use crate::vault::{Files, Home, Lock, Rules, RulesError, globs};
+use crate::vault::{Files, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
 /// One vault at work: everything a transport or a command asks for.
 pub struct Service {
@@ -17,6 +18,8 @@ pub struct Service {
     pub(super) syncer: Option<Syncer>,
     pub(super) lock: Option<Arc<Lock>>,
     pub(super) files: Option<Files>,
+    pub(super) backup: Option<Timer>,
+    pub(super) outside: Outside,
 }
 
 /// The service could not be started.
@@ -25,6 +28,9 @@ pub enum StartError {
     /// A glob of the configuration cannot be read.
     #[error(transparent)]
     Rules(#[from] RulesError),
+    /// A folder elsewhere cannot be a collection.
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
     /// The index cannot be read.
     #[error("the index cannot be read: {0}")]
     Index(#[from] crate::index::IndexError),
@@ -52,6 +58,7 @@ impl Service {
         model: Option<LoadModel>,
     ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
+        let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
         let options = Options {
             lock: Arc::clone(&lock),
@@ -59,19 +66,22 @@ impl Service {
             folder: index_dir.clone(),
             index: config.index.clone(),
             settings: settings(&home, &config)?,
-            rules: Rules::new(home.root(), &config.index.exclude)?,
+            rules: Rules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
             model,
             watch,
         };
         let syncer = Syncer::start(options);
+        let backup = config.backup.interval().filter(|_| watch);
         Ok(Self {
             shared: Arc::clone(syncer.shared()),
             files: Some(Files::new(home.root().to_owned(), &home.state_dir())),
+            backup: backup.map(|every| Timer::start(home.root().to_owned(), every)),
             home,
             config,
             index_dir,
             syncer: Some(syncer),
             lock: Some(lock),
+            outside,
         })
     }
 
@@ -81,9 +91,10 @@ impl Service {
     /// When there is none yet, or it cannot be read.
     pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
+        let outside = Outside::new(home.root(), &config.collections)?;
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
-        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None, files: None })
+        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None, files: None, backup: None, outside })
     }
 
     /// Whether another process writes the index, and this one only reads it.

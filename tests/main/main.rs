@@ -2,9 +2,11 @@
 
 mod support;
 
+mod backup;
 mod bad_files;
 mod chunks;
 mod cli;
+mod collections;
 mod concurrency;
 mod crash;
 mod daemon;
