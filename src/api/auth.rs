@@ -1,6 +1,7 @@
-//! Who may ask over TCP: whoever has the owner's token, and names this server as its host.
+//! Who may ask over TCP: whoever has the owner's token or that of a session of the page, and names this server as its host.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
@@ -9,6 +10,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::error::ApiError;
+use super::page;
+use super::sessions::Sessions;
 use crate::access::{Token, TokenHash};
 
 /// What a request over TCP is checked against.
@@ -16,13 +19,21 @@ use crate::access::{Token, TokenHash};
 pub struct Guard {
     token: TokenHash,
     hosts: Vec<String>,
+    sessions: Arc<Sessions>,
 }
 
 impl Guard {
     /// With the owner's token, and the names that `Host` may carry besides the loopback ones.
     pub fn new(token: &Token, hosts: impl IntoIterator<Item = String>) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        Self { token: token.hash(), hosts: loopback.into_iter().chain(hosts).collect() }
+        let hosts = loopback.into_iter().chain(hosts).collect();
+        Self { token: token.hash(), hosts, sessions: Arc::default() }
+    }
+
+    /// Lets the sessions of the page in as well.
+    #[must_use]
+    pub(super) fn with_sessions(self, sessions: Arc<Sessions>) -> Self {
+        Self { sessions, ..self }
     }
 
     /// Whether a `Host` or the host of an `Origin` is this server. A page that reached us through a name of its own
@@ -61,7 +72,10 @@ impl Guard {
         } else {
             None
         };
-        token.is_some_and(|token| Token::from_text(&token).hash() == self.token)
+        token.is_some_and(|token| {
+            let hash = Token::from_text(&token).hash();
+            hash == self.token || self.sessions.knows(&hash, Instant::now())
+        })
     }
 }
 
@@ -82,7 +96,8 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, nex
     if let Err(refused) = guard.check(request.headers()) {
         return refused.into_response();
     }
-    if request.uri().path() != "/health" && !guard.knows(request.headers()) {
+    let path = request.uri().path();
+    if path != "/health" && !page::is_open(path) && !guard.knows(request.headers()) {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed")
             .hint("send `Authorization: Bearer TOKEN`; `vault serve` says where the owner's token is");
         return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();

@@ -4,7 +4,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::routes;
+use super::{events, page, routes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -18,7 +18,10 @@ use super::routes;
         routes::browse,
         routes::stats,
         routes::collections,
-        routes::chunk
+        routes::chunk,
+        routes::note,
+        events::events,
+        page::token
     ),
     modifiers(&Tokens)
 )]

@@ -20,6 +20,7 @@ mod mask;
 mod model;
 mod parse;
 mod tags;
+mod tree;
 mod visibility;
 mod yaml;
 
@@ -28,3 +29,4 @@ mod tests;
 
 pub use lines::Lines;
 pub use model::{Block, BlockKind, Heading, Link, LinkKind, Note, PrivateReason, Problem, Visibility};
+pub use tree::{Element, Node, Tree};
