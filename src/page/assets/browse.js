@@ -89,6 +89,9 @@ function render(chunks) {
         h("ol", { class: "hits", "aria-label": dayName(day) }));
       view.list.append(section);
     }
-    section.querySelector("ol").append(hit(chunk));
+    const list = section.querySelector("ol");
+    const item = hit(chunk);
+    item.classList.toggle("same", list.lastElementChild?.chunk.path === chunk.path);
+    list.append(item);
   }
 }

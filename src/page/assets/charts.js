@@ -1,16 +1,19 @@
 // Small charts, built of SVG elements. What they show is beside them as text too.
 
-import { h, s } from "./dom.js";
+import { dayOf, h, s } from "./dom.js";
 
-const [WIDTH, HEIGHT, FOOT] = [640, 150, 18];
+const [HEIGHT, FOOT] = [150, 18];
 
-/** Months that follow each other without a gap, with how much there was at the end of each. */
+/** The months up to this one, a year at least, with how much there was at the end of each. */
 function cumulative(growth) {
   const months = [];
   let total = 0;
   const known = new Map(growth.map((one) => [one.month, one]));
-  const [first, last] = [growth[0].month, growth.at(-1).month];
-  for (let month = first; month <= last && months.length < 600; month = after(month)) {
+  const now = dayOf(Date.now()).slice(0, 7);
+  const yearAgo = after(`${String(Number(now.slice(0, 4)) - 1).padStart(4, "0")}${now.slice(4)}`);
+  const first = growth[0].month < yearAgo ? growth[0].month : yearAgo;
+  const last = growth.at(-1).month > now ? growth.at(-1).month : now;
+  for (let month = first; month <= last && months.length < 3000; month = after(month)) {
     const { notes = 0, chunks = 0 } = known.get(month) ?? {};
     total += notes;
     months.push({ month, notes, chunks, total });
@@ -31,21 +34,23 @@ export function growthChart(growth) {
   // A file with a date of long ago must not make all else a hair's breadth.
   const months = cumulative(growth).slice(-60);
   const [most, all] = [Math.max(...months.map(({ notes }) => notes), 1), months.at(-1).total];
+  const narrow = innerWidth < 640;
+  const width = narrow ? 340 : 640;
   const plot = HEIGHT - FOOT;
-  const wide = WIDTH / Math.max(months.length, 6);
+  const wide = width / months.length;
   const bars = months.map(({ month, notes }, at) => {
     const tall = (notes / most) * (plot - 14);
     return s("rect", { class: "bar", x: (at * wide + wide * 0.18).toFixed(1), y: (plot - tall).toFixed(1), width: (wide * 0.64).toFixed(1), height: Math.max(tall, notes ? 1.5 : 0).toFixed(1), rx: Math.min(2, wide / 6).toFixed(1) },
       s("title", {}, `${monthName(month)}: ${notes} new`));
   });
   const points = months.map(({ total }, at) => `${(at * wide + wide / 2).toFixed(1)},${(plot - (total / all) * (plot - 14)).toFixed(1)}`);
-  const every = Math.ceil(months.length / 6);
+  const every = Math.ceil(months.length / (narrow ? 4 : 6));
   const names = months.map(({ month }, at) => at % every === 0
     && s("text", { class: "tick", x: (at * wide + wide * 0.18).toFixed(1), y: HEIGHT - 4 }, monthName(month)));
   const summary = `From ${monthName(months[0].month)} to ${monthName(months.at(-1).month)}; ${all} notes in the end, at most ${most} new in a month`;
-  return s("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": summary },
-    s("line", { class: "axis", x1: 0, x2: WIDTH, y1: plot + 0.5, y2: plot + 0.5 }),
-    bars, months.length > 1 && s("polyline", { class: "line", points: points.join(" ") }), names);
+  return s("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": summary },
+    s("line", { class: "axis", x1: 0, x2: width, y1: plot + 0.5, y2: plot + 0.5 }),
+    bars, s("polyline", { class: "line", points: points.join(" ") }), names);
 }
 
 /** A bar that is filled to a share. */

@@ -4,8 +4,12 @@ import { h, say, when } from "./dom.js";
 import { address, route } from "./route.js";
 import { scoresShown } from "./keys.js";
 
-/** What Markdown has around words, which a list need not show. */
-const MARKUP = /\*\*|__|==|\[\[|\]\]|`|^#{1,6} |^> ?(\[![^\]]*\])?/gm;
+/** What Markdown has around words and lines, which a list need not show. */
+const MARKUP = /^[ \t]*(`{3,}|~{3,}).*\n?|\*\*|__|==|\[\[|\]\]|`|^#{1,6} |^> ?(\[![^\]]*\])?/gm;
+/** The end of a line that goes on in the next: what follows is no item, row or quote, and there is no blank line. */
+const WRAP = /(?<=[^\n|])\n(?=[^\s|>*+#-])(?!\d+[.)] )/g;
+/** More than one line end in a row. */
+const GAP = /(?<=\n)\n+/g;
 
 /** The list item of a passage. `highlights` are places of the snippet, in characters. */
 export function hit(chunk) {
@@ -47,7 +51,10 @@ function shown({ snippet, content, highlights = [], heading_path: headings, titl
   const drop = new Uint8Array(text.length);
   const lead = /^(#{1,6} .*\n\s*)+/.exec(text);
   if (lead && lead[0].length < text.length && [...headings, title].length) drop.fill(1, 0, lead[0].length);
-  for (const found of text.matchAll(MARKUP)) drop.fill(1, found.index, found.index + found[0].length);
+  for (const pattern of [MARKUP, GAP]) {
+    for (const found of text.matchAll(pattern)) drop.fill(1, found.index, found.index + found[0].length);
+  }
+  const wraps = new Set(Array.from(text.matchAll(WRAP), (found) => found.index));
   const parts = [];
   let [run, on, at] = ["", 0, 0];
   const flush = () => {
@@ -60,7 +67,7 @@ function shown({ snippet, content, highlights = [], heading_path: headings, titl
         flush();
         on = marked[index];
       }
-      run += character;
+      run += wraps.has(at) ? " " : character;
     }
     at += character.length;
   });

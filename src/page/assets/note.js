@@ -76,7 +76,7 @@ export function changed() {
 }
 
 function closeButton() {
-  return h("button", { type: "button", class: "close", "aria-label": "Close the note", on: { click: close } }, "‹ Back");
+  return h("button", { type: "button", class: "close", "aria-keyshortcuts": "Escape", on: { click: close } }, "‹ Back");
 }
 
 export function close() {
@@ -100,7 +100,7 @@ function render(note) {
         h("a", { class: "cite", href: note.obsidian_url, title: "Open in Obsidian" }, note.path), when(note.updated_at), tags,
         h("button", { type: "button", class: "quiet danger", on: { click: () => remove(note.hash, note.path, { note: true }) } }, "Delete note"))),
     body,
-    note.cut && h("p", { class: "hint" }, "This note is very long; its end is not shown here."),
+    ...(note.cut ? [h("p", { class: "hint" }, "This note is very long; its end is not shown here.")] : []),
     ...lost(note));
   // The title above says it already.
   const heading = body.firstElementChild;

@@ -22,8 +22,8 @@ export function show(main) {
   main.replaceChildren(h("h2", {}, "Settings"),
     h("section", {}, h("h3", {}, "What is kept"),
       h("p", { class: "hint" }, "What is switched off is not stored anywhere. The switches are in memory.toml."), view.capture),
-    h("section", {}, h("h3", {}, "Taken back"),
-      h("p", { class: "hint" }, "Before a file is changed its old content is kept for a while."), view.history),
+    h("section", {}, h("h3", {}, "Recent changes"),
+      h("p", { class: "hint" }, "Before a file is changed its old content is kept for a while, so that a change can be taken back."), view.history),
     h("section", {}, h("h3", {}, "This page"),
       toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? act when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
       h("p", {}, h("button", { type: "button", on: { click: leave } }, "Close this session"))));

@@ -55,5 +55,5 @@ function render(stats) {
 
 function embedded(name, share) {
   if (share === undefined) return "–";
-  return [h("span", { class: "percent" }, percent(share)), shareBar(share, `${name}: ${percent(share)} found by meaning`)];
+  return h("span", { class: "embedded" }, shareBar(share, `${name}: ${percent(share)} found by meaning`), percent(share));
 }
