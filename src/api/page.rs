@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 use super::error::{ApiError, ErrorBody};
 use super::sessions::Sessions;
 use crate::page::asset;
+use crate::service::ServiceError;
 
 /// Scripts, styles, images and answers come from this server alone, nothing is inline, and nothing frames the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -38,7 +39,7 @@ pub(super) struct SessionToken {
 pub(super) fn routes(sessions: &Arc<Sessions>) -> Router {
     Router::new()
         .route("/", get(|| async { file("index.html") }))
-        .route("/page/{name}", get(|Path(name): Path<String>| async move { file(&name) }))
+        .route("/page/{name}", get(named))
         .route("/page/token", post(token))
         .with_state(Arc::clone(sessions))
 }
@@ -64,6 +65,13 @@ fn file(name: &str) -> Response {
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ];
     (headers, asset.text).into_response()
+}
+
+async fn named(name: Result<Path<String>, PathRejection>) -> Response {
+    match name {
+        Ok(Path(name)) => file(&name),
+        Err(rejection) => ApiError::from(ServiceError::invalid(rejection.body_text())).into_response(),
+    }
 }
 
 async fn code(State(sessions): State<Arc<Sessions>>) -> Result<Json<Code>, ApiError> {

@@ -52,8 +52,8 @@ export class Vault {
     return readFileSync(join(this.folder, path), "utf8");
   }
 
-  async start() {
-    this.daemon = spawn(binary, ["serve", "--vault", this.folder, "--port", "0"], { env: this.environment, stdio: "ignore" });
+  async start({ port = "0" } = {}) {
+    this.daemon = spawn(binary, ["serve", "--vault", this.folder, "--port", port], { env: this.environment, stdio: "ignore" });
     const info = await eventually("the daemon", () => {
       try {
         const told = JSON.parse(this.read(".vault/daemon.json"));
