@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use memory_vault::access::Token;
+use memory_vault::access::{OwnerKey, Token};
 use memory_vault::api::{Guard, Live, guarded, local};
 use memory_vault::config::Config;
 use memory_vault::embed::{Embedder, HashEmbedder};
@@ -51,7 +51,7 @@ impl Vault {
         let service = Arc::new(service);
         // Its sender is gone, so that streams of events end at once.
         let live = Live::new(tokio::sync::watch::channel(false).1);
-        let guard = Guard::new(&Token::from_text("token"), []);
+        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("token")))], []);
         Self {
             routers: [local(Arc::clone(&service), &live), guarded(Arc::clone(&service), &live, guard)],
             service,

@@ -15,6 +15,7 @@ use super::{events, page, routes};
         routes::reindex,
         routes::verify,
         routes::search,
+        routes::save,
         routes::browse,
         routes::stats,
         routes::collections,

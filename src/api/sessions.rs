@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::access::{Token, TokenHash};
+use crate::access::{Keys, Principal, Token, TokenHash};
 
 /// A code that was not traded by then is void.
 const CODE_LIFE: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ impl Sessions {
     }
 
     /// Whether a token is that of an open session, which counts as its use.
-    pub(super) fn knows(&self, hash: &TokenHash, now: Instant) -> bool {
+    fn knows(&self, hash: &TokenHash, now: Instant) -> bool {
         let mut kept = self.lock();
         kept.sessions.retain(|session| now.saturating_duration_since(session.at) < IDLE);
         let mut known = false;
@@ -67,6 +67,12 @@ impl Sessions {
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Keys for Sessions {
+    fn holder(&self, token: &TokenHash) -> Option<Principal> {
+        self.knows(token, Instant::now()).then_some(Principal::Owner)
     }
 }
 

@@ -10,6 +10,7 @@ mod open;
 mod output;
 mod progress;
 mod reindex;
+mod save;
 mod search;
 mod serve;
 mod status;
@@ -49,6 +50,7 @@ enum Command {
     Search(search::Search),
     Get(get::Get),
     Status(status::Status),
+    Save(save::Save),
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
     Collections(collections::Collections),
@@ -84,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
+        Command::Save(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),

@@ -5,6 +5,7 @@ mod model;
 mod note;
 mod progress;
 mod read;
+mod save;
 mod start;
 mod stats;
 mod time;
@@ -18,5 +19,5 @@ pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
 pub use views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, ReindexParams, Reindexing,
-    Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification, Watching,
+    SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification, Watching,
 };

@@ -13,6 +13,7 @@ use super::read::{obsidian_url, visible};
 use super::start::Service;
 use super::time::rfc3339;
 use crate::access::{Principal, Scope};
+use crate::chunk::ChunkId;
 use crate::index::{FileEntry, Snapshot};
 use crate::note::{Node, Note};
 use crate::path::VaultPath;
@@ -121,7 +122,7 @@ impl Service {
         Ok(NoteView {
             path: file.path.to_string(),
             collection: file.path.collection().to_owned(),
-            hash: source.hash.to_hex()[..16].to_owned(),
+            hash: ChunkId::of_note(&file.path, source.hash.as_bytes()).to_string(),
             tags: note.tags,
             metadata: Value::Object(note.metadata),
             created_at: rfc3339(note.created.map_or(file.created_ms, |time| time.as_millisecond())),

@@ -21,3 +21,4 @@ mod storms;
 mod torn;
 mod trouble;
 mod watching;
+mod writing;
