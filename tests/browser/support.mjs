@@ -140,7 +140,8 @@ export async function openTab(browser, { width = 1280, height = 860, scheme = "l
   // To work on the page without building the program each time.
   if (process.env.PAGE_FILES) {
     await page.route("**/page/*.{js,css,svg}", async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch().catch(() => undefined);
+      if (!response) return route.abort();
       const body = readFileSync(join(process.env.PAGE_FILES, new URL(route.request().url()).pathname.split("/").at(-1)));
       await route.fulfill({ response, body });
     });
