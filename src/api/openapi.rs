@@ -28,7 +28,7 @@ use super::{events, page, routes};
 )]
 struct Api;
 
-/// Every route but `/health` takes the owner's token.
+/// Every route but `/health` and those of the page takes a token.
 struct Tokens;
 
 impl Modify for Tokens {

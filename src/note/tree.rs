@@ -132,6 +132,8 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
             Event::InlineMath(math) => self.leaf(class("code", "math"), math.into_string()),
             Event::DisplayMath(math) => self.leaf(class("code", "math display"), math.into_string()),
             Event::FootnoteReference(label) => self.leaf(class("sup", "footnote"), label.into_string()),
+            // A callout without a title goes on in the next line.
+            Event::SoftBreak if range.start == self.skip_until => {}
             Event::SoftBreak => self.push(Node::Text("\n".into())),
             Event::HardBreak => self.push(Node::Element(element("br"))),
             Event::Rule => {

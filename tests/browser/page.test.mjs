@@ -119,6 +119,10 @@ describe("searching", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("s");
     assert.match(await text(page, ".scores"), /score 0\.\d+ · words [\d.]+ · meaning [\d.]+/);
+    await page.click(".toggle-scores");
+    assert.equal(await page.locator(".scores").first().isVisible(), false);
+    await page.click(".toggle-scores");
+    assert.equal(await page.getAttribute(".toggle-scores", "aria-pressed"), "true");
     await page.click(".modes label:has([value=semantic])");
     await page.waitForFunction(() => !/words/.test(document.querySelector(".scores")?.textContent ?? "words"));
     assert.equal(parameters(page).get("mode"), "semantic");
@@ -267,7 +271,7 @@ describe("reading", () => {
   });
 
   test("links to notes stay in the page, and other links are safe to follow", async () => {
-    vault.write("notes/links.md", "# Links\n\nSee [[sourdough#When the dough is ready to shape|the dough]], [[nowhere]], <https://x.org> and ![pic](https://x.org/p.png).\n");
+    vault.write("notes/links.md", `# Links\n\nSee [[sourdough#When the dough is ready to shape|the dough]], [[nowhere]], <https://x.org>, ![pic](https://x.org/p.png) and [[#Here|below]].\n\n${"A line.\n\n".repeat(60)}## Here\n\n${"A line.\n\n".repeat(60)}`);
     const page = await opened();
     await eventually("the note", async () => (await vault.ask("/api/user-memory/note?path=notes/links.md")).ok);
     await page.goto(`${vault.origin}/#/search?note=notes/links.md`);
@@ -277,9 +281,18 @@ describe("reading", () => {
     assert.equal(await page.locator("#reader img").count(), 0);
     assert.match(await text(page, "#reader .body .image"), /pic/);
     assert.equal(await page.locator("#reader .nowhere").getAttribute("href"), null);
+    const inView = (name) => page.waitForFunction((wanted) => {
+      const found = [...document.querySelectorAll("#reader .body :is(h2, h3, h4)")].find((one) => one.textContent === wanted);
+      const top = found?.getBoundingClientRect().top;
+      return top >= 0 && top < innerHeight / 3;
+    }, name);
     await page.click("#reader .body a.inside");
-    await page.waitForFunction(() => document.querySelector("#reader h2").textContent === "When the dough is ready to shape" || /dough/i.test(document.querySelector("#reader h2").textContent));
+    await inView("When the dough is ready to shape");
     assert.equal(parameters(page).get("note"), "notes/sourdough.md");
+    await page.goBack();
+    await page.click("#reader .body a[data-heading=Here]");
+    await inView("Here");
+    assert.equal(parameters(page).get("note"), "notes/links.md");
   });
 
   test("a note that changes on disk is shown anew", async () => {

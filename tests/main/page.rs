@@ -248,6 +248,10 @@ fn blocks_know_their_lines_and_links_their_notes() {
     let callout = found.iter().find(|one| one["tag"] == "blockquote").unwrap();
     assert_eq!(callout["children"][0]["children"][0], "tip");
     assert_eq!(callout["children"][1]["children"][0], " Rest\novernight");
+
+    vault.write("b.md", "> [!note]\n> body").sync();
+    let body = serde_json::to_value(note(&vault, "b.md").body).unwrap();
+    assert_eq!(body[0]["children"][1]["children"], json!(["body"]));
 }
 
 #[test]

@@ -16,6 +16,7 @@ export function toggleScores() {
   const on = !scoresShown();
   sessionStorage.setItem(SCORES, on ? "on" : "off");
   for (const shown of document.querySelectorAll(".scores")) shown.hidden = !on;
+  document.querySelector(".toggle-scores")?.setAttribute("aria-pressed", String(on));
   say(on ? "Scores are shown" : "Scores are hidden");
 }
 

@@ -5,11 +5,12 @@ import { address, route } from "./route.js";
 import { scoresShown } from "./keys.js";
 
 /** What Markdown has around words and lines, which a list need not show. */
-const MARKUP = /^[ \t]*(`{3,}|~{3,}).*\n?|\*\*|__|==|\[\[|\]\]|`|^#{1,6} |^> ?(\[![^\]]*\])?/gm;
+const MARKUP = new RegExp([
+  /^[ \t]*(?:`{3,}|~{3,}).*$/, /^#{1,6} /, /^> ?(?:\[![^\]\n]*\][+-]?)?/, /\*\*|__|==|\[\[|\]\]|`/, /!(?=\[)/,
+  /\[(?=[^[\]\n]*\]\([^()\n]*\))/, /\]\([^()\n]*\)/, /<\/?[a-zA-Z][^<>\n]*>/, /<!--|-->/,
+].map(({ source }) => source).join("|"), "gm");
 /** The end of a line that goes on in the next: what follows is no item, row or quote, and there is no blank line. */
 const WRAP = /(?<=[^\n|])\n(?=[^\s|>*+#-])(?!\d+[.)] )/g;
-/** More than one line end in a row. */
-const GAP = /(?<=\n)\n+/g;
 
 /** The list item of a passage. `highlights` are places of the snippet, in characters. */
 export function hit(chunk) {
@@ -51,28 +52,30 @@ function shown({ snippet, content, highlights = [], heading_path: headings, titl
   const drop = new Uint8Array(text.length);
   const lead = /^(#{1,6} .*\n\s*)+/.exec(text);
   if (lead && lead[0].length < text.length && [...headings, title].length) drop.fill(1, 0, lead[0].length);
-  for (const pattern of [MARKUP, GAP]) {
-    for (const found of text.matchAll(pattern)) drop.fill(1, found.index, found.index + found[0].length);
-  }
+  for (const found of text.matchAll(MARKUP)) drop.fill(1, found.index, found.index + found[0].length);
   const wraps = new Set(Array.from(text.matchAll(WRAP), (found) => found.index));
   const parts = [];
   let [run, on, at] = ["", 0, 0];
+  let last = "\n";
   const flush = () => {
     if (run) parts.push(on ? h("mark", {}, run) : run);
     run = "";
   };
   characters.forEach((character, index) => {
-    if (!drop[at]) {
+    // No line stays empty.
+    if (!drop[at] && !(character === "\n" && last === "\n")) {
       if (marked[index] !== on) {
         flush();
         on = marked[index];
       }
-      run += wraps.has(at) ? " " : character;
+      last = wraps.has(at) ? " " : character;
+      run += last;
     }
     at += character.length;
   });
   flush();
-  return parts;
+  // Of a passage that is nothing but markup, that is shown.
+  return parts.length ? parts : text;
 }
 
 export function copyButton(citation) {

@@ -185,6 +185,10 @@ function chosen(event) {
   const link = event.target.closest("a[href]");
   if (link) {
     wantedHeading = link.dataset.heading || undefined;
+    if (link.dataset.path === open.note.path) {
+      event.preventDefault();
+      if (!heading()) place().scrollTop = 0;
+    }
     return;
   }
   if (String(getSelection())) return;

@@ -3,6 +3,7 @@
 import { api } from "./api.js";
 import { count, debounced, failure, h, say } from "./dom.js";
 import { hit, markOpen } from "./list.js";
+import { scoresShown, toggleScores } from "./keys.js";
 import { go, route } from "./route.js";
 
 const MODES = [
@@ -20,12 +21,12 @@ let controller;
 /** The choice of a collection, its options filled in when they are known. */
 export function collectionChoice(chosen, onChange) {
   const select = h("select", { "aria-label": "Collection", on: { change: () => onChange(select.value || undefined) } },
-    h("option", { value: "" }, "All collections"));
+    h("option", { value: "" }, "Everywhere"));
   if (chosen) select.append(h("option", { value: chosen, selected: true }, chosen));
   api.collections().then(({ collections }) => {
     const options = collections.map((name) => h("option", { value: name, selected: name === chosen }, name));
     const gone = chosen && !collections.includes(chosen) ? [h("option", { value: chosen, selected: true }, chosen)] : [];
-    select.replaceChildren(h("option", { value: "" }, "All collections"), ...gone, ...options);
+    select.replaceChildren(h("option", { value: "" }, "Everywhere"), ...gone, ...options);
   }, () => {});
   return select;
 }
@@ -124,10 +125,16 @@ function render(words, { results, degraded, took_ms: took }) {
     const found = results.length ? count(results.length, "passage") : "Nothing found";
     view.summary.append(found);
     if (results.length) view.summary.append(h("span", { class: "took" }, ` in ${took < 10 ? took.toFixed(1) : Math.round(took)} ms`));
+    if (results.length) view.summary.append(scoresButton());
     say(found);
   }
   if (degraded) view.summary.append(h("span", { class: "degraded" }, degraded));
   markOpen();
+}
+
+/** Shows the scores, for those without a key to do so. */
+function scoresButton() {
+  return h("button", { type: "button", class: "quiet toggle-scores", "aria-pressed": String(scoresShown()), on: { click: toggleScores } }, "Scores");
 }
 
 export function focus(select = false) {

@@ -42,6 +42,7 @@ function link(made, attributes, follow) {
     if (/^https?:/i.test(attributes.href)) made.setAttribute("target", "_blank");
   } else if (attributes["data-path"] !== undefined) {
     made.setAttribute("href", follow(attributes["data-path"]));
+    made.dataset.path = attributes["data-path"];
     made.dataset.heading = attributes["data-heading"] ?? "";
     made.classList.add("inside");
   } else {
