@@ -502,7 +502,7 @@ describe("changing", () => {
     if (!(await served("GET", "checkpoints"))) return context.skip("this server keeps no checkpoints yet");
     const page = await opened();
     await page.click("nav a[data-view=settings]");
-    await page.waitForSelector(".checkpoints, text=Nothing yet.");
+    await page.locator(".checkpoints").or(page.getByText("Nothing yet.")).first().waitFor();
   });
 });
 

@@ -45,15 +45,15 @@ function start() {
   shown = undefined;
   arrive();
   if (route().view === "search" && !route().note && matchMedia("(pointer: fine)").matches) search.focus();
-  follow(debounced(400, () => refresh(false)));
+  follow(debounced(400, refresh));
   if (started) return;
   started = true;
-  document.addEventListener("vault-changed", () => refresh(true));
+  document.addEventListener("vault-changed", refresh);
 }
 
-function refresh(forced) {
+function refresh() {
   if (byId("app").hidden) return;
-  VIEWS[route().view].changed?.(forced);
+  VIEWS[route().view].changed();
   note.changed();
 }
 

@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { count, dayName, dayOf, failure, h } from "./dom.js";
-import { hit, markOpen } from "./list.js";
+import { hit, keepingFocus, markOpen } from "./list.js";
 import { go, route } from "./route.js";
 import { collectionChoice } from "./search.js";
 
@@ -50,21 +50,24 @@ export function update(now, before) {
   }
 }
 
-export function changed(forced = false) {
-  if (forced || !view.list.contains(document.activeElement)) run();
+/** The index has changed: as much as is shown is shown anew. */
+export function changed() {
+  run(0, Math.min(1000, Math.max(PAGE, view.list.querySelectorAll(".hit").length)));
 }
 
-async function run(offset = 0) {
+async function run(offset = 0, limit = PAGE) {
   const { collection, day } = route();
   asked += 1;
   const mine = asked;
   view.all.hidden = !day;
   try {
-    const { chunks, total } = await api.browse({ collection, day, limit: PAGE, offset });
+    const { chunks, total } = await api.browse({ collection, day, limit, offset });
     if (mine !== asked) return;
-    if (offset === 0) view.list.replaceChildren();
     view.list.querySelector(".more")?.remove();
-    render(chunks);
+    keepingFocus(() => {
+      if (offset === 0) view.list.replaceChildren();
+      render(chunks);
+    });
     const shown = offset + chunks.length;
     const place = [collection ? ` in ${collection}` : "", day ? `, ${dayName(day).replace(/^[TY]/, (one) => one.toLowerCase())}` : ""];
     view.summary.textContent = total ? `${count(total, "passage")}${place.join("")}` : `Nothing${place.join("")}`;

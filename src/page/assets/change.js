@@ -2,6 +2,7 @@
 
 import { api } from "./api.js";
 import { byId, h, say } from "./dom.js";
+import { keepingFocus } from "./list.js";
 import { address, go, route } from "./route.js";
 
 const TOAST_MS = 12_000;
@@ -39,9 +40,11 @@ const sentence = (error) => [error.message, error.hint].filter(Boolean).join(". 
 export async function remove(hash, citation, { note = false } = {}) {
   try {
     const { path, checkpoint_id: checkpoint } = await api.remove(hash);
-    for (const item of document.querySelectorAll(".hit")) {
-      if (note ? item.chunk.path === path : item.chunk.hash === hash) item.remove();
-    }
+    keepingFocus(() => {
+      for (const item of document.querySelectorAll(".hit")) {
+        if (note ? item.chunk.path === path : item.chunk.hash === hash) item.remove();
+      }
+    });
     if (route().note === path) go({ note: note ? undefined : path, lines: undefined }, { replace: true });
     changed();
     offerUndo(`Deleted ${citation}`, checkpoint);

@@ -103,6 +103,18 @@ export function focusedHit() {
   return document.activeElement?.closest?.(".hit") ?? undefined;
 }
 
+/** Has `change` make the hits anew; the focus stays on the same one, or where it was when that is gone. */
+export function keepingFocus(change) {
+  const all = () => [...document.querySelectorAll("#main .hit")];
+  const before = focusedHit();
+  const at = all().indexOf(before);
+  change();
+  if (at === -1 || before.isConnected) return;
+  const now = all();
+  const next = now.find(({ chunk }) => chunk.hash === before.chunk.hash) ?? now[Math.min(at, now.length - 1)];
+  next?.querySelector(".hit-title").focus({ preventScroll: true });
+}
+
 /** Moves the focus up or down the hits; says no when there is nowhere to go. */
 export function moveFocus(step) {
   const hits = [...document.querySelectorAll("#main .hit-title")];

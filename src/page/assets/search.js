@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { count, debounced, failure, h, say } from "./dom.js";
-import { hit, markOpen } from "./list.js";
+import { hit, keepingFocus, markOpen } from "./list.js";
 import { scoresShown, toggleScores } from "./keys.js";
 import { go, route } from "./route.js";
 
@@ -33,7 +33,7 @@ export function collectionChoice(chosen, onChange) {
 
 export function show(main) {
   const { q = "", mode = "hybrid", collection, tag = "", since = "" } = route();
-  const typed = debounced(WAIT_MS, (text) => go({ q: text, note: undefined, lines: undefined }, { replace: true }));
+  const typed = debounced(WAIT_MS, (text) => go({ q: text }, { replace: true }));
   const input = h("input", {
     id: "query", type: "search", placeholder: "Search your memory", "aria-label": "Search your memory", autocomplete: "off",
     spellcheck: "false", enterkeyhint: "search", on: { input: () => typed(input.value) },
@@ -71,12 +71,12 @@ export function update(now, before) {
   else markOpen();
 }
 
-/** The index has changed: what was written last is shown anew, where nobody is in the middle of it. */
-export function changed(forced = false) {
-  if (forced || (!route().q && !view.list.contains(document.activeElement))) run();
+/** The index has changed, and may answer otherwise. */
+export function changed() {
+  run(true);
 }
 
-async function run() {
+async function run(quiet = false) {
   const { q = "", mode = "hybrid", collection, tag, since } = route();
   controller?.abort();
   controller = new AbortController();
@@ -89,9 +89,10 @@ async function run() {
       ? await api.search({ q, mode, collection, tag, since, limit: 30 }, controller.signal)
       : await recent(collection, tag, since, controller.signal);
     if (mine !== asked) return;
-    render(words, answer);
+    render(words, answer, quiet);
   } catch (error) {
-    if (error.name === "AbortError" || mine !== asked) return;
+    // What is shown is better than nothing, where nobody asked for it anew.
+    if (error.name === "AbortError" || mine !== asked || quiet) return;
     view.summary.textContent = "";
     view.list.replaceChildren(h("li", { class: "plain" }, failure(error, () => run())));
   } finally {
@@ -116,8 +117,8 @@ async function recent(collection, tag, since, signal) {
   return { results: results.slice(0, 30) };
 }
 
-function render(words, { results, degraded, took_ms: took }) {
-  view.list.replaceChildren(...results.map(hit));
+function render(words, { results, degraded, took_ms: took }, quiet) {
+  keepingFocus(() => view.list.replaceChildren(...results.map(hit)));
   view.summary.replaceChildren();
   if (!words) {
     view.summary.append(results.length ? "Written last" : "Nothing here yet. Save a snippet, or put Markdown into the vault’s folder.");
@@ -126,7 +127,7 @@ function render(words, { results, degraded, took_ms: took }) {
     view.summary.append(found);
     if (results.length) view.summary.append(h("span", { class: "took" }, ` in ${took < 10 ? took.toFixed(1) : Math.round(took)} ms`));
     if (results.length) view.summary.append(scoresButton());
-    say(found);
+    if (!quiet) say(found);
   }
   if (degraded) view.summary.append(h("span", { class: "degraded" }, degraded));
   markOpen();
