@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
 use crate::access::{OwnerKey, Token};
-use crate::api::{Guard, Limits, guarded, local, serve};
+use crate::api::{Guard, Limits, Live, guarded, local, serve};
 use crate::config::Config;
 use crate::fs::{Context, FsError, create_private_dir};
 use crate::service::{Service, StartError};
@@ -97,10 +97,11 @@ impl Daemon {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { service, socket, tcp, unix, guard, announced, .. } = self;
         let (stopping, stopped) = watch::channel(false);
-        let outside = serve(tcp, guarded(Arc::clone(&service), guard), Limits::default(), stopped.clone());
-        let inside = serve_locally(Arc::clone(&service), announced, unix, stopped.clone());
+        let live = Live::new(stopped.clone());
+        let outside = serve(tcp, guarded(Arc::clone(&service), &live, guard), Limits::default(), stopped.clone());
+        let inside = serve_locally(Arc::clone(&service), &live, announced, unix, stopped.clone());
         let outside_vault = Home::socket_outside(service.home().root()).filter(|path| *path != socket);
-        let beside = serve_beside(Arc::clone(&service), outside_vault.clone(), stopped);
+        let beside = serve_beside(Arc::clone(&service), &live, outside_vault.clone(), stopped);
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
@@ -137,6 +138,7 @@ async fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Daem
 /// without them.
 async fn serve_locally(
     service: Arc<Service>,
+    live: &Live,
     announced: Announced,
     unix: UnixListener,
     mut stopped: watch::Receiver<bool>,
@@ -144,7 +146,7 @@ async fn serve_locally(
     let (mut listener, socket) = (unix, announced.daemon.socket.clone());
     loop {
         let (close, closed) = watch::channel(false);
-        let serving = serve(listener, local(Arc::clone(&service)), Limits::default(), closed);
+        let serving = serve(listener, local(Arc::clone(&service), live), Limits::default(), closed);
         let lost = async {
             let found = loop {
                 tokio::select! {
@@ -172,13 +174,13 @@ async fn serve_locally(
 
 /// Serves on a Unix socket outside of the vault, for those who ask what became of it. Where there can be none, they are told
 /// less.
-async fn serve_beside(service: Arc<Service>, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
+async fn serve_beside(service: Arc<Service>, live: &Live, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
     let listener = socket.as_ref().and_then(|socket| {
         create_private_dir(socket.parent()?).ok()?;
         listen_locally(socket).ok()
     });
     if let Some(listener) = listener {
-        serve(listener, local(service), Limits::default(), stopped).await;
+        serve(listener, local(service, live), Limits::default(), stopped).await;
     }
 }
 

@@ -15,6 +15,7 @@ pub mod embed;
 pub mod fs;
 pub mod index;
 pub mod note;
+pub mod page;
 pub mod path;
 pub mod search;
 pub mod service;

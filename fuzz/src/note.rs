@@ -1,14 +1,14 @@
 use std::collections::HashSet;
 
 use memory_vault::chunk::{chunk, cut_heading, token_estimate};
-use memory_vault::note::Note;
+use memory_vault::note::{Node, Note};
 use memory_vault::path::VaultPath;
 
 /// A passage under its heading lines never has more tokens.
 const LIMIT: usize = 256;
 
 /// Any text is a note. Its passages cover all of its body but blanks and comments, know their lines and their headings,
-/// and keep the limit.
+/// and keep the limit. As a tree it holds nothing that a page must not show.
 pub fn note(data: &[u8]) {
     let text = super::text(data);
     let path = VaultPath::new("notes/a.md").expect("a path");
@@ -37,6 +37,24 @@ pub fn note(data: &[u8]) {
     for (at, character) in text.char_indices().filter(|(at, _)| note.body.contains(at)) {
         let comment = note.comments.iter().any(|range| range.contains(&at));
         assert!(covered[at] || comment || character.is_whitespace(), "{character:?} at {at} is in no passage");
+    }
+    nodes(&note.tree(text, |_| None).nodes, note.lines.count(), 0);
+}
+
+/// Elements nest so deep, are on lines of the note, and lead to addresses of known schemes.
+fn nodes(nodes: &[Node], lines: usize, depth: usize) {
+    assert!(depth <= 50, "elements nest too deep");
+    for node in nodes {
+        let Node::Element(element) = node else { continue };
+        if let Some(first) = element.line_start {
+            let last = element.line_end.expect("a first line has a last");
+            assert!((1..=last).contains(&first) && last <= lines, "{first} to {last} of {lines}: {}", element.tag);
+        }
+        if let Some(href) = element.attrs.get("href") {
+            let scheme = href.split(':').next().unwrap_or_default().to_ascii_lowercase();
+            assert!(["http", "https", "mailto", "obsidian"].contains(&scheme.as_str()), "a link leads to {href:?}");
+        }
+        self::nodes(&element.children, lines, depth + 1);
     }
 }
 

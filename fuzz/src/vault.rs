@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use memory_vault::access::{OwnerKey, Token};
-use memory_vault::api::{Guard, guarded, local};
+use memory_vault::api::{Guard, Live, guarded, local};
 use memory_vault::config::Config;
 use memory_vault::embed::{Embedder, HashEmbedder};
 use memory_vault::service::Service;
@@ -49,9 +49,11 @@ impl Vault {
         let ready = shared.wait(Duration::from_secs(60), |progress| progress.is_complete());
         assert!(ready.is_complete() && shared.embedder().is_some(), "{ready:?}");
         let service = Arc::new(service);
+        // Its sender is gone, so that streams of events end at once.
+        let live = Live::new(tokio::sync::watch::channel(false).1);
         let guard = Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("token")))], []);
         Self {
-            routers: [local(Arc::clone(&service)), guarded(Arc::clone(&service), guard)],
+            routers: [local(Arc::clone(&service), &live), guarded(Arc::clone(&service), &live, guard)],
             service,
             runtime: tokio::runtime::Builder::new_current_thread().build().expect("a runtime"),
             _folder: folder,

@@ -2,11 +2,14 @@
 
 mod auth;
 mod error;
+mod events;
 mod openapi;
+mod page;
 mod routes;
 mod serve;
+mod sessions;
 
 pub use auth::Guard;
 pub use openapi::document as openapi;
-pub use routes::{guarded, local};
+pub use routes::{Live, guarded, local};
 pub use serve::{Limits, serve};

@@ -4,7 +4,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::routes;
+use super::{events, page, routes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -19,13 +19,16 @@ use super::routes;
         routes::browse,
         routes::stats,
         routes::collections,
-        routes::chunk
+        routes::chunk,
+        routes::note,
+        events::events,
+        page::token
     ),
     modifiers(&Tokens)
 )]
 struct Api;
 
-/// Every route but `/health` takes the owner's token.
+/// Every route but `/health` and those of the page takes a token.
 struct Tokens;
 
 impl Modify for Tokens {

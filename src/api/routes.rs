@@ -10,13 +10,17 @@ use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::auth::{Guard, guard};
 use super::error::{ApiError, ErrorBody};
-use crate::access::Principal;
+use super::events::{self, Streams};
+use super::page;
+use super::sessions::Sessions;
+use crate::access::{Keys, Principal};
 use crate::service::{
-    Browse, BrowseParams, ChunkView, Collections, ReindexParams, Reindexing, SaveParams, Saved, SearchParams,
-    SearchResponse, Service, ServiceError, Stats, Status, Verification,
+    Browse, BrowseParams, ChunkView, Collections, NoteParams, NoteView, ReindexParams, Reindexing, SaveParams, Saved,
+    SearchParams, SearchResponse, Service, ServiceError, Stats, Status, Verification,
 };
 
 /// Bodies over this are refused.
@@ -25,13 +29,34 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 type App = Arc<Service>;
 type Answer<T> = Result<Json<T>, ApiError>;
 
+/// What all listeners share while the daemon runs: the sessions of the page and the streams of events.
+#[derive(Debug, Clone)]
+pub struct Live {
+    sessions: Arc<Sessions>,
+    streams: Streams,
+}
+
+impl Live {
+    /// Streams of events end when `stop` holds true or its sender is gone.
+    pub fn new(stop: watch::Receiver<bool>) -> Self {
+        Self { sessions: Arc::default(), streams: Streams::new(stop) }
+    }
+}
+
 /// The API as it is served over TCP: every request passes the guard.
-pub fn guarded(service: Arc<Service>, with: Guard) -> Router {
-    local(service).layer(middleware::from_fn_with_state(Arc::new(with), guard))
+pub fn guarded(service: Arc<Service>, live: &Live, with: Guard) -> Router {
+    let with = with.and(Arc::clone(&live.sessions) as Arc<dyn Keys>);
+    finish(routes(service, live)).layer(middleware::from_fn_with_state(Arc::new(with), guard))
 }
 
 /// The API as it is served over the Unix socket, which only the person can open.
-pub fn local(service: Arc<Service>) -> Router {
+pub fn local(service: Arc<Service>, live: &Live) -> Router {
+    finish(routes(service, live).merge(page::local_routes(&live.sessions)))
+}
+
+fn routes(service: Arc<Service>, live: &Live) -> Router {
+    let events =
+        Router::new().route("/events", get(events::events)).with_state((Arc::clone(&service), live.streams.clone()));
     Router::new()
         .route("/health", get(health))
         .route("/status", get(status))
@@ -44,11 +69,19 @@ pub fn local(service: Arc<Service>) -> Router {
         .route("/api/user-memory/stats", get(stats))
         .route("/api/user-memory/collections", get(collections))
         .route("/api/user-memory/chunk/{hash}", get(chunk))
+        .route("/api/user-memory/note", get(note))
+        .with_state(service)
+        .merge(events)
+        .merge(page::routes(&live.sessions))
+}
+
+/// What every answer has in common, those of merged routes included.
+fn finish(routes: Router) -> Router {
+    routes
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::map_response(headers))
-        .with_state(service)
 }
 
 /// Answers are one person's memory: no cache keeps them and no page frames them.
@@ -169,6 +202,17 @@ pub(super) async fn collections(State(service): State<App>) -> Answer<Collection
 pub(super) async fn chunk(State(service): State<App>, hash: Result<Path<String>, PathRejection>) -> Answer<ChunkView> {
     let Path(hash) = hash.map_err(|rejection| ServiceError::invalid(rejection.body_text()))?;
     call(service, move |service| service.chunk(&Principal::Owner, &hash)).await
+}
+
+/// A whole note, with its body as nodes from which a page can be built.
+#[utoipa::path(get, path = "/api/user-memory/note", params(NoteParams),
+    responses((status = 200, body = NoteView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn note(
+    State(service): State<App>,
+    params: Result<Query<NoteParams>, QueryRejection>,
+) -> Answer<NoteView> {
+    let params = query(params)?;
+    call(service, move |service| service.note(&Principal::Owner, &params)).await
 }
 
 async fn openapi() -> impl IntoResponse {

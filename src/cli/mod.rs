@@ -9,6 +9,7 @@ mod export;
 mod get;
 mod import;
 mod init;
+mod open;
 mod output;
 mod progress;
 mod reindex;
@@ -48,6 +49,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 nothing found (or, by verify, da
 enum Command {
     Init(init::Init),
     Serve(serve::Serve),
+    Open(open::Open),
     Search(search::Search),
     Get(get::Get),
     Status(status::Status),
@@ -86,6 +88,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Init(command) => command.run(),
         Command::Serve(command) => command.run(vault),
+        Command::Open(command) => command.run(vault),
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
         Command::Status(command) => command.run(vault),

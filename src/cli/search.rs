@@ -142,6 +142,7 @@ impl Search {
             since: self.since,
             until: self.until,
             limit: self.limit,
+            highlight: false,
         })?;
         let outcome = if response.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {

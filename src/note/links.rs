@@ -80,9 +80,9 @@ impl Links {
 
 /// The parts of a link's destination.
 #[derive(Debug, Default, PartialEq)]
-struct Destination {
-    target: String,
-    heading: Option<String>,
+pub(super) struct Destination {
+    pub(super) target: String,
+    pub(super) heading: Option<String>,
     block: Option<String>,
 }
 
@@ -97,7 +97,7 @@ fn kind(link_type: LinkType, image: bool) -> LinkKind {
 }
 
 /// Takes a destination apart. `None` where Obsidian sees no link: `[[` and `]]` on different lines.
-fn destination(link_type: LinkType, written: &str) -> Option<Destination> {
+pub(super) fn destination(link_type: LinkType, written: &str) -> Option<Destination> {
     match link_type {
         LinkType::WikiLink { .. } => {
             // In a table the `|` of `[[note\|alias]]` is escaped, and the parser leaves the backslash.
@@ -125,7 +125,7 @@ fn split(written: &str) -> Destination {
 }
 
 /// `https:`, `mailto:`, `obsidian:`; not `C:`.
-fn has_scheme(written: &str) -> bool {
+pub(super) fn has_scheme(written: &str) -> bool {
     let Some((scheme, _)) = written.split_once(':') else {
         return false;
     };

@@ -21,6 +21,7 @@ mod mask;
 mod model;
 mod parse;
 mod tags;
+mod tree;
 mod visibility;
 mod yaml;
 
@@ -30,3 +31,4 @@ mod tests;
 pub use compose::compose;
 pub use lines::Lines;
 pub use model::{Block, BlockKind, Heading, Link, LinkKind, Note, PrivateReason, Problem, Visibility};
+pub use tree::{Element, Node, Tree};

@@ -1,7 +1,8 @@
 //! The use cases.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,10 +11,10 @@ use serde_json::Value;
 
 use super::error::ServiceError;
 use super::start::Service;
-use super::time::{Edge, parse, rfc3339};
+use super::time::{Edge, day_of, parse, rfc3339};
 use super::views::{
-    Backup, Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
-    SearchResponse, Skipped, Stats, Status, Verification, Watching,
+    Backup, Browse, BrowseParams, ChunkView, Collections, HitView, Model, Reindexing, Scores, SearchParams,
+    SearchResponse, Skipped, Status, Verification, Watching,
 };
 use crate::access::{Principal, Scope};
 use crate::chunk::ChunkId;
@@ -30,7 +31,7 @@ use crate::vault::Signal;
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 
 impl Service {
-    fn snapshot(&self) -> Result<Arc<Snapshot>, ServiceError> {
+    pub(super) fn snapshot(&self) -> Result<Arc<Snapshot>, ServiceError> {
         self.shared.snapshot().ok_or_else(|| {
             let failure = self.shared.progress().failure;
             let message = failure.unwrap_or_else(|| "the index is being opened".into());
@@ -73,9 +74,11 @@ impl Service {
         let mut results = Vec::with_capacity(found.hits.len());
         for hit in found.hits {
             let snippet = snippet(&hit.chunk.text, &mut highlighter, config.max_snippet_chars);
+            let highlights = params.highlight.then(|| in_characters(&snippet, &highlighter.matches(&snippet)));
             match self.view(&snapshot, &hit.file, hit.chunk) {
                 Ok(chunk) => results.push(HitView {
                     snippet,
+                    highlights,
                     score: hit.score,
                     scores: Scores { keyword: hit.keyword, semantic: hit.semantic },
                     chunk,
@@ -135,7 +138,7 @@ impl Service {
     }
 
     /// A failure of the catalog: what is damaged is mended.
-    fn damaged(&self, error: CatalogError) -> ServiceError {
+    pub(super) fn damaged(&self, error: CatalogError) -> ServiceError {
         if error.is_damage() { self.suspect(&error) } else { error.into() }
     }
 
@@ -143,7 +146,6 @@ impl Service {
         let metadata = snapshot.read(|reader| reader.metadata(file.id))?;
         let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;
-        let on_disk = self.outside.on_disk(self.home.root(), &file.path);
         Ok(ChunkView {
             hash: chunk.id.to_string(),
             collection: file.path.collection().to_owned(),
@@ -154,7 +156,7 @@ impl Service {
             line_start,
             line_end,
             citation: citation(file.path.as_str(), line_start, line_end),
-            obsidian_url: format!("obsidian://open?path={}", percent_encode(&on_disk.to_string_lossy(), "")),
+            obsidian_url: obsidian_url(&self.outside.on_disk(self.home.root(), &file.path)),
             tags: file.tags.clone(),
             metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),
             created_at: rfc3339(file.created_ms),
@@ -187,9 +189,11 @@ impl Service {
     /// When a parameter makes no sense, or the index is not open yet.
     pub fn browse(&self, principal: &Principal, params: &BrowseParams) -> Result<Browse, ServiceError> {
         let (limit, offset) = (limit(params.limit, 20)?, params.offset.unwrap_or(0));
+        let day = params.day.as_deref().map(|day| day_of("day", day)).transpose()?;
         let snapshot = self.snapshot()?;
         let mut files: Vec<&Arc<FileEntry>> = visible(&snapshot, principal)
             .filter(|file| params.collection.as_deref().is_none_or(|collection| file.path.collection() == collection))
+            .filter(|file| day.as_ref().is_none_or(|day| day.contains(&file.updated_ms)))
             .collect();
         files.sort_by(|one, two| two.updated_ms.cmp(&one.updated_ms).then_with(|| one.path.cmp(&two.path)));
         let total = files.iter().map(|file| file.chunks.len()).sum();
@@ -205,48 +209,6 @@ impl Service {
             }
         }
         Ok(Browse { chunks, total })
-    }
-
-    /// What there is, in numbers.
-    ///
-    /// # Errors
-    /// When the index is not open yet.
-    pub fn stats(&self, principal: &Principal) -> Result<Stats, ServiceError> {
-        let snapshot = self.snapshot()?;
-        let mut details: BTreeMap<String, Collection> = BTreeMap::new();
-        let mut latest: BTreeMap<String, i64> = BTreeMap::new();
-        let (mut embedded, mut embeddable) = (0, 0);
-        for file in visible(&snapshot, principal) {
-            let name = file.path.collection();
-            let collection = details.entry(name.to_owned()).or_insert_with(|| Collection {
-                files: 0,
-                chunks: 0,
-                bytes: 0,
-                updated_at: String::new(),
-            });
-            collection.files += 1;
-            collection.chunks += file.chunks.len();
-            collection.bytes += file.stamp.size;
-            let updated = latest.entry(name.to_owned()).or_insert(i64::MIN);
-            *updated = (*updated).max(file.updated_ms);
-            for chunk in file.chunks.iter().filter(|chunk| chunk.content.is_some()) {
-                embeddable += 1;
-                embedded += usize::from(snapshot.vectors.as_ref().is_some_and(|vectors| vectors.contains(chunk.row)));
-            }
-        }
-        for (name, updated) in latest {
-            if let Some(collection) = details.get_mut(&name) {
-                collection.updated_at = rfc3339(updated);
-            }
-        }
-        Ok(Stats {
-            total: details.values().map(|collection| collection.chunks).sum(),
-            collections: details.iter().map(|(name, collection)| (name.clone(), collection.chunks)).collect(),
-            files: details.values().map(|collection| collection.files).sum(),
-            bytes: details.values().map(|collection| collection.bytes).sum(),
-            embedded_share: share(embedded, embeddable),
-            details,
-        })
     }
 
     /// The names of the collections.
@@ -279,12 +241,6 @@ impl Service {
             },
             None => Vec::new(),
         };
-        let (state, detail, dimension) = match progress.model {
-            ModelStatus::Off => ("off", None, None),
-            ModelStatus::Loading => ("loading", None, None),
-            ModelStatus::Ready { name, dimension } => ("ready", Some(name), Some(dimension)),
-            ModelStatus::Failed(reason) => ("failed", Some(reason), None),
-        };
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").into(),
             vault: self.home.root().display().to_string(),
@@ -298,7 +254,7 @@ impl Service {
             pending_embeddings: progress.pending_embeddings,
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
-            model: Model { state: state.into(), detail, dimension },
+            model: Model::of(progress.model),
             watching: Watching::of(progress.watch, self.config.index.reconcile_seconds),
             index_bytes: folder_bytes(&self.index_dir),
             index_dir: self.index_dir.display().to_string(),
@@ -347,7 +303,7 @@ fn verification(verified: Verified) -> Verification {
     Verification { at: rfc3339(at_ms), took_ms, files, chunks, embeddings, damage }
 }
 
-fn visible<'a>(snapshot: &'a Snapshot, principal: &Principal) -> impl Iterator<Item = &'a Arc<FileEntry>> {
+pub(super) fn visible<'a>(snapshot: &'a Snapshot, principal: &Principal) -> impl Iterator<Item = &'a Arc<FileEntry>> {
     let scope = Scope::of(principal);
     snapshot.files.iter().filter(move |file| scope.allows(file.private))
 }
@@ -375,11 +331,11 @@ fn limit(asked: Option<usize>, default: usize) -> Result<usize, ServiceError> {
     }
 }
 
-fn share(part: usize, whole: usize) -> f64 {
+pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part.min(whole) as f64 / whole as f64 }
 }
 
-fn phase(phase: Phase) -> &'static str {
+pub(super) fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Starting => "starting",
         Phase::Indexing => "indexing",
@@ -390,9 +346,25 @@ fn phase(phase: Phase) -> &'static str {
     }
 }
 
+/// Ranges of bytes, in order, as ranges of characters.
+fn in_characters(text: &str, ranges: &[Range<usize>]) -> Vec<[usize; 2]> {
+    let (mut bytes, mut characters) = (0, 0);
+    let mut at = |byte: usize| {
+        characters += text[bytes..byte].chars().count();
+        bytes = byte;
+        characters
+    };
+    ranges.iter().map(|range| [at(range.start), at(range.end)]).collect()
+}
+
 /// Names lines of a note: `notes/api.md#L42-L58`, or `notes/api.md#L42` for one.
 pub fn citation(path: &str, first: u32, last: u32) -> String {
     if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
+}
+
+/// Opens a note in Obsidian, given its place on disk.
+pub(super) fn obsidian_url(on_disk: &Path) -> String {
+    format!("obsidian://open?path={}", percent_encode(&on_disk.to_string_lossy(), ""))
 }
 
 /// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters and those of `kept`.

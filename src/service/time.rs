@@ -1,5 +1,7 @@
 //! Points in time as people and programs write them.
 
+use std::ops::Range;
+
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan};
@@ -33,6 +35,14 @@ pub(super) fn parse(name: &str, text: &str, edge: Edge, now: Timestamp) -> Resul
             "`{name}` is `{text}`; it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z) or how long ago (7d)"
         ))
     })
+}
+
+/// The milliseconds of a day of the local time zone.
+pub(super) fn day_of(name: &str, text: &str) -> Result<Range<i64>, ServiceError> {
+    let day: Option<Date> = text.trim().parse().ok();
+    let start = |day: Date| Some(day.to_zoned(TimeZone::system()).ok()?.timestamp().as_millisecond());
+    day.and_then(|day| Some(start(day)?..start(day.checked_add(1.day()).ok()?)?))
+        .ok_or_else(|| ServiceError::invalid(format!("`{name}` is `{text}`; it takes a date (2026-01-05)")))
 }
 
 fn ago(text: &str) -> Option<Span> {

@@ -37,6 +37,9 @@ pub struct SearchParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
+    /// Whether each hit says where its snippet has words of the query.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub highlight: bool,
 }
 
 /// The answer to a search.
@@ -98,6 +101,9 @@ pub struct HitView {
     pub chunk: ChunkView,
     /// The part of the passage that answers best.
     pub snippet: String,
+    /// First character and the one after the last of each word of the query in the snippet, when they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub highlights: Option<Vec<[usize; 2]>>,
     /// What the hits are ordered by; compares within one response only.
     pub score: f64,
     /// The scores of each side.
@@ -123,6 +129,9 @@ pub struct BrowseParams {
     /// Only this collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
+    /// Only notes updated on this day of the local time zone: `2026-01-05`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
     /// Passages at most, 1 to 1,000; 20 when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
@@ -150,6 +159,8 @@ pub struct Collection {
     pub chunks: usize,
     /// Bytes of its notes.
     pub bytes: u64,
+    /// The share of its passages that are embedded, 0 to 1.
+    pub embedded_share: f64,
     /// When a note of it was last changed, as RFC 3339.
     pub updated_at: String,
 }
@@ -169,6 +180,19 @@ pub struct Stats {
     pub embedded_share: f64,
     /// More of each collection.
     pub details: BTreeMap<String, Collection>,
+    /// What was made in each month that has anything, the oldest first.
+    pub growth: Vec<Growth>,
+}
+
+/// What was made in a month, by the notes' dates of creation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Growth {
+    /// `2026-01`, in the local time zone.
+    pub month: String,
+    /// Notes.
+    pub notes: usize,
+    /// Their passages, as they are now.
+    pub chunks: usize,
 }
 
 /// The names of the collections.

@@ -15,6 +15,7 @@ mod disk;
 mod fuzzing;
 #[cfg(unix)]
 mod model;
+mod page;
 mod reviewed;
 mod search;
 mod server;

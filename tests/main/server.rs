@@ -277,6 +277,9 @@ fn the_openapi_document_lists_every_route() {
         ("/api/user-memory/stats", "get"),
         ("/api/user-memory/collections", "get"),
         ("/api/user-memory/chunk/{hash}", "get"),
+        ("/api/user-memory/note", "get"),
+        ("/events", "get"),
+        ("/page/token", "post"),
     ] {
         let operation = &document["paths"][path][method];
         assert!(operation["operationId"].is_string(), "{method} {path}: {operation}");

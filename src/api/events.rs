@@ -1,0 +1,110 @@
+//! `GET /events`: the progress as server-sent events.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hyper::body::{Body, Bytes, Frame};
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use super::error::{ApiError, ErrorBody};
+use crate::service::{Following, Service};
+
+/// Streams at a time: each takes a thread, and one person has no use for more open pages.
+const MAX_STREAMS: usize = 16;
+/// The least time between two events: while a vault is imported the progress changes thousands of times a second.
+const PACE: Duration = Duration::from_millis(100);
+/// With nothing new to say, a comment goes out so often, which tells whether anyone still listens.
+const BEAT: Duration = Duration::from_secs(15);
+/// It is looked so often whether the stream is over.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The streams that are open, and when all must end.
+#[derive(Debug, Clone)]
+pub(super) struct Streams {
+    room: Arc<Semaphore>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Streams {
+    pub(super) fn new(stop: watch::Receiver<bool>) -> Self {
+        Self { room: Arc::new(Semaphore::new(MAX_STREAMS)), stop }
+    }
+}
+
+/// The progress of the index, now and at each change, as server-sent events named `progress`.
+#[utoipa::path(get, path = "/events",
+    responses((status = 200, content_type = "text/event-stream", body = crate::service::ProgressView),
+        (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn events(State((service, streams)): State<(Arc<Service>, Streams)>) -> Response {
+    let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {
+        let message = format!("{MAX_STREAMS} streams of events are open already");
+        let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
+        return error.hint("close some, or ask /status now and then").into_response();
+    };
+    let (sender, receiver) = mpsc::channel(1);
+    let following = service.follow();
+    tokio::task::spawn_blocking(move || {
+        pump(following, &sender);
+        drop(room);
+    });
+    let mut stop = streams.stop;
+    let stopped = async move {
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    let body = axum::body::Body::new(Stream { receiver, stopped: Some(Box::pin(stopped)) });
+    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+}
+
+/// Sends what is new until nobody listens, or nothing more can come.
+fn pump(mut following: Following, listener: &mpsc::Sender<Bytes>) {
+    let mut quiet = Duration::ZERO;
+    while !listener.is_closed() {
+        let event = match following.next(LOOK_EVERY) {
+            Some(progress) => {
+                serde_json::to_string(&progress).map(|json| format!("event: progress\ndata: {json}\n\n")).ok()
+            }
+            None if following.is_over() => return,
+            None => {
+                quiet += LOOK_EVERY;
+                (quiet >= BEAT).then(|| ":\n\n".to_owned())
+            }
+        };
+        if let Some(event) = event {
+            quiet = Duration::ZERO;
+            if listener.blocking_send(event.into()).is_err() {
+                return;
+            }
+            std::thread::sleep(PACE);
+        }
+    }
+}
+
+/// The body of the answer: ends with the daemon, which else would wait for it.
+struct Stream {
+    receiver: mpsc::Receiver<Bytes>,
+    /// None once it is done.
+    stopped: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Body for Stream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Some(stopped) = &mut self.stopped else { return Poll::Ready(None) };
+        if stopped.as_mut().poll(context).is_ready() {
+            self.stopped = None;
+            return Poll::Ready(None);
+        }
+        self.receiver.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
+    }
+}

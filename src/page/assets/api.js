@@ -1,0 +1,76 @@
+// Asks the vault. The token is in sessionStorage: it ends with the tab, and no other page can read it.
+
+const KEY = "vault-token";
+
+export class ApiError extends Error {
+  constructor(status, { code = "unreachable", message, hint } = {}) {
+    super(message ?? `the vault answered ${status}`);
+    Object.assign(this, { status, code, hint });
+  }
+}
+
+export const token = {
+  get: () => sessionStorage.getItem(KEY),
+  set: (value) => sessionStorage.setItem(KEY, value),
+  drop: () => sessionStorage.removeItem(KEY),
+};
+
+let refused = () => {};
+
+/** Has `then` called when the vault does not know the token any more. */
+export function onRefused(then) {
+  refused = then;
+}
+
+/** Sends a request with the token; gives the response. */
+export async function ask(path, { method = "GET", body, signal, as = token.get() } = {}) {
+  const headers = {};
+  if (as) headers.Authorization = `Bearer ${as}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response;
+  try {
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    response = await fetch(path, { method, headers, body: sent, signal, cache: "no-store", credentials: "omit" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    const hint = "It may have been stopped: `vault serve` starts it, and this page goes on by itself.";
+    throw new ApiError(0, { message: "The vault does not answer.", hint });
+  }
+  if (response.ok) return response;
+  const said = await response.json().catch(() => ({}));
+  const error = new ApiError(response.status, said.error);
+  if (response.status === 401 && as === token.get()) refused(error);
+  throw error;
+}
+
+async function json(path, options) {
+  const response = await ask(path, options);
+  return response.json();
+}
+
+function query(path, params) {
+  const told = Object.entries(params).filter(([, value]) => value !== undefined && value !== "" && value !== null);
+  return `${path}?${new URLSearchParams(told)}`;
+}
+
+const BASE = "/api/user-memory";
+
+export const api = {
+  trade: (code) => json("/page/token", { method: "POST", body: { code }, as: null }),
+  check: (as) => json("/status", { as }),
+  status: () => json("/status"),
+  search: (params, signal) => json(query(`${BASE}/search`, { ...params, highlight: true }), { signal }),
+  browse: (params, signal) => json(query(`${BASE}/browse`, params), { signal }),
+  collections: () => json(`${BASE}/collections`),
+  stats: () => json(`${BASE}/stats`),
+  note: (path, signal) => json(query(`${BASE}/note`, { path }), { signal }),
+  chunk: (hash) => json(`${BASE}/chunk/${encodeURIComponent(hash)}`),
+  save: (body) => json(`${BASE}/save`, { method: "POST", body }),
+  annotate: (hash, note) => json(`${BASE}/annotate`, { method: "POST", body: { hash, note } }),
+  remove: (hash) => json(`${BASE}/chunk/${encodeURIComponent(hash)}`, { method: "DELETE" }),
+  checkpoints: () => json(`${BASE}/checkpoints`),
+  restore: (id, force = false) =>
+    json(`${BASE}/checkpoints/${encodeURIComponent(id)}/restore`, { method: "POST", body: { force } }),
+  settings: () => json(`${BASE}/settings`),
+  change: (settings) => json(`${BASE}/settings`, { method: "PUT", body: settings }),
+};

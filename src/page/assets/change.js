@@ -1,0 +1,165 @@
+// What changes the vault: saving, annotating, deleting, and taking that back.
+
+import { api } from "./api.js";
+import { byId, h, say } from "./dom.js";
+import { keepingFocus } from "./list.js";
+import { address, go, route } from "./route.js";
+
+const TOAST_MS = 12_000;
+
+/** Tells the views that something was changed by the person. */
+function changed() {
+  document.dispatchEvent(new CustomEvent("vault-changed"));
+}
+
+/** What can be taken back last. */
+let undoable;
+
+export function undoLast() {
+  undoable?.();
+}
+
+/** Says something for a while; `action` is a button or a link beside it. */
+export function toast(text, action, { failed = false } = {}) {
+  const shown = h("div", { class: failed ? "toast failed" : "toast" }, h("span", {}, text), action,
+    h("button", { type: "button", class: "quiet", "aria-label": "Dismiss", on: { click: () => shown.remove() } }, "×"));
+  byId("toasts").append(shown);
+  while (byId("toasts").children.length > 3) byId("toasts").firstElementChild.remove();
+  let timer;
+  const leave = () => (timer = setTimeout(() => shown.remove(), TOAST_MS));
+  // Whoever is about to press a button gets the time for it.
+  for (const event of ["mouseenter", "focusin"]) shown.addEventListener(event, () => clearTimeout(timer));
+  for (const event of ["mouseleave", "focusout"]) shown.addEventListener(event, leave);
+  leave();
+  return shown;
+}
+
+const sentence = (error) => [error.message, error.hint].filter(Boolean).join(". ");
+
+/** Deletes a passage or a note, and offers to take it back. */
+export async function remove(hash, citation, { note = false } = {}) {
+  try {
+    const { path, checkpoint_id: checkpoint } = await api.remove(hash);
+    keepingFocus(() => {
+      for (const item of document.querySelectorAll(".hit")) {
+        if (note ? item.chunk.path === path : item.chunk.hash === hash) item.remove();
+      }
+    });
+    if (route().note === path) go({ note: note ? undefined : path, lines: undefined }, { replace: true });
+    changed();
+    offerUndo(`Deleted ${citation}`, checkpoint);
+  } catch (error) {
+    toast(`Not deleted: ${sentence(error)}`, undefined, { failed: true });
+  }
+}
+
+function offerUndo(text, checkpoint) {
+  if (checkpoint === undefined || checkpoint === null) return toast(text);
+  const undo = async () => {
+    undoable = undefined;
+    shown.remove();
+    await restore(checkpoint);
+  };
+  const shown = toast(text, h("button", { type: "button", class: "undo", on: { click: undo } }, "Undo"));
+  undoable = undo;
+  return shown;
+}
+
+/** Brings a file back as it was. */
+export async function restore(checkpoint, force = false) {
+  try {
+    const { path } = await api.restore(checkpoint, force);
+    toast(`Restored ${path}`, link(path));
+    changed();
+  } catch (error) {
+    const again = error.code === "conflict" && !force
+      ? h("button", { type: "button", class: "undo", on: { click: (event) => {
+        event.currentTarget.closest(".toast").remove();
+        restore(checkpoint, true);
+      } } }, "Restore all the same")
+      : undefined;
+    toast(`Not restored: ${sentence(error)}`, again, { failed: true });
+  }
+}
+
+function link(path, lines) {
+  return h("a", { href: address({ ...route(), note: path, lines }) }, "Open");
+}
+
+/** A dialog with a form; `send` gets its fields, and may throw what the person is told. */
+function dialog(title, fields, verb, send) {
+  const said = h("p", { class: "failure", role: "alert", hidden: true });
+  const submit = h("button", { class: "primary" }, verb);
+  const form = h("form", { on: { submit: async (event) => {
+    event.preventDefault();
+    submit.disabled = true;
+    try {
+      await send(Object.fromEntries(new FormData(form)));
+      made.close();
+    } catch (error) {
+      said.textContent = sentence(error);
+      said.hidden = false;
+    } finally {
+      submit.disabled = false;
+    }
+  } } },
+  h("h2", { id: "dialog-title" }, title), fields, said,
+  h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => made.close() } }, "Cancel"), submit));
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+  const made = show(h("dialog", { "aria-labelledby": "dialog-title" }, form));
+}
+
+/** Shows a dialog, which is gone when it is closed; the focus goes back to where it was. */
+export function show(made) {
+  const before = document.activeElement;
+  document.querySelector("dialog")?.close();
+  document.body.append(made);
+  made.addEventListener("close", () => {
+    made.remove();
+    before?.focus?.();
+  });
+  made.showModal();
+  return made;
+}
+
+/** Asks for a snippet and saves it. */
+export function save() {
+  const collections = h("datalist", { id: "collections" });
+  api.collections().then(({ collections: names }) => collections.append(...names.map((name) => h("option", { value: name }))), () => {});
+  dialog("Save a snippet", [
+    h("label", { for: "save-content" }, "Text"),
+    h("textarea", { id: "save-content", name: "content", rows: 7, required: true, autofocus: true, placeholder: "Markdown, or just words" }),
+    h("div", { class: "two" },
+      h("div", {}, h("label", { for: "save-title" }, "Title"), h("input", { id: "save-title", name: "title", placeholder: "optional", autocomplete: "off" })),
+      h("div", {}, h("label", { for: "save-collection" }, "Collection"),
+        h("input", { id: "save-collection", name: "collection", list: "collections", placeholder: "snippets", autocomplete: "off" }))),
+    collections,
+    h("label", { for: "save-tags" }, "Tags"),
+    h("input", { id: "save-tags", name: "tags", placeholder: "optional, apart by blanks", autocomplete: "off" }),
+  ], "Save", async ({ content, title, collection, tags }) => {
+    const body = { content };
+    if (title.trim()) body.title = title.trim();
+    if (collection.trim()) body.collection = collection.trim();
+    const listed = tags.split(/[\s,]+/).map((tag) => tag.replace(/^#/, "")).filter(Boolean);
+    if (listed.length) body.tags = listed;
+    const saved = await api.save(body);
+    toast(saved.existing ? `It is there already: ${saved.path}` : `Saved to ${saved.path}`, link(saved.path));
+    changed();
+  });
+}
+
+/** Asks for a note about a passage. */
+export function annotate(hash, citation) {
+  dialog("Annotate", [
+    h("p", { class: "hint" }, citation),
+    h("label", { for: "annotation" }, "Note"),
+    h("textarea", { id: "annotation", name: "note", rows: 4, required: true, autofocus: true }),
+  ], "Annotate", async ({ note }) => {
+    const { path } = await api.annotate(hash, note);
+    say("Annotated");
+    toast(`Annotated ${citation}`, link(path));
+    changed();
+  });
+}

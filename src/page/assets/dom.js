@@ -1,0 +1,95 @@
+// Builds elements. Texts are always texts: nothing here reads markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    } else {
+      element.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
+  return element;
+}
+
+/** An HTML element: `h("a", {href, on: {click}}, "text", child)`. */
+export function h(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** An SVG element. */
+export function s(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+export const byId = (id) => document.getElementById(id);
+
+/** Says something to those who listen to the page instead of looking at it. */
+export function say(text) {
+  byId("said").textContent = text;
+}
+
+export function count(number, one, many = `${one}s`) {
+  return `${number.toLocaleString()} ${number === 1 ? one : many}`;
+}
+
+export function bytes(number) {
+  const units = ["bytes", "kB", "MB", "GB"];
+  let at = 0;
+  while (number >= 1000 && at < units.length - 1) {
+    number /= 1000;
+    at += 1;
+  }
+  return `${at === 0 ? number : number.toFixed(1)} ${units[at]}`;
+}
+
+export const percent = (share) => `${share === 1 ? 100 : Math.min(99, Math.floor(share * 100))} %`;
+
+/** The day of a time in the time zone of the person, as `2026-01-05`. */
+export function dayOf(time) {
+  const date = new Date(time);
+  const two = (number) => String(number).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+const DAY = 86_400_000;
+
+/** A day as people call it. */
+export function dayName(day) {
+  const date = new Date(`${day}T12:00:00`);
+  if (Number.isNaN(date.getTime())) return day;
+  const today = dayOf(Date.now());
+  if (day === today) return "Today";
+  if (day === dayOf(Date.now() - DAY)) return "Yesterday";
+  const year = day.slice(0, 4) === today.slice(0, 4) ? undefined : "numeric";
+  return date.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year });
+}
+
+/** A time, short: the hour of today, else the day. */
+export function when(time) {
+  const date = new Date(time);
+  const today = dayOf(date) === dayOf(Date.now());
+  const shown = today
+    ? date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
+    : date.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+  return h("time", { datetime: time, title: date.toLocaleString() }, shown);
+}
+
+/** Calls the last of many calls, so long after it. */
+export function debounced(wait, call) {
+  let timer;
+  return (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => call(...args), wait);
+  };
+}
+
+/** What a failed request says, for people. */
+export function failure(error, retry) {
+  const hint = error.hint ? h("p", { class: "hint" }, error.hint) : undefined;
+  const again = retry ? h("button", { type: "button", on: { click: retry } }, "Try again") : undefined;
+  return h("div", { class: "failure", role: "alert" }, h("p", {}, error.message), hint, again);
+}

@@ -1,0 +1,68 @@
+// The keyboard. Keys act where nothing is typed, and can be switched off.
+
+import { h, say } from "./dom.js";
+
+const KEY = "vault-shortcuts";
+const SCORES = "vault-scores";
+
+export const shortcuts = {
+  on: () => localStorage.getItem(KEY) !== "off",
+  set: (on) => localStorage.setItem(KEY, on ? "on" : "off"),
+};
+
+export const scoresShown = () => sessionStorage.getItem(SCORES) === "on";
+
+export function toggleScores() {
+  const on = !scoresShown();
+  sessionStorage.setItem(SCORES, on ? "on" : "off");
+  for (const shown of document.querySelectorAll(".scores")) shown.hidden = !on;
+  document.querySelector(".toggle-scores")?.setAttribute("aria-pressed", String(on));
+  say(on ? "Scores are shown" : "Scores are hidden");
+}
+
+const KEYS = [
+  ["/", "Search"],
+  ["↑ ↓", "Through the passages"],
+  ["Enter", "Read the note"],
+  ["Esc", "Back"],
+  ["n p", "Next and previous passage of the note"],
+  ["c", "Copy the citation"],
+  ["o", "Open in Obsidian"],
+  ["a", "Annotate the passage"],
+  ["Delete", "Delete the passage"],
+  ["z", "Undo the last deletion"],
+  ["w", "Write a snippet"],
+  ["m", "Search by words, by meaning, or both"],
+  ["s", "Show scores"],
+  ["1 2 3 4", "Search, Browse, Statistics, Settings"],
+  ["?", "This list"],
+];
+
+/** The list of keys, as a dialog. */
+export function help() {
+  const made = h("dialog", { "aria-labelledby": "help-title", class: "help" },
+    h("h2", { id: "help-title" }, "Keyboard"),
+    h("dl", {}, KEYS.map(([keys, what]) => h("div", {}, h("dt", {}, keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, what)))),
+    h("div", { class: "row end" }, h("button", { type: "button", class: "primary", autofocus: true, on: { click: () => made.close() } }, "Close")));
+  return made;
+}
+
+/** Whether keys go into something. */
+function typing(element) {
+  return element?.isContentEditable || /^(TEXTAREA|SELECT)$/.test(element?.tagName)
+    || (element?.tagName === "INPUT" && !/^(checkbox|radio|button)$/.test(element.type));
+}
+
+/** Has `actions` called by their keys. An action that says no leaves the key to the browser. */
+export function listen(actions) {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (document.querySelector("dialog[open]")) return;
+    const inField = typing(document.activeElement);
+    const single = event.key.length === 1 || event.key === "Delete";
+    if (single && (inField || !shortcuts.on())) return;
+    if (/^(Arrow|Home|End)/.test(event.key) && inField && document.activeElement.type !== "search") return;
+    const action = actions[event.key];
+    if (action && action(event, inField) !== false) event.preventDefault();
+  });
+}

@@ -1,0 +1,140 @@
+// Passages as a list: the answer to a search, or a page of browsing.
+
+import { h, say, when } from "./dom.js";
+import { address, route } from "./route.js";
+import { scoresShown } from "./keys.js";
+
+/** What Markdown has around words and lines, which a list need not show. */
+const MARKUP = new RegExp([
+  /^[ \t]*(?:`{3,}|~{3,}).*$/, /^#{1,6} /, /^> ?(?:\[![^\]\n]*\][+-]?)?/, /\*\*|__|==|\[\[|\]\]|`/, /!(?=\[)/,
+  /\[(?=[^[\]\n]*\]\([^()\n]*\))/, /\]\([^()\n]*\)/, /<\/?[a-zA-Z][^<>\n]*>/, /<!--|-->/,
+].map(({ source }) => source).join("|"), "gm");
+/** The end of a line that goes on in the next: what follows is no item, row or quote, and there is no blank line. */
+const WRAP = /(?<=[^\n|])\n(?=[^\s|>*+#-])(?!\d+[.)] )/g;
+
+/** The list item of a passage. `highlights` are places of the snippet, in characters. */
+export function hit(chunk) {
+  const heading = chunk.heading_path.filter((text) => text !== chunk.title);
+  const opens = address({
+    ...route(), note: chunk.path, lines: `${chunk.line_start}-${chunk.line_end}`,
+  });
+  const item = h("li", { class: "hit" },
+    h("a", { class: "hit-title", href: opens },
+      h("span", { class: "title" }, chunk.title),
+      heading.map((text) => [h("span", { class: "sep", "aria-hidden": "true" }, " › "), h("span", { class: "under" }, text)])),
+    h("p", { class: "hit-text" }, shown(chunk)),
+    h("p", { class: "hit-meta" },
+      h("a", { class: "cite", href: chunk.obsidian_url, title: "Open in Obsidian" }, chunk.citation),
+      copyButton(chunk.citation),
+      when(chunk.updated_at),
+      scores(chunk)));
+  item.chunk = chunk;
+  item.addEventListener("click", (event) => {
+    if (event.target.closest("a, button") || String(getSelection())) return;
+    item.querySelector(".hit-title").click();
+  });
+  return item;
+}
+
+function scores({ score, scores: sides }) {
+  if (score === undefined) return undefined;
+  const side = (name, value) => (value === undefined ? undefined : ` · ${name} ${value.toFixed(name === "words" ? 1 : 2)}`);
+  return h("span", { class: "scores", hidden: !scoresShown() },
+    `score ${score.toFixed(2)}`, side("words", sides.keyword), side("meaning", sides.semantic));
+}
+
+/** The text of a passage without its headings and markup, with the words of the query marked. */
+function shown({ snippet, content, highlights = [], heading_path: headings, title }) {
+  const characters = Array.from(snippet ?? content);
+  const marked = new Uint8Array(characters.length);
+  for (const [from, to] of highlights) marked.fill(1, from, to);
+  const text = characters.join("");
+  const drop = new Uint8Array(text.length);
+  const lead = /^(#{1,6} .*\n\s*)+/.exec(text);
+  if (lead && lead[0].length < text.length && [...headings, title].length) drop.fill(1, 0, lead[0].length);
+  for (const found of text.matchAll(MARKUP)) drop.fill(1, found.index, found.index + found[0].length);
+  const wraps = new Set(Array.from(text.matchAll(WRAP), (found) => found.index));
+  const parts = [];
+  let [run, on, at] = ["", 0, 0];
+  let last = "\n";
+  const flush = () => {
+    if (run) parts.push(on ? h("mark", {}, run) : run);
+    run = "";
+  };
+  characters.forEach((character, index) => {
+    // No line stays empty.
+    if (!drop[at] && !(character === "\n" && last === "\n")) {
+      if (marked[index] !== on) {
+        flush();
+        on = marked[index];
+      }
+      last = wraps.has(at) ? " " : character;
+      run += last;
+    }
+    at += character.length;
+  });
+  flush();
+  // Of a passage that is nothing but markup, that is shown.
+  return parts.length ? parts : text;
+}
+
+export function copyButton(citation) {
+  return h("button", {
+    type: "button", class: "quiet", "aria-label": `Copy the citation ${citation}`,
+    on: { click: (event) => copy(citation, event.currentTarget) },
+  }, "Copy");
+}
+
+/** Copies a citation, and says so on the button that did it. */
+export async function copy(citation, button) {
+  try {
+    await navigator.clipboard.writeText(citation);
+    say(`Copied ${citation}`);
+    if (!button) return;
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  } catch {
+    say("The browser does not let this page copy.");
+  }
+}
+
+/** The hit that has the focus, or is open in the reader. */
+export function focusedHit() {
+  return document.activeElement?.closest?.(".hit") ?? undefined;
+}
+
+/** Has `change` make the hits anew; the focus stays on the same one, or where it was when that is gone. */
+export function keepingFocus(change) {
+  const all = () => [...document.querySelectorAll("#main .hit")];
+  const before = focusedHit();
+  const at = all().indexOf(before);
+  change();
+  if (at === -1 || before.isConnected) return;
+  const now = all();
+  const next = now.find(({ chunk }) => chunk.hash === before.chunk.hash) ?? now[Math.min(at, now.length - 1)];
+  next?.querySelector(".hit-title").focus({ preventScroll: true });
+}
+
+/** Moves the focus up or down the hits; says no when there is nowhere to go. */
+export function moveFocus(step) {
+  const hits = [...document.querySelectorAll("#main .hit-title")];
+  const here = focusedHit()?.querySelector(".hit-title");
+  const at = here ? hits.indexOf(here) + step : step > 0 ? 0 : -1;
+  if (!hits[at]) return false;
+  hits[at].focus();
+  hits[at].closest(".hit").scrollIntoView({ block: "nearest" });
+  return true;
+}
+
+/** Shows which hit is the one being read. */
+export function markOpen() {
+  const { note, lines } = route();
+  for (const item of document.querySelectorAll(".hit")) {
+    const { path, line_start: from, line_end: to } = item.chunk;
+    const open = path === note && lines === `${from}-${to}`;
+    item.classList.toggle("open", open);
+    const link = item.querySelector(".hit-title");
+    if (open) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}

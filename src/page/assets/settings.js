@@ -1,0 +1,77 @@
+// What is kept, and what can be taken back.
+
+import { api, token } from "./api.js";
+import { bytes, failure, h, say, when } from "./dom.js";
+import { restore } from "./change.js";
+import { shortcuts } from "./keys.js";
+
+const SWITCHES = [
+  ["capture_conversations", "Conversations", "What you and your agents say to each other"],
+  ["capture_files", "Files", "Which files were opened or changed; never what is in them"],
+  ["capture_searches", "Searches", "What you searched for, elsewhere"],
+  ["capture_notes", "Notes", "Notes that programs send"],
+  ["capture_snippets", "Snippets", "What is copied or saved by programs"],
+  ["capture_agent_activity", "Agent activity", "What agents say that they did"],
+  ["capture_bookmarks", "Bookmarks", "Addresses and titles that you keep"],
+];
+
+let view;
+
+export function show(main) {
+  view = { capture: h("div", {}), history: h("div", {}) };
+  main.replaceChildren(h("h2", {}, "Settings"),
+    h("section", {}, h("h3", {}, "What is kept"),
+      h("p", { class: "hint" }, "What is switched off is not stored anywhere. The switches are in memory.toml."), view.capture),
+    h("section", {}, h("h3", {}, "Recent changes"),
+      h("p", { class: "hint" }, "Before a file is changed its old content is kept for a while, so that a change can be taken back."), view.history),
+    h("section", {}, h("h3", {}, "This page"),
+      toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? act when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
+      h("p", {}, h("button", { type: "button", on: { click: leave } }, "Close this session"))));
+  capture();
+  changed();
+}
+
+function leave() {
+  token.drop();
+  location.replace("/");
+}
+
+export function update() {}
+
+function toggle(id, name, hint, on, set) {
+  const box = h("input", { type: "checkbox", role: "switch", id, checked: on, "aria-describedby": `${id}-hint`, on: { change: () => set(box.checked, box) } });
+  return h("div", { class: "switch" }, box, h("label", { for: id }, name), h("p", { class: "hint", id: `${id}-hint` }, hint));
+}
+
+async function capture() {
+  try {
+    const settings = await api.settings();
+    const rows = SWITCHES.filter(([key]) => typeof settings[key] === "boolean");
+    view.capture.replaceChildren(...rows.map(([key, name, hint]) => toggle(key, name, hint, settings[key], async (on, box) => {
+      const said = box.closest(".switch").querySelector(".failure");
+      said?.remove();
+      try {
+        const now = await api.change({ [key]: on });
+        box.checked = now[key] ?? on;
+        say(`${name}: ${box.checked ? "kept" : "not kept"}`);
+      } catch (error) {
+        box.checked = !on;
+        box.closest(".switch").append(failure(error));
+      }
+    })));
+  } catch (error) {
+    view.capture.replaceChildren(failure(error, capture));
+  }
+}
+
+export async function changed() {
+  try {
+    const { checkpoints } = await api.checkpoints();
+    if (!checkpoints.length) return view.history.replaceChildren(h("p", {}, "Nothing yet."));
+    view.history.replaceChildren(h("ol", { class: "checkpoints" }, checkpoints.slice(0, 30).map(({ id, at, path, action, bytes: size }) =>
+      h("li", {}, h("span", { class: "cite" }, path), h("span", { class: "hint" }, `before: ${action}, ${bytes(size)}`), when(at),
+        h("button", { type: "button", class: "quiet", "aria-label": `Restore ${path}`, on: { click: () => restore(id) } }, "Restore")))));
+  } catch (error) {
+    view.history.replaceChildren(failure(error, changed));
+  }
+}

@@ -1,0 +1,83 @@
+//! What there is, in numbers.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::error::ServiceError;
+use super::read::{share, visible};
+use super::start::Service;
+use super::time::rfc3339;
+use super::views::{Collection, Growth, Stats};
+use crate::access::Principal;
+
+/// What is counted of a collection.
+#[derive(Default)]
+struct Count {
+    files: usize,
+    chunks: usize,
+    bytes: u64,
+    embeddable: usize,
+    embedded: usize,
+    updated_ms: Option<i64>,
+}
+
+impl Service {
+    /// What there is, in numbers.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn stats(&self, principal: &Principal) -> Result<Stats, ServiceError> {
+        let snapshot = self.snapshot()?;
+        let zone = TimeZone::system();
+        let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
+        let mut months: BTreeMap<(i16, i8), (usize, usize)> = BTreeMap::new();
+        for file in visible(&snapshot, principal) {
+            let count = counts.entry(file.path.collection()).or_default();
+            count.files += 1;
+            count.chunks += file.chunks.len();
+            count.bytes += file.stamp.size;
+            count.updated_ms = count.updated_ms.max(Some(file.updated_ms));
+            for chunk in file.chunks.iter().filter(|chunk| chunk.content.is_some()) {
+                count.embeddable += 1;
+                count.embedded +=
+                    usize::from(snapshot.vectors.as_ref().is_some_and(|vectors| vectors.contains(chunk.row)));
+            }
+            if let Ok(made) = Timestamp::from_millisecond(file.created_ms) {
+                let made = made.to_zoned(zone.clone());
+                let month = months.entry((made.year(), made.month())).or_default();
+                *month = (month.0 + 1, month.1 + file.chunks.len());
+            }
+        }
+        let sum = |of: fn(&Count) -> usize| counts.values().map(of).sum();
+        Ok(Stats {
+            total: sum(|count| count.chunks),
+            collections: counts.iter().map(|(name, count)| ((*name).to_owned(), count.chunks)).collect(),
+            files: sum(|count| count.files),
+            bytes: counts.values().map(|count| count.bytes).sum(),
+            embedded_share: share(sum(|count| count.embedded), sum(|count| count.embeddable)),
+            details: counts.iter().map(|(name, count)| ((*name).to_owned(), count.view())).collect(),
+            growth: months
+                .into_iter()
+                .map(|((year, month), (notes, chunks))| Growth {
+                    month: format!("{year:04}-{month:02}"),
+                    notes,
+                    chunks,
+                })
+                .collect(),
+        })
+    }
+}
+
+impl Count {
+    fn view(&self) -> Collection {
+        Collection {
+            files: self.files,
+            chunks: self.chunks,
+            bytes: self.bytes,
+            embedded_share: share(self.embedded, self.embeddable),
+            updated_at: self.updated_ms.map_or_else(String::new, rfc3339),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// A real daemon on a vault of its own, and a real browser in front of it.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+export const root = new URL("../..", import.meta.url).pathname;
+const binary = process.env.VAULT_BINARY ?? join(root, "target/debug/vault");
+const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+/** Long: a machine that is busy with other things is no failure. */
+export const PATIENCE = 60_000;
+
+/** Waits until `probe` gives something. */
+export async function eventually(what, probe) {
+  const deadline = Date.now() + PATIENCE;
+  for (;;) {
+    const found = await probe();
+    if (found) return found;
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A vault made by `vault init`, and its daemon. */
+export class Vault {
+  constructor() {
+    this.scratch = mkdtempSync(join(tmpdir(), "vault-page-"));
+    this.folder = join(this.scratch, "vault");
+    const home = (name) => join(this.scratch, name);
+    this.environment = {
+      ...process.env, HOME: home("home"), XDG_STATE_HOME: home("state"), XDG_CONFIG_HOME: home("config"),
+      // The model is unpacked once.
+      XDG_CACHE_HOME: join(root, "target/tmp/cache"), VAULT_DIR: undefined,
+    };
+    this.command("init", this.folder);
+  }
+
+  command(...args) {
+    return execFileSync(binary, args, { env: this.environment, encoding: "utf8" });
+  }
+
+  write(path, text) {
+    const file = join(this.folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+
+  read(path) {
+    return readFileSync(join(this.folder, path), "utf8");
+  }
+
+  async start({ port = "0" } = {}) {
+    this.daemon = spawn(binary, ["serve", "--vault", this.folder, "--port", port], { env: this.environment, stdio: "ignore" });
+    const info = await eventually("the daemon", () => {
+      try {
+        const told = JSON.parse(this.read(".vault/daemon.json"));
+        return told.pid === this.daemon.pid && told;
+      } catch {
+        return undefined;
+      }
+    });
+    this.origin = `http://${info.address}`;
+    this.token = this.read(".vault/owner-token").trim();
+    await eventually("everything to be embedded", async () => {
+      const status = await this.get("/status");
+      return status.caught_up && status.phase === "idle" && status.pending_embeddings === 0 && status.model.state === "ready";
+    });
+  }
+
+  async ask(path, options = {}) {
+    return fetch(this.origin + path, { ...options, headers: { Authorization: `Bearer ${this.token}`, ...options.headers } });
+  }
+
+  async get(path) {
+    return (await this.ask(path)).json();
+  }
+
+  /** Whether the server has a route, whatever it makes of the request. */
+  async has(method, path) {
+    const { status } = await this.ask(path, { method, headers: { "Content-Type": "application/json" }, body: method === "GET" ? undefined : "{}" });
+    const routed = status !== 405 && !(status === 404 && (await this.unrouted(method, path)));
+    return routed;
+  }
+
+  async unrouted(method, path) {
+    const response = await this.ask(path, { method, headers: { "Content-Type": "application/json" }, body: method === "GET" ? undefined : "{}" });
+    return (await response.json()).error.message === "there is nothing at this address";
+  }
+
+  openAddress() {
+    return this.command("open", "--print", "--vault", this.folder).trim();
+  }
+
+  async stop() {
+    const ended = new Promise((resolve) => this.daemon.once("exit", resolve));
+    this.daemon.kill("SIGTERM");
+    await ended;
+  }
+
+  remove() {
+    rmSync(this.scratch, { recursive: true, force: true });
+  }
+}
+
+/** A browser without a network but the daemon's. */
+export async function openBrowser() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+}
+
+/** A tab with a context of its own. Whatever goes wrong in it is kept in `problems`. */
+export async function openTab(browser, { width = 1280, height = 860, scheme = "light", touch = false } = {}) {
+  const context = await browser.newContext({
+    viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", hasTouch: touch, locale: "en-GB",
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE / 2);
+  page.problems = [];
+  page.elsewhere = [];
+  page.on("pageerror", (error) => page.problems.push(String(error)));
+  page.on("console", (message) => {
+    // What the server refuses is shown by the page; the browser says so once more.
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.problems.push(message.text());
+  });
+  page.on("dialog", (dialog) => {
+    page.problems.push(`a dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!/^http:\/\/127\.0\.0\.1:\d+\//.test(request.url())) page.elsewhere.push(request.url());
+  });
+  // To work on the page without building the program each time.
+  if (process.env.PAGE_FILES) {
+    await page.route("**/page/*.{js,css,svg}", async (route) => {
+      const response = await route.fetch().catch(() => undefined);
+      if (!response) return route.abort();
+      const body = readFileSync(join(process.env.PAGE_FILES, new URL(route.request().url()).pathname.split("/").at(-1)));
+      await route.fulfill({ response, body });
+    });
+  }
+  return page;
+}
+
+/** What axe-core finds against WCAG 2 A and AA, as lines. */
+export async function violations(page) {
+  // The policy of the page forbids scripts that are put in; the debugger's own evaluation is not held to it.
+  await page.evaluate(readFileSync(axe, "utf8"));
+  const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
+  return found.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary ?? ""}`));
+}
+
+/** By how many pixels the page is wider than the window, with what is too wide. */
+export async function overflow(page) {
+  return page.evaluate(() => {
+    const wide = innerWidth + 0.5;
+    const over = [...document.querySelectorAll("body *")].filter((element) => {
+      const clipped = element.closest(".table, .unseen, svg, .skip, #live");
+      return !clipped && element.getBoundingClientRect().right > wide;
+    });
+    const own = document.documentElement.scrollWidth > innerWidth ? ["the document"] : [];
+    return [...own, ...over.map((element) => `${element.tagName} ${element.className} ${Math.round(element.getBoundingClientRect().right)}`)];
+  });
+}

@@ -1,0 +1,421 @@
+//! "My memory" from outside: its files, how it comes to a token, notes as nodes, and the events. What it looks like and does in
+//! a browser is in `tests/browser`.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+
+use memory_vault::access::Principal;
+use memory_vault::config::Mode;
+use memory_vault::service::{BrowseParams, ErrorKind, NoteParams, NoteView, SearchParams};
+use serde_json::{Value, json};
+
+use crate::support::{Connection, Daemon, PATIENCE, Request, TestVault, encode, eventually};
+
+const XSS: &str = include_str!("../browser/xss.json");
+const ELEMENTS: &str =
+    "p h1 h2 h3 h4 h5 h6 blockquote pre code ul ol li table tr th td em strong del sup sub a br hr div span";
+const ATTRIBUTES: &str = "href class title start data-path data-target data-heading";
+
+fn daemon() -> Daemon {
+    let mut daemon = Daemon::vault();
+    daemon.write("notes/tea.md", "Green tea, 80 degrees.").start();
+    daemon
+}
+
+fn note(vault: &TestVault, path: &str) -> NoteView {
+    vault.service().note(&Principal::Owner, &NoteParams { path: path.into() }).unwrap()
+}
+
+#[test]
+fn the_page_comes_without_a_token_and_with_a_strict_policy() {
+    let daemon = daemon();
+    let page = daemon.send(&Request::get("/"));
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let html = String::from_utf8(page.body.clone()).unwrap();
+    let files: Vec<&str> = html.split('"').filter(|text| text.starts_with("/page/")).collect();
+    assert!(files.contains(&"/page/app.js") && files.contains(&"/page/style.css"), "{files:?}");
+    for file in ["/"].iter().chain(&files) {
+        let reply = daemon.send(&Request::get(file));
+        assert_eq!(reply.status, 200, "{file}");
+        let policy = reply.header("content-security-policy").expect(file);
+        for directive in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(policy.split("; ").any(|one| one == directive), "{file}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{file}: {policy}");
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            assert_eq!(reply.header(name), Some(value), "{file}: {name}");
+        }
+        assert_eq!(daemon.send(&Request::get(file).header("Host", "evil.example")).status, 403, "{file}");
+    }
+    for (file, kind) in [("/page/app.js", "text/javascript; charset=utf-8"), ("/page/icon.svg", "image/svg+xml")] {
+        assert_eq!(daemon.send(&Request::get(file)).header("content-type"), Some(kind));
+    }
+    for nothing in ["/page/none.js", "/page/..%2fmod.rs", "/page/", "/page/a/b", "/page/%ff"] {
+        let reply = daemon.send(&Request::get(nothing));
+        assert!(matches!(reply.status, 400 | 404), "{nothing}: {}", reply.status);
+        reply.error();
+    }
+}
+
+#[test]
+fn a_code_is_traded_for_a_token_once() {
+    let daemon = daemon();
+    let url = daemon.run(&["open", "--print"]).ok().stdout;
+    let (address, code) = url.trim().split_once("/#code=").expect(&url);
+    assert_eq!(address, format!("http://{}", daemon.address()));
+    let trade =
+        |code: &str| daemon.send(&Request::new("POST", "/page/token").json(json!({ "code": code }).to_string()));
+    assert_eq!(trade("0123456789abcdef").status, 401);
+    assert_eq!(trade("").status, 401);
+    let with = |token: &str, target: &str| {
+        daemon.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")))
+    };
+    assert_eq!(with(code, "/status").status, 401, "a code opens nothing by itself");
+    let reply = trade(code);
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    let token = reply.json()["token"].as_str().unwrap().to_owned();
+    assert_eq!(with(&token, "/status").status, 200);
+    assert_eq!(with(&token, "/api/user-memory/note?path=notes/tea.md").status, 200);
+    assert!(with(&token, "/status").header("set-cookie").is_none() && reply.header("set-cookie").is_none());
+    let again = trade(code);
+    assert_eq!((again.status, again.error().as_str()), (401, "this code was used, or is too old"));
+    assert_ne!(daemon.token(), token, "it is not the owner's own");
+    for body in ["", "{}", "[]", "{\"code\": 1}", "{\"code\": \"x\", \"more\": 1}"] {
+        let reply = daemon.send(&Request::new("POST", "/page/token").json(body));
+        assert!((400..500).contains(&reply.status), "{body}: {}", reply.status);
+        reply.error();
+    }
+}
+
+#[test]
+fn codes_are_made_for_the_unix_socket_alone() {
+    let daemon = daemon();
+    for request in [Request::new("POST", "/page/code").json("{}"), Request::get("/page/code")] {
+        for reply in [daemon.send(&request), daemon.ask(request.clone())] {
+            assert!(matches!(reply.status, 404 | 405), "{}", reply.status);
+            reply.error();
+        }
+    }
+}
+
+#[test]
+fn open_starts_a_browser_or_says_what_to_do() {
+    let mut daemon = daemon();
+    let tools = tempfile::tempdir().unwrap();
+    let (opener, told) = (tools.path().join("xdg-open"), tools.path().join("told"));
+    let fake = |script: &str| {
+        fs::write(&opener, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let open = |daemon: &Daemon, display: &str| {
+        let mut command = daemon.command(&["open"]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", tools.path().display()));
+        for name in ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"] {
+            command.env_remove(name);
+        }
+        if !display.is_empty() {
+            command.env("DISPLAY", display);
+        }
+        crate::support::Ran::of(&mut command)
+    };
+    if cfg!(target_os = "linux") {
+        fake(&format!("printf %s \"$1\" > {}", told.display()));
+        let ran = open(&daemon, ":7").ok();
+        let url = fs::read_to_string(&told).unwrap();
+        assert!(url.starts_with(&format!("http://{}/#code=", daemon.address())), "{url}");
+        assert!(!ran.stdout.contains("code="), "what was used is not shown: {}", ran.stdout);
+        fake("exit 3");
+        assert!(open(&daemon, ":7").ok().stdout.contains("/#code="), "no browser: the address is printed");
+        fs::remove_file(&told).unwrap();
+        fake(&format!("touch {}", told.display()));
+        assert!(open(&daemon, "").ok().stdout.contains("/#code="));
+        assert!(!told.exists(), "without a display nothing is started");
+    }
+    daemon.terminate();
+    let ran = daemon.run(&["open"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("no daemon serves") && ran.stderr.contains("vault serve"), "{}", ran.stderr);
+}
+
+/// The elements of nodes, at any depth.
+fn elements<'a>(nodes: &'a Value, into: &mut Vec<&'a Value>) {
+    for node in nodes.as_array().expect("nodes").iter().filter(|node| !node.is_string()) {
+        into.push(node);
+        elements(&node["children"], into);
+    }
+}
+
+#[test]
+fn nothing_in_a_note_becomes_script() {
+    let payloads: Vec<String> = serde_json::from_str(XSS).unwrap();
+    let mut vault = TestVault::new();
+    for (at, payload) in payloads.iter().enumerate() {
+        vault.write(&format!("x/{at}.md"), format!("Before.\n\n{payload}\n\nAfter.\n"));
+    }
+    vault.write("x/all.md", payloads.join("\n\n")).sync();
+    let paths = (0..payloads.len()).map(|at| format!("x/{at}.md")).chain(["x/all.md".to_owned()]);
+    let mut links = 0;
+    for path in paths {
+        let body = serde_json::to_value(note(&vault, &path).body).unwrap();
+        let mut found = Vec::new();
+        elements(&body, &mut found);
+        for element in found {
+            let tag = element["tag"].as_str().unwrap();
+            assert!(ELEMENTS.split(' ').any(|known| known == tag), "{path}: {tag}");
+            for (name, value) in element["attrs"].as_object().into_iter().flatten() {
+                assert!(ATTRIBUTES.split(' ').any(|known| known == name), "{path}: {name}");
+                if name == "href" {
+                    let value = value.as_str().unwrap();
+                    let scheme = value.split(':').next().unwrap();
+                    assert!(["http", "https", "mailto", "obsidian"].contains(&scheme), "{path}: {value}");
+                    links += 1;
+                }
+            }
+        }
+        let text = body.to_string();
+        assert!(path == "x/all.md" || text.contains("After."), "{path}: {text}");
+    }
+    assert!(links > 0, "some links are links");
+}
+
+#[test]
+fn raw_html_is_shown_as_text_and_comments_are_not_shown() {
+    let mut vault = TestVault::new();
+    vault.write("a.md", "<div onclick=\"x\">\n<b>bold</b>\n</div>\n\nIn <i>line</i> <!-- gone --> %%gone too%% here.\n\n<!-- gone -->\n");
+    vault.sync();
+    let body = serde_json::to_value(note(&vault, "a.md").body).unwrap();
+    assert_eq!(body[0]["attrs"]["class"], "html");
+    assert_eq!(body[0]["children"][0], "<div onclick=\"x\">\n<b>bold</b>\n</div>\n");
+    assert_eq!(body[1]["children"][1], json!({"tag": "code", "attrs": {"class": "html"}, "children": ["<i>"]}));
+    assert_eq!(body.as_array().unwrap().len(), 2, "{body}");
+    assert!(!body.to_string().contains("gone"), "{body}");
+}
+
+#[test]
+fn blocks_know_their_lines_and_links_their_notes() {
+    let mut vault = TestVault::new();
+    let text = "---\ntags: [food]\ncreated: 2026-01-05\n---\n# Bread\n\nSee [[Tea#Green|the tea]], [far](../far/Tea.md), [[nowhere]]\nand <https://x.org>.\n\n\
+                - [x] done\n- open\n  - inner\n\n> [!tip]+ Rest\n> overnight\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn f() {}\n```\n";
+    vault.write("notes/bread.md", text).write("notes/Tea.md", "tea").write("far/Tea.md", "far tea").sync();
+    let view = note(&vault, "notes/bread.md");
+    assert_eq!((view.title.as_str(), view.collection.as_str(), view.text.as_str()), ("Bread", "notes", text));
+    assert_eq!((view.tags.as_slice(), view.cut), (["food".to_owned()].as_slice(), false));
+    assert_eq!(view.created_at, "2026-01-05T00:00:00Z");
+    assert!(view.annotations.is_empty() && view.obsidian_url.ends_with("bread.md"));
+    let hit = &vault.words("overnight").0.results[0];
+    let passage = view.chunks.iter().find(|chunk| chunk.hash == hit.chunk.hash).expect("the passage is listed");
+    assert_eq!((passage.line_start, passage.line_end), (hit.chunk.line_start, hit.chunk.line_end));
+
+    let body = serde_json::to_value(&view.body).unwrap();
+    let mut found = Vec::new();
+    elements(&body, &mut found);
+    let lines: Vec<(&str, u64, u64)> = found
+        .iter()
+        .filter_map(|one| Some((one["tag"].as_str()?, one["line_start"].as_u64()?, one["line_end"].as_u64()?)))
+        .collect();
+    for expected in [
+        ("h1", 5, 5),
+        ("p", 7, 8),
+        ("ul", 10, 12),
+        ("li", 11, 12),
+        ("li", 12, 12),
+        ("blockquote", 14, 15),
+        ("table", 17, 19),
+        ("tr", 19, 19),
+        ("pre", 21, 23),
+    ] {
+        assert!(lines.contains(&expected), "{expected:?} in {lines:?}");
+    }
+    let links: Vec<&Value> = found.iter().filter(|one| one["tag"] == "a").map(|one| &one["attrs"]).collect();
+    assert_eq!(links[0], &json!({"data-path": "notes/Tea.md", "data-target": "Tea", "data-heading": "Green"}));
+    assert_eq!(links[1], &json!({"data-path": "far/Tea.md", "data-target": "../far/Tea.md"}));
+    assert_eq!(links[2], &json!({"data-target": "nowhere"}));
+    assert_eq!(links[3], &json!({"href": "https://x.org"}));
+    let callout = found.iter().find(|one| one["tag"] == "blockquote").unwrap();
+    assert_eq!(callout["children"][0]["children"][0], "tip");
+    assert_eq!(callout["children"][1]["children"][0], " Rest\novernight");
+
+    vault.write("b.md", "> [!note]\n> body").sync();
+    let body = serde_json::to_value(note(&vault, "b.md").body).unwrap();
+    assert_eq!(body[0]["children"][1]["children"], json!(["body"]));
+}
+
+#[test]
+fn a_note_that_nests_without_end_or_is_huge_is_still_shown() {
+    let mut vault = TestVault::new();
+    let deep = format!("{}core{}", "*a ".repeat(3000), " b*".repeat(3000));
+    let images = format!("{}x{}", "![".repeat(2000), "](y)".repeat(2000));
+    let long = "A line of a long note.\n\n".repeat(60_000);
+    vault.write("deep.md", deep).write("images.md", images).write("long.md", &long);
+    vault.write("lists.md", "- ".repeat(500) + "item").sync();
+    for path in ["deep.md", "images.md", "lists.md"] {
+        // A reader of JSON stops at 128 levels.
+        let text = serde_json::to_string(&note(&vault, path)).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap();
+    }
+    let view = note(&vault, "long.md");
+    assert!(view.cut && view.text == long);
+    assert!(view.body.len() > 40_000 && view.body.len() < 45_000, "{}", view.body.len());
+}
+
+#[test]
+fn only_notes_of_the_vault_are_shown() {
+    let mut vault = TestVault::new();
+    vault.write("a.md", "here").write(".vault/state.md", "not here").write("x.txt", "nor here").sync();
+    let ask = |path: &str| vault.service().note(&Principal::Owner, &NoteParams { path: path.into() }).unwrap_err().kind;
+    for path in ["", "/etc/passwd", "../a.md", "notes/../a.md", "a\0.md"] {
+        assert_eq!(ask(path), ErrorKind::Invalid, "{path:?}");
+    }
+    for path in ["b.md", ".vault/state.md", "x.txt", "memory.toml", "A.md"] {
+        assert_eq!(ask(path), ErrorKind::NotFound, "{path}");
+    }
+    fs::remove_file(vault.path("a.md")).unwrap();
+    assert_eq!(ask("a.md"), ErrorKind::NotFound, "it is gone, and the index does not know yet");
+}
+
+#[test]
+fn browsing_by_day_finds_what_changed_on_it() {
+    let mut vault = TestVault::new();
+    vault
+        .write("a.md", "---\nupdated: 2026-01-05T12:00:00Z\n---\nfifth")
+        .write("b.md", "---\nupdated: 2026-01-08T12:00:00Z\n---\neighth");
+    vault.sync();
+    let browse = |day: &str| {
+        vault.service().browse(&Principal::Owner, &BrowseParams { day: Some(day.into()), ..BrowseParams::default() })
+    };
+    // Whatever the time zone, noon of one place is within a day of noon of another.
+    let around = ["2026-01-04", "2026-01-05", "2026-01-06"].map(|day| browse(day).unwrap());
+    let found: Vec<&str> = around.iter().flat_map(|page| &page.chunks).map(|chunk| chunk.path.as_str()).collect();
+    assert_eq!((found, around.iter().map(|page| page.total).sum::<usize>()), (vec!["a.md"], 1));
+    for bad in ["", "7d", "2026-13-01", "yesterday"] {
+        assert!(browse(bad).unwrap_err().message.starts_with("`day`"), "{bad}");
+    }
+}
+
+#[test]
+fn statistics_tell_growth_and_what_is_embedded() {
+    let mut vault = TestVault::new();
+    vault
+        .write("notes/a.md", "---\ncreated: 2025-11-15\n---\none")
+        .write("notes/b.md", "---\ncreated: 2026-01-15\n---\ntwo");
+    vault.write("facts.md", "---\ncreated: 2026-01-16\n---\nthree").sync();
+    let stats = vault.service().stats(&Principal::Owner).unwrap();
+    let growth: Vec<_> = stats.growth.iter().map(|one| (one.month.as_str(), one.notes, one.chunks)).collect();
+    assert_eq!(growth, [("2025-11", 1, 1), ("2026-01", 2, 2)]);
+    assert_eq!(stats.details["notes"].embedded_share, 1.0);
+    assert_eq!((stats.files, stats.total, stats.collections["notes"]), (3, 3, 2));
+}
+
+#[test]
+fn highlights_are_places_of_the_snippet_in_characters() {
+    let mut vault = TestVault::new();
+    vault.write("a.md", "Crème brûlée 🍮 and zebras, many Zebras.").sync();
+    let params =
+        SearchParams { q: "zebra".into(), mode: Some(Mode::Keyword), highlight: true, ..SearchParams::default() };
+    let found = vault.search_with(&params).0;
+    let snippet: Vec<char> = found.results[0].snippet.chars().collect();
+    let words: Vec<String> = found.results[0]
+        .highlights
+        .as_ref()
+        .expect("they were asked for")
+        .iter()
+        .map(|[from, to]| snippet[*from..*to].iter().collect())
+        .collect();
+    assert_eq!(words, ["zebras", "Zebras"]);
+    assert!(vault.words("zebra").0.results[0].highlights.is_none(), "nobody asked");
+}
+
+/// A stream of events, read as it comes.
+struct Events(BufReader<TcpStream>);
+
+impl Events {
+    fn open(daemon: &Daemon) -> Self {
+        let mut stream = TcpStream::connect(daemon.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let token = daemon.token();
+        write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n").unwrap();
+        Self(BufReader::new(stream))
+    }
+
+    /// The next line that starts so, without it; `None` when the stream is over.
+    fn next(&mut self, start: &str) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if let Some(rest) = line.strip_prefix(start) {
+                return Some(rest.trim_end().to_owned());
+            }
+        }
+    }
+
+    fn progress(&mut self) -> Option<Value> {
+        Some(serde_json::from_str(&self.next("data: ")?).unwrap())
+    }
+}
+
+#[test]
+fn events_tell_the_progress_and_end_with_the_daemon() {
+    let mut daemon = daemon();
+    assert_eq!(daemon.send(&Request::get("/events")).status, 401);
+    let mut events = Events::open(&daemon);
+    assert!(events.next("HTTP/1.1 ").unwrap().starts_with("200"));
+    assert!(events.next("content-type: ").unwrap().starts_with("text/event-stream"));
+    assert_eq!(events.next("event: ").unwrap(), "progress");
+    let first = events.progress().unwrap();
+    assert_eq!((&first["files"], &first["model"]["state"]), (&1.into(), &"off".into()));
+    daemon.write("notes/coffee.md", "Black.");
+    while events.progress().expect("the stream goes on")["files"] != 2 {}
+    let stopped = daemon.terminate();
+    assert!(stopped.status.success(), "{:?}", stopped.status);
+    while events.progress().is_some() {}
+    assert!(
+        stopped.after < std::time::Duration::from_millis(1400),
+        "nobody waited for the stream: {:?}",
+        stopped.after
+    );
+}
+
+#[test]
+fn so_many_streams_are_served_and_no_more() {
+    let daemon = daemon();
+    let mut open: Vec<Events> = (0..16).map(|_| Events::open(&daemon)).collect();
+    for events in &mut open {
+        assert!(events.progress().is_some());
+    }
+    let refused = daemon.get("/events");
+    assert_eq!((refused.status, refused.json()["error"]["code"].as_str()), (503, Some("unavailable")));
+    assert_eq!(daemon.find("tea"), ["notes/tea.md"], "all else is served");
+    open.pop();
+    eventually("room for another", || {
+        let mut events = Events::open(&daemon);
+        events.next("HTTP/1.1 ")?.starts_with("200").then_some(())
+    });
+}
+
+#[test]
+fn a_session_of_the_page_may_do_what_the_owner_may() {
+    let daemon = daemon();
+    let url = daemon.run(&["open", "--print"]).ok().stdout;
+    let code = url.trim().split_once("#code=").unwrap().1;
+    let reply = daemon.send(&Request::new("POST", "/page/token").json(json!({ "code": code }).to_string()));
+    let mut page = Connection::open(daemon.address()).with_token(reply.json()["token"].as_str().unwrap());
+    let found = page.get(&format!("/api/user-memory/search?q={}&highlight=true", encode("green tea")));
+    assert_eq!(found["results"][0]["highlights"], json!([[0, 5], [6, 9]]));
+    assert_eq!(page.get("/api/user-memory/note?path=notes/tea.md")["body"][0]["line_start"], 1);
+}
