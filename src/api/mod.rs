@@ -5,6 +5,7 @@ mod error;
 mod openapi;
 mod routes;
 mod serve;
+mod writes;
 
 pub use auth::Guard;
 pub use openapi::document as openapi;

@@ -4,7 +4,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::routes;
+use super::{routes, writes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -19,7 +19,12 @@ use super::routes;
         routes::browse,
         routes::stats,
         routes::collections,
-        routes::chunk
+        routes::chunk,
+        writes::delete_chunk,
+        writes::forget,
+        writes::annotate,
+        writes::checkpoints,
+        writes::restore
     ),
     modifiers(&Tokens)
 )]

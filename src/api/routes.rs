@@ -15,15 +15,15 @@ use super::auth::{Guard, guard};
 use super::error::{ApiError, ErrorBody};
 use crate::access::Principal;
 use crate::service::{
-    Browse, BrowseParams, ChunkView, Collections, ReindexParams, Reindexing, SaveParams, Saved, SearchParams,
+    Browse, BrowseParams, Collections, PassageView, ReindexParams, Reindexing, SaveParams, Saved, SearchParams,
     SearchResponse, Service, ServiceError, Stats, Status, Verification,
 };
 
 /// Bodies over this are refused.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-type App = Arc<Service>;
-type Answer<T> = Result<Json<T>, ApiError>;
+pub(super) type App = Arc<Service>;
+pub(super) type Answer<T> = Result<Json<T>, ApiError>;
 
 /// The API as it is served over TCP: every request passes the guard.
 pub fn guarded(service: Arc<Service>, with: Guard) -> Router {
@@ -44,6 +44,7 @@ pub fn local(service: Arc<Service>) -> Router {
         .route("/api/user-memory/stats", get(stats))
         .route("/api/user-memory/collections", get(collections))
         .route("/api/user-memory/chunk/{hash}", get(chunk))
+        .merge(super::writes::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
@@ -65,7 +66,7 @@ async fn headers(mut response: Response) -> Response {
 }
 
 /// Calls the service on a thread that may block.
-async fn call<T: Serialize + Send + 'static>(
+pub(super) async fn call<T: Serialize + Send + 'static>(
     service: App,
     with: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
 ) -> Answer<T> {
@@ -78,7 +79,7 @@ async fn call<T: Serialize + Send + 'static>(
     }
 }
 
-fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
+pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
     query.map(|Query(params)| params).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
 }
 
@@ -162,13 +163,16 @@ pub(super) async fn collections(State(service): State<App>) -> Answer<Collection
     call(service, |service| service.collections(&Principal::Owner)).await
 }
 
-/// The passage with a hash.
+/// The passage with a hash, and the remarks on it.
 #[utoipa::path(get, path = "/api/user-memory/chunk/{hash}",
     params(("hash" = String, Path, description = "16 hexadecimal digits")),
-    responses((status = 200, body = ChunkView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn chunk(State(service): State<App>, hash: Result<Path<String>, PathRejection>) -> Answer<ChunkView> {
+    responses((status = 200, body = PassageView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn chunk(
+    State(service): State<App>,
+    hash: Result<Path<String>, PathRejection>,
+) -> Answer<PassageView> {
     let Path(hash) = hash.map_err(|rejection| ServiceError::invalid(rejection.body_text()))?;
-    call(service, move |service| service.chunk(&Principal::Owner, &hash)).await
+    call(service, move |service| service.passage(&Principal::Owner, &hash)).await
 }
 
 async fn openapi() -> impl IntoResponse {

@@ -1,17 +1,25 @@
 //! The use cases, each for a principal. What the transports and the command line call.
 
+mod annotate;
+mod annotations;
 mod error;
+mod forget;
 mod model;
 mod read;
 mod save;
 mod start;
 mod time;
+mod undo;
 mod views;
 mod watching;
 
 pub use error::{ErrorKind, ServiceError};
 pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
+pub use views::{
+    AnnotateParams, Annotated, AnnotationView, CheckpointView, CheckpointsParams, CheckpointsView, DeleteParams,
+    ForgetParams, Forgotten, PassageView, PurgedView, RestoreParams, Restored,
+};
 pub use views::{
     Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing, SaveParams,
     Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification, Watching,

@@ -30,7 +30,7 @@ use crate::vault::Signal;
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 
 impl Service {
-    fn snapshot(&self) -> Result<Arc<Snapshot>, ServiceError> {
+    pub(super) fn snapshot(&self) -> Result<Arc<Snapshot>, ServiceError> {
         self.shared.snapshot().ok_or_else(|| {
             let failure = self.shared.progress().failure;
             let message = failure.unwrap_or_else(|| "the index is being opened".into());
@@ -135,11 +135,16 @@ impl Service {
     }
 
     /// A failure of the catalog: what is damaged is mended.
-    fn damaged(&self, error: CatalogError) -> ServiceError {
+    pub(super) fn damaged(&self, error: CatalogError) -> ServiceError {
         if error.is_damage() { self.suspect(&error) } else { error.into() }
     }
 
-    fn view(&self, snapshot: &Snapshot, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, CatalogError> {
+    pub(super) fn view(
+        &self,
+        snapshot: &Snapshot,
+        file: &FileEntry,
+        chunk: ChunkText,
+    ) -> Result<ChunkView, CatalogError> {
         let metadata = snapshot.read(|reader| reader.metadata(file.id))?;
         let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;

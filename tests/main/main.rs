@@ -10,6 +10,7 @@ mod crash;
 mod daemon;
 mod damage;
 mod disk;
+mod forgetting;
 mod fuzzing;
 #[cfg(unix)]
 mod model;
