@@ -229,7 +229,8 @@ fn seam(source: &str, lines: &Lines, body: usize, cut: Range<usize>, apart: bool
     let is_last = source[end..].trim().is_empty();
     let above = lines.span(first - before).start.max(body).min(start);
     let below = lines.span(last + after).end;
-    let put = match apart && before.max(after) == 0 {
+    let blank_between = if is_first { before } else { before.max(after) };
+    let put = match apart && blank_between == 0 {
         false => "",
         true if source.contains("\r\n") => "\r\n",
         true => "\n",

@@ -143,30 +143,34 @@ impl Service {
     /// A note that is gone already may have left traces.
     fn purge_gone(&self, files: &Files, path: &VaultPath, params: &ForgetParams) -> Result<Forgotten, ServiceError> {
         let gone = || ServiceError::from(WriteError::Gone(path.clone()));
-        if !params.purge || params.dry_run || params.path.is_none() || params.line_start.is_some() {
+        if !params.purge || params.path.is_none() || params.line_start.is_some() {
             return Err(gone());
         }
-        let purged = files.purge(path, &[])?;
-        let commits = commits_of(self.home.root(), path).filter(|commits| *commits > 0);
-        if purged.checkpoints + purged.trashed == 0 && commits.is_none() {
-            return Err(gone());
-        }
-        let view = PurgedView {
-            checkpoints: purged.checkpoints,
-            trashed: purged.trashed,
-            embeddings: 0,
-            commits,
-            remains: self.remains(&Principal::Owner, path, true, commits, 0),
-        };
-        Ok(Forgotten {
+        let mut forgotten = Forgotten {
             ok: true,
             path: path.to_string(),
             checkpoint_id: None,
             whole: true,
             content: String::new(),
             seen: String::new(),
-            purged: Some(view),
-        })
+            purged: None,
+        };
+        if params.dry_run {
+            return Ok(forgotten);
+        }
+        let purged = files.purge(path, &[])?;
+        let commits = commits_of(self.home.root(), path).filter(|commits| *commits > 0);
+        if purged.checkpoints + purged.trashed == 0 && commits.is_none() {
+            return Err(gone());
+        }
+        forgotten.purged = Some(PurgedView {
+            checkpoints: purged.checkpoints,
+            trashed: purged.trashed,
+            embeddings: 0,
+            commits,
+            remains: self.remains(&Principal::Owner, path, true, commits, 0),
+        });
+        Ok(forgotten)
     }
 
     /// The names of the embeddings of a note's passages, as indexed.

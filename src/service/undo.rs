@@ -33,7 +33,9 @@ impl Service {
             WriteError::Changed(path) => ServiceError {
                 kind: ErrorKind::Conflict,
                 message: format!("`{path}` has changed since; nothing was written"),
-                hint: Some("to restore it all the same, say so with `force`; what it has now is kept, too".into()),
+                hint: Some(
+                    "`--force`, or `force` over HTTP, restores it all the same, and keeps what it has now".into(),
+                ),
             },
             error => error.into(),
         })?;
