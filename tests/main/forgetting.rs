@@ -1,11 +1,17 @@
 //! What is forgotten is gone, and nothing else is.
 
+use std::fs;
+use std::process::Command;
+
+use memory_vault::access::Principal;
 use memory_vault::chunk::{Chunk, RemoveError, chunk, without_chunk, without_lines};
 use memory_vault::note::Note;
 use memory_vault::path::VaultPath;
+use memory_vault::service::{ErrorKind, ForgetParams, Forgotten, RestoreParams, Restored, ServiceError};
 use proptest::prelude::*;
+use serde_json::json;
 
-use crate::support::cases;
+use crate::support::{Daemon, TestVault, cases, contents, skipped};
 
 fn cut(source: &str) -> (Note, Vec<Chunk>) {
     let path = VaultPath::new("notes/a.md").unwrap();
@@ -165,4 +171,178 @@ proptest! {
             prop_assert!(left.len() < source.len());
         }
     }
+}
+
+const NOTE: &str = "---\ntags: [food]\n---\n# Bread\n\nFlour and water.\n\n# Soup\n\nAn aardvark in the pot.\n";
+
+fn forget(vault: &TestVault, params: serde_json::Value) -> Result<Forgotten, ServiceError> {
+    let params: ForgetParams = serde_json::from_value(params).unwrap();
+    vault.service().forget(&Principal::Owner, &params)
+}
+
+fn restore(vault: &TestVault, id: &str) -> Restored {
+    vault.service().restore(&Principal::Owner, id, RestoreParams::default()).unwrap()
+}
+
+/// The hash of the passage that a word finds.
+fn passage(vault: &TestVault, word: &str) -> String {
+    vault.words(word).0.results[0].chunk.hash.clone()
+}
+
+#[test]
+fn a_passage_is_gone_at_once_and_comes_back() {
+    let mut vault = TestVault::new();
+    vault.write("notes/a.md", NOTE).sync();
+    let hash = passage(&vault, "aardvark");
+    let would = forget(&vault, json!({"hash": hash, "dry_run": true})).unwrap();
+    assert_eq!((would.content.as_str(), would.whole), ("# Soup\n\nAn aardvark in the pot.", false));
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), NOTE);
+    let forgotten = forget(&vault, json!({"hash": hash, "seen": would.seen})).unwrap();
+    assert!(vault.words("aardvark").paths().is_empty());
+    let left = "---\ntags: [food]\n---\n# Bread\n\nFlour and water.\n";
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), left);
+    // What is left is all there is.
+    let last = forget(&vault, json!({"hash": passage(&vault, "flour")})).unwrap();
+    assert!(last.whole && !vault.path("notes/a.md").exists());
+    assert_eq!(fs::read_to_string(vault.path(".trash/notes/a.md")).unwrap(), left);
+    assert_eq!(vault.status().files, 0);
+    restore(&vault, &last.checkpoint_id.unwrap());
+    restore(&vault, &forgotten.checkpoint_id.unwrap());
+    assert_eq!(vault.words("aardvark").paths(), ["notes/a.md"]);
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), NOTE);
+    assert!(!vault.path(".trash/notes/a.md").exists());
+}
+
+#[test]
+fn what_has_changed_since_is_refused() {
+    let mut vault = TestVault::new();
+    vault.write("notes/a.md", NOTE).sync();
+    let hash = passage(&vault, "aardvark");
+    let seen = forget(&vault, json!({"path": "notes/a.md", "dry_run": true})).unwrap().seen;
+    assert_eq!(seen.len(), 16);
+    let edited = format!("{NOTE}\nMore.\n");
+    vault.write("notes/a.md", &edited);
+    for params in [json!({"hash": hash}), json!({"hash": seen}), json!({"path": "notes/a.md", "seen": seen})] {
+        let error = forget(&vault, params).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
+        assert!(error.message.contains("changed since"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), edited);
+    vault.sync();
+    assert_eq!(forget(&vault, json!({"hash": seen})).unwrap_err().kind, ErrorKind::NotFound);
+    vault.remove("notes/a.md");
+    assert_eq!(forget(&vault, json!({"hash": hash})).unwrap_err().kind, ErrorKind::NotFound);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_field() {
+    let mut vault = TestVault::new();
+    vault.write("notes/a.md", NOTE).write("notes/b.markdown", "text").sync();
+    for (said, params) in [
+        ("give `hash`", json!({})),
+        ("give `hash`", json!({"hash": "0123456789abcdef", "path": "notes/a.md"})),
+        ("is not a hash", json!({"hash": "nothing"})),
+        ("`line_start`", json!({"path": "notes/a.md", "line_start": 0})),
+        ("`line_start`", json!({"path": "notes/a.md", "line_start": 5, "line_end": 4})),
+        ("`line_start`", json!({"path": "notes/a.md", "line_end": 4})),
+        ("`path`", json!({"path": "../a.md"})),
+        ("`path`", json!({"path": "/etc/passwd"})),
+        (".vault/a.md", json!({"path": ".vault/a.md"})),
+        ("memory.toml", json!({"path": "memory.toml"})),
+        ("b.markdown", json!({"path": "notes/b.markdown"})),
+        ("frontmatter", json!({"path": "notes/a.md", "line_start": 2})),
+        ("past the end", json!({"path": "notes/a.md", "line_start": 99})),
+    ] {
+        let error = forget(&vault, params).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Invalid, "{said}: {error}");
+        assert!(error.message.contains(said), "{said}: {error}");
+    }
+    assert_eq!(forget(&vault, json!({"path": "notes/none.md"})).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), NOTE);
+    assert!(!vault.path(".vault/state/checkpoints").exists());
+}
+
+#[test]
+fn what_is_purged_leaves_nothing_behind() {
+    let mut vault = TestVault::new();
+    vault.write("notes/a.md", NOTE).sync();
+    // An undo embeds nothing.
+    let embedded = vault.embedded_by(|vault| {
+        let forgotten = forget(vault, json!({"hash": passage(vault, "aardvark")})).unwrap();
+        restore(vault, &forgotten.checkpoint_id.unwrap());
+    });
+    assert_eq!(embedded, 0);
+    fs::create_dir_all(vault.path(".trash/notes")).unwrap();
+    fs::write(vault.path(".trash/notes/a.md"), NOTE).unwrap();
+    let forgotten = forget(&vault, json!({"hash": passage(&vault, "aardvark"), "purge": true})).unwrap();
+    assert_eq!(forgotten.checkpoint_id, None);
+    let purged = forgotten.purged.unwrap();
+    assert_eq!((purged.checkpoints, purged.trashed, purged.embeddings, purged.commits), (3, 1, 1, None));
+    let state = contents(&vault.path(".vault/state"));
+    let trash = contents(&vault.path(".trash"));
+    for (path, bytes) in state.iter().chain(&trash) {
+        assert!(!String::from_utf8_lossy(bytes).contains("aardvark"), "{path:?}");
+    }
+    assert_eq!(vault.embedded_by(|vault| _ = vault.write("notes/a.md", NOTE)), 1);
+}
+
+#[test]
+fn a_note_that_is_gone_can_still_be_purged() {
+    let mut vault = TestVault::new();
+    vault.write("notes/a.md", NOTE).sync();
+    forget(&vault, json!({"path": "notes/a.md"})).unwrap();
+    assert_eq!(forget(&vault, json!({"path": "notes/a.md"})).unwrap_err().kind, ErrorKind::NotFound);
+    let purged = forget(&vault, json!({"path": "notes/a.md", "purge": true})).unwrap().purged.unwrap();
+    assert_eq!((purged.checkpoints, purged.trashed), (1, 1));
+    assert!(contents(&vault.path(".trash")).is_empty());
+}
+
+#[test]
+fn git_is_asked_what_it_keeps_and_nothing_else() {
+    let mut vault = TestVault::new();
+    vault.write("notes/a.md", NOTE);
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=Maya", "-c", "user.email=maya@example.com"];
+        let output = Command::new("git").arg("-C").arg(vault.path("")).args(identity).args(args).output();
+        output.ok().filter(|output| output.status.success()).map(|output| output.stdout)
+    };
+    if git(&["init", "-q"]).is_none() {
+        return skipped("no git here");
+    }
+    git(&["add", "notes"]).unwrap();
+    git(&["commit", "-qm", "one"]).unwrap();
+    let before = git(&["log", "--format=%H"]).unwrap();
+    vault.sync();
+    let forgotten = forget(&vault, json!({"hash": passage(&vault, "aardvark"), "purge": true})).unwrap();
+    let purged = forgotten.purged.unwrap();
+    assert_eq!(purged.commits, Some(1));
+    assert!(purged.remains[0].contains("git filter-repo"), "{:?}", purged.remains);
+    let log = Command::new("git").arg("-C").arg(vault.path("")).args(["log", "--format=%H"]).output().unwrap();
+    assert_eq!(log.stdout, before);
+}
+
+#[test]
+fn from_the_command_line_with_a_daemon_and_without() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/a.md", NOTE).write("notes/b.md", "one\ntwo\nthree\n");
+    let shown = vault.run(&["forget", "notes/b.md:2", "--dry-run"]).ok().stdout;
+    assert!(shown.contains("this in notes/b.md") && shown.contains("    two\n"), "{shown}");
+    let done = vault.run(&["forget", "notes/b.md:2"]).ok().stdout;
+    assert_eq!(fs::read_to_string(vault.path("notes/b.md")).unwrap(), "one\nthree\n");
+    let id = done.trim().rsplit(' ').next().unwrap().to_owned();
+    vault.run(&["restore", &id]).ok();
+    assert_eq!(fs::read_to_string(vault.path("notes/b.md")).unwrap(), "one\ntwo\nthree\n");
+    vault.start();
+    let hash = vault.run(&["search", "aardvark", "--json"]).ok().json()["results"][0]["hash"].clone();
+    let forgotten = vault.run(&["forget", hash.as_str().unwrap(), "--json"]).ok().json();
+    assert_eq!((forgotten["ok"].as_bool(), forgotten["path"].as_str()), (Some(true), Some("notes/a.md")));
+    assert_eq!(vault.run(&["forget", hash.as_str().unwrap()]).code, 1, "it is not there any more");
+    assert!(vault.find("aardvark").is_empty());
+    // Nobody is there to be asked.
+    let refused = vault.run(&["forget", "notes/a.md", "--purge"]);
+    assert!(refused.code == 2 && refused.stderr.contains("--yes"), "{}", refused.stderr);
+    let purged = vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok().stdout;
+    assert!(purged.contains("removed for good") && purged.contains("reindex --full"), "{purged}");
+    assert_eq!(vault.run(&["checkpoints", "notes/a.md"]).code, 1);
+    assert!(!vault.path(".trash/notes/a.md").exists());
 }

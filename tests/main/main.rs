@@ -2,6 +2,7 @@
 
 mod support;
 
+mod annotations;
 mod bad_files;
 mod chunks;
 mod cli;
@@ -20,5 +21,6 @@ mod server;
 mod storms;
 mod torn;
 mod trouble;
+mod undoing;
 mod watching;
 mod writing;

@@ -277,6 +277,11 @@ fn the_openapi_document_lists_every_route() {
         ("/api/user-memory/stats", "get"),
         ("/api/user-memory/collections", "get"),
         ("/api/user-memory/chunk/{hash}", "get"),
+        ("/api/user-memory/chunk/{hash}", "delete"),
+        ("/api/user-memory/forget", "post"),
+        ("/api/user-memory/annotate", "post"),
+        ("/api/user-memory/checkpoints", "get"),
+        ("/api/user-memory/checkpoints/{id}/restore", "post"),
     ] {
         let operation = &document["paths"][path][method];
         assert!(operation["operationId"].is_string(), "{method} {path}: {operation}");
