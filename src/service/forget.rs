@@ -60,7 +60,7 @@ impl Service {
             path: path.to_string(),
             checkpoint_id: None,
             whole: left.text.is_none(),
-            content: left.removed.join("\n\n"),
+            content: if params.dry_run { left.removed.join("\n\n") } else { String::new() },
             seen: name,
             purged: None,
         };

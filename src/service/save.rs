@@ -95,6 +95,7 @@ impl Service {
             ServiceError::unavailable(message, "`vault status` says what the indexer is doing")
         };
         let deadline = Instant::now() + PATIENCE;
+        let mut left_out = None;
         // It is whole, as if its writer had closed it.
         let noticed = self.notice(vec![Signal::Changed(path.clone(), Change::Closed)]);
         noticed.map_err(|error| behind(format!(": {error}")))?;
@@ -108,7 +109,7 @@ impl Service {
                 }
                 (None, None) => return Ok(None),
                 // What is left out of the index is there all the same.
-                (Some(hash), None) if self.leaves_out(path) => {
+                (Some(hash), None) if *left_out.get_or_insert_with(|| self.leaves_out(path)) => {
                     return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
                 }
                 _ if Instant::now() > deadline => return Err(behind(" yet".into())),

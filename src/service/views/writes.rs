@@ -54,7 +54,8 @@ pub struct Forgotten {
     pub checkpoint_id: Option<String>,
     /// Whether the whole note went to `.trash/`.
     pub whole: bool,
-    /// What went.
+    /// What would go; not said once it is gone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
     /// The hash of the note as it was.
     pub seen: String,
