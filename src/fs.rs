@@ -103,14 +103,20 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
     Ok(())
 }
 
-/// Writes a file of a name of its own into a folder, whole and safe on disk, to be moved to its place from there.
+/// Writes a file of a name of its own into a folder, whole and safe on disk, to be moved to its place from there. It has
+/// exactly the permission bits of `mode`, or those that the umask gives a new file.
 ///
 /// # Errors
 /// When the folder cannot be written to or the disk is full; no part of it is then left.
-pub fn write_beside(folder: &Path, bytes: &[u8], mode: u32) -> Result<PathBuf, FsError> {
+pub fn write_beside(folder: &Path, bytes: &[u8], mode: Option<u32>) -> Result<PathBuf, FsError> {
     let write = || -> io::Result<PathBuf> {
-        let mut file = unfinished(mode).tempfile_in(folder)?;
+        let mut file = unfinished(if mode.is_some() { 0o600 } else { 0o666 }).tempfile_in(folder)?;
         file.write_all(bytes)?;
+        #[cfg(unix)]
+        if let Some(mode) = mode {
+            let exactly = std::os::unix::fs::PermissionsExt::from_mode(mode & 0o777);
+            file.as_file().set_permissions(exactly)?;
+        }
         file.as_file().sync_all()?;
         Ok(file.into_temp_path().keep()?)
     };
@@ -170,11 +176,31 @@ pub fn on_same_disk(one: &Path, other: &Path) -> bool {
 /// When the system refuses.
 pub fn sync_folder(file: &Path) -> Result<(), FsError> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    fs::File::open(folder).and_then(|folder| folder.sync_all()).on("sync", folder)
+    match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some file systems sync no folders; what was written is written.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        synced => synced.on("sync", folder),
+    }
+}
+
+/// Gives a file the owner and group of another, as far as the system lets us.
+pub fn give_owner_of(other: &Path, file: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        if let (Ok(theirs), Ok(ours)) = (other.symlink_metadata(), file.symlink_metadata())
+            && (theirs.uid(), theirs.gid()) != (ours.uid(), ours.gid())
+            && chown(file, Some(theirs.uid()), Some(theirs.gid())).is_err()
+        {
+            let _ = chown(file, None, Some(theirs.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (other, file);
 }
 
 /// How the names of files begin that are not yet what they are to be.
-const UNFINISHED: &str = ".tmp-";
+const UNFINISHED: &str = ".vault-tmp-";
 
 /// Writes a new file and fails when there is one already.
 ///
@@ -210,7 +236,7 @@ mod tests {
         write_atomically(&path, b"two", 0o600).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
-        fs::write(folder.path().join(".tmp-1a2b3c"), "half").unwrap();
+        fs::write(folder.path().join(".vault-tmp-1a2b3c"), "half").unwrap();
         remove_unfinished(folder.path()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         #[cfg(unix)]

@@ -8,6 +8,7 @@ mod page;
 mod routes;
 mod serve;
 mod sessions;
+mod writes;
 
 pub use auth::Guard;
 pub use openapi::document as openapi;

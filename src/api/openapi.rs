@@ -4,7 +4,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{events, page, routes};
+use super::{events, page, routes, writes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -22,7 +22,12 @@ use super::{events, page, routes};
         routes::chunk,
         routes::note,
         events::events,
-        page::token
+        page::token,
+        writes::delete_chunk,
+        writes::forget,
+        writes::annotate,
+        writes::checkpoints,
+        writes::restore
     ),
     modifiers(&Tokens)
 )]

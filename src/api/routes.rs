@@ -19,15 +19,15 @@ use super::page;
 use super::sessions::Sessions;
 use crate::access::{Keys, Principal};
 use crate::service::{
-    Browse, BrowseParams, ChunkView, Collections, NoteParams, NoteView, ReindexParams, Reindexing, SaveParams, Saved,
+    Browse, BrowseParams, Collections, NoteParams, NoteView, PassageView, ReindexParams, Reindexing, SaveParams, Saved,
     SearchParams, SearchResponse, Service, ServiceError, Stats, Status, Verification,
 };
 
 /// Bodies over this are refused.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-type App = Arc<Service>;
-type Answer<T> = Result<Json<T>, ApiError>;
+pub(super) type App = Arc<Service>;
+pub(super) type Answer<T> = Result<Json<T>, ApiError>;
 
 /// What all listeners share while the daemon runs: the sessions of the page and the streams of events.
 #[derive(Debug, Clone)]
@@ -70,6 +70,7 @@ fn routes(service: Arc<Service>, live: &Live) -> Router {
         .route("/api/user-memory/collections", get(collections))
         .route("/api/user-memory/chunk/{hash}", get(chunk))
         .route("/api/user-memory/note", get(note))
+        .merge(super::writes::routes())
         .with_state(service)
         .merge(events)
         .merge(page::routes(&live.sessions))
@@ -98,7 +99,7 @@ async fn headers(mut response: Response) -> Response {
 }
 
 /// Calls the service on a thread that may block.
-async fn call<T: Serialize + Send + 'static>(
+pub(super) async fn call<T: Serialize + Send + 'static>(
     service: App,
     with: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
 ) -> Answer<T> {
@@ -111,7 +112,7 @@ async fn call<T: Serialize + Send + 'static>(
     }
 }
 
-fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
+pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
     query.map(|Query(params)| params).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
 }
 
@@ -195,13 +196,16 @@ pub(super) async fn collections(State(service): State<App>) -> Answer<Collection
     call(service, |service| service.collections(&Principal::Owner)).await
 }
 
-/// The passage with a hash.
+/// The passage with a hash, and the remarks on it.
 #[utoipa::path(get, path = "/api/user-memory/chunk/{hash}",
     params(("hash" = String, Path, description = "16 hexadecimal digits")),
-    responses((status = 200, body = ChunkView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn chunk(State(service): State<App>, hash: Result<Path<String>, PathRejection>) -> Answer<ChunkView> {
+    responses((status = 200, body = PassageView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn chunk(
+    State(service): State<App>,
+    hash: Result<Path<String>, PathRejection>,
+) -> Answer<PassageView> {
     let Path(hash) = hash.map_err(|rejection| ServiceError::invalid(rejection.body_text()))?;
-    call(service, move |service| service.chunk(&Principal::Owner, &hash)).await
+    call(service, move |service| service.passage(&Principal::Owner, &hash)).await
 }
 
 /// A whole note, with its body as nodes from which a page can be built.

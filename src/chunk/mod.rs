@@ -7,8 +7,10 @@ mod chunker;
 mod cut;
 mod id;
 mod measure;
+mod remove;
 mod split;
 
 pub use chunker::{Chunk, chunk, cut_heading};
 pub use id::{ChunkId, ChunkIdError};
 pub use measure::token_estimate;
+pub use remove::{Remainder, RemoveError, without_chunk, without_lines};

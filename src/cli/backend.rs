@@ -10,8 +10,11 @@ use super::progress::Bar;
 use crate::access::Principal;
 use crate::config::Config;
 use crate::service::{
+    AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, ForgetParams, Forgotten, RestoreParams, Restored,
+};
+use crate::service::{
     BrowseParams, ChunkView, ReindexParams, Reindexing, SaveParams, Saved, SearchParams, SearchResponse, Service,
-    Stats, Status, Verification,
+    Stats, Status, Verification, percent_encode,
 };
 use crate::sync::Progress;
 use crate::vault::{Home, HomeError};
@@ -129,6 +132,37 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/save", params),
             Self::Here(service) => Ok(service.save(&Principal::Owner, params)?),
+        }
+    }
+
+    pub(super) fn forget(&mut self, params: &ForgetParams) -> anyhow::Result<Forgotten> {
+        match self {
+            Self::Daemon(client) => client.post("/api/user-memory/forget", params),
+            Self::Here(service) => Ok(service.forget(&Principal::Owner, params)?),
+        }
+    }
+
+    pub(super) fn annotate(&mut self, params: &AnnotateParams) -> anyhow::Result<Annotated> {
+        match self {
+            Self::Daemon(client) => client.post("/api/user-memory/annotate", params),
+            Self::Here(service) => Ok(service.annotate(&Principal::Owner, params)?),
+        }
+    }
+
+    pub(super) fn checkpoints(&mut self, params: &CheckpointsParams) -> anyhow::Result<CheckpointsView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/user-memory/checkpoints", params),
+            Self::Here(service) => Ok(service.checkpoints(&Principal::Owner, params)?),
+        }
+    }
+
+    pub(super) fn restore(&mut self, id: &str, params: RestoreParams) -> anyhow::Result<Restored> {
+        match self {
+            Self::Daemon(client) => {
+                let id = percent_encode(id, "");
+                client.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &params)
+            }
+            Self::Here(service) => Ok(service.restore(&Principal::Owner, id, params)?),
         }
     }
 

@@ -98,6 +98,34 @@ impl Get {
     }
 }
 
+/// What a command is about.
+pub(super) enum Place {
+    /// A passage or a note, by its hash.
+    Hash(String),
+    /// A note, or some lines of it, from the first to the last.
+    Note(VaultPath, Option<(usize, usize)>),
+}
+
+/// What somebody means who takes what a search names. A note need not be there.
+pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<Place> {
+    let (name, lines) = split_lines(what);
+    let outside = Outside::new(home.root(), &Config::load(home.root())?.collections)?;
+    let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
+    let spelled = readings(name, home.root(), &outside, current.as_deref());
+    let spelled: Vec<VaultPath> = spelled.into_iter().map(|path| as_on_disk(home, &outside, path)).collect();
+    let there = spelled.iter().find(|path| outside.on_disk(home.root(), path).symlink_metadata().is_ok());
+    if there.is_none() && is_hash(what) {
+        return Ok(Place::Hash(what.to_owned()));
+    }
+    match there.or(spelled.first()) {
+        Some(path) => Ok(Place::Note(path.clone(), lines)),
+        None => match VaultPath::new(name) {
+            Err(error) => bail!("{error}"),
+            Ok(_) => bail!("{name} is not in {}", home.root().display()),
+        },
+    }
+}
+
 /// The notes that a typed path may mean, the likeliest first: as a search names it, from the vault's root; and as a shell
 /// completes it, from the current folder or from `/`.
 fn readings(name: &str, root: &Path, outside: &Outside, current: Option<&Path>) -> Vec<VaultPath> {

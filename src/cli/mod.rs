@@ -1,11 +1,14 @@
 //! The command line: one file a command.
 
+mod annotate;
 mod backend;
 mod backup;
+mod checkpoints;
 mod client;
 mod collections;
 mod completions;
 mod export;
+mod forget;
 mod get;
 mod import;
 mod init;
@@ -13,6 +16,7 @@ mod open;
 mod output;
 mod progress;
 mod reindex;
+mod restore;
 mod save;
 mod search;
 mod serve;
@@ -54,6 +58,10 @@ enum Command {
     Get(get::Get),
     Status(status::Status),
     Save(save::Save),
+    Annotate(annotate::Annotate),
+    Forget(forget::Forget),
+    Checkpoints(checkpoints::Checkpoints),
+    Restore(restore::Restore),
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
     Collections(collections::Collections),
@@ -93,6 +101,10 @@ pub fn main() -> ExitCode {
         Command::Get(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
+        Command::Annotate(command) => command.run(vault),
+        Command::Forget(command) => command.run(vault),
+        Command::Checkpoints(command) => command.run(vault),
+        Command::Restore(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),

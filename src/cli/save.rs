@@ -72,7 +72,7 @@ impl Save {
     }
 }
 
-fn read_stdin() -> anyhow::Result<String> {
+pub(super) fn read_stdin() -> anyhow::Result<String> {
     if std::io::stdin().is_terminal() {
         eprintln!("vault: type the text, and end with Ctrl-D");
     }

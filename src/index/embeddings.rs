@@ -26,6 +26,8 @@ pub(super) struct Embeddings {
     queue: BTreeMap<(std::cmp::Reverse<i64>, u32, u64), ContentHash>,
     /// Embeddings in the catalog, those that no chunk has any more included.
     kept: usize,
+    /// Texts that are to leave nothing behind: the model may be at one of them still.
+    forgotten: HashSet<ContentHash>,
 }
 
 /// So many embeddings that no chunk has, and as many as there are chunks, are not waited with for the next check.
@@ -97,9 +99,10 @@ impl Store {
         if damaged > 0 {
             self.notices.push(format!("{damaged} stored embeddings were damaged, and are made anew"));
         }
+        let forgotten = HashSet::new();
         let vectors = VectorSet::new(dimension, self.settings.graph_threshold).apply(&[], rows)?;
         let mut embeddings =
-            Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), kept: known };
+            Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), kept: known, forgotten };
         for file in self.files().iter() {
             for chunk in &file.chunks {
                 if let Some(content) = chunk.content.filter(|_| !embeddings.vectors.contains(chunk.row)) {
@@ -162,9 +165,11 @@ impl Store {
     ///
     /// # Errors
     /// When the catalog refuses.
-    pub fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), IndexError> {
+    pub fn embedded(&mut self, mut vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), IndexError> {
         self.mark()?;
         let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
+        vectors
+            .retain(|(content, _)| embeddings.waiting.contains_key(content) || !embeddings.forgotten.contains(content));
         self.catalog.put_vectors(embeddings.model, &vectors)?;
         let count = vectors.len();
         let mut rows = Vec::new();
@@ -274,6 +279,23 @@ impl Store {
         self.catalog.prune_vectors(self.model())?;
         crash::point("embeddings-pruned");
         self.count_kept()
+    }
+
+    /// Drops the embeddings of texts that no chunk has any more. Says how many there were.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn forget(&mut self, contents: &[ContentHash]) -> Result<usize, IndexError> {
+        self.mark()?;
+        let live = self.live_contents();
+        let contents: Vec<ContentHash> = contents.iter().filter(|content| !live.contains(content)).copied().collect();
+        if let Some(embeddings) = &mut self.embeddings {
+            embeddings.forgotten.extend(&contents);
+        }
+        let dropped = self.catalog.drop_contents(&contents)?;
+        crash::point("embeddings-forgotten");
+        self.count_kept()?;
+        Ok(dropped)
     }
 
     fn count_kept(&mut self) -> Result<(), IndexError> {

@@ -1,6 +1,9 @@
 //! The use cases, each for a principal. What the transports and the command line call.
 
+mod annotate;
+mod annotations;
 mod error;
+mod forget;
 mod model;
 mod note;
 mod progress;
@@ -9,14 +12,19 @@ mod save;
 mod start;
 mod stats;
 mod time;
+mod undo;
 mod views;
 mod watching;
 
 pub use error::{ErrorKind, ServiceError};
-pub use note::{AnnotationView, NoteParams, NoteView, PassageView};
+pub use note::{NoteParams, NoteView, PassageSpan};
 pub use progress::{Following, ProgressView};
 pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
+pub use views::{
+    AnnotateParams, Annotated, AnnotationView, CheckpointView, CheckpointsParams, CheckpointsView, DeleteParams,
+    ForgetParams, Forgotten, PassageView, PurgedView, RestoreParams, Restored,
+};
 pub use views::{
     Backup, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, ReindexParams,
     Reindexing, SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification,

@@ -12,12 +12,13 @@ use super::error::ServiceError;
 use super::read::{obsidian_url, visible};
 use super::start::Service;
 use super::time::rfc3339;
+use super::views::AnnotationView;
 use crate::access::{Principal, Scope};
 use crate::chunk::ChunkId;
 use crate::index::{FileEntry, Snapshot};
 use crate::note::{Node, Note};
 use crate::path::VaultPath;
-use crate::vault::{ReadError, read};
+use crate::vault::ReadError;
 
 /// Which note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
@@ -57,14 +58,14 @@ pub struct NoteView {
     /// Whether `body` leaves out the end of a very long note.
     pub cut: bool,
     /// Its passages, in the order of the text.
-    pub chunks: Vec<PassageView>,
+    pub chunks: Vec<PassageSpan>,
     /// What was written about its passages.
     pub annotations: Vec<AnnotationView>,
 }
 
 /// Where a passage of a note is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct PassageView {
+pub struct PassageSpan {
     /// The passage's name.
     pub hash: String,
     /// Its first line, from 1.
@@ -73,23 +74,6 @@ pub struct PassageView {
     pub line_end: u32,
     /// The headings it stands under, outermost first.
     pub heading_path: Vec<String>,
-}
-
-/// A note about a passage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct AnnotationView {
-    /// Where the note is.
-    pub path: String,
-    /// What it says.
-    pub note: String,
-    /// The passage as it was then.
-    pub quote: String,
-    /// The passage's first line, where it is now.
-    pub line_start: u32,
-    /// Its last line.
-    pub line_end: u32,
-    /// Whether the passage is still there.
-    pub found: bool,
 }
 
 impl Service {
@@ -104,9 +88,7 @@ impl Service {
         let snapshot = self.snapshot()?;
         let scope = Scope::of(principal);
         let file = visible(&snapshot, principal).find(|file| file.path.same_as(path.as_str())).ok_or_else(absent)?;
-        let (folder, within) = self.outside.place(self.home.root(), &file.path);
-        let within = within.ok_or_else(absent)?;
-        let source = match read(folder, within.as_ref(), self.config.index.max_file_bytes) {
+        let source = match self.source(&file.path) {
             Ok(source) => source,
             Err(ReadError::Gone) => return Err(absent()),
             Err(error @ ReadError::Changing) => {
@@ -133,17 +115,17 @@ impl Service {
             body: tree.nodes,
             cut: tree.cut,
             chunks: self.passages(&snapshot, file)?,
-            annotations: Vec::new(),
+            annotations: self.annotations_of(principal, file.path.as_str())?,
             title: note.title,
             text: source.text,
         })
     }
 
-    fn passages(&self, snapshot: &Snapshot, file: &FileEntry) -> Result<Vec<PassageView>, ServiceError> {
+    fn passages(&self, snapshot: &Snapshot, file: &FileEntry) -> Result<Vec<PassageSpan>, ServiceError> {
         let mut passages = Vec::with_capacity(file.chunks.len());
         for entry in &file.chunks {
             match snapshot.read(|reader| reader.chunk(entry.row)) {
-                Ok(chunk) => passages.extend(chunk.map(|chunk| PassageView {
+                Ok(chunk) => passages.extend(chunk.map(|chunk| PassageSpan {
                     hash: chunk.id.to_string(),
                     line_start: chunk.lines.0,
                     line_end: chunk.lines.1,

@@ -23,9 +23,10 @@ use crate::fs::folder_bytes;
 use crate::index::catalog::{CatalogError, ChunkText};
 use crate::index::keyword::KeywordError;
 use crate::index::{FileEntry, Snapshot};
+use crate::path::VaultPath;
 use crate::search::{Degraded, Filter, Highlighter, SearchError, SearchRequest, search, snippet};
 use crate::sync::{ModelStatus, Phase, Syncer, Verified};
-use crate::vault::Signal;
+use crate::vault::{ReadError, Signal, Source, read};
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
@@ -142,7 +143,12 @@ impl Service {
         if error.is_damage() { self.suspect(&error) } else { error.into() }
     }
 
-    fn view(&self, snapshot: &Snapshot, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, CatalogError> {
+    pub(super) fn view(
+        &self,
+        snapshot: &Snapshot,
+        file: &FileEntry,
+        chunk: ChunkText,
+    ) -> Result<ChunkView, CatalogError> {
         let metadata = snapshot.read(|reader| reader.metadata(file.id))?;
         let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;
@@ -162,6 +168,12 @@ impl Service {
             created_at: rfc3339(file.created_ms),
             updated_at: rfc3339(file.updated_ms),
         })
+    }
+
+    /// Reads a note as it is on disk.
+    pub(super) fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
+        let (folder, within) = self.outside.place(self.home.root(), path);
+        read(folder, within.ok_or(ReadError::Gone)?.as_ref(), self.config.index.max_file_bytes)
     }
 
     /// The passage with a name.

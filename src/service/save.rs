@@ -12,7 +12,7 @@ use crate::access::Principal;
 use crate::chunk::ChunkId;
 use crate::note::{Note, compose};
 use crate::path::VaultPath;
-use crate::vault::{Action, Change, Files, Signal, WriteError, free_name};
+use crate::vault::{Action, Change, Files, Rules, Signal, WriteError, free_name};
 
 /// Texts over this are refused: what is longer is a document, and can be put into the folder.
 const MAX_CONTENT_BYTES: usize = 50 * 1024;
@@ -84,30 +84,54 @@ impl Service {
 
     /// Waits until a file is indexed as it is now. Gives the name of the note and how many passages it has.
     pub(super) fn searchable(&self, path: &VaultPath) -> Result<(ChunkId, usize), ServiceError> {
+        self.settled(path)?.ok_or_else(|| WriteError::Gone(path.clone()).into())
+    }
+
+    /// Waits until the index says of a file what the disk does: how the note is named and how many passages it has, or that
+    /// there is none.
+    pub(super) fn settled(&self, path: &VaultPath) -> Result<Option<(ChunkId, usize)>, ServiceError> {
+        let behind = |why: String| {
+            let message = format!("`{path}` is written, and the index does not follow{why}");
+            ServiceError::unavailable(message, "`vault status` says what the indexer is doing")
+        };
         let deadline = Instant::now() + PATIENCE;
-        self.notice(vec![Signal::Changed(path.clone(), Change::Written)])?;
+        let mut left_out = None;
+        // It is whole, as if its writer had closed it.
+        let noticed = self.notice(vec![Signal::Changed(path.clone(), Change::Closed)]);
+        noticed.map_err(|error| behind(format!(": {error}")))?;
         loop {
             let now = self.files()?.read(path)?.map(|(_, hash)| hash);
             let snapshot = self.shared.snapshot();
             let known = snapshot.as_ref().and_then(|snapshot| snapshot.files.iter().find(|file| file.path == *path));
             match (now, known) {
                 (Some(hash), Some(file)) if *hash.as_bytes() == file.hash => {
-                    return Ok((ChunkId::of_note(path, &file.hash), file.chunks.len()));
+                    return Ok(Some((ChunkId::of_note(path, &file.hash), file.chunks.len())));
                 }
-                (None, None) => return Err(WriteError::Gone(path.clone()).into()),
-                _ if Instant::now() > deadline => {
-                    let message = format!("`{path}` is written, and cannot be found yet");
-                    return Err(ServiceError::unavailable(message, "`vault status` says what the indexer is doing"));
+                (None, None) => return Ok(None),
+                // What is left out of the index is there all the same.
+                (Some(hash), None) if *left_out.get_or_insert_with(|| self.leaves_out(path)) => {
+                    return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
                 }
+                _ if Instant::now() > deadline => return Err(behind(" yet".into())),
                 _ => drop(self.shared.wait(Duration::from_millis(2), |_| false)),
             }
         }
     }
 
-    /// The one who writes notes.
+    fn leaves_out(&self, path: &VaultPath) -> bool {
+        Rules::new(self.home.root(), &self.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
+    }
+
+    /// The one who writes notes, where the vault is and is ours.
     pub(super) fn files(&self) -> Result<&Files, ServiceError> {
-        let elsewhere = || ServiceError::unavailable("another process is writing this vault", "try again in a moment");
-        self.files.as_ref().ok_or_else(elsewhere)
+        let Some((files, lock)) = self.files.as_ref().zip(self.lock.as_ref()) else {
+            return Err(ServiceError::unavailable("another process is writing this vault", "try again in a moment"));
+        };
+        if !lock.is_held() {
+            let message = format!("{} is not there, or another process has it", self.home.root().display());
+            return Err(ServiceError::unavailable(message, "nothing was written; `vault status` says more"));
+        }
+        Ok(files)
     }
 
     /// Only the person changes the person's memory.
@@ -132,16 +156,7 @@ struct NewNote {
 impl NewNote {
     fn check(params: &SaveParams) -> Result<Self, ServiceError> {
         let invalid = |message: String| Err(ServiceError::invalid(message));
-        let content = params.content.replace("\r\n", "\n");
-        if content.trim().is_empty() {
-            return invalid("`content` is empty".into());
-        }
-        if content.len() > MAX_CONTENT_BYTES {
-            return invalid(format!("`content` has {} bytes; it takes {MAX_CONTENT_BYTES}", content.len()));
-        }
-        if let Some(odd) = content.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-            return invalid(format!("`content` has the control character {odd:?}"));
-        }
+        let content = text("content", &params.content)?;
         let collection = params.collection.clone().unwrap_or_else(|| DEFAULT_COLLECTION.into());
         line("collection", &collection)?;
         if collection.contains(['/', '\\']) || collection.starts_with('.') {
@@ -198,6 +213,21 @@ impl NewNote {
     }
 }
 
+/// A text of somebody's, checked.
+pub(super) fn text(field: &str, text: &str) -> Result<String, ServiceError> {
+    let text = text.replace("\r\n", "\n");
+    let message = if text.trim().is_empty() {
+        "is empty".to_owned()
+    } else if text.len() > MAX_CONTENT_BYTES {
+        format!("has {} bytes; it takes {MAX_CONTENT_BYTES}", text.len())
+    } else if let Some(odd) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        format!("has the control character {odd:?}")
+    } else {
+        return Ok(text);
+    };
+    Err(ServiceError::invalid(format!("`{field}` {message}")))
+}
+
 fn line(field: &str, text: &str) -> Result<(), ServiceError> {
     let message = if text.trim().is_empty() {
         "is empty".to_owned()
@@ -226,7 +256,7 @@ fn title_of(content: &str) -> String {
 }
 
 /// Now, in the person's time zone, as people write it.
-fn now() -> String {
+pub(super) fn now() -> String {
     let now = Timestamp::now().round(Unit::Second).unwrap_or_else(|_| Timestamp::now());
     now.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }

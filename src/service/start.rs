@@ -74,7 +74,7 @@ impl Service {
         let backup = config.backup.interval().filter(|_| watch);
         Ok(Self {
             shared: Arc::clone(syncer.shared()),
-            files: Some(Files::new(home.root().to_owned(), &home.state_dir())),
+            files: Some(Files::new(home.root().to_owned(), &home.state_dir(), outside.clone())),
             backup: backup.map(|every| Timer::start(home.root().to_owned(), every)),
             home,
             config,

@@ -8,6 +8,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::config::Mode;
 
+mod writes;
+
+pub use writes::*;
+
 /// A search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -14,7 +14,7 @@ use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
 use crate::embed::{EmbedError, Embedder};
-use crate::index::{Damage, IndexError, Settings, Snapshot, Store};
+use crate::index::{ContentHash, Damage, IndexError, Settings, Snapshot, Store};
 use crate::vault::{Identity, Lock, Rules, Signal};
 
 /// Loads the model; called once, on a thread of its own.
@@ -114,6 +114,16 @@ impl Syncer {
         let (done, wait) = channel();
         self.messages.send(Message::Verify { done: Some(done) }).map_err(|_| gone())?;
         wait.recv().map_err(|_| RefusedError("the index could not be checked".into()))
+    }
+
+    /// Drops the embeddings of texts that no note has any more; gives how many there were.
+    ///
+    /// # Errors
+    /// When the stores cannot be written, or are closed meanwhile.
+    pub fn forget(&self, contents: Vec<ContentHash>) -> Result<usize, RefusedError> {
+        let (done, wait) = channel();
+        self.messages.send(Message::Forget { contents, done }).map_err(|_| gone())?;
+        wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))
     }
 
     /// Says that a search has met damage: everything is checked, and what is damaged is mended.

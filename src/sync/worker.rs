@@ -33,6 +33,11 @@ pub(super) enum Message {
         full: bool,
         done: Sender<Result<(), RefusedError>>,
     },
+    /// Leave nothing behind of texts that are gone.
+    Forget {
+        contents: Vec<ContentHash>,
+        done: Sender<usize>,
+    },
     /// Check all stores now. Nobody waits when a search has met damage.
     Verify {
         done: Option<Sender<Verified>>,
@@ -285,6 +290,9 @@ impl<'a> Worker<'a> {
                     self.report();
                 }
                 let _ = done.send(Ok(()));
+            }
+            Message::Forget { contents, done } => {
+                let _ = done.send(self.store.forget(&contents)?);
             }
             Message::Verify { done } => self.verify(done),
             Message::Verified(report) => self.verified(report)?,

@@ -3,6 +3,7 @@
 //! The only module that touches a person's files. Events are hints; the disk is the truth.
 
 mod debounce;
+mod history;
 mod home;
 mod lock;
 mod machine;
@@ -16,6 +17,7 @@ mod watch;
 mod write;
 
 pub use debounce::{Change, Debounce};
+pub use history::commits_of;
 pub use home::{DaemonInfo, Home, HomeError};
 pub use lock::Lock;
 pub use outside::{Outside, OutsideError, OutsideFolder};
@@ -25,4 +27,4 @@ pub use rules::{Globs, Rules, RulesError, globs};
 pub use scan::{Found, Scan, Skipped, Stamp, is_note, scan};
 pub use template::{InitError, adopt, init};
 pub use watch::{Signal, Watcher, Watching};
-pub use write::{Action, Checkpoint, CheckpointId, Files, WriteError, free_name, slug};
+pub use write::{Action, Checkpoint, CheckpointId, Files, Purged, WriteError, free_name, slug};

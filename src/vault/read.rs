@@ -67,6 +67,18 @@ pub fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, Rea
     }
 }
 
+/// The bytes of a file, whatever they are; never waits for a FIFO, never follows a symbolic link.
+pub(super) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(std::io::Error::other("not a regular file"));
+    }
+    let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

@@ -2,11 +2,16 @@
 //! reindex of the same files does, and no note was touched.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::{Value, json};
+
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
-use crate::support::{Ran, Victim, contents, seed, soak_minutes, vault_command};
+use crate::support::{
+    Connection, Daemon, Ran, Request, Victim, contents, eventually, notes_of, seed, soak_minutes, vault_command,
+};
 
 /// A point, what leads there, and which passings of it.
 type Case = (&'static str, Work, &'static [usize]);
@@ -71,6 +76,50 @@ const MODEL_CASES: [Case; 8] = [
     ("graph-renamed", Import, &[1]),
 ];
 
+/// What the program is asked to write when it dies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Write {
+    /// A new note.
+    Save,
+    /// A remark.
+    Annotate,
+    /// Other text for a note.
+    Edit,
+    /// A passage less.
+    Forget,
+    /// A passage less, for good.
+    Purge,
+    /// A note into the trash.
+    Trash,
+    /// A note out of the trash.
+    Restore,
+}
+
+/// Those in writing notes. A checkpoint is two files, and a start writes some of its own.
+const WRITE_CASES: [(&str, Write, usize); 18] = [
+    ("note-made", Write::Save, 1),
+    ("note-made", Write::Annotate, 1),
+    ("note-made", Write::Restore, 1),
+    ("checkpoint-kept", Write::Edit, 1),
+    ("checkpoint-kept", Write::Forget, 1),
+    ("checkpoint-kept", Write::Trash, 1),
+    ("checkpoint-kept", Write::Restore, 1),
+    ("note-replaced", Write::Edit, 1),
+    ("note-replaced", Write::Forget, 1),
+    ("note-replaced", Write::Purge, 1),
+    ("note-trashed", Write::Trash, 1),
+    ("embeddings-forgotten", Write::Purge, 1),
+    ("file-written", Write::Forget, 2),
+    ("file-written", Write::Forget, 3),
+    ("file-written", Write::Trash, 4),
+    ("file-renamed", Write::Forget, 2),
+    ("file-renamed", Write::Edit, 3),
+    ("file-renamed", Write::Trash, 4),
+];
+
+const OLD: &str = "# Plan\n\nSow the aardvark.\n\n# Later\n\nSell the zebra.\n";
+const LEFT: &str = "# Plan\n\nSow the aardvark.\n";
+
 /// The one in `vault init`.
 const TEMPLATE: &str = "template-note-written";
 
@@ -131,6 +180,107 @@ fn killed_at_random_instants() {
     fire(|seed| Victim::new(NO_MODEL, seed, 14, 5), &[(); ROUNDS], |victim, ()| victim.dies_at_random());
 }
 
+/// Dies while it writes a note, and has it whole afterwards, the old one or the new; the old one can be had.
+fn dies_writing((point, write, passing): (&str, Write, usize)) {
+    let case = format!("{point} {write:?} {passing}");
+    let mut vault = Daemon::vault();
+    vault.write("notes/plan.md", OLD).start();
+    let hash = |vault: &Daemon| {
+        let found = vault.get("/api/user-memory/search?mode=keyword&q=zebra").json();
+        found["results"][0]["hash"].as_str().unwrap_or_default().to_owned()
+    };
+    let passage = hash(&vault);
+    let forget = |body: Value| vault.post("/api/user-memory/forget", &body).json();
+    let seen = forget(json!({"path": "notes/plan.md", "dry_run": true}))["seen"].as_str().unwrap().to_owned();
+    let trashed = (write == Write::Restore).then(|| forget(json!({"hash": seen}))["checkpoint_id"].clone());
+    vault.terminate();
+    let post = |target: &str, body: Value| Request::new("POST", target).json(body.to_string());
+    let request = match write {
+        Write::Save => post("/api/user-memory/save", json!({"content": "New text."})),
+        Write::Annotate => post("/api/user-memory/annotate", json!({"hash": passage, "note": "New text."})),
+        Write::Edit => {
+            post("/api/user-memory/save", json!({"content": "New text.", "title": "Plan", "collection": "notes"}))
+        }
+        Write::Forget => Request::new("DELETE", &format!("/api/user-memory/chunk/{passage}")),
+        Write::Purge => Request::new("DELETE", &format!("/api/user-memory/chunk/{passage}?purge=true")),
+        Write::Trash => Request::new("DELETE", &format!("/api/user-memory/chunk/{seen}")),
+        Write::Restore => {
+            let id = trashed.as_ref().and_then(Value::as_str).unwrap();
+            post(&format!("/api/user-memory/checkpoints/{id}/restore"), json!({}))
+        }
+    };
+    if vault.launch(Some(&format!("{point}:{passing}"))) {
+        eventually("the index, or the end", || {
+            let bearer = format!("Bearer {}", vault.token());
+            let status = Connection::try_open(vault.address())
+                .and_then(|mut open| open.send(&Request::get("/status").header("Authorization", &bearer)));
+            match status {
+                Some(reply) => (reply.json()["caught_up"] == true).then_some(()),
+                None => Some(()),
+            }
+        });
+        let bearer = format!("Bearer {}", vault.token());
+        let answered = Connection::try_open(vault.address())
+            .and_then(|mut open| open.send(&request.header("Authorization", &bearer)));
+        // Where a start writes less than that, the write was not come to; a later one is.
+        assert!(answered.is_none() || point.starts_with("file-"), "{case} answered");
+        if answered.is_some() {
+            vault.terminate();
+        } else {
+            eventually("the end", || vault.was_killed().then_some(()));
+        }
+    }
+    vault.start();
+    let made = |path: &str| fs::read_to_string(vault.path(path)).ok();
+    let state = vault.path(".vault/state");
+    let state = if state.exists() { contents(&state) } else { Vec::new() };
+    for (path, bytes) in notes_of(&vault.path("")).into_iter().chain(state) {
+        let name = path.to_string_lossy().into_owned();
+        assert!(!name.contains(".vault-tmp-") && !name.contains("/unfinished/"), "{case} left {name}");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(!name.ends_with(".md") || text.ends_with('\n'), "{case}: {name} is not whole: {text}");
+    }
+    match write {
+        Write::Save => assert!(made("snippets/new-text.md").is_some_and(|text| text.ends_with("\nNew text.\n"))),
+        Write::Annotate => {
+            assert!(made("annotations/on-later.md").is_some_and(|text| text.ends_with("\nNew text.\n")));
+        }
+        Write::Purge => assert_eq!(made("notes/plan.md").as_deref(), Some(LEFT), "{case}"),
+        Write::Edit | Write::Forget | Write::Trash | Write::Restore => {
+            let now = made("notes/plan.md");
+            let whole = match (&now, write) {
+                (None, write) => matches!(write, Write::Trash | Write::Restore),
+                (Some(text), Write::Edit) => text == OLD || text.ends_with("\nNew text.\n"),
+                (Some(text), _) => text == OLD || text == LEFT,
+            };
+            assert!(whole, "{case}: {now:?}");
+            let listed = vault.get("/api/user-memory/checkpoints").json()["checkpoints"].clone();
+            let had = listed.as_array().unwrap().iter().find(|checkpoint| checkpoint["bytes"].is_number());
+            if let Some(id) = had.and_then(|checkpoint| checkpoint["id"].as_str()) {
+                let reply = vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({}));
+                assert_eq!(reply.status, 200, "{case}: {}", reply.json());
+            }
+            assert_eq!(made("notes/plan.md").as_deref(), Some(OLD), "{case}: {listed}");
+        }
+    }
+    let found = vault.find("aardvark");
+    assert!(found.contains(&"notes/plan.md".to_owned()), "{case}: {found:?}");
+}
+
+#[test]
+fn killed_while_a_note_is_written() {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let Some(case) = WRITE_CASES.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    dies_writing(*case);
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn killed_while_the_template_is_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,7 +312,13 @@ fn the_matrix_has_every_point() {
         })
         .collect();
     let cases = [passings(&CASES), passings(&BULK_CASES), passings(&MODEL_CASES)].concat();
-    let killed = cases.iter().map(|(point, ..)| *point).chain([TEMPLATE]).map(str::to_owned).collect();
+    let killed = cases
+        .iter()
+        .map(|(point, ..)| *point)
+        .chain([TEMPLATE])
+        .chain(WRITE_CASES.map(|(point, ..)| point))
+        .map(str::to_owned)
+        .collect();
     assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");
     assert!(cases.len() + ROUNDS >= 200, "{} kills", cases.len() + ROUNDS);
 }

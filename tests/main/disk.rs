@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Answers, Daemon, QUERIES, assert_same, eventually, skipped};
+use crate::support::{Answers, Daemon, QUERIES, Request, assert_same, eventually, notes_of, skipped};
 
 const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";
 
@@ -226,6 +226,49 @@ fn a_disk_that_is_full_or_read_only() {
             std::thread::Builder::new().name(name.into()).spawn_scoped(scope, move || case(disk)).unwrap();
         }
     });
+}
+
+/// Asks for each kind of change, and sees that it is refused with the place and the reason, and that nothing was done.
+#[track_caller]
+fn refuses_to_write(vault: &Daemon, reason: &str) {
+    let before = notes_of(&vault.path(""));
+    let hash = vault.get("/api/user-memory/search?mode=keyword&q=boat3").json()["results"][0]["hash"].clone();
+    let hash = hash.as_str().unwrap();
+    let post = |target: &str, body: Value| Request::new("POST", target).json(body.to_string());
+    let text = "Some words. ".repeat(2000);
+    for request in [
+        Request::new("DELETE", &format!("/api/user-memory/chunk/{hash}")),
+        post("/api/user-memory/forget", json!({"path": "notes/3.md"})),
+        post("/api/user-memory/annotate", json!({"hash": hash, "note": text})),
+        post("/api/user-memory/save", json!({"content": text})),
+        post("/api/user-memory/save", json!({"content": text, "title": "Note 3", "collection": "notes"})),
+    ] {
+        let reply = vault.ask(request);
+        let said = reply.error();
+        assert_eq!(reply.status, 503, "{said}");
+        assert!(said.contains(reason) && said.contains(vault.path("").to_str().unwrap()), "{said}");
+        assert_eq!(notes_of(&vault.path("")), before, "{said}");
+    }
+    assert_eq!(vault.find("boat3"), ["notes/3.md"]);
+    let unfinished = vault.path(".vault/state/unfinished");
+    assert_eq!(fs::read_dir(unfinished).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn no_note_is_half_written_on_a_disk_that_is_full_or_read_only() {
+    let Some(disk) = Disk::new(8) else { return };
+    let mut vault = Daemon::below(disk.path(), NO_MODEL);
+    fill_with_notes(&mut vault);
+    vault.start().settle();
+    disk.fill(0);
+    refuses_to_write(&vault, "No space left");
+    disk.empty();
+    disk.lock(&vault.path(""));
+    refuses_to_write(&vault, "Read-only");
+    disk.unlock(&vault.path(""));
+    let reply = vault.ask(Request::new("POST", "/api/user-memory/forget").json(r#"{"path": "notes/3.md"}"#));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    vault.finds("boat3", &[]).finds("boat4", &["notes/4.md"]);
 }
 
 #[test]

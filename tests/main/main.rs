@@ -2,6 +2,7 @@
 
 mod support;
 
+mod annotations;
 mod backup;
 mod bad_files;
 mod chunks;
@@ -12,6 +13,7 @@ mod crash;
 mod daemon;
 mod damage;
 mod disk;
+mod forgetting;
 mod fuzzing;
 #[cfg(unix)]
 mod model;
@@ -22,5 +24,6 @@ mod server;
 mod storms;
 mod torn;
 mod trouble;
+mod undoing;
 mod watching;
 mod writing;

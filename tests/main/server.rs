@@ -280,6 +280,11 @@ fn the_openapi_document_lists_every_route() {
         ("/api/user-memory/note", "get"),
         ("/events", "get"),
         ("/page/token", "post"),
+        ("/api/user-memory/chunk/{hash}", "delete"),
+        ("/api/user-memory/forget", "post"),
+        ("/api/user-memory/annotate", "post"),
+        ("/api/user-memory/checkpoints", "get"),
+        ("/api/user-memory/checkpoints/{id}/restore", "post"),
     ] {
         let operation = &document["paths"][path][method];
         assert!(operation["operationId"].is_string(), "{method} {path}: {operation}");

@@ -142,6 +142,23 @@ impl Catalog {
         Ok(transaction.commit()?)
     }
 
+    /// Drops the embeddings of texts, of whatever model, and writes over where they were. Says how many there were.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn drop_contents(&mut self, contents: &[ContentHash]) -> Result<usize, CatalogError> {
+        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
+        let mut dropped = 0;
+        let transaction = self.connection.transaction()?;
+        for content in contents {
+            let mut delete = transaction.prepare_cached("DELETE FROM vectors WHERE content = ?1")?;
+            dropped += delete.execute([content.as_bytes()])?;
+        }
+        transaction.commit()?;
+        self.connection.execute_batch("PRAGMA secure_delete = OFF")?;
+        Ok(dropped)
+    }
+
     /// Drops those of the embeddings, given their row ids, whose model and content are unused.
     ///
     /// # Errors

@@ -93,7 +93,7 @@ pub struct Checkpoint {
     /// How many bytes the file had; `None` when it was not there.
     pub bytes: Option<u64>,
     /// The file's permission bits.
-    pub(super) mode: u32,
+    pub(super) mode: Option<u32>,
     /// BLAKE3 of the file after the change, in hexadecimal; `None` when it is gone.
     pub(super) after: Option<String>,
     /// Where it was moved to.
@@ -190,12 +190,25 @@ impl Checkpoints {
         Ok(())
     }
 
+    /// Drops what a killed process left: files that were not whole, and what a file had that no checkpoint tells of.
+    pub(super) fn clear_unfinished(&self) -> Result<(), FsError> {
+        for path in self.names()? {
+            let name = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok());
+            let told = name.is_some_and(|id: CheckpointId| self.file(&id, "json").exists());
+            if !told && !path.is_dir() {
+                fs::remove_file(&path).on("remove", &path)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Drops what is too old, the oldest of what is too much, and what a killed process left half written.
     pub(super) fn prune(&self, now: SystemTime) -> Result<(), FsError> {
         self.prune_to(now, MAX_BYTES)
     }
 
     fn prune_to(&self, now: SystemTime, max_bytes: u64) -> Result<(), FsError> {
+        self.clear_unfinished()?;
         let mut names = self.names()?;
         // Their names begin with their times.
         names.sort_unstable_by(|one, two| two.cmp(one));
@@ -205,32 +218,27 @@ impl Checkpoints {
             let age = meta.modified().ok().and_then(|changed| now.duration_since(changed).ok()).unwrap_or_default();
             sum += meta.len();
             let name = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok());
-            match name {
-                Some(id) if age > MAX_AGE || sum > max_bytes => self.remove(&id)?,
-                Some(_) => {}
-                None => fs::remove_file(&path).on("remove", &path)?,
+            if let Some(id) = name.filter(|_| age > MAX_AGE || sum > max_bytes) {
+                self.remove(&id)?;
             }
         }
         Ok(())
     }
 }
 
-/// The permission bits of a file.
-pub(super) fn mode(path: &Path) -> u32 {
+/// The permission bits of a file, where there is one and the system has them.
+pub(super) fn mode(path: &Path) -> Option<u32> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        path.symlink_metadata().map_or(NEW_MODE, |meta| meta.permissions().mode() & 0o7777)
+        path.symlink_metadata().ok().map(|meta| meta.permissions().mode() & 0o777)
     }
     #[cfg(not(unix))]
     {
         let _ = path;
-        NEW_MODE
+        None
     }
 }
-
-/// A new note is as readable as the person's umask lets it be.
-pub(super) const NEW_MODE: u32 = 0o666;
 
 #[cfg(test)]
 mod tests {
@@ -245,7 +253,7 @@ mod tests {
             path,
             action: Action::Edit,
             bytes: Some(content.len() as u64),
-            mode: 0o644,
+            mode: Some(0o644),
             after: None,
             trashed: None,
         };
@@ -272,7 +280,8 @@ mod tests {
         let old = kept(&checkpoints, "a.md", &[b'a'; 5000]);
         std::thread::sleep(Duration::from_millis(2));
         let new = kept(&checkpoints, "a.md", &[b'b'; 5000]);
-        fs::write(folder.path().join(".tmp-abc"), "half").unwrap();
+        fs::write(folder.path().join(".vault-tmp-abc"), "half").unwrap();
+        fs::write(folder.path().join("20260105T183000123-a1b2.content"), "of no checkpoint").unwrap();
         checkpoints.prune_to(SystemTime::now(), 8000).unwrap();
         assert!(matches!(checkpoints.get(&old), Err(WriteError::NoCheckpoint(_))));
         assert_eq!(checkpoints.get(&new).unwrap().1.unwrap().len(), 5000);

@@ -7,35 +7,47 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use blake3::Hash;
-use jiff::Timestamp;
 
-use super::checkpoints::{Action, Checkpoint, CheckpointId, Checkpoints, NEW_MODE, mode};
+use super::super::read::read_bytes;
+use super::checkpoints::{Action, CheckpointId, Checkpoints, mode};
 use super::error::WriteError;
-use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, move_new, sync_folder, write_beside};
+use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_owner_of, move_new};
+use crate::fs::{remove_unfinished, sync_folder, write_beside};
 use crate::path::VaultPath;
+use crate::vault::Outside;
 
-/// The folder that what is deleted goes to.
-const TRASH: &str = ".trash";
 /// Old checkpoints are looked for so often.
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
+/// So often what somebody else wrote at the very moment of ours is put back before we give up.
+const PUT_BACK: usize = 8;
 
 /// Writes notes of one vault. One write at a time.
 #[derive(Debug)]
 pub struct Files {
-    root: PathBuf,
+    pub(super) root: PathBuf,
+    outside: Outside,
     /// Where files are until they are whole.
     unfinished: PathBuf,
-    checkpoints: Checkpoints,
+    pub(super) checkpoints: Checkpoints,
     pruned: Mutex<Option<Instant>>,
 }
 
 impl Files {
     /// Writes in the vault at `root`; checkpoints are kept below `state`. Only who has the vault's lock may write.
-    pub fn new(root: PathBuf, state: &Path) -> Self {
-        let unfinished = state.join("unfinished");
+    pub fn new(root: PathBuf, state: &Path, outside: Outside) -> Self {
+        let files = Self {
+            root,
+            outside,
+            unfinished: state.join("unfinished"),
+            checkpoints: Checkpoints::new(state.join("checkpoints")),
+            pruned: Mutex::default(),
+        };
         // Whoever wrote them was killed.
-        let _ = fs::remove_dir_all(&unfinished);
-        Self { root, unfinished, checkpoints: Checkpoints::new(state.join("checkpoints")), pruned: Mutex::default() }
+        let _ = fs::remove_dir_all(&files.unfinished);
+        if let Err(error) = files.checkpoints.clear_unfinished() {
+            tracing::warn!("what a killed write left stays: {error}");
+        }
+        files
     }
 
     /// Says whether a note may be at a path: visible, an `.md` file, and below no symbolic link.
@@ -46,6 +58,9 @@ impl Files {
         let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
         if !path.as_str().ends_with(".md") || path.stem().is_empty() {
             return refuse("notes end in .md");
+        }
+        if self.outside.of(path).is_some() {
+            return refuse("it belongs to a folder of `[[collections]]`, which is only read");
         }
         for part in path.as_str().split('/') {
             if part.starts_with('.') {
@@ -58,8 +73,11 @@ impl Files {
         for part in path.and_parents() {
             match self.root.join(part).symlink_metadata() {
                 Ok(meta) if meta.is_symlink() => return refuse("it is, or lies below, a symbolic link"),
-                Ok(meta) if meta.is_dir() == (part == path.as_str()) => {
-                    return refuse("there is a folder in place of a file, or a file in place of a folder");
+                Ok(meta) if part != path.as_str() && !meta.is_dir() => {
+                    return refuse("there is a file in place of a folder");
+                }
+                Ok(meta) if part == path.as_str() && !meta.is_file() => {
+                    return refuse("there is a folder, or something else that is no file, in its place");
                 }
                 _ => {}
             }
@@ -74,7 +92,7 @@ impl Files {
     pub fn read(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
         self.check(path)?;
         let on_disk = path.on_disk(&self.root);
-        match fs::read(&on_disk) {
+        match read_bytes(&on_disk) {
             Ok(bytes) => {
                 let hash = blake3::hash(&bytes);
                 Ok(Some((bytes, hash)))
@@ -90,7 +108,7 @@ impl Files {
     /// [`WriteError::Exists`] when the name is taken; when no note may be there, or the disk refuses.
     pub fn create(&self, path: &VaultPath, text: &str) -> Result<Hash, WriteError> {
         let _one = self.one_at_a_time()?;
-        self.make(path, text.as_bytes(), NEW_MODE)
+        self.make(path, text.as_bytes(), None)
     }
 
     /// Writes over a note that is as `before` says. What it was is kept.
@@ -115,7 +133,7 @@ impl Files {
     /// As [`Files::replace`] and [`Files::create`].
     pub fn extend(&self, path: &VaultPath, before: Option<Hash>, text: &str) -> Result<Hash, WriteError> {
         let _one = self.one_at_a_time()?;
-        let Some(before) = before else { return self.make(path, text.as_bytes(), NEW_MODE) };
+        let Some(before) = before else { return self.make(path, text.as_bytes(), None) };
         let (had, hash) = self.read(path)?.ok_or_else(|| WriteError::Gone(path.clone()))?;
         if hash != before || !text.as_bytes().starts_with(&had) {
             return Err(WriteError::Changed(path.clone()));
@@ -124,87 +142,19 @@ impl Files {
         Ok(blake3::hash(text.as_bytes()))
     }
 
-    /// Moves a note that is as `before` says to `.trash/`.
-    ///
-    /// # Errors
-    /// As [`Files::replace`].
-    pub fn trash(&self, path: &VaultPath, before: Hash) -> Result<CheckpointId, WriteError> {
-        let _one = self.one_at_a_time()?;
-        self.move_to_trash(path, before, Action::Trash)
-    }
-
-    /// The changes that can be undone, newest first.
-    ///
-    /// # Errors
-    /// When they cannot be listed.
-    pub fn checkpoints(&self) -> Result<Vec<Checkpoint>, WriteError> {
-        Ok(self.checkpoints.list()?)
-    }
-
-    /// Undoes a change: the file is again what it was before. This too can be undone, by the checkpoint that is given.
-    ///
-    /// # Errors
-    /// [`WriteError::Changed`] when the file has changed since, and not with `force`; when there is no such checkpoint, or the
-    /// disk refuses.
-    pub fn restore(&self, id: &CheckpointId, force: bool) -> Result<(VaultPath, CheckpointId), WriteError> {
-        let _one = self.one_at_a_time()?;
-        let (checkpoint, content) = self.checkpoints.get(id)?;
-        let path = checkpoint.path;
-        let now = self.read(&path)?.map(|(_, hash)| hash);
-        let expected = now.map(|hash| hash.to_hex().to_string()) == checkpoint.after;
-        if !expected && !force {
-            return Err(WriteError::Changed(path));
-        }
-        let undo = match (now, content) {
-            (Some(now), Some(content)) => self.write_over(&path, now, &content, Action::Restore)?,
-            (Some(now), None) => self.move_to_trash(&path, now, Action::Restore)?,
-            (None, Some(content)) => {
-                let undo = self.keep(&path, Action::Restore, None, Some(blake3::hash(&content)), None)?;
-                self.make(&path, &content, checkpoint.mode)?;
-                // It is where it was, and in the trash no more.
-                if let Some(trashed) = checkpoint.trashed.map(|trashed| trashed.on_disk(&self.root))
-                    && fs::read(&trashed).is_ok_and(|bytes| bytes == content)
-                {
-                    let _ = fs::remove_file(&trashed);
-                }
-                undo
-            }
-            (None, None) => self.keep(&path, Action::Restore, None, None, None)?,
-        };
-        Ok((path, undo))
-    }
-
-    /// Drops every checkpoint of a note, and what `.trash/` has of it. Gives how many files were removed.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn purge(&self, path: &VaultPath) -> Result<usize, WriteError> {
-        let _one = self.one_at_a_time()?;
-        let mut removed = 0;
-        for checkpoint in self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path) {
-            if let Some(trashed) = checkpoint.trashed.as_ref().map(|trashed| trashed.on_disk(&self.root)) {
-                match fs::remove_file(&trashed) {
-                    Err(error) if error.kind() == ErrorKind::NotFound => {}
-                    gone => gone.on("remove", &trashed).map(|()| removed += 1)?,
-                }
-            }
-            self.checkpoints.remove(&checkpoint.id)?;
-            removed += 1;
-        }
-        Ok(removed)
-    }
-
     /// Takes the turn to write. From time to time whoever has it drops old checkpoints.
-    fn one_at_a_time(&self) -> Result<MutexGuard<'_, Option<Instant>>, WriteError> {
+    pub(super) fn one_at_a_time(&self) -> Result<MutexGuard<'_, Option<Instant>>, WriteError> {
         let mut pruned = self.pruned.lock().unwrap_or_else(PoisonError::into_inner);
         if pruned.is_none_or(|pruned| pruned.elapsed() > PRUNE_EVERY) {
             *pruned = Some(Instant::now());
-            self.checkpoints.prune(SystemTime::now())?;
+            if let Err(error) = self.checkpoints.prune(SystemTime::now()) {
+                tracing::warn!("old checkpoints stay: {error}");
+            }
         }
         Ok(pruned)
     }
 
-    fn write_over(
+    pub(super) fn write_over(
         &self,
         path: &VaultPath,
         before: Hash,
@@ -217,42 +167,7 @@ impl Files {
         Ok(id)
     }
 
-    fn move_to_trash(&self, path: &VaultPath, before: Hash, action: Action) -> Result<CheckpointId, WriteError> {
-        let had = self.expect(path, before)?;
-        let trashed = self.place_in_trash(path)?;
-        let id = self.keep(path, action, Some(&had), None, Some(trashed.clone()))?;
-        let (from, to) = (path.on_disk(&self.root), trashed.on_disk(&self.root));
-        let moved = || -> Result<(), WriteError> {
-            move_new(&from, &to)?;
-            crash::point("note-trashed");
-            if fs::read(&to).map(|bytes| blake3::hash(&bytes)).on("read", &to)? != before {
-                // Written to at this very moment: it goes back.
-                move_new(&to, &from)?;
-                return Err(WriteError::Changed(path.clone()));
-            }
-            Ok(())
-        };
-        moved().inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
-        sync_folder(&from)?;
-        sync_folder(&to)?;
-        Ok(id)
-    }
-
-    fn place_in_trash(&self, path: &VaultPath) -> Result<VaultPath, WriteError> {
-        let stem = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
-        let place = (1..)
-            .map(|at| if at == 1 { format!("{TRASH}/{stem}.md") } else { format!("{TRASH}/{stem} {at}.md") })
-            .filter_map(|place| VaultPath::new(place).ok())
-            .find(|place| place.on_disk(&self.root).symlink_metadata().is_err())
-            .expect("numbers do not end");
-        if self.root.join(TRASH).symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
-            return Err(WriteError::Refused { path: TRASH.into(), reason: "it is not a folder" });
-        }
-        create_dir(place.on_disk(&self.root).parent().unwrap_or(&self.root))?;
-        Ok(place)
-    }
-
-    fn expect(&self, path: &VaultPath, before: Hash) -> Result<Vec<u8>, WriteError> {
+    pub(super) fn expect(&self, path: &VaultPath, before: Hash) -> Result<Vec<u8>, WriteError> {
         match self.read(path)? {
             None => Err(WriteError::Gone(path.clone())),
             Some((_, hash)) if hash != before => Err(WriteError::Changed(path.clone())),
@@ -260,37 +175,12 @@ impl Files {
         }
     }
 
-    fn keep(
-        &self,
-        path: &VaultPath,
-        action: Action,
-        had: Option<&[u8]>,
-        after: Option<Hash>,
-        trashed: Option<VaultPath>,
-    ) -> Result<CheckpointId, WriteError> {
-        let id = self.checkpoints.name(path);
-        let checkpoint = Checkpoint {
-            id: id.clone(),
-            at: Timestamp::now(),
-            path: path.clone(),
-            action,
-            bytes: had.map(|had| had.len() as u64),
-            mode: mode(&path.on_disk(&self.root)),
-            after: after.map(|hash| hash.to_hex().to_string()),
-            trashed,
-        };
-        self.checkpoints.keep(&checkpoint, had)?;
-        crash::point("checkpoint-kept");
-        Ok(id)
-    }
-
-    fn make(&self, path: &VaultPath, bytes: &[u8], mode: u32) -> Result<Hash, WriteError> {
+    /// Makes a file with exactly those permission bits, or those that the umask gives.
+    pub(super) fn make(&self, path: &VaultPath, bytes: &[u8], mode: Option<u32>) -> Result<Hash, WriteError> {
         self.check(path)?;
         let on_disk = path.on_disk(&self.root);
         create_dir(on_disk.parent().unwrap_or(&self.root))?;
-        let beside = self.write_unfinished(&on_disk, bytes, mode)?;
-        move_new(&beside, &on_disk).map_err(|error| {
-            let _ = fs::remove_file(&beside);
+        self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk)).map_err(|error| {
             match error.source.kind() {
                 ErrorKind::AlreadyExists => WriteError::Exists(path.clone()),
                 _ => error.into(),
@@ -304,89 +194,83 @@ impl Files {
     /// Writes over a file, unless it is not what it was: then it stays.
     fn exchange(&self, path: &VaultPath, before: Hash, bytes: &[u8]) -> Result<(), WriteError> {
         let on_disk = path.on_disk(&self.root);
-        let beside = self.write_unfinished(&on_disk, bytes, mode(&on_disk))?;
-        let replaced = || -> Result<(), WriteError> {
-            crate::fs::exchange(&beside, &on_disk)?;
-            crash::point("note-replaced");
-            // What was there at that very moment is what is now beside it.
-            if let Ok(was) = fs::read(&beside)
-                && blake3::hash(&was) != before
-                && was != bytes
-            {
-                crate::fs::exchange(&beside, &on_disk)?;
-                return Err(WriteError::Changed(path.clone()));
-            }
-            Ok(())
-        };
-        let replaced = replaced();
+        let beside = self.put(&on_disk, bytes, mode(&on_disk), |beside| {
+            give_owner_of(&on_disk, beside);
+            crate::fs::exchange(beside, &on_disk)
+        })?;
+        crash::point("note-replaced");
+        let kept = self.put_back(&beside, &on_disk, before, blake3::hash(bytes));
         let _ = fs::remove_file(&beside);
-        replaced?;
-        Ok(sync_folder(&on_disk)?)
+        match kept? {
+            true => Err(WriteError::Changed(path.clone())),
+            false => Ok(sync_folder(&on_disk)?),
+        }
     }
 
-    /// Writes a file that is to take another's place: among the program's own, or beside it where that is another disk.
-    fn write_unfinished(&self, target: &Path, bytes: &[u8], mode: u32) -> Result<PathBuf, FsError> {
+    /// After an exchange, what was in the note's place at that very moment lies beside it. When that is not what the writer has
+    /// seen, it goes back; says whether it did. What comes out then is ours, or what somebody wrote over ours, and so on: the
+    /// last to write is the one whose text stays.
+    fn put_back(&self, beside: &Path, on_disk: &Path, before: Hash, ours: Hash) -> Result<bool, FsError> {
+        let mut expected = Some(before);
+        let mut put = Some(ours);
+        for turn in 0..PUT_BACK {
+            // Where the file system cannot exchange, nothing came out.
+            if beside.symlink_metadata().is_err() {
+                return Ok(false);
+            }
+            let out = read_bytes(beside).ok().map(|bytes| blake3::hash(&bytes));
+            if out.is_some() && (out == expected || out == put) {
+                return Ok(turn > 0);
+            }
+            crate::fs::exchange(beside, on_disk)?;
+            (expected, put) = (put, out);
+        }
+        Ok(true)
+    }
+
+    /// Writes a file and has it put in its place: from among the program's own, or from beside it where that is another disk.
+    /// Gives where it was written.
+    pub(super) fn put(
+        &self,
+        target: &Path,
+        bytes: &[u8],
+        mode: Option<u32>,
+        place: impl Fn(&Path) -> Result<(), FsError>,
+    ) -> Result<PathBuf, FsError> {
         create_private_dir(&self.unfinished)?;
-        let beside = target.parent().unwrap_or(&self.root);
-        let same_disk = crate::fs::on_same_disk(&self.unfinished, beside);
-        write_beside(if same_disk { &self.unfinished } else { beside }, bytes, mode)
+        let folder = target.parent().unwrap_or(&self.root);
+        let put_from = |from: &Path| {
+            let beside = write_beside(from, bytes, mode)?;
+            place(&beside).inspect_err(|_| drop(fs::remove_file(&beside)))?;
+            Ok(beside)
+        };
+        match put_from(&self.unfinished) {
+            Err(FsError { source, .. }) if source.kind() == ErrorKind::CrossesDevices => {
+                // A killed process may have left one there.
+                remove_unfinished(folder)?;
+                put_from(folder)
+            }
+            put => put,
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn vault() -> (tempfile::TempDir, Files) {
+    pub(in super::super) fn vault() -> (tempfile::TempDir, Files) {
         let folder = tempfile::tempdir().unwrap();
-        let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"));
+        let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"), Outside::default());
         (folder, files)
     }
 
-    fn path(text: &str) -> VaultPath {
+    pub(in super::super) fn path(text: &str) -> VaultPath {
         VaultPath::new(text).unwrap()
     }
 
-    fn read(files: &Files, at: &str) -> Option<(String, Hash)> {
+    pub(in super::super) fn read(files: &Files, at: &str) -> Option<(String, Hash)> {
         files.read(&path(at)).unwrap().map(|(bytes, hash)| (String::from_utf8(bytes).unwrap(), hash))
-    }
-
-    #[test]
-    fn what_was_written_can_be_undone_and_that_too() {
-        let (folder, files) = vault();
-        let note = path("notes/a.md");
-        let first = files.create(&note, "first").unwrap();
-        assert!(matches!(files.create(&note, "again"), Err(WriteError::Exists(_))));
-        let edit = files.replace(&note, first, "second", Action::Edit).unwrap();
-        assert!(matches!(files.replace(&note, first, "third", Action::Edit), Err(WriteError::Changed(_))));
-        let (_, undo) = files.restore(&edit, false).unwrap();
-        assert_eq!(read(&files, "notes/a.md").unwrap().0, "first");
-        files.restore(&undo, false).unwrap();
-        assert_eq!(read(&files, "notes/a.md").unwrap().0, "second");
-
-        let trashed = files.trash(&note, blake3::hash(b"second")).unwrap();
-        assert_eq!(read(&files, "notes/a.md"), None);
-        assert_eq!(fs::read(folder.path().join(".trash/notes/a.md")).unwrap(), b"second");
-        files.create(&note, "somebody else's").unwrap();
-        assert!(matches!(files.restore(&trashed, false), Err(WriteError::Changed(_))));
-        let (_, undo) = files.restore(&trashed, true).unwrap();
-        assert_eq!(read(&files, "notes/a.md").unwrap().0, "second");
-        files.restore(&undo, false).unwrap();
-        assert_eq!(read(&files, "notes/a.md").unwrap().0, "somebody else's");
-        assert_eq!(fs::read_dir(folder.path().join(".vault/state/unfinished")).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn what_comes_back_from_the_trash_is_there_no_more() {
-        let (folder, files) = vault();
-        let hash = files.create(&path("a.md"), "text").unwrap();
-        let trashed = files.trash(&path("a.md"), hash).unwrap();
-        files.create(&path("b.md"), "other").unwrap();
-        files.restore(&trashed, false).unwrap();
-        assert_eq!(read(&files, "a.md").unwrap().0, "text");
-        assert!(!folder.path().join(".trash/a.md").exists());
-        assert_eq!(files.purge(&path("a.md")).unwrap(), 2);
-        assert_eq!(files.checkpoints().unwrap(), []);
     }
 
     #[test]
@@ -410,10 +294,19 @@ mod tests {
         symlink(outside.path().join("there.md"), folder.path().join("there.md")).unwrap();
         fs::create_dir(folder.path().join("folder.md")).unwrap();
         fs::write(folder.path().join("file"), "").unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            folder.path().join("fifo.md"),
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
         for bad in [
             "link/a.md",
             "there.md",
             "folder.md",
+            "fifo.md",
             "file/a.md",
             ".vault/a.md",
             "notes/.a.md",
@@ -431,8 +324,35 @@ mod tests {
 
         let hash = files.create(&path("mine.md"), "one").unwrap();
         let on_disk = folder.path().join("mine.md");
-        fs::set_permissions(&on_disk, fs::Permissions::from_mode(0o640)).unwrap();
-        files.replace(&path("mine.md"), hash, "two", Action::Edit).unwrap();
-        assert_eq!(fs::metadata(&on_disk).unwrap().permissions().mode() & 0o7777, 0o640);
+        // Whatever the umask says.
+        fs::set_permissions(&on_disk, fs::Permissions::from_mode(0o666)).unwrap();
+        let id = files.replace(&path("mine.md"), hash, "two", Action::Edit).unwrap();
+        let mode = || fs::metadata(&on_disk).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(), 0o666);
+        files.restore(&id, false).unwrap();
+        let id = files.trash(&path("mine.md"), hash).unwrap();
+        files.restore(&id, false).unwrap();
+        assert_eq!(mode(), 0o666);
+    }
+
+    #[test]
+    fn what_somebody_writes_at_the_very_moment_stays() {
+        let (folder, files) = vault();
+        let (on_disk, beside) = (folder.path().join("a.md"), folder.path().join("beside"));
+        let hash = |text: &str| blake3::hash(text.as_bytes());
+        // As it is after the exchange: ours in place, theirs beside it.
+        fs::write(&on_disk, "ours").unwrap();
+        fs::write(&beside, "theirs").unwrap();
+        assert!(files.put_back(&beside, &on_disk, hash("before"), hash("ours")).unwrap());
+        assert_eq!(fs::read_to_string(&on_disk).unwrap(), "theirs");
+        // And once more over ours.
+        fs::write(&on_disk, "theirs again").unwrap();
+        fs::write(&beside, "theirs").unwrap();
+        assert!(files.put_back(&beside, &on_disk, hash("before"), hash("ours")).unwrap());
+        assert_eq!(fs::read_to_string(&on_disk).unwrap(), "theirs again");
+        fs::write(&on_disk, "ours").unwrap();
+        fs::write(&beside, "before").unwrap();
+        assert!(!files.put_back(&beside, &on_disk, hash("before"), hash("ours")).unwrap());
+        assert_eq!(fs::read_to_string(&on_disk).unwrap(), "ours");
     }
 }

@@ -4,8 +4,10 @@ mod checkpoints;
 mod error;
 mod files;
 mod names;
+mod undo;
 
 pub use checkpoints::{Action, Checkpoint, CheckpointId};
 pub use error::WriteError;
 pub use files::Files;
 pub use names::{free_name, slug};
+pub use undo::Purged;

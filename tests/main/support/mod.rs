@@ -21,7 +21,7 @@ pub use http::{Connection, Request};
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES};
 pub use rebuilt::assert_as_rebuilt;
-pub use vault::{TestVault, contents};
+pub use vault::{TestVault, contents, notes_of};
 pub use victim::{Victim, Work};
 
 /// How long a test waits for what should be there in a moment. Generous: a slow machine is no failure.

@@ -206,6 +206,19 @@ fn settle(service: &Service) {
     assert!(ready(&progress), "the index did not settle: {progress:?}");
 }
 
+/// All files of a vault with their bytes, by path, less what is the program's own.
+pub fn notes_of(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root).unwrap().flatten().filter(|entry| entry.file_name() != ".vault") {
+        match entry.path() {
+            path if path.is_dir() => found.extend(contents(&path)),
+            path => found.push((path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    found.sort();
+    found
+}
+
 /// All files below a folder with their bytes, by path.
 pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();

@@ -1,0 +1,88 @@
+//! The routes that change notes and undo it.
+
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::routing::{delete, get, post};
+use axum::{Json, Router};
+
+use super::error::{ApiError, ErrorBody};
+use super::routes::{Answer, App, call, json_body, query};
+use crate::access::Principal;
+use crate::service::{
+    AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, DeleteParams, ForgetParams, Forgotten,
+    RestoreParams, Restored, ServiceError,
+};
+
+/// The routes, to be merged with those that read.
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/user-memory/chunk/{hash}", delete(delete_chunk))
+        .route("/api/user-memory/forget", post(forget))
+        .route("/api/user-memory/annotate", post(annotate))
+        .route("/api/user-memory/checkpoints", get(checkpoints))
+        .route("/api/user-memory/checkpoints/{id}/restore", post(restore))
+}
+
+fn name(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
+    path.map(|Path(name)| name).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
+}
+
+/// Deletes the passage with a hash, or the note. Answers when it can no longer be found.
+#[utoipa::path(delete, path = "/api/user-memory/chunk/{hash}",
+    params(("hash" = String, Path, description = "16 hexadecimal digits: of a passage, or of a note as `save` gives them"), DeleteParams),
+    responses((status = 200, body = Forgotten), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn delete_chunk(
+    State(service): State<App>,
+    hash: Result<Path<String>, PathRejection>,
+    params: Result<Query<DeleteParams>, QueryRejection>,
+) -> Answer<Forgotten> {
+    let (hash, DeleteParams { purge }) = (name(hash)?, query(params)?);
+    let params = ForgetParams { hash: Some(hash), purge, ..ForgetParams::default() };
+    call(service, move |service| service.forget(&Principal::Owner, &params)).await
+}
+
+/// Deletes a passage, lines or a note, or says what would go. Answers when it can no longer be found.
+#[utoipa::path(post, path = "/api/user-memory/forget", request_body = ForgetParams,
+    responses((status = 200, body = Forgotten), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn forget(
+    State(service): State<App>,
+    body: Result<Json<ForgetParams>, JsonRejection>,
+) -> Answer<Forgotten> {
+    let params = json_body(body)?;
+    call(service, move |service| service.forget(&Principal::Owner, &params)).await
+}
+
+/// Writes a remark on a passage. Answers when it can be found.
+#[utoipa::path(post, path = "/api/user-memory/annotate", request_body = AnnotateParams,
+    responses((status = 200, body = Annotated), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn annotate(
+    State(service): State<App>,
+    body: Result<Json<AnnotateParams>, JsonRejection>,
+) -> Answer<Annotated> {
+    let params = json_body(body)?;
+    call(service, move |service| service.annotate(&Principal::Owner, &params)).await
+}
+
+/// The changes that can be undone, newest first.
+#[utoipa::path(get, path = "/api/user-memory/checkpoints", params(CheckpointsParams),
+    responses((status = 200, body = CheckpointsView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn checkpoints(
+    State(service): State<App>,
+    params: Result<Query<CheckpointsParams>, QueryRejection>,
+) -> Answer<CheckpointsView> {
+    let params = query(params)?;
+    call(service, move |service| service.checkpoints(&Principal::Owner, &params)).await
+}
+
+/// Makes a note again what it was before a change. Answers when it can be found so.
+#[utoipa::path(post, path = "/api/user-memory/checkpoints/{id}/restore", request_body = RestoreParams,
+    params(("id" = String, Path, description = "a checkpoint's name")),
+    responses((status = 200, body = Restored), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn restore(
+    State(service): State<App>,
+    id: Result<Path<String>, PathRejection>,
+    body: Result<Json<RestoreParams>, JsonRejection>,
+) -> Answer<Restored> {
+    let (id, params) = (name(id)?, json_body(body)?);
+    call(service, move |service| service.restore(&Principal::Owner, &id, params)).await
+}

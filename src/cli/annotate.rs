@@ -1,0 +1,57 @@
+//! `vault annotate`
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::Outcome;
+use super::backend::{Backend, home};
+use super::get::{Place, place};
+use super::output;
+use super::save::read_stdin;
+use crate::service::AnnotateParams;
+
+/// Write a remark on a passage.
+///
+/// It becomes a note in annotations/ that quotes the passage and links to it, is shown with it, and finds it again when it
+/// has moved. A remark on a private note is private.
+///
+///     vault annotate notes/sourdough.md:19 "Eleven hours with cold water"
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Annotate {
+    /// HASH, PATH or PATH:LINE, as searches name them.
+    what: String,
+    /// The remark. Without one, or with -, it is read from standard input.
+    note: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Annotate {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let target = place(&self.what, &home(vault)?)?;
+        let note = match self.note.as_slice() {
+            [] => read_stdin()?,
+            [dash] if dash == "-" => read_stdin()?,
+            words => words.join(" "),
+        };
+        let params = match target {
+            Place::Hash(hash) => AnnotateParams { hash: Some(hash), note, ..AnnotateParams::default() },
+            Place::Note(path, lines) => {
+                let line = lines.map(|(first, _)| u32::try_from(first).unwrap_or(u32::MAX));
+                AnnotateParams { path: Some(path.into()), line, note, ..AnnotateParams::default() }
+            }
+        };
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        backend.catch_up(false)?;
+        let annotated = backend.annotate(&params)?;
+        if self.json {
+            output::json(&annotated)?;
+        } else {
+            println!("{}", annotated.path);
+        }
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,53 @@
+//! `vault checkpoints`
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+
+use super::Outcome;
+use super::backend::{Backend, home};
+use super::get::{Place, place};
+use super::output::{self, DIM, TITLE, Terminal, printable};
+use crate::service::CheckpointsParams;
+
+/// List the changes that can be undone, newest first.
+///
+/// One is kept for each change that the program makes to a note, for 30 days, and 1 GB of them. `vault restore ID` undoes the
+/// change.
+#[derive(Debug, Args)]
+pub(super) struct Checkpoints {
+    /// Only those of this note.
+    path: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Checkpoints {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let path = match self.path.map(|path| place(&path, &home(vault)?)).transpose()? {
+            Some(Place::Hash(text)) => Some(text),
+            Some(Place::Note(path, _)) => Some(path.into()),
+            None => None,
+        };
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        let found = backend.checkpoints(&CheckpointsParams { path })?;
+        let outcome = if found.checkpoints.is_empty() { Outcome::NothingFound } else { Outcome::Done };
+        if self.json {
+            output::json(&found)?;
+            return Ok(outcome);
+        }
+        let (terminal, mut out) = (Terminal::stdout(), std::io::stdout().lock());
+        for checkpoint in &found.checkpoints {
+            let id = terminal.paint(TITLE, &checkpoint.id);
+            let bytes = checkpoint.bytes.map_or_else(|| "was not there".into(), output::bytes);
+            let bytes = terminal.paint(DIM, &bytes);
+            writeln!(out, "{id}  {:<7}  {}  {bytes}", checkpoint.action, printable(&checkpoint.path))?;
+        }
+        if outcome == Outcome::NothingFound {
+            eprintln!("vault: there is nothing to undo");
+        }
+        Ok(outcome)
+    }
+}

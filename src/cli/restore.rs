@@ -1,0 +1,40 @@
+//! `vault restore`
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::Outcome;
+use super::backend::Backend;
+use super::output::{self, printable};
+use crate::service::RestoreParams;
+
+/// Undo a change: the note is again what it was before.
+///
+/// `vault checkpoints` lists the changes. This is a change too, and can be undone. What was written since is not overwritten
+/// without --force, and is kept even then.
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    /// The checkpoint's name.
+    id: String,
+    /// Also over what was written since.
+    #[arg(long)]
+    force: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Restore {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        backend.catch_up(false)?;
+        let restored = backend.restore(&self.id, RestoreParams { force: self.force })?;
+        if self.json {
+            output::json(&restored)?;
+        } else {
+            println!("{} is as it was\nto undo: vault restore {}", printable(&restored.path), restored.checkpoint_id);
+        }
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,147 @@
+//! Writes a remark on a passage, as a note that links to it.
+
+use serde_json::{Map, Value, json};
+
+use super::annotations::{ANNOTATIONS, KEY};
+use super::error::ServiceError;
+use super::forget::{note_named, note_path};
+use super::read::citation;
+use super::save::{now, text};
+use super::start::Service;
+use super::views::{AnnotateParams, Annotated};
+use crate::access::Principal;
+use crate::chunk::ChunkId;
+use crate::index::catalog::ChunkText;
+use crate::index::{FileEntry, Snapshot};
+use crate::note::{Note, compose};
+use crate::vault::{ReadError, WriteError, free_name};
+
+/// Characters of what a remark is called after.
+const MAX_SUBJECT_CHARS: usize = 80;
+
+impl Service {
+    /// Writes a remark on a passage into `annotations/`. It is private when the passage's note is. Returns when it can be found.
+    ///
+    /// # Errors
+    /// When a parameter makes no sense, there is no such passage, or the disk refuses.
+    pub fn annotate(&self, principal: &Principal, params: &AnnotateParams) -> Result<Annotated, ServiceError> {
+        self.owner_only(principal)?;
+        let files = self.files()?;
+        let remark = text("note", &params.note)?;
+        let snapshot = self.snapshot()?;
+        let (file, chunk) = self.passage_of(&snapshot, params)?;
+        let subject = chunk.heading_path.iter().rev().find(|heading| !heading.trim().is_empty());
+        let subject: String = subject.unwrap_or(&file.title).chars().filter(|c| !c.is_control()).collect();
+        let title = format!("On: {}", cut(subject.trim()));
+        let link = wikilink(&snapshot, file, chunk.heading_path.last().map_or("", String::as_str));
+        let quote = match chunk.text[chunk.body_start..].trim() {
+            "" => chunk.text.trim(),
+            body => body,
+        };
+        let mut frontmatter = Map::new();
+        frontmatter.insert("title".into(), title.clone().into());
+        frontmatter.insert("created".into(), now().into());
+        frontmatter.insert("source".into(), link.clone().into());
+        frontmatter.insert("tags".into(), file.tags.clone().into());
+        if self.is_private(file)? {
+            frontmatter.insert("private".into(), true.into());
+        }
+        let (line_start, line_end) = chunk.lines;
+        let annotates: Value = json!({
+            "path": file.path, "line_start": line_start, "line_end": line_end, "hash": chunk.id.to_string(), "quote": quote,
+        });
+        frontmatter.insert(KEY.into(), annotates);
+        let quoted: Vec<String> = quote.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
+        let place = citation(file.path.as_str(), line_start, line_end);
+        let body = format!("On {link}, `{place}`:\n\n{}\n\n{}", quoted.join("\n"), remark.trim());
+        let note = compose(&frontmatter, &body);
+        let create = || {
+            let path = free_name(self.home.root(), ANNOTATIONS, &title);
+            files.create(&path, &note).map(|_| path)
+        };
+        let path = match create() {
+            // Somebody took the name at this very moment.
+            Err(WriteError::Exists(_)) => create()?,
+            created => created?,
+        };
+        let (hash, _) = self.searchable(&path)?;
+        Ok(Annotated { ok: true, hash: hash.to_string(), path: path.to_string() })
+    }
+
+    /// The passage that is meant, and its note.
+    fn passage_of<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        params: &AnnotateParams,
+    ) -> Result<(&'a FileEntry, ChunkText), ServiceError> {
+        let rows: Vec<u64> = match (&params.hash, &params.path, params.line) {
+            (Some(hash), None, None) => {
+                let id: ChunkId =
+                    hash.parse().map_err(|error| ServiceError::invalid(format!("`hash`: `{hash}`: {error}")))?;
+                let rows = snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))?;
+                let first = note_named(snapshot, id).and_then(|file| file.chunks.first()).map(|chunk| chunk.row);
+                rows.into_iter().chain(first).collect()
+            }
+            (None, Some(path), line) => {
+                let path = note_path(path)?;
+                let file = snapshot.files.iter().find(|file| file.path.same_as(path.as_str()));
+                let file = file.ok_or_else(|| ServiceError::not_found(format!("`{path}` is not indexed")))?;
+                let before = |line: u32| file.chunks.iter().rev().find(|chunk| chunk.line <= line);
+                let chunk = line.map_or(file.chunks.first(), before);
+                chunk.map(|chunk| chunk.row).into_iter().collect()
+            }
+            _ => return Err(ServiceError::invalid("give `hash`, or `path` with or without `line`")),
+        };
+        for row in rows {
+            let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
+            let Some(chunk) = chunk.filter(|chunk| params.line.is_none_or(|line| line <= chunk.lines.1)) else {
+                continue;
+            };
+            if let Some(file) = snapshot.files.get(chunk.file) {
+                return Ok((file, chunk));
+            }
+        }
+        let message = match (&params.hash, params.line) {
+            (Some(hash), _) => format!("no passage has the hash {hash}; it changes when the text does"),
+            (None, Some(line)) => format!("there is no passage at line {line}"),
+            (None, None) => "the note has no passage".into(),
+        };
+        Err(ServiceError::not_found(message))
+    }
+
+    /// Whether a note is private, as indexed or as it is on the disk by now.
+    fn is_private(&self, file: &FileEntry) -> Result<bool, ServiceError> {
+        if file.private {
+            return Ok(true);
+        }
+        match self.source(&file.path) {
+            Ok(source) => Ok(Note::parse(&source.text, file.path.stem()).is_private()),
+            Err(ReadError::Gone) => Err(WriteError::Gone(file.path.clone()).into()),
+            // In doubt it is.
+            Err(ReadError::Changing | ReadError::Unfit(_)) => Ok(true),
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= MAX_SUBJECT_CHARS {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(MAX_SUBJECT_CHARS).collect();
+    let words = start.rsplit_once(' ').map_or(start.as_str(), |(words, _)| words);
+    format!("{}…", words.trim_end())
+}
+
+/// A link to a heading of a note: by the note's name where no other has it, else by its path. What would end a link is left
+/// out of the heading, as Obsidian does.
+fn wikilink(snapshot: &Snapshot, file: &FileEntry, heading: &str) -> String {
+    let ends = |c: char| matches!(c, '[' | ']' | '|' | '#' | '^' | '%' | ':' | '\\') || c.is_control();
+    let stem = file.path.stem();
+    let others = snapshot.files.iter().any(|other| other.id != file.id && other.path.stem().eq_ignore_ascii_case(stem));
+    let target = if others { file.path.as_str().strip_suffix(".md").unwrap_or(file.path.as_str()) } else { stem };
+    if target.contains(ends) {
+        return format!("[{}](<{}>)", stem.replace(ends, " "), file.path.as_str().replace(['<', '>', '\n'], " "));
+    }
+    let heading = heading.replace(ends, " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    if heading.is_empty() { format!("[[{target}]]") } else { format!("[[{target}#{heading}]]") }
+}

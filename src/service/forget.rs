@@ -1,0 +1,271 @@
+//! Removes a passage or a note, so that it can be undone, or with `purge` so that it cannot.
+
+use blake3::Hash;
+
+use super::error::{ErrorKind, ServiceError};
+use super::start::Service;
+use super::views::{ForgetParams, Forgotten, PurgedView};
+use crate::access::{Principal, Scope};
+use crate::chunk::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
+use crate::index::{ContentHash, FileEntry, Snapshot};
+use crate::note::Note;
+use crate::path::VaultPath;
+use crate::vault::{Action, Files, WriteError, commits_of};
+
+/// What of a note is to go.
+enum Part {
+    Whole,
+    Chunk(ChunkId),
+    Lines(usize, usize),
+}
+
+/// What is to go, as it was found.
+struct Target {
+    path: VaultPath,
+    part: Part,
+    /// BLAKE3 of the note as the caller knows it.
+    seen: Option<[u8; 32]>,
+}
+
+impl Service {
+    /// Removes a passage, lines or a whole note. Returns when none of it can be found.
+    ///
+    /// # Errors
+    /// When a parameter makes no sense, there is no such passage or note, it has changed since, or the disk refuses.
+    pub fn forget(&self, principal: &Principal, params: &ForgetParams) -> Result<Forgotten, ServiceError> {
+        self.owner_only(principal)?;
+        let files = self.files()?;
+        let Target { path, part, seen } = self.target(principal, params)?;
+        let Some((bytes, hash)) = files.read(&path)? else {
+            return self.purge_gone(files, &path, params);
+        };
+        let name = ChunkId::of_note(&path, hash.as_bytes()).to_string();
+        let changed = || ServiceError::from(WriteError::Changed(path.clone()));
+        if seen.is_some_and(|seen| seen != *hash.as_bytes()) || params.seen.as_ref().is_some_and(|seen| *seen != name) {
+            return Err(changed());
+        }
+        let left = match part {
+            Part::Whole => Remainder { text: None, removed: vec![String::from_utf8_lossy(&bytes).into_owned()] },
+            part => {
+                let text = String::from_utf8(bytes)
+                    .map_err(|_| ServiceError::invalid(format!("`{path}` is not text; only all of it can go")))?;
+                remainder(&path, &text, part).map_err(|error| match error {
+                    Some(error) => refused(&path, error),
+                    None => changed(),
+                })?
+            }
+        };
+        let mut forgotten = Forgotten {
+            ok: true,
+            path: path.to_string(),
+            checkpoint_id: None,
+            whole: left.text.is_none(),
+            content: if params.dry_run { left.removed.join("\n\n") } else { String::new() },
+            seen: name,
+            purged: None,
+        };
+        if params.dry_run {
+            return Ok(forgotten);
+        }
+        let embedded = self.contents_of(&path, hash);
+        let other_names = other_names(&path.on_disk(self.home.root()));
+        let id = match &left.text {
+            None => files.trash(&path, hash)?,
+            Some(text) => files.replace(&path, hash, text, Action::Forget)?,
+        };
+        let purged = match params.purge {
+            true => Some(files.purge(&path, &left.removed.iter().map(String::as_str).collect::<Vec<_>>())?),
+            false => None,
+        };
+        self.settled(&path).map_err(|error| ServiceError {
+            message: match purged {
+                None => format!("{error}; checkpoint {id} has what it was"),
+                Some(_) => error.message,
+            },
+            ..error
+        })?;
+        let Some(purged) = purged else {
+            forgotten.checkpoint_id = Some(id.to_string());
+            return Ok(forgotten);
+        };
+        let commits = commits_of(self.home.root(), &path).filter(|commits| *commits > 0);
+        forgotten.purged = Some(PurgedView {
+            checkpoints: purged.checkpoints,
+            trashed: purged.trashed,
+            embeddings: self.forget_embeddings(embedded)?,
+            commits,
+            remains: self.remains(principal, &path, forgotten.whole, commits, other_names),
+        });
+        Ok(forgotten)
+    }
+
+    fn target(&self, principal: &Principal, params: &ForgetParams) -> Result<Target, ServiceError> {
+        let lines = match (params.line_start, params.line_end) {
+            (None, None) => None,
+            (Some(first), last) if first > 0 && last.unwrap_or(first) >= first => Some((first, last.unwrap_or(first))),
+            _ => return Err(ServiceError::invalid("`line_start` and `line_end` are lines of the note, from 1")),
+        };
+        match (&params.hash, &params.path, lines) {
+            (Some(hash), None, None) => self.named(principal, hash),
+            (None, Some(path), lines) => {
+                let path = note_path(path)?;
+                let part = lines.map_or(Part::Whole, |(first, last)| Part::Lines(first, last));
+                Ok(Target { path, part, seen: None })
+            }
+            _ => Err(ServiceError::invalid("give `hash`, or `path` with or without lines")),
+        }
+    }
+
+    /// The passage, or the note, that a hash names.
+    fn named(&self, principal: &Principal, hash: &str) -> Result<Target, ServiceError> {
+        let id: ChunkId =
+            hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
+        let snapshot = self.snapshot()?;
+        let scope = Scope::of(principal);
+        let allowed = |file: &&FileEntry| scope.allows(file.private);
+        let target = |file: &FileEntry, part| Target { path: file.path.clone(), part, seen: Some(file.hash) };
+        for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
+            let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
+            let file = chunk.and_then(|chunk| snapshot.files.get(chunk.file)).map(AsRef::as_ref);
+            if let Some(file) = file.filter(allowed) {
+                return Ok(target(file, Part::Chunk(id)));
+            }
+        }
+        match note_named(&snapshot, id).filter(allowed) {
+            Some(file) => Ok(target(file, Part::Whole)),
+            None => {
+                let message = format!("no passage or note has the hash {hash}; it changes when the text does");
+                Err(ServiceError::not_found(message))
+            }
+        }
+    }
+
+    /// A note that is gone already may have left traces.
+    fn purge_gone(&self, files: &Files, path: &VaultPath, params: &ForgetParams) -> Result<Forgotten, ServiceError> {
+        let gone = || ServiceError::from(WriteError::Gone(path.clone()));
+        if !params.purge || params.path.is_none() || params.line_start.is_some() {
+            return Err(gone());
+        }
+        let mut forgotten = Forgotten {
+            ok: true,
+            path: path.to_string(),
+            checkpoint_id: None,
+            whole: true,
+            content: String::new(),
+            seen: String::new(),
+            purged: None,
+        };
+        if params.dry_run {
+            return Ok(forgotten);
+        }
+        let purged = files.purge(path, &[])?;
+        let commits = commits_of(self.home.root(), path).filter(|commits| *commits > 0);
+        if purged.checkpoints + purged.trashed == 0 && commits.is_none() {
+            return Err(gone());
+        }
+        forgotten.purged = Some(PurgedView {
+            checkpoints: purged.checkpoints,
+            trashed: purged.trashed,
+            embeddings: 0,
+            commits,
+            remains: self.remains(&Principal::Owner, path, true, commits, 0),
+        });
+        Ok(forgotten)
+    }
+
+    /// The names of the embeddings of a note's passages, as indexed.
+    fn contents_of(&self, path: &VaultPath, hash: Hash) -> Vec<ContentHash> {
+        let snapshot = self.shared.snapshot();
+        let file = snapshot.as_ref().and_then(|snapshot| {
+            snapshot.files.iter().find(|file| file.path == *path && file.hash == *hash.as_bytes())
+        });
+        file.map(|file| file.chunks.iter().filter_map(|chunk| chunk.content).collect()).unwrap_or_default()
+    }
+
+    fn forget_embeddings(&self, contents: Vec<ContentHash>) -> Result<usize, ServiceError> {
+        match &self.syncer {
+            Some(syncer) if !contents.is_empty() => Ok(syncer.forget(contents)?),
+            _ => Ok(0),
+        }
+    }
+
+    /// Where a text that was purged may be found all the same.
+    fn remains(
+        &self,
+        principal: &Principal,
+        path: &VaultPath,
+        whole: bool,
+        commits: Option<usize>,
+        other_names: u64,
+    ) -> Vec<String> {
+        let mut remains = Vec::new();
+        if let Some(commits) = commits {
+            let how = match whole {
+                true => format!("`git filter-repo --invert-paths --path '{path}'`"),
+                false => "`git filter-repo --replace-text FILE`, with the text in FILE,".into(),
+            };
+            let times = if commits == 1 { "1 commit".into() } else { format!("{commits} commits") };
+            remains.push(format!(
+                "git has the note in {times}. {how} writes them anew; every clone and remote keeps what it has"
+            ));
+        }
+        if other_names > 0 {
+            remains.push(format!("the file has {other_names} more names (hard links), and is as it was under those"));
+        }
+        if let Ok(annotations) = self.annotations_of(principal, path.as_str()) {
+            let quoting = annotations.iter().filter(|annotation| !annotation.found);
+            remains.extend(quoting.map(|annotation| format!("`{}` quotes it", annotation.path)));
+        }
+        remains.push(
+            "the files of the index may hold traces until they are written over; `vault reindex --full` makes them anew"
+                .into(),
+        );
+        remains
+    }
+}
+
+/// The note with a name, which is of its path and its content.
+pub(super) fn note_named(snapshot: &Snapshot, id: ChunkId) -> Option<&FileEntry> {
+    snapshot.files.iter().find(|file| ChunkId::of_note(&file.path, &file.hash) == id).map(AsRef::as_ref)
+}
+
+/// A path as somebody gives it.
+pub(super) fn note_path(path: &str) -> Result<VaultPath, ServiceError> {
+    VaultPath::new(path).map_err(|error| ServiceError::invalid(format!("`path`: {error}")))
+}
+
+/// The text without a part; no error when the part is not in it.
+fn remainder(path: &VaultPath, text: &str, part: Part) -> Result<Remainder, Option<RemoveError>> {
+    let note = Note::parse(text, path.stem());
+    match part {
+        Part::Lines(first, last) => Ok(without_lines(&note, text, first, last)?),
+        Part::Chunk(id) => {
+            let chunks = chunk(path, &note, text);
+            let chunk = chunks.iter().find(|chunk| chunk.id == id).ok_or(None)?;
+            Ok(without_chunk(&note, text, chunk)?)
+        }
+        Part::Whole => Ok(Remainder { text: None, removed: vec![text.to_owned()] }),
+    }
+}
+
+fn refused(path: &VaultPath, error: RemoveError) -> ServiceError {
+    let kind = match error {
+        RemoveError::Nothing | RemoveError::Outside => ErrorKind::Invalid,
+        RemoveError::Entangled | RemoveError::KeepsPrivate => ErrorKind::Conflict,
+    };
+    ServiceError { kind, message: format!("`{path}`: {error}"), hint: None }
+}
+
+/// How many other names a file has.
+fn other_names(path: &std::path::Path) -> u64 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        path.symlink_metadata().map_or(0, |meta| meta.nlink().saturating_sub(1))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        0
+    }
+}

@@ -1,0 +1,56 @@
+//! What was changed, and how to have it back.
+
+use super::error::{ErrorKind, ServiceError};
+use super::start::Service;
+use super::views::{CheckpointView, CheckpointsParams, CheckpointsView, RestoreParams, Restored};
+use crate::access::Principal;
+use crate::vault::{Checkpoint, CheckpointId, WriteError};
+
+impl Service {
+    /// The changes that can be undone, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn checkpoints(
+        &self,
+        principal: &Principal,
+        params: &CheckpointsParams,
+    ) -> Result<CheckpointsView, ServiceError> {
+        self.owner_only(principal)?;
+        let of = |checkpoint: &Checkpoint| params.path.as_ref().is_none_or(|path| checkpoint.path.same_as(path));
+        let checkpoints = self.files()?.checkpoints()?.into_iter().filter(of).map(view).collect();
+        Ok(CheckpointsView { checkpoints })
+    }
+
+    /// Makes a note again what it was before a change. Returns when the index agrees.
+    ///
+    /// # Errors
+    /// When there is no such checkpoint, the note has changed since and `force` is not said, or the disk refuses.
+    pub fn restore(&self, principal: &Principal, id: &str, params: RestoreParams) -> Result<Restored, ServiceError> {
+        self.owner_only(principal)?;
+        let id: CheckpointId = id.parse().map_err(|error| ServiceError::invalid(format!("`{id}`: {error}")))?;
+        let (path, undo) = self.files()?.restore(&id, params.force).map_err(|error| match error {
+            WriteError::Changed(path) => ServiceError {
+                kind: ErrorKind::Conflict,
+                message: format!("`{path}` has changed since; nothing was written"),
+                hint: Some(
+                    "`--force`, or `force` over HTTP, restores it all the same, and keeps what it has now".into(),
+                ),
+            },
+            error => error.into(),
+        })?;
+        self.settled(&path)?;
+        Ok(Restored { ok: true, path: path.to_string(), checkpoint_id: undo.to_string() })
+    }
+}
+
+fn view(checkpoint: Checkpoint) -> CheckpointView {
+    let action = serde_json::to_value(checkpoint.action).ok();
+    CheckpointView {
+        id: checkpoint.id.to_string(),
+        at: checkpoint.at.to_string(),
+        path: checkpoint.path.to_string(),
+        action: action.and_then(|action| action.as_str().map(str::to_owned)).unwrap_or_default(),
+        bytes: checkpoint.bytes,
+    }
+}

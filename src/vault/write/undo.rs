@@ -1,0 +1,312 @@
+//! What is deleted and can be brought back, and what is to be gone for good.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use blake3::Hash;
+use jiff::Timestamp;
+
+use super::super::read::read_bytes;
+use super::checkpoints::{Action, Checkpoint, CheckpointId, mode};
+use super::error::WriteError;
+use super::files::Files;
+use crate::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
+use crate::path::VaultPath;
+
+/// The folder that what is deleted goes to.
+const TRASH: &str = ".trash";
+/// A name in the trash gets a number only up to this length, so that file systems take it.
+const MAX_NUMBERED_BYTES: usize = 230;
+
+/// What was removed for good.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Checkpoints.
+    pub checkpoints: usize,
+    /// Files in `.trash/`.
+    pub trashed: usize,
+}
+
+impl Files {
+    /// Moves a note that is as `before` says to `.trash/`.
+    ///
+    /// # Errors
+    /// As [`Files::replace`].
+    pub fn trash(&self, path: &VaultPath, before: Hash) -> Result<CheckpointId, WriteError> {
+        let _one = self.one_at_a_time()?;
+        self.move_to_trash(path, before, Action::Trash)
+    }
+
+    /// The changes that can be undone, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn checkpoints(&self) -> Result<Vec<Checkpoint>, WriteError> {
+        Ok(self.checkpoints.list()?)
+    }
+
+    /// Undoes a change: the file is again what it was before. This too can be undone, by the checkpoint that is given; it is the
+    /// same one when there was nothing to undo.
+    ///
+    /// # Errors
+    /// [`WriteError::Changed`] when the file has changed since, and not with `force`; when there is no such checkpoint, or the
+    /// disk refuses.
+    pub fn restore(&self, id: &CheckpointId, force: bool) -> Result<(VaultPath, CheckpointId), WriteError> {
+        let _one = self.one_at_a_time()?;
+        let (checkpoint, content) = self.checkpoints.get(id)?;
+        let path = checkpoint.path;
+        let now = self.read(&path)?.map(|(_, hash)| hash);
+        // Whoever made the checkpoint was killed before the change, or somebody has undone it already.
+        if now == content.as_deref().map(blake3::hash) {
+            return Ok((path, id.clone()));
+        }
+        if now.map(|hash| hash.to_hex().to_string()) != checkpoint.after && !force {
+            return Err(WriteError::Changed(path));
+        }
+        let undo = match (now, content) {
+            (Some(now), Some(content)) => self.write_over(&path, now, &content, Action::Restore)?,
+            (Some(now), None) => self.move_to_trash(&path, now, Action::Restore)?,
+            (None, None) => id.clone(),
+            (None, Some(content)) => {
+                let undo = self.keep(&path, Action::Restore, None, Some(blake3::hash(&content)), None)?;
+                let made = self.make(&path, &content, checkpoint.mode);
+                made.inspect_err(|_| drop(self.checkpoints.remove(&undo)))?;
+                // It is where it was, and in the trash no more.
+                if let Some(trashed) = checkpoint.trashed.filter(|trashed| self.check_trash(trashed).is_ok()) {
+                    let trashed = trashed.on_disk(&self.root);
+                    if read_bytes(&trashed).is_ok_and(|bytes| bytes == content) {
+                        let _ = fs::remove_file(&trashed);
+                    }
+                }
+                undo
+            }
+        };
+        Ok((path, undo))
+    }
+
+    /// Drops every checkpoint of a note, and what `.trash/` has of it: what the checkpoints name, the file of its name, and
+    /// numbered ones in which all of `texts` stand.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn purge(&self, path: &VaultPath, texts: &[&str]) -> Result<Purged, WriteError> {
+        let _one = self.one_at_a_time()?;
+        let mut purged = Purged::default();
+        let mut trashed: Vec<VaultPath> = VaultPath::new(format!("{TRASH}/{path}")).into_iter().collect();
+        for checkpoint in self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path) {
+            trashed.extend(checkpoint.trashed);
+            self.checkpoints.remove(&checkpoint.id)?;
+            purged.checkpoints += 1;
+        }
+        trashed.extend(self.numbered_in_trash(path).into_iter().filter(|place| {
+            let bytes = read_bytes(&place.on_disk(&self.root)).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            !texts.is_empty() && texts.iter().all(|part| text.contains(part))
+        }));
+        trashed.retain(|place| self.check_trash(place).is_ok());
+        for place in trashed.iter().map(|place| place.on_disk(&self.root)) {
+            match fs::remove_file(&place) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                gone => gone.on("remove", &place).map(|()| purged.trashed += 1)?,
+            }
+        }
+        Ok(purged)
+    }
+
+    pub(super) fn move_to_trash(
+        &self,
+        path: &VaultPath,
+        before: Hash,
+        action: Action,
+    ) -> Result<CheckpointId, WriteError> {
+        let had = self.expect(path, before)?;
+        let trashed = self.place_in_trash(path)?;
+        let id = self.keep(path, action, Some(&had), None, Some(trashed.clone()))?;
+        let (from, to) = (path.on_disk(&self.root), trashed.on_disk(&self.root));
+        let moved = || -> Result<(), WriteError> {
+            match move_new(&from, &to) {
+                Err(FsError { source, .. }) if source.kind() == ErrorKind::CrossesDevices => {
+                    return self.copy_to_trash(path, before, &had, &to);
+                }
+                moved => moved?,
+            }
+            crash::point("note-trashed");
+            if read_bytes(&to).map(|bytes| blake3::hash(&bytes)).on("read", &to)? != before {
+                // Written to at this very moment: it goes back, unless it is there again. Then the trash keeps it.
+                match move_new(&to, &from) {
+                    Err(error) if error.source.kind() == ErrorKind::AlreadyExists => {}
+                    back => back?,
+                }
+                return Err(WriteError::Changed(path.clone()));
+            }
+            Ok(())
+        };
+        moved().inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
+        sync_folder(&from)?;
+        sync_folder(&to)?;
+        Ok(id)
+    }
+
+    /// Where the trash is another disk.
+    fn copy_to_trash(&self, path: &VaultPath, before: Hash, had: &[u8], to: &Path) -> Result<(), WriteError> {
+        let from = path.on_disk(&self.root);
+        self.put(to, had, mode(&from), |beside| move_new(beside, to))?;
+        let removed = self.expect(path, before).and_then(|_| Ok(fs::remove_file(&from).on("remove", &from)?));
+        removed.inspect_err(|_| drop(fs::remove_file(to)))
+    }
+
+    fn place_in_trash(&self, path: &VaultPath) -> Result<VaultPath, WriteError> {
+        let first = VaultPath::new(format!("{TRASH}/{path}")).into_iter();
+        let place = first
+            .chain((2..).filter_map(|at| VaultPath::new(numbered(path, at)).ok()))
+            .find(|place| place.on_disk(&self.root).symlink_metadata().is_err())
+            .expect("numbers do not end");
+        self.check_trash(&place)?;
+        create_dir(place.on_disk(&self.root).parent().unwrap_or(&self.root))?;
+        Ok(place)
+    }
+
+    /// No part of the way into the trash may be a link out of the vault.
+    fn check_trash(&self, place: &VaultPath) -> Result<(), WriteError> {
+        let wrong = place
+            .and_parents()
+            .skip(1)
+            .find(|folder| self.root.join(folder).symlink_metadata().is_ok_and(|meta| !meta.is_dir()));
+        match wrong {
+            Some(folder) => Err(WriteError::Refused { path: folder.to_owned(), reason: "it is not a folder" }),
+            None => Ok(()),
+        }
+    }
+
+    fn numbered_in_trash(&self, path: &VaultPath) -> Vec<VaultPath> {
+        let places = (2..).filter_map(|at| VaultPath::new(numbered(path, at)).ok());
+        places.take_while(|place| place.on_disk(&self.root).symlink_metadata().is_ok()).collect()
+    }
+
+    pub(super) fn keep(
+        &self,
+        path: &VaultPath,
+        action: Action,
+        had: Option<&[u8]>,
+        after: Option<Hash>,
+        trashed: Option<VaultPath>,
+    ) -> Result<CheckpointId, WriteError> {
+        let id = self.checkpoints.name(path);
+        let checkpoint = Checkpoint {
+            id: id.clone(),
+            at: Timestamp::now(),
+            path: path.clone(),
+            action,
+            bytes: had.map(|had| had.len() as u64),
+            mode: mode(&path.on_disk(&self.root)),
+            after: after.map(|hash| hash.to_hex().to_string()),
+            trashed,
+        };
+        self.checkpoints.keep(&checkpoint, had).inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
+        crash::point("checkpoint-kept");
+        Ok(id)
+    }
+}
+
+/// A further name in the trash for a note.
+fn numbered(path: &VaultPath, at: usize) -> String {
+    let text = path.as_str();
+    let (folder, name) = text.rsplit_once('/').map_or(("", text), |(folder, name)| (folder, name));
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
+    let slash = if folder.is_empty() { "" } else { "/" };
+    format!("{TRASH}/{folder}{slash}{stem} {at}.md")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::tests::{path, read, vault};
+    use super::*;
+
+    #[test]
+    fn what_was_written_can_be_undone_and_that_too() {
+        let (folder, files) = vault();
+        let note = path("notes/a.md");
+        let first = files.create(&note, "first").unwrap();
+        assert!(matches!(files.create(&note, "again"), Err(WriteError::Exists(_))));
+        let edit = files.replace(&note, first, "second", Action::Edit).unwrap();
+        assert!(matches!(files.replace(&note, first, "third", Action::Edit), Err(WriteError::Changed(_))));
+        let (_, undo) = files.restore(&edit, false).unwrap();
+        assert_eq!(read(&files, "notes/a.md").unwrap().0, "first");
+        files.restore(&undo, false).unwrap();
+        assert_eq!(read(&files, "notes/a.md").unwrap().0, "second");
+
+        let trashed = files.trash(&note, blake3::hash(b"second")).unwrap();
+        assert_eq!(read(&files, "notes/a.md"), None);
+        assert_eq!(fs::read(folder.path().join(".trash/notes/a.md")).unwrap(), b"second");
+        files.create(&note, "somebody else's").unwrap();
+        assert!(matches!(files.restore(&trashed, false), Err(WriteError::Changed(_))));
+        let (_, undo) = files.restore(&trashed, true).unwrap();
+        assert_eq!(read(&files, "notes/a.md").unwrap().0, "second");
+        files.restore(&undo, false).unwrap();
+        assert_eq!(read(&files, "notes/a.md").unwrap().0, "somebody else's");
+        assert_eq!(fs::read_dir(folder.path().join(".vault/state/unfinished")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_comes_back_from_the_trash_is_there_no_more() {
+        let (folder, files) = vault();
+        let hash = files.create(&path("a.md"), "text").unwrap();
+        let trashed = files.trash(&path("a.md"), hash).unwrap();
+        files.create(&path("b.md"), "other").unwrap();
+        files.restore(&trashed, false).unwrap();
+        assert_eq!(read(&files, "a.md").unwrap().0, "text");
+        assert!(!folder.path().join(".trash/a.md").exists());
+        assert_eq!(files.purge(&path("a.md"), &[]).unwrap(), Purged { checkpoints: 2, trashed: 0 });
+        assert_eq!(files.checkpoints().unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_purged_is_in_the_trash_no_more_and_others_stay() {
+        let (folder, files) = vault();
+        for text in ["first secret", "second secret", "third"] {
+            let hash = files.create(&path("n/a.md"), text).unwrap();
+            files.trash(&path("n/a.md"), hash).unwrap();
+        }
+        let hash = files.create(&path("n/b.md"), "secret").unwrap();
+        files.trash(&path("n/b.md"), hash).unwrap();
+        let trash = || {
+            let names = fs::read_dir(folder.path().join(".trash/n")).unwrap().flatten();
+            let mut names: Vec<String> = names.map(|entry| entry.file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(trash(), ["a 2.md", "a 3.md", "a.md", "b.md"]);
+        // As if the checkpoints were too old.
+        for checkpoint in files.checkpoints().unwrap() {
+            files.checkpoints.remove(&checkpoint.id).unwrap();
+        }
+        assert_eq!(files.purge(&path("n/a.md"), &["secret"]).unwrap(), Purged { checkpoints: 0, trashed: 2 });
+        assert_eq!(trash(), ["a 3.md", "b.md"]);
+    }
+
+    #[test]
+    fn undoing_what_never_happened_is_no_change() {
+        let (_folder, files) = vault();
+        let hash = files.create(&path("a.md"), "text").unwrap();
+        // Killed before the note was replaced.
+        let id = files.keep(&path("a.md"), Action::Edit, Some(b"text"), Some(blake3::hash(b"new")), None).unwrap();
+        assert_eq!(files.restore(&id, false).unwrap(), (path("a.md"), id));
+        assert_eq!(files.read(&path("a.md")).unwrap().unwrap().1, hash);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_trash_is_no_way_out_of_the_vault() {
+        let (folder, files) = vault();
+        let outside = tempfile::tempdir().unwrap();
+        let hash = files.create(&path("n/a.md"), "text").unwrap();
+        fs::create_dir(folder.path().join(".trash")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join(".trash/n")).unwrap();
+        assert!(matches!(files.trash(&path("n/a.md"), hash), Err(WriteError::Refused { .. })));
+        fs::write(outside.path().join("a.md"), "theirs").unwrap();
+        assert_eq!(files.purge(&path("n/a.md"), &[]).unwrap(), Purged::default());
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,126 @@
+//! What the program changed can be had again.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, Request};
+
+fn checkpoints(vault: &Daemon, query: &str) -> Vec<Value> {
+    let reply = vault.get(&format!("/api/user-memory/checkpoints{query}"));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    reply.json()["checkpoints"].as_array().unwrap().clone()
+}
+
+fn delete(vault: &Daemon, hash: &str) -> Value {
+    let reply = vault.ask(Request::new("DELETE", &format!("/api/user-memory/chunk/{hash}")));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    reply.json()
+}
+
+/// What taOS asks of its store of memories.
+#[test]
+fn the_store_keeps_its_contract() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/other.md", "# Other\n\nSomething else.\n").start();
+    let save = |body: &Value| {
+        let reply = vault.post("/api/user-memory/save", body);
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        reply.json()
+    };
+    let first = save(&json!({"content": "The aardvark sleeps by day.", "collection": "snippets", "tags": ["zoo"]}));
+    let second = save(&json!({"content": "The zebra has stripes.", "title": "Zebra", "collection": "notes"}));
+    assert_eq!(first["ok"], true);
+    assert_eq!(vault.find("aardvark"), [first["path"].as_str().unwrap()]);
+    let browse = |collection: &str| {
+        let reply = vault.get(&format!("/api/user-memory/browse?collection={collection}")).json();
+        let chunks = reply["chunks"].as_array().unwrap().clone();
+        assert_eq!(reply["total"], chunks.len());
+        chunks
+    };
+    let [snippet] = browse("snippets").try_into().unwrap();
+    assert_eq!(snippet["content"], "The aardvark sleeps by day.");
+    assert_eq!(browse("notes").len(), 2);
+    let stats = || vault.get("/api/user-memory/stats").json();
+    assert_eq!((stats()["total"].clone(), stats()["collections"]["snippets"].clone()), (json!(3), json!(1)));
+
+    // A chunk's hash, and a note's.
+    let gone = delete(&vault, snippet["hash"].as_str().unwrap());
+    assert_eq!((&gone["ok"], &gone["path"]), (&json!(true), &first["path"]));
+    assert!(vault.find("aardvark").is_empty() && browse("snippets").is_empty());
+    assert_eq!(stats()["total"], 2);
+    delete(&vault, second["hash"].as_str().unwrap());
+    assert!(vault.find("zebra").is_empty());
+    let again =
+        vault.ask(Request::new("DELETE", &format!("/api/user-memory/chunk/{}", second["hash"].as_str().unwrap())));
+    assert_eq!(again.status, 404);
+
+    let id = gone["checkpoint_id"].as_str().unwrap();
+    let reply = vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({}));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    assert_eq!(vault.find("aardvark"), [first["path"].as_str().unwrap()]);
+    assert_eq!(stats()["total"], 2);
+}
+
+#[test]
+fn newer_edits_are_not_undone_unless_they_are_to_be() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/plan.md", "# Plan\n\nSow beans.\n").start();
+    let save = json!({"content": "Sow peas.", "title": "Plan", "collection": "notes"});
+    assert_eq!(vault.post("/api/user-memory/save", &save).status, 200);
+    let [made] = checkpoints(&vault, "?path=notes/plan.md").try_into().unwrap();
+    assert_eq!((&made["action"], &made["path"], &made["bytes"]), (&json!("edit"), &json!("notes/plan.md"), &json!(19)));
+    assert!(checkpoints(&vault, "?path=notes/none.md").is_empty());
+    let target = format!("/api/user-memory/checkpoints/{}/restore", made["id"].as_str().unwrap());
+
+    vault.write("notes/plan.md", "# Plan\n\nSow corn.\n").finds("corn", &["notes/plan.md"]);
+    let reply = vault.post(&target, &json!({"force": false}));
+    assert_eq!(reply.status, 409);
+    assert!(reply.json()["error"]["hint"].as_str().unwrap().contains("--force"), "{}", reply.json());
+    let refused = vault.run(&["restore", made["id"].as_str().unwrap()]);
+    assert!(refused.code == 2 && refused.stderr.contains("--force"), "{}", refused.stderr);
+    let reply = vault.post(&target, &json!({"force": true}));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    assert_eq!(fs::read_to_string(vault.path("notes/plan.md")).unwrap(), "# Plan\n\nSow beans.\n");
+    assert_eq!(vault.find("beans"), ["notes/plan.md"]);
+    // The edit is kept, too.
+    let id = reply.json()["checkpoint_id"].as_str().unwrap().to_owned();
+    let said = vault.run(&["restore", &id]).ok().stdout;
+    assert!(said.contains("notes/plan.md is as it was") && said.contains("vault restore "), "{said}");
+    assert_eq!(vault.find("corn"), ["notes/plan.md"]);
+    let listed = vault.run(&["checkpoints"]).ok().stdout;
+    assert_eq!(listed.lines().count(), 3, "{listed}");
+    assert!(listed.lines().all(|line| line.contains("notes/plan.md")), "{listed}");
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/a.md", "text\n").start();
+    let restore = "/api/user-memory/checkpoints/20260105T183000123-a1b2/restore";
+    let bad = "/api/user-memory/checkpoints/..%2F..%2Fowner-token/restore";
+    for (method, target, body, status) in [
+        ("POST", restore, "{}", 404),
+        ("POST", bad, "{}", 400),
+        ("POST", restore, r#"{"force": "yes"}"#, 422),
+        ("POST", restore, r#"{"forced": true}"#, 422),
+        ("POST", restore, "[", 400),
+        ("GET", "/api/user-memory/checkpoints?page=2", "", 400),
+        ("DELETE", "/api/user-memory/chunk/xyz", "", 400),
+        ("DELETE", "/api/user-memory/chunk/0123456789abcdef", "", 404),
+        ("DELETE", "/api/user-memory/chunk/0123456789abcdef?purge=maybe", "", 400),
+        ("DELETE", "/api/user-memory/chunk/0123456789abcdef?dry=true", "", 400),
+        ("POST", "/api/user-memory/forget", r#"{"path": 5}"#, 422),
+        ("POST", "/api/user-memory/forget", r#"{"path": "notes/a.md", "lines": "1-2"}"#, 422),
+        ("POST", "/api/user-memory/forget", r#"{"path": "notes/a.md", "line_start": -1}"#, 422),
+        ("POST", "/api/user-memory/forget", r#"{"path": "notes/a\u0007.md"}"#, 400),
+    ] {
+        let request = Request::new(method, target);
+        let reply = vault.ask(if body.is_empty() { request } else { request.json(body) });
+        assert_eq!(reply.status, status, "{method} {target} {body}: {}", reply.json());
+        assert!(!reply.error().is_empty());
+    }
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), "text\n");
+    let refused = vault.run(&["restore", "nothing"]);
+    assert!(refused.code == 2 && refused.stderr.contains("20260105T183000123-a1b2"), "{}", refused.stderr);
+}
