@@ -8,6 +8,7 @@ mod cut;
 mod id;
 mod measure;
 mod split;
+mod turn;
 
 pub use chunker::{Chunk, chunk, cut_heading};
 pub use id::{ChunkId, ChunkIdError};

@@ -2,9 +2,12 @@
 //!
 //! The shipped file documents every key; a test holds it equal to [`Config::default`].
 
+mod capture;
+mod edit;
 mod ranges;
 mod sections;
 
+pub use capture::{CaptureConfig, RetentionConfig};
 pub use sections::{
     AccessConfig, Config, ConfigError, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED,
     SearchConfig, ServerConfig, StemmerLanguage, WatchMode,

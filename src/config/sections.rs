@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::capture::{CaptureConfig, RetentionConfig};
 use crate::fs::{Context, FsError};
 
 /// The file that makes a folder a vault.
@@ -27,6 +28,10 @@ pub struct Config {
     pub search: SearchConfig,
     /// What no agent sees.
     pub access: AccessConfig,
+    /// Which events are kept.
+    pub capture: CaptureConfig,
+    /// How long they are kept.
+    pub retention: RetentionConfig,
 }
 
 /// `[server]`: the HTTP API.
