@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
-use crate::access::Token;
+use crate::access::{OwnerKey, Token};
 use crate::api::{Guard, Limits, guarded, local, serve};
 use crate::config::Config;
 use crate::fs::{Context, FsError, create_private_dir};
@@ -75,7 +75,7 @@ impl Daemon {
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned();
-        let guard = Guard::new(&token, hosts);
+        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&token))], hosts);
         let service = Arc::new(Service::start(home, config, lock, true)?);
         Ok(Self { service, address, socket, tcp, unix, guard, announced })
     }

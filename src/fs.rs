@@ -69,13 +69,7 @@ pub fn create_private_dir(path: &Path) -> Result<(), FsError> {
 pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(UNFINISHED);
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-        #[cfg(not(unix))]
-        let _ = mode;
-        let mut file = builder.tempfile_in(folder)?;
+        let mut file = unfinished(mode).tempfile_in(folder)?;
         file.write_all(bytes)?;
         crash::point("file-written");
         file.as_file().sync_all()?;
@@ -84,6 +78,16 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsEr
         fs::File::open(folder)?.sync_all()
     };
     write().on("write", path)
+}
+
+fn unfinished(mode: u32) -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(UNFINISHED);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder
 }
 
 /// Removes what [`write_atomically`] left in a folder when it was killed. Nobody may be writing there.
@@ -97,6 +101,76 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
         }
     }
     Ok(())
+}
+
+/// Writes a file of a name of its own into a folder, whole and safe on disk, to be moved to its place from there.
+///
+/// # Errors
+/// When the folder cannot be written to or the disk is full; no part of it is then left.
+pub fn write_beside(folder: &Path, bytes: &[u8], mode: u32) -> Result<PathBuf, FsError> {
+    let write = || -> io::Result<PathBuf> {
+        let mut file = unfinished(mode).tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        Ok(file.into_temp_path().keep()?)
+    };
+    write().on("write in", folder)
+}
+
+/// Moves a file to a name that nothing has.
+///
+/// # Errors
+/// `AlreadyExists` when something has it; when the system refuses.
+pub fn move_new(from: &Path, to: &Path) -> Result<(), FsError> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Not every file system knows how.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {}
+            moved => return moved.map_err(io::Error::from).on("write", to),
+        }
+    }
+    fs::hard_link(from, to).and_then(|()| fs::remove_file(from)).on("write", to)
+}
+
+/// Moves a file to the place of another, which takes its. Where the file system does not know how, the other is gone.
+///
+/// # Errors
+/// When one of them is not there, or the system refuses.
+pub fn exchange(one: &Path, other: &Path) -> Result<(), FsError> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {}
+            exchanged => return exchanged.map_err(io::Error::from).on("write", other),
+        }
+    }
+    fs::rename(one, other).on("write", other)
+}
+
+/// Whether a file can be moved from one folder to the other.
+pub fn on_same_disk(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        matches!((one.metadata(), other.metadata()), (Ok(one), Ok(other)) if one.dev() == other.dev())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (one, other);
+        false
+    }
+}
+
+/// Makes the name of a file, or that it is gone, safe against a power loss.
+///
+/// # Errors
+/// When the system refuses.
+pub fn sync_folder(file: &Path) -> Result<(), FsError> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::File::open(folder).and_then(|folder| folder.sync_all()).on("sync", folder)
 }
 
 /// How the names of files begin that are not yet what they are to be.

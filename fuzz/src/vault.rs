@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use memory_vault::access::Token;
+use memory_vault::access::{OwnerKey, Token};
 use memory_vault::api::{Guard, guarded, local};
 use memory_vault::config::Config;
 use memory_vault::embed::{Embedder, HashEmbedder};
@@ -49,7 +49,7 @@ impl Vault {
         let ready = shared.wait(Duration::from_secs(60), |progress| progress.is_complete());
         assert!(ready.is_complete() && shared.embedder().is_some(), "{ready:?}");
         let service = Arc::new(service);
-        let guard = Guard::new(&Token::from_text("token"), []);
+        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("token")))], []);
         Self {
             routers: [local(Arc::clone(&service)), guarded(Arc::clone(&service), guard)],
             service,

@@ -1,28 +1,31 @@
-//! Who may ask over TCP: whoever has the owner's token, and names this server as its host.
+//! Who may ask over TCP: whoever has a token, and names this server as its host.
 
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::error::ApiError;
-use crate::access::{Token, TokenHash};
+use crate::access::{Keys, Principal, Token};
 
 /// What a request over TCP is checked against.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Guard {
-    token: TokenHash,
+    keys: Vec<Arc<dyn Keys>>,
     hosts: Vec<String>,
 }
 
+/// The one address that a program which only says what happens may send to.
+const CAPTURE: &str = "/api/user-memory/events";
+
 impl Guard {
-    /// With the owner's token, and the names that `Host` may carry besides the loopback ones.
-    pub fn new(token: &Token, hosts: impl IntoIterator<Item = String>) -> Self {
+    /// With the tokens that count, and the names that `Host` may carry besides the loopback ones.
+    pub fn new(keys: Vec<Arc<dyn Keys>>, hosts: impl IntoIterator<Item = String>) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        Self { token: token.hash(), hosts: loopback.into_iter().chain(hosts).collect() }
+        Self { keys, hosts: loopback.into_iter().chain(hosts).collect() }
     }
 
     /// Whether a `Host` or the host of an `Origin` is this server. A page that reached us through a name of its own
@@ -51,8 +54,9 @@ impl Guard {
         Ok(())
     }
 
-    fn knows(&self, headers: &HeaderMap) -> bool {
-        let Some(Ok(value)) = headers.get(AUTHORIZATION).map(HeaderValue::to_str) else { return false };
+    /// Whose token a request carries.
+    fn holder(&self, headers: &HeaderMap) -> Option<Principal> {
+        let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
         let (scheme, credentials) = value.split_once(' ').unwrap_or((value, ""));
         let token = if scheme.eq_ignore_ascii_case("bearer") {
             Some(credentials.to_owned())
@@ -61,7 +65,8 @@ impl Guard {
         } else {
             None
         };
-        token.is_some_and(|token| Token::from_text(&token).hash() == self.token)
+        let token = Token::from_text(&token?).hash();
+        self.keys.iter().find_map(|keys| keys.holder(&token))
     }
 }
 
@@ -78,21 +83,32 @@ fn base64_decode(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Refuses a request that names another host, comes from another page, or has no token where one is needed.
-pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     if let Err(refused) = guard.check(request.headers()) {
         return refused.into_response();
     }
-    if request.uri().path() != "/health" && !guard.knows(request.headers()) {
+    if request.uri().path() == "/health" {
+        return next.run(request).await;
+    }
+    let Some(principal) = guard.holder(request.headers()) else {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed")
             .hint("send `Authorization: Bearer TOKEN`; `vault serve` says where the owner's token is");
         return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();
+    };
+    if matches!(principal, Principal::Capture(_))
+        && (request.uri().path(), request.method()) != (CAPTURE, &Method::POST)
+    {
+        let error = ApiError::new(StatusCode::FORBIDDEN, "forbidden", "this token may only send events");
+        return error.into_response();
     }
+    request.extensions_mut().insert(principal);
     next.run(request).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::OwnerKey;
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
@@ -100,7 +116,7 @@ mod tests {
 
     #[test]
     fn only_this_host_and_its_own_pages_are_served() {
-        let guard = Guard::new(&Token::from_text("secret"), ["vault.local".to_owned()]);
+        let guard = Guard::new(Vec::new(), ["vault.local".to_owned()]);
         for host in ["localhost:7833", "127.0.0.1:7833", "[::1]:7833", "[::1]", "LOCALHOST", "vault.local:1"] {
             assert!(guard.check(&headers(&[("host", host)])).is_ok(), "{host}");
         }
@@ -115,14 +131,14 @@ mod tests {
 
     #[test]
     fn the_token_comes_as_bearer_or_basic() {
-        let guard = Guard::new(&Token::from_text("secret"), []);
-        let knows = |value| guard.knows(&headers(&[("authorization", value)]));
+        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("secret")))], []);
+        let knows = |value| guard.holder(&headers(&[("authorization", value)])) == Some(Principal::Owner);
         assert!(knows("Bearer secret") && knows("bearer secret"));
         // owner:secret, secret:, secret
         assert!(knows("Basic b3duZXI6c2VjcmV0") && knows("Basic c2VjcmV0Og==") && knows("Basic c2VjcmV0"));
         for bad in ["Bearer wrong", "Bearer", "secret", "Basic !!", "Basic b3duZXI6d3Jvbmc=", "Digest secret"] {
             assert!(!knows(bad), "{bad}");
         }
-        assert!(!guard.knows(&HeaderMap::new()));
+        assert_eq!(guard.holder(&HeaderMap::new()), None);
     }
 }

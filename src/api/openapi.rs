@@ -15,6 +15,7 @@ use super::routes;
         routes::reindex,
         routes::verify,
         routes::search,
+        routes::save,
         routes::browse,
         routes::stats,
         routes::collections,

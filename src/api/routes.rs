@@ -15,8 +15,8 @@ use super::auth::{Guard, guard};
 use super::error::{ApiError, ErrorBody};
 use crate::access::Principal;
 use crate::service::{
-    Browse, BrowseParams, ChunkView, Collections, ReindexParams, Reindexing, SearchParams, SearchResponse, Service,
-    ServiceError, Stats, Status, Verification,
+    Browse, BrowseParams, ChunkView, Collections, ReindexParams, Reindexing, SaveParams, Saved, SearchParams,
+    SearchResponse, Service, ServiceError, Stats, Status, Verification,
 };
 
 /// Bodies over this are refused.
@@ -39,6 +39,7 @@ pub fn local(service: Arc<Service>) -> Router {
         .route("/verify", post(verify))
         .route("/openapi.json", get(openapi))
         .route("/api/user-memory/search", get(search))
+        .route("/api/user-memory/save", post(save))
         .route("/api/user-memory/browse", get(browse))
         .route("/api/user-memory/stats", get(stats))
         .route("/api/user-memory/collections", get(collections))
@@ -81,6 +82,12 @@ fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
     query.map(|Query(params)| params).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
 }
 
+/// What a body holds. The errors name the field.
+pub(super) fn json_body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ApiError> {
+    body.map(|Json(value)| value)
+        .map_err(|rejection| ApiError::new(rejection.status(), "invalid", rejection.body_text()))
+}
+
 /// Says that the server runs, and nothing else.
 #[utoipa::path(get, path = "/health", security(()), responses((status = 200, description = "It runs", body = Value)))]
 pub(super) async fn health() -> Json<Value> {
@@ -100,7 +107,7 @@ pub(super) async fn reindex(
     State(service): State<App>,
     body: Result<Json<ReindexParams>, JsonRejection>,
 ) -> Answer<Reindexing> {
-    let Json(params) = body.map_err(|rejection| ApiError::new(rejection.status(), "invalid", rejection.body_text()))?;
+    let params = json_body(body)?;
     call(service, move |service| service.reindex(params.full)).await
 }
 
@@ -120,6 +127,14 @@ pub(super) async fn search(
 ) -> Answer<SearchResponse> {
     let params = query(params)?;
     call(service, move |service| service.search(&Principal::Owner, &params)).await
+}
+
+/// Saves a text as a note. Answers when it can be found.
+#[utoipa::path(post, path = "/api/user-memory/save", request_body = SaveParams,
+    responses((status = 200, body = Saved), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn save(State(service): State<App>, body: Result<Json<SaveParams>, JsonRejection>) -> Answer<Saved> {
+    let params = json_body(body)?;
+    call(service, move |service| service.save(&Principal::Owner, &params)).await
 }
 
 /// Lists passages, of the newest notes first.

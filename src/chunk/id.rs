@@ -36,6 +36,14 @@ impl ChunkId {
         Self(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
     }
 
+    /// Names a whole note by its path and the BLAKE3 of its bytes. No chunk has the same name.
+    pub fn of_note(path: &VaultPath, hash: &[u8; 32]) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("memory-vault: the name of a note");
+        hasher.update(path.as_str().as_bytes()).update(hash);
+        let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
+        Self(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+    }
+
     /// The same bits as a number, for stores that keep numbers.
     pub fn to_bits(self) -> u64 {
         self.0

@@ -10,8 +10,8 @@ use super::progress::Bar;
 use crate::access::Principal;
 use crate::config::Config;
 use crate::service::{
-    BrowseParams, ChunkView, ReindexParams, Reindexing, SearchParams, SearchResponse, Service, Stats, Status,
-    Verification,
+    BrowseParams, ChunkView, ReindexParams, Reindexing, SaveParams, Saved, SearchParams, SearchResponse, Service,
+    Stats, Status, Verification,
 };
 use crate::sync::Progress;
 use crate::vault::{Home, HomeError};
@@ -122,6 +122,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/search", params),
             Self::Here(service) => Ok(service.search(&Principal::Owner, params)?),
+        }
+    }
+
+    pub(super) fn save(&mut self, params: &SaveParams) -> anyhow::Result<Saved> {
+        match self {
+            Self::Daemon(client) => client.post("/api/user-memory/save", params),
+            Self::Here(service) => Ok(service.save(&Principal::Owner, params)?),
         }
     }
 

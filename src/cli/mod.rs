@@ -9,6 +9,7 @@ mod init;
 mod output;
 mod progress;
 mod reindex;
+mod save;
 mod search;
 mod serve;
 mod status;
@@ -47,6 +48,7 @@ enum Command {
     Search(search::Search),
     Get(get::Get),
     Status(status::Status),
+    Save(save::Save),
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
     Collections(collections::Collections),
@@ -81,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
+        Command::Save(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),

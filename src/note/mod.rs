@@ -10,6 +10,7 @@
 
 mod blocks;
 mod body;
+mod compose;
 mod dates;
 mod engine;
 mod fields;
@@ -26,5 +27,6 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub use compose::compose;
 pub use lines::Lines;
 pub use model::{Block, BlockKind, Heading, Link, LinkKind, Note, PrivateReason, Problem, Visibility};

@@ -3,6 +3,7 @@
 use crate::index::catalog::CatalogError;
 use crate::search::SearchError;
 use crate::sync::RefusedError;
+use crate::vault::WriteError;
 
 /// What kind of failure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub enum ErrorKind {
     Invalid,
     /// What was asked for is not there, or not for the caller.
     NotFound,
+    /// It would undo what somebody else did, or is there already.
+    Conflict,
     /// The index is not open yet, or cannot be written. Later it may be.
     Unavailable,
     /// Our fault.
@@ -23,6 +26,7 @@ impl ErrorKind {
         match self {
             Self::Invalid => 400,
             Self::NotFound => 404,
+            Self::Conflict => 409,
             Self::Unavailable => 503,
             Self::Internal => 500,
         }
@@ -32,13 +36,15 @@ impl ErrorKind {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::NotFound => 1,
-            Self::Invalid | Self::Unavailable | Self::Internal => 2,
+            Self::Invalid | Self::Conflict | Self::Unavailable | Self::Internal => 2,
         }
     }
 
     /// The kind that a [code](Self::code) names.
     pub fn from_code(code: &str) -> Option<Self> {
-        [Self::Invalid, Self::NotFound, Self::Unavailable, Self::Internal].into_iter().find(|kind| kind.code() == code)
+        [Self::Invalid, Self::NotFound, Self::Conflict, Self::Unavailable, Self::Internal]
+            .into_iter()
+            .find(|kind| kind.code() == code)
     }
 
     /// A word for programs.
@@ -46,6 +52,7 @@ impl ErrorKind {
         match self {
             Self::Invalid => "invalid",
             Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
             Self::Unavailable => "unavailable",
             Self::Internal => "internal",
         }
@@ -75,6 +82,11 @@ impl ServiceError {
         Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
     }
 
+    /// It would undo what somebody else did, or is there already.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Conflict, message: message.into(), hint: None }
+    }
+
     pub(super) fn unavailable(message: impl Into<String>, hint: &str) -> Self {
         Self { kind: ErrorKind::Unavailable, message: message.into(), hint: Some(hint.into()) }
     }
@@ -93,6 +105,18 @@ impl From<SearchError> for ServiceError {
 impl From<CatalogError> for ServiceError {
     fn from(error: CatalogError) -> Self {
         Self::internal(error.to_string())
+    }
+}
+
+impl From<WriteError> for ServiceError {
+    fn from(error: WriteError) -> Self {
+        let message = error.to_string();
+        match error {
+            WriteError::Refused { .. } => Self::invalid(message),
+            WriteError::Exists(_) | WriteError::Changed(_) => Self::conflict(message),
+            WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
+            WriteError::Fs(_) => Self::unavailable(message, "nothing was written; see that the disk takes files again"),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod error;
 mod model;
 mod read;
+mod save;
 mod start;
 mod time;
 mod views;
@@ -12,6 +13,6 @@ pub use error::{ErrorKind, ServiceError};
 pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
 pub use views::{
-    Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing, Scores,
-    SearchParams, SearchResponse, Skipped, Stats, Status, Verification, Watching,
+    Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing, SaveParams,
+    Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification, Watching,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
-use crate::vault::{Home, Lock, Rules, RulesError, globs};
+use crate::vault::{Files, Home, Lock, Rules, RulesError, globs};
 
 /// One vault at work: everything a transport or a command asks for.
 pub struct Service {
@@ -16,6 +16,7 @@ pub struct Service {
     pub(super) shared: Arc<Shared>,
     pub(super) syncer: Option<Syncer>,
     pub(super) lock: Option<Arc<Lock>>,
+    pub(super) files: Option<Files>,
 }
 
 /// The service could not be started.
@@ -65,6 +66,7 @@ impl Service {
         let syncer = Syncer::start(options);
         Ok(Self {
             shared: Arc::clone(syncer.shared()),
+            files: Some(Files::new(home.root().to_owned(), &home.state_dir())),
             home,
             config,
             index_dir,
@@ -81,7 +83,7 @@ impl Service {
         let index_dir = home.index_dir(&config.index.dir);
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
-        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None })
+        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None, files: None })
     }
 
     /// Whether another process writes the index, and this one only reads it.

@@ -116,6 +116,11 @@ impl Home {
         }
     }
 
+    /// What is not derived and not for the eyes of others: checkpoints, tokens' hashes, events that wait.
+    pub fn state_dir(&self) -> PathBuf {
+        self.dir.join("state")
+    }
+
     /// Names the machine and the vault's folder. Stores that carry another place came here with a copy or a move of the
     /// vault: what they say of files' times and inodes is of other files.
     pub fn place(&self) -> String {

@@ -12,6 +12,7 @@ mod rules;
 mod scan;
 mod template;
 mod watch;
+mod write;
 
 pub use debounce::{Change, Debounce};
 pub use home::{DaemonInfo, Home, HomeError};
@@ -22,3 +23,4 @@ pub use rules::{Globs, Rules, RulesError, globs};
 pub use scan::{Found, Scan, Skipped, Stamp, is_note, scan};
 pub use template::{InitError, adopt, init};
 pub use watch::{Signal, Watcher, Watching};
+pub use write::{Action, Checkpoint, CheckpointId, Files, WriteError, free_name, slug};

@@ -20,3 +20,4 @@ mod storms;
 mod torn;
 mod trouble;
 mod watching;
+mod writing;

@@ -223,6 +223,11 @@ impl Daemon {
         self.ask(Request::get(target))
     }
 
+    #[track_caller]
+    pub fn post(&self, target: &str, body: &Value) -> Reply {
+        self.ask(Request::new("POST", target).json(body.to_string()))
+    }
+
     pub fn status(&self) -> Value {
         self.get("/status").json()
     }

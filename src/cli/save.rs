@@ -1,0 +1,82 @@
+//! `vault save`
+
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::{Map, Value};
+
+use super::Outcome;
+use super::backend::Backend;
+use super::output;
+use crate::service::SaveParams;
+
+/// Save a text as a note: from the arguments, or from standard input.
+///
+/// It can be found when the command ends. The same text again is recognised, and a note of the same title in `notes` gets
+/// the new text; what it had can be brought back with `vault restore`.
+///
+///     vault save "The spare key is with Maya"
+///     xclip -o | vault save --title "From the web" --tag reading
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Save {
+    /// The text. Without one, or with -, it is read from standard input.
+    text: Vec<String>,
+    /// The note's title; the first line of the text when it is not said.
+    #[arg(long)]
+    title: Option<String>,
+    /// The top-level folder that it goes to; snippets when it is not said.
+    #[arg(long, short)]
+    collection: Option<String>,
+    /// A tag, without #; may be given more than once.
+    #[arg(long = "tag", short, value_name = "TAG")]
+    tags: Vec<String>,
+    /// What else is to be in the frontmatter; may be given more than once.
+    #[arg(long = "meta", value_name = "KEY=VALUE")]
+    metadata: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Save {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let content = match self.text.as_slice() {
+            [] => read_stdin()?,
+            [dash] if dash == "-" => read_stdin()?,
+            words => words.join(" "),
+        };
+        let metadata = self.metadata.iter().map(|pair| match pair.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), Value::from(value))),
+            None => bail!("--meta takes KEY=VALUE, and `{pair}` has no ="),
+        });
+        let metadata: Map<String, Value> = metadata.collect::<anyhow::Result<_>>()?;
+        let params = SaveParams {
+            content,
+            title: self.title,
+            collection: self.collection,
+            tags: (!self.tags.is_empty()).then_some(self.tags),
+            metadata: (!metadata.is_empty()).then_some(metadata),
+        };
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        backend.catch_up(false)?;
+        let saved = backend.save(&params)?;
+        if self.json {
+            output::json(&saved)?;
+        } else {
+            println!("{}{}", saved.path, if saved.existing { " (was there before)" } else { "" });
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn read_stdin() -> anyhow::Result<String> {
+    if std::io::stdin().is_terminal() {
+        eprintln!("vault: type the text, and end with Ctrl-D");
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input is not text")?;
+    Ok(text)
+}

@@ -1,0 +1,249 @@
+//! Saves a text as a note, and says so when it can be found.
+
+use std::time::{Duration, Instant};
+
+use jiff::{Timestamp, Unit};
+use serde_json::{Map, Value};
+
+use super::error::ServiceError;
+use super::start::Service;
+use super::views::{SaveParams, Saved};
+use crate::access::Principal;
+use crate::chunk::ChunkId;
+use crate::note::{Note, compose};
+use crate::path::VaultPath;
+use crate::vault::{Action, Change, Files, Signal, WriteError, free_name};
+
+/// Texts over this are refused: what is longer is a document, and can be put into the folder.
+const MAX_CONTENT_BYTES: usize = 50 * 1024;
+/// Likewise of all metadata, as JSON.
+const MAX_METADATA_BYTES: usize = 16 * 1024;
+/// Characters of a title, a tag and the name of a collection.
+const MAX_NAME_CHARS: usize = 200;
+const MAX_TAGS: usize = 100;
+/// Where what is saved goes when nobody says.
+const DEFAULT_COLLECTION: &str = "snippets";
+/// Notes of this collection are known by their titles: saving one again replaces it.
+const KNOWN_BY_TITLE: &str = "notes";
+/// What is written is found after milliseconds; a bulk import may hold it up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Service {
+    /// Saves a text as a new note. The same again is recognised; a note of the same title in `notes` gets the new text. Returns
+    /// when its words can be found.
+    ///
+    /// # Errors
+    /// When a parameter makes no sense, the note was changed at the same moment, or the disk refuses.
+    pub fn save(&self, principal: &Principal, params: &SaveParams) -> Result<Saved, ServiceError> {
+        self.owner_only(principal)?;
+        let files = self.files()?;
+        let new = NewNote::check(params)?;
+        let (path, existing) = match self.write(files, &new) {
+            // Somebody took the name, or edited the note, at this very moment.
+            Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => self.write(files, &new)?,
+            written => written?,
+        };
+        let (hash, chunks) = self.searchable(&path)?;
+        Ok(Saved { ok: true, hash: hash.to_string(), path: path.to_string(), chunks, existing })
+    }
+
+    fn write(&self, files: &Files, new: &NewNote) -> Result<(VaultPath, bool), WriteError> {
+        let known = self.shared.snapshot();
+        let mut candidates: Vec<VaultPath> = known
+            .iter()
+            .flat_map(|snapshot| snapshot.files.iter())
+            .filter(|file| file.path.collection() == new.collection && file.title == new.title)
+            .map(|file| file.path.clone())
+            .collect();
+        candidates.sort_unstable();
+        for path in candidates {
+            let Some((bytes, hash)) = files.read(&path)? else { continue };
+            let Ok(text) = String::from_utf8(bytes) else { continue };
+            let note = Note::parse(&text, path.stem());
+            if note.title != new.title {
+                continue;
+            }
+            let body = text[note.body.clone()].trim();
+            let has = |(key, value): (&String, &Value)| note.metadata.get(key) == Some(value);
+            if body == new.content.trim()
+                && new.metadata.iter().all(has)
+                && new.tags.iter().all(|tag| note.tags.contains(tag))
+            {
+                return Ok((path, true));
+            }
+            if new.collection == KNOWN_BY_TITLE && note.problems.is_empty() {
+                let text = compose(&new.over(&note.metadata), &new.content);
+                files.replace(&path, hash, &text, Action::Edit)?;
+                return Ok((path, true));
+            }
+        }
+        let path = free_name(self.home.root(), &new.collection, &new.title);
+        files.create(&path, &compose(&new.frontmatter(), &new.content))?;
+        Ok((path, false))
+    }
+
+    /// Waits until a file is indexed as it is now. Gives the name of the note and how many passages it has.
+    pub(super) fn searchable(&self, path: &VaultPath) -> Result<(ChunkId, usize), ServiceError> {
+        let deadline = Instant::now() + PATIENCE;
+        self.notice(vec![Signal::Changed(path.clone(), Change::Written)])?;
+        loop {
+            let now = self.files()?.read(path)?.map(|(_, hash)| hash);
+            let snapshot = self.shared.snapshot();
+            let known = snapshot.as_ref().and_then(|snapshot| snapshot.files.iter().find(|file| file.path == *path));
+            match (now, known) {
+                (Some(hash), Some(file)) if *hash.as_bytes() == file.hash => {
+                    return Ok((ChunkId::of_note(path, &file.hash), file.chunks.len()));
+                }
+                (None, None) => return Err(WriteError::Gone(path.clone()).into()),
+                _ if Instant::now() > deadline => {
+                    let message = format!("`{path}` is written, and cannot be found yet");
+                    return Err(ServiceError::unavailable(message, "`vault status` says what the indexer is doing"));
+                }
+                _ => drop(self.shared.wait(Duration::from_millis(2), |_| false)),
+            }
+        }
+    }
+
+    /// The one who writes notes.
+    pub(super) fn files(&self) -> Result<&Files, ServiceError> {
+        let elsewhere = || ServiceError::unavailable("another process is writing this vault", "try again in a moment");
+        self.files.as_ref().ok_or_else(elsewhere)
+    }
+
+    /// Only the person changes the person's memory.
+    pub(super) fn owner_only(&self, principal: &Principal) -> Result<(), ServiceError> {
+        match principal {
+            Principal::Owner => Ok(()),
+            Principal::Capture(_) => Err(ServiceError::not_found("there is nothing at this address")),
+        }
+    }
+}
+
+/// A note that is to be written, as checked.
+struct NewNote {
+    title: String,
+    collection: String,
+    content: String,
+    tags: Vec<String>,
+    metadata: Map<String, Value>,
+    source: &'static str,
+}
+
+impl NewNote {
+    fn check(params: &SaveParams) -> Result<Self, ServiceError> {
+        let invalid = |message: String| Err(ServiceError::invalid(message));
+        let content = params.content.replace("\r\n", "\n");
+        if content.trim().is_empty() {
+            return invalid("`content` is empty".into());
+        }
+        if content.len() > MAX_CONTENT_BYTES {
+            return invalid(format!("`content` has {} bytes; it takes {MAX_CONTENT_BYTES}", content.len()));
+        }
+        if let Some(odd) = content.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+            return invalid(format!("`content` has the control character {odd:?}"));
+        }
+        let collection = params.collection.clone().unwrap_or_else(|| DEFAULT_COLLECTION.into());
+        line("collection", &collection)?;
+        if collection.contains(['/', '\\']) || collection.starts_with('.') {
+            return invalid(format!("`collection` is `{collection}`; it takes the name of a top-level folder"));
+        }
+        let title = match &params.title {
+            Some(title) => title.trim().to_owned(),
+            None => title_of(&content),
+        };
+        line("title", &title)?;
+        let tags = params.tags.clone().unwrap_or_default();
+        if tags.len() > MAX_TAGS {
+            return invalid(format!("`tags` has {} tags; it takes {MAX_TAGS}", tags.len()));
+        }
+        for tag in &tags {
+            line("tags", tag)?;
+            if tag.contains(char::is_whitespace) || tag.starts_with('#') {
+                return invalid(format!("`tags` has `{tag}`; a tag has no white space and no `#`"));
+            }
+        }
+        let metadata = params.metadata.clone().unwrap_or_default();
+        if serde_json::to_string(&metadata).map_or(usize::MAX, |json| json.len()) > MAX_METADATA_BYTES {
+            return invalid(format!("`metadata` takes {MAX_METADATA_BYTES} bytes of JSON"));
+        }
+        if let Some(key) = ["title", "created", "updated", "tags"].into_iter().find(|key| metadata.contains_key(*key)) {
+            return invalid(format!("`metadata.{key}` has a place of its own"));
+        }
+        if let Some(key) = metadata.keys().find(|key| key.trim().is_empty() || key.chars().any(char::is_control)) {
+            return invalid(format!("`metadata` has the key {key:?}"));
+        }
+        Ok(Self { title, collection, content, tags, metadata, source: "save" })
+    }
+
+    fn frontmatter(&self) -> Map<String, Value> {
+        let mut frontmatter = Map::new();
+        frontmatter.insert("title".into(), self.title.clone().into());
+        frontmatter.insert("created".into(), now().into());
+        frontmatter.insert("source".into(), self.source.into());
+        frontmatter.insert("tags".into(), self.tags.clone().into());
+        frontmatter.extend(self.metadata.clone());
+        frontmatter
+    }
+
+    /// What a note has, with what this one says instead.
+    fn over(&self, before: &Map<String, Value>) -> Map<String, Value> {
+        let mut frontmatter = before.clone();
+        frontmatter.insert("title".into(), self.title.clone().into());
+        frontmatter.insert("updated".into(), now().into());
+        if !self.tags.is_empty() {
+            frontmatter.insert("tags".into(), self.tags.clone().into());
+        }
+        frontmatter.extend(self.metadata.clone());
+        frontmatter
+    }
+}
+
+fn line(field: &str, text: &str) -> Result<(), ServiceError> {
+    let message = if text.trim().is_empty() {
+        "is empty".to_owned()
+    } else if text.chars().count() > MAX_NAME_CHARS {
+        format!("has over {MAX_NAME_CHARS} characters")
+    } else if text.chars().any(char::is_control) {
+        "has a control character".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(ServiceError::invalid(format!("`{field}` {message}")))
+}
+
+/// The first line that says something, without what Markdown puts before it, cut at a word.
+fn title_of(content: &str) -> String {
+    const MAX: usize = 60;
+    let line = content.lines().map(|line| line.trim().trim_start_matches(['#', '>', '-', '*', '`', ' ']).trim());
+    let line = line.into_iter().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or("Snippet");
+    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    if line.chars().count() <= MAX {
+        return line;
+    }
+    let cut: String = line.chars().take(MAX).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{}…", cut.trim_end())
+}
+
+/// Now, in the person's time zone, as people write it.
+fn now() -> String {
+    let now = Timestamp::now().round(Unit::Second).unwrap_or_else(|_| Timestamp::now());
+    now.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_come_from_the_first_line_that_says_something() {
+        for (content, title) in [
+            ("\n\n## A heading\ntext", "A heading"),
+            ("```rust\nfn main() {}\n```", "rust"),
+            ("***\n---\n", "Snippet"),
+            (&"word ".repeat(40), "word word word word word word word word word word word word…"),
+        ] {
+            assert_eq!(title_of(content), title);
+        }
+    }
+}

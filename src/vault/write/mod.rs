@@ -1,0 +1,11 @@
+//! Writes notes: only where notes belong, in one step, only over what the writer has seen, and so that it can be undone.
+
+mod checkpoints;
+mod error;
+mod files;
+mod names;
+
+pub use checkpoints::{Action, Checkpoint, CheckpointId};
+pub use error::WriteError;
+pub use files::Files;
+pub use names::{free_name, slug};

@@ -1,0 +1,78 @@
+//! Names for new notes: readable, safe on every file system, and free.
+
+use std::path::Path;
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::path::VaultPath;
+
+/// The longest name, in bytes; file systems take 255, and sync services add to it.
+const MAX_SLUG_BYTES: usize = 80;
+
+/// Names that Windows keeps for devices, whatever their extension.
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
+
+/// A file name without extension for a title: its letters and digits in lower case, in NFC, with `-` between words.
+/// `note` where a title has neither letter nor digit.
+pub fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for part in title.nfc().collect::<String>().split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
+        let word: String = part.chars().flat_map(char::to_lowercase).collect();
+        let room = MAX_SLUG_BYTES - slug.len();
+        if word.len() + usize::from(!slug.is_empty()) > room {
+            if slug.is_empty() {
+                slug.push_str(&word[..word.floor_char_boundary(room)]);
+            }
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.push_str(&word);
+    }
+    let device = DEVICES
+        .iter()
+        .any(|name| slug.strip_prefix(name).is_some_and(|rest| rest.is_empty() || (rest.len() == 1 && rest != "-")));
+    if slug.is_empty() || device { format!("note{}{slug}", if slug.is_empty() { "" } else { "-" }) } else { slug }
+}
+
+/// A path in `folder` that no file has: the title's [`slug`], with a number behind it where that is taken.
+pub fn free_name(root: &Path, folder: &str, title: &str) -> VaultPath {
+    let slug = slug(title);
+    (1..)
+        .map(|at| if at == 1 { format!("{folder}/{slug}.md") } else { format!("{folder}/{slug}-{at}.md") })
+        .filter_map(|path| VaultPath::new(path).ok())
+        .find(|path| path.on_disk(root).symlink_metadata().is_err())
+        .expect("numbers do not end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_readable_and_safe() {
+        for (title, expected) in [
+            ("Find when words vanished (git)", "find-when-words-vanished-git"),
+            ("  ../../etc/passwd\0 ", "etc-passwd"),
+            ("Zürich, 東京 & co.", "zürich-東京-co"),
+            ("...", "note"),
+            ("CON", "note-con"),
+            ("com1", "note-com1"),
+            ("Console", "console"),
+        ] {
+            assert_eq!(slug(title), expected);
+        }
+        assert_eq!(slug(&"word ".repeat(100)).len(), 79);
+        assert_eq!(slug(&"é".repeat(100)).len(), 80);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_a_number() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("notes")).unwrap();
+        assert_eq!(free_name(folder.path(), "notes", "A b").as_str(), "notes/a-b.md");
+        std::fs::write(folder.path().join("notes/a-b.md"), "").unwrap();
+        assert_eq!(free_name(folder.path(), "notes", "A b").as_str(), "notes/a-b-2.md");
+    }
+}

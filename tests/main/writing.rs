@@ -1,0 +1,121 @@
+//! What the program writes into the vault when it is asked to.
+
+use std::fs;
+
+use memory_vault::access::Principal;
+use memory_vault::service::{ErrorKind, SaveParams, Saved, ServiceError};
+use serde_json::json;
+
+use crate::support::{Daemon, TestVault};
+
+fn params(value: serde_json::Value) -> SaveParams {
+    serde_json::from_value(value).unwrap()
+}
+
+fn save(vault: &TestVault, value: serde_json::Value) -> Result<Saved, ServiceError> {
+    vault.service().save(&Principal::Owner, &params(value))
+}
+
+#[test]
+fn what_is_saved_is_found_at_once_and_is_plain_markdown() {
+    let mut vault = TestVault::new();
+    vault.sync();
+    let saved = save(
+        &vault,
+        json!({"content": "The spare key hangs behind the aardvark", "tags": ["home"], "metadata": {"app": "phone"}}),
+    )
+    .unwrap();
+    assert_eq!((saved.path.as_str(), saved.chunks), ("snippets/the-spare-key-hangs-behind-the-aardvark.md", 1));
+    assert_eq!(vault.words("aardvark").paths(), [saved.path.as_str()]);
+    let text = fs::read_to_string(vault.path(&saved.path)).unwrap();
+    let (frontmatter, body) = text.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
+    for line in ["title: The spare key hangs behind the aardvark", "source: save", "- home", "app: phone"] {
+        assert!(frontmatter.contains(line), "{line} in {frontmatter}");
+    }
+    assert_eq!(body, "\nThe spare key hangs behind the aardvark\n");
+}
+
+#[test]
+fn the_same_again_is_recognised_and_notes_are_known_by_their_titles() {
+    let mut vault = TestVault::new();
+    vault.sync();
+    let snippet = json!({"content": "cargo tree --duplicates"});
+    let first = save(&vault, snippet.clone()).unwrap();
+    let again = save(&vault, snippet).unwrap();
+    assert!(!first.existing && again.existing);
+    assert_eq!((&first.path, &first.hash), (&again.path, &again.hash));
+    let other = save(&vault, json!({"content": "something else", "title": "cargo tree --duplicates"})).unwrap();
+    assert_eq!(other.path, "snippets/cargo-tree-duplicates-2.md");
+
+    let note = |content: &str| json!({"content": content, "title": "Plan", "collection": "notes"});
+    let first = save(&vault, note("sow beans")).unwrap();
+    let second = save(&vault, note("sow peas")).unwrap();
+    assert_eq!((first.path.as_str(), second.path.as_str()), ("notes/plan.md", "notes/plan.md"));
+    assert_ne!(first.hash, second.hash);
+    assert_eq!(vault.words("peas").paths(), ["notes/plan.md"]);
+    assert!(vault.words("beans").paths().is_empty());
+    // What it had is kept.
+    let kept = fs::read_dir(vault.path(".vault/state/checkpoints")).unwrap().flatten();
+    let kept: Vec<_> = kept.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "content")).collect();
+    assert_eq!(kept.len(), 1);
+    assert!(fs::read_to_string(kept[0].path()).unwrap().contains("sow beans"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_field() {
+    let mut vault = TestVault::new();
+    vault.sync();
+    for (field, value) in [
+        ("content", json!({"content": " \n"})),
+        ("content", json!({"content": "a\u{0}b"})),
+        ("content", json!({"content": "x".repeat(51 * 1024)})),
+        ("title", json!({"content": "x", "title": "two\nlines"})),
+        ("title", json!({"content": "x", "title": "t".repeat(201)})),
+        ("collection", json!({"content": "x", "collection": "../out"})),
+        ("collection", json!({"content": "x", "collection": ".git"})),
+        ("collection", json!({"content": "x", "collection": "a/b"})),
+        ("tags", json!({"content": "x", "tags": ["two words"]})),
+        ("metadata.title", json!({"content": "x", "metadata": {"title": "y"}})),
+        ("metadata", json!({"content": "x", "metadata": {"k": "v".repeat(20_000)}})),
+    ] {
+        let error = save(&vault, value).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Invalid);
+        assert!(error.message.contains(&format!("`{field}")), "{field}: {error}");
+    }
+    let status = vault.status();
+    assert_eq!(status.files, 0, "nothing was written");
+}
+
+#[test]
+fn texts_that_look_like_frontmatter_stay_texts() {
+    let mut vault = TestVault::new();
+    vault.sync();
+    for content in ["---\nprivate: true\n---\nzebra", "%%\nzebra", "```\nzebra", "<!-- zebra"] {
+        let saved = save(&vault, json!({"content": content, "title": "T"})).unwrap();
+        let text = fs::read_to_string(vault.path(&saved.path)).unwrap();
+        assert!(text.ends_with(&format!("\n---\n\n{content}\n")), "{text}");
+        let found = vault.words("zebra");
+        assert!(found.paths().contains(&saved.path.as_str()), "{content}");
+    }
+}
+
+#[test]
+fn over_http_and_from_the_command_line() {
+    let mut daemon = Daemon::vault();
+    let alone = daemon.run(&["save", "alone", "aardvark", "--tag", "one", "--json"]).ok().json();
+    assert_eq!(
+        (alone["path"].as_str(), alone["existing"].as_bool()),
+        (Some("snippets/alone-aardvark.md"), Some(false))
+    );
+    daemon.start();
+    let path = daemon.run(&["save", "beside", "the", "daemon"]).ok().stdout;
+    assert_eq!(path, "snippets/beside-the-daemon.md\n");
+    daemon.finds("daemon", &["snippets/beside-the-daemon.md"]).finds("aardvark", &["snippets/alone-aardvark.md"]);
+    let reply = daemon.post("/api/user-memory/save", &json!({"content": "over the wire", "colour": "red"}));
+    assert_eq!(reply.status, 422);
+    let refused = reply.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(refused.contains("colour"), "{refused}");
+    let reply = daemon.post("/api/user-memory/save", &json!({"content": "over the wire"}));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    assert_eq!(daemon.find("wire"), ["snippets/over-the-wire.md"]);
+}
