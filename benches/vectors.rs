@@ -1,6 +1,8 @@
 //! Times of the exact scan and of the graph, and the graph's recall.
 //!
-//! `cargo bench --bench vectors -- [ROWS…]`; without numbers, 10,000 and 25,000 rows (a graph of 100,000 takes up to a minute to build).
+//! `cargo bench --bench vectors -- [ROWS… | CATALOG…]`; without either, 10,000 and 25,000 rows (a graph of 100,000 takes up to a
+//! minute to build). A CATALOG is the `catalog.db` of an index that is closed: then the vectors are those of real text, and
+//! some of them, turned a little, are the queries.
 //!
 //! The vectors are random points of 500 clusters in a space of 32 dimensions, turned into 384 and blurred: like embeddings of
 //! text they have many near neighbours and few dimensions of their own. Queries are drawn the same way.
@@ -12,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use half::f16;
 use memory_vault::index::FileSet;
+use memory_vault::index::catalog::unpack;
 use memory_vault::index::vectors::{Graph, Row, VectorSet};
 
 const DIMS: usize = 384;
@@ -22,21 +25,40 @@ const ROWS_PER_FILE: u64 = 10;
 
 fn main() {
     let sizes: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
-    for rows in if sizes.is_empty() { vec![10_000, 25_000] } else { sizes } {
-        measure(rows);
+    let catalogs: Vec<String> = std::env::args().filter(|argument| argument.ends_with(".db")).collect();
+    for catalog in &catalogs {
+        let mut world = World::new();
+        let vectors = vectors_of(catalog);
+        let queries = (0..QUERIES).map(|at| world.near(&vectors[at * vectors.len() / QUERIES])).collect();
+        measure(world, vectors, queries);
+    }
+    for rows in if sizes.is_empty() && catalogs.is_empty() { vec![10_000, 25_000] } else { sizes } {
+        let mut world = World::new();
+        let vectors = (0..rows).map(|_| world.vector()).collect();
+        let queries = (0..QUERIES).map(|_| world.vector()).collect();
+        measure(world, vectors, queries);
     }
 }
 
-fn measure(rows: usize) {
+/// The embeddings of an index, in the order of the text.
+fn vectors_of(catalog: &str) -> Vec<Vec<f32>> {
+    let connection = rusqlite::Connection::open(catalog).expect("a catalog");
+    let mut select = connection
+        .prepare("SELECT vector FROM chunks JOIN vectors USING (content) ORDER BY chunks.id")
+        .expect("the tables of a catalog");
+    let rows = select.query_map([], |row| row.get::<_, Vec<u8>>(0)).expect("rows");
+    let vector = |bytes: Vec<u8>| unpack(&bytes, DIMS).expect("a vector of the bundled model");
+    rows.map(|row| vector(row.expect("a row")).into_iter().map(f16::to_f32).collect()).collect()
+}
+
+fn measure(mut world: World, vectors: Vec<Vec<f32>>, queries: Vec<Vec<f32>>) {
+    let rows = vectors.len();
     println!("{rows} rows of {DIMS} dimensions");
-    let mut world = World::new();
-    let added: Vec<Row> = (0..rows as u64)
-        .map(|chunk| {
-            let vector = world.vector().into_iter().map(f16::from_f32).collect();
-            Row { chunk, file: (chunk / ROWS_PER_FILE) as u32, vector }
-        })
-        .collect();
-    let queries: Vec<Vec<f32>> = (0..QUERIES).map(|_| world.vector()).collect();
+    let row = |(chunk, vector): (u64, Vec<f32>)| {
+        let vector = vector.into_iter().map(f16::from_f32).collect();
+        Row { chunk, file: (chunk / ROWS_PER_FILE) as u32, vector }
+    };
+    let added: Vec<Row> = (0..).zip(vectors).map(row).collect();
 
     let start = Instant::now();
     let set = VectorSet::new(DIMS, 0).apply(&[], added).expect("the rows are good");
@@ -76,7 +98,10 @@ fn measure(rows: usize) {
 
     let found = time("graph, k 10", &queries, |query| search(&set, query, 10, None));
     println!("  recall@10       {:.4}", recall(&exact, &found));
-    time("graph, k 100", &queries, |query| search(&set, query, 100, None));
+    for k in [50, 100, 200, 400] {
+        let found = time(&format!("graph, k {k}"), &queries, |query| search(&set, query, k, None));
+        println!("  recall@10       {:.4}", recall(&exact, &found));
+    }
     let half: FileSet = (0..(rows as u64 / ROWS_PER_FILE / 2) as u32).collect();
     time("graph, 0.5 allowed", &queries, |query| search(&set, query, 10, Some(&half)));
 }
@@ -137,6 +162,11 @@ impl World {
     /// About normal: the sum of twelve, less their mean.
     fn normal(&mut self) -> f32 {
         (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
+    }
+
+    /// A vector whose cosine with the given one is about 0.7, as that of a question with what answers it.
+    fn near(&mut self, vector: &[f32]) -> Vec<f32> {
+        vector.iter().map(|value| value + self.normal() / (DIMS as f32).sqrt()).collect()
     }
 
     fn vector(&mut self) -> Vec<f32> {

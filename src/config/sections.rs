@@ -86,7 +86,7 @@ impl Default for IndexConfig {
             reconcile_seconds: 300,
             watch: WatchMode::Auto,
             poll_seconds: 5,
-            graph_threshold: 100_000,
+            graph_threshold: 200_000,
             verify_hours: 24,
         }
     }

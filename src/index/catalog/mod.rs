@@ -15,6 +15,7 @@ mod writer;
 
 pub use check::{CatalogCheck, Checked};
 pub(crate) use packed::rounded;
+pub use packed::unpack;
 pub use reader::{CatalogReader, ChunkText};
 pub(crate) use salvage::{FOLDER as SALVAGE_FOLDER, set_aside};
 pub use schema::CatalogError;

@@ -22,8 +22,8 @@ pub(super) fn pack(vector: &[f16]) -> Vec<u8> {
     bytes
 }
 
-/// The inverse of [`pack`]; `None` when the bytes are not `dimension` components.
-pub(super) fn unpack(bytes: &[u8], dimension: usize) -> Option<Vec<f16>> {
+/// Unpacks a vector as the catalog has it; `None` when the bytes are not `dimension` components.
+pub fn unpack(bytes: &[u8], dimension: usize) -> Option<Vec<f16>> {
     let (scale, packed) = bytes.split_first_chunk::<4>()?;
     let scale = f32::from_le_bytes(*scale);
     if packed.len() != dimension.div_ceil(2) * 3 {

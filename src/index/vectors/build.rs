@@ -15,8 +15,9 @@ use crate::allocator;
 /// The links a node keeps in the upper layers; twice as many in the first (M in the paper).
 const LINKS: usize = 16;
 
-/// How many nodes are in view while the links of a new one are chosen.
-const EF_CONSTRUCTION: usize = 100;
+/// How many nodes are in view while the links of a new one are chosen. Recall@10 of 103,000 passages of real text among the
+/// best 100: 0.980 with 100, built in 40 s; 0.998 with 200, in 69 s (`cargo bench --bench vectors -- CATALOG`).
+const EF_CONSTRUCTION: usize = 200;
 
 /// The most layers hnsw_rs can have. With 16 links there are five at a million nodes.
 const MAX_LAYERS: usize = 16;
@@ -40,7 +41,7 @@ impl VectorSet {
         let distance = CodeDistance { kernel: Kernel::best() };
         let hnsw = Hnsw::new(LINKS, graph.nodes(), MAX_LAYERS, EF_CONSTRUCTION, distance);
         let mut point = Vec::new();
-        for node in 0..graph.nodes() {
+        for node in scattered(graph.nodes()) {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
@@ -79,6 +80,16 @@ impl VectorSet {
         let inverse_norms = codes.chunks_exact(self.dims).map(code::inverse_norm).collect();
         Graph { dims: self.dims, codes, inverse_norms, chunks: lists, layers: Vec::new(), entry: 0 }
     }
+}
+
+/// All numbers below `count`, neighbours far apart. Passages of one note are alike, and a graph that gets them one after the
+/// other links them to little else: of 100,000 passages, 0.01 of recall@10.
+fn scattered(count: usize) -> Vec<usize> {
+    /// 2³² over the golden ratio: multiples of it are spread evenly (Knuth, The Art of Computer Programming 3, 6.4).
+    const STEP: u32 = 0x9e37_79b1;
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|node| (*node as u32).wrapping_mul(STEP));
+    order
 }
 
 /// 1 - cosine, from codes. hnsw_rs hands the distance nothing but the slices it was given, so a point is its code followed by
