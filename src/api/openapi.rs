@@ -4,7 +4,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::routes;
+use super::{capture, routes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -19,7 +19,10 @@ use super::routes;
         routes::browse,
         routes::stats,
         routes::collections,
-        routes::chunk
+        routes::chunk,
+        capture::events,
+        capture::settings,
+        capture::set_settings
     ),
     modifiers(&Tokens)
 )]

@@ -22,8 +22,8 @@ use crate::service::{
 /// Bodies over this are refused.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-type App = Arc<Service>;
-type Answer<T> = Result<Json<T>, ApiError>;
+pub(super) type App = Arc<Service>;
+pub(super) type Answer<T> = Result<Json<T>, ApiError>;
 
 /// The API as it is served over TCP: every request passes the guard.
 pub fn guarded(service: Arc<Service>, with: Guard) -> Router {
@@ -44,6 +44,7 @@ pub fn local(service: Arc<Service>) -> Router {
         .route("/api/user-memory/stats", get(stats))
         .route("/api/user-memory/collections", get(collections))
         .route("/api/user-memory/chunk/{hash}", get(chunk))
+        .merge(super::capture::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
@@ -65,7 +66,7 @@ async fn headers(mut response: Response) -> Response {
 }
 
 /// Calls the service on a thread that may block.
-async fn call<T: Serialize + Send + 'static>(
+pub(super) async fn call<T: Serialize + Send + 'static>(
     service: App,
     with: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
 ) -> Answer<T> {

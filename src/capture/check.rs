@@ -28,7 +28,8 @@ pub(super) fn read(body: Value, sender: &str, now: Timestamp) -> Result<Vec<Capt
             .into_iter()
             .enumerate()
             .map(|(at, event)| {
-                one(event, sender, now).map_err(|(field, message)| EventError(format!("events[{at}]{field}: {message}")))
+                one(event, sender, now)
+                    .map_err(|(field, message)| EventError(format!("events[{at}]{field}: {message}")))
             })
             .collect(),
         event => one(event, sender, now)
@@ -163,7 +164,10 @@ mod tests {
             (json!({"type": "message", "session": "s", "role": "user"}), "events[1]: missing field `text`"),
             (json!({"type": "file", "path": "a", "action": "opened", "content": "x"}), "unknown field `content`"),
             (json!({"type": "bookmark", "url": "nowhere", "title": "x"}), "events[1].url: is not an address"),
-            (json!({"type": "note", "title": "a", "content": "b", "tags": ["a", 1]}), "events[1].tags[1]: invalid type"),
+            (
+                json!({"type": "note", "title": "a", "content": "b", "tags": ["a", 1]}),
+                "events[1].tags[1]: invalid type",
+            ),
             (json!([]), "events[1]: an event is an object"),
         ] {
             let found = refused(json!([message, event]));
@@ -175,7 +179,8 @@ mod tests {
     #[test]
     fn ids_count_within_a_sender_a_kind_and_a_session() {
         let key = |body: Value, sender: &str| read(body, sender, Timestamp::UNIX_EPOCH).unwrap()[0].key.unwrap();
-        let message = |session: &str| json!({"type": "message", "session": session, "role": "u", "text": "t", "id": "1"});
+        let message =
+            |session: &str| json!({"type": "message", "session": session, "role": "u", "text": "t", "id": "1"});
         assert_eq!(key(message("a"), "x"), key(message("a"), "x"));
         let search = json!({"type": "search", "query": "q", "id": "1"});
         let keys = [key(message("a"), "x"), key(message("b"), "x"), key(message("a"), "y"), key(search, "x")];

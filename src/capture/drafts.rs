@@ -94,7 +94,6 @@ pub(super) struct Drafts<'a> {
 /// What became of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    pub(super) paths: Vec<VaultPath>,
     /// The events that are in their files.
     pub(super) numbers: Vec<u64>,
     /// Those of which it is not known.
@@ -125,11 +124,7 @@ impl<'a> Drafts<'a> {
     }
 
     /// The first of `base.md`, `base-2.md`, … that does not exist, or that `fits`.
-    pub(super) fn first(
-        &mut self,
-        base: &str,
-        mut fits: impl FnMut(&Draft) -> bool,
-    ) -> Result<&mut Draft, WriteError> {
+    pub(super) fn first(&mut self, base: &str, mut fits: impl FnMut(&Draft) -> bool) -> Result<&mut Draft, WriteError> {
         let mut found = None;
         for at in 1..=100_000 {
             let path = if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") };
@@ -160,12 +155,7 @@ impl<'a> Drafts<'a> {
         for draft in self.changed() {
             let result = if draft.text == draft.had { Ok(()) } else { draft.write(self.files) };
             match result {
-                Ok(()) => {
-                    written.numbers.extend(draft.added.iter().map(|(number, _)| *number));
-                    if draft.text != draft.had {
-                        written.paths.push(draft.path.clone());
-                    }
-                }
+                Ok(()) => written.numbers.extend(draft.added.iter().map(|(number, _)| *number)),
                 Err(error) => {
                     pages.forget(&draft.path);
                     match error {

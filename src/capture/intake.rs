@@ -16,10 +16,9 @@ use super::redact::redact;
 use super::switches::{Switches, takes};
 use super::writer::Writer;
 use crate::fs::FsError;
-use crate::path::VaultPath;
 use crate::vault::Files;
 
-/// Where captured events go, and who is told of it.
+/// Where captured events go.
 pub struct Options {
     /// The vault's folder.
     pub root: PathBuf,
@@ -31,8 +30,6 @@ pub struct Options {
     pub switches: Arc<Switches>,
     /// Finds notes by their title.
     pub find_note: FindNote,
-    /// Is told which files were written.
-    pub written: Box<dyn Fn(&[VaultPath]) + Send>,
 }
 
 /// The capture of one vault at work, until it is dropped.
@@ -77,9 +74,9 @@ impl Capture {
     /// Opens what was pending, and begins to write it into the vault.
     ///
     /// # Errors
-    /// When the journal cannot be read.
+    /// When the system gives no thread.
     pub fn start(options: Options) -> Result<Self, FsError> {
-        let Options { root, state, files, switches, find_note, written } = options;
+        let Options { root, state, files, switches, find_note } = options;
         let folder = state.join("pending");
         let queue = Queue::default();
         let commit = Commit::start(&root, &folder, queue.clone(), |folder: &Path| Progress::load(folder).next)?;
@@ -91,7 +88,6 @@ impl Capture {
             switches: Arc::clone(&switches),
             queue: queue.clone(),
             pages: Pages::new(TimeZone::system(), find_note),
-            written,
             failure: Arc::clone(&failure),
         };
         let thread = std::thread::Builder::new().name("capture".into());

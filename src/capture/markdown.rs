@@ -67,8 +67,10 @@ fn code(text: &str) -> String {
 
 /// A speaker's name, without what would end the bold text or begin something else.
 fn plain(name: &str) -> String {
-    let plain: String =
-        name.chars().map(|c| if matches!(c, '*' | '`' | '<' | '>' | '[' | ']' | '\\' | '%' | '$') { ' ' } else { c }).collect();
+    let plain: String = name
+        .chars()
+        .map(|c| if matches!(c, '*' | '`' | '<' | '>' | '[' | ']' | '\\' | '%' | '$') { ' ' } else { c })
+        .collect();
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     if plain.is_empty() { "?".into() } else { plain }
 }
@@ -155,7 +157,13 @@ mod tests {
             time: None,
         };
         assert_eq!(file_line(&file, &at()), "- 18:32 · edited · ``Documents/`loans`.ods`` · loans.ods · Calc");
-        let search = Search { query: "git\nbring %%back".into(), place: Some("web".into()), results: Some(3), id: None, time: None };
+        let search = Search {
+            query: "git\nbring %%back".into(),
+            place: Some("web".into()),
+            results: Some(3),
+            id: None,
+            time: None,
+        };
         assert_eq!(search_line(&search, &at()), "- 18:32 · web · \"git bring %\\%back\" · 3 found");
     }
 

@@ -97,7 +97,8 @@ impl Pages {
         at: &Zoned,
     ) -> Result<(), WriteError> {
         let speaker = message.agent.as_ref().unwrap_or(&message.role);
-        let belongs = |draft: &Draft| draft.exists() && !draft.is_full() && is_of(&draft.text, "session", &message.session);
+        let belongs =
+            |draft: &Draft| draft.exists() && !draft.is_full() && is_of(&draft.text, "session", &message.session);
         let known = match self.sessions.get(&message.session) {
             Some(path) => Some(path.clone()),
             None => find_session(drafts, &message.session, &belongs)?,
@@ -220,13 +221,7 @@ impl Pages {
     }
 
     /// A file for what was put on the clipboard; the same again is recognised.
-    fn clipboard(
-        &self,
-        drafts: &mut Drafts<'_>,
-        number: u64,
-        new: &Clipboard,
-        at: &Zoned,
-    ) -> Result<(), WriteError> {
+    fn clipboard(&self, drafts: &mut Drafts<'_>, number: u64, new: &Clipboard, at: &Zoned) -> Result<(), WriteError> {
         let title = title_of(&new.content, "Snippet");
         let body = |draft: &Draft| {
             let note = note::Note::parse(&draft.text, draft.path.stem());
@@ -337,7 +332,8 @@ fn with_participant(text: &str, name: &str) -> Option<String> {
     let item = compose(&list, "").lines().nth(2)?.to_owned();
     let front = &text[..note.body.start];
     let start = front.find("\nparticipants:\n")? + "\nparticipants:\n".len();
-    let end = start + front[start..].split_inclusive('\n').take_while(|line| line.starts_with("- ")).map(str::len).sum::<usize>();
+    let end = start
+        + front[start..].split_inclusive('\n').take_while(|line| line.starts_with("- ")).map(str::len).sum::<usize>();
     Some(format!("{}{item}\n{}", &text[..end], &text[end..]))
 }
 

@@ -105,13 +105,13 @@ mod tests {
             added: vec![(7, "two".into()), (8, "three".into())],
         };
         let applied = |now| planned.applied(now);
-        assert_eq!(applied(Some("one\n")), []);
+        assert_eq!(applied(Some("one\n")), [0; 0]);
         assert_eq!(applied(Some("one\ntwo\nthree\n")), [7, 8]);
         assert_eq!(applied(Some("one, edited\ntwo\nthree\n")), [7, 8]);
-        assert_eq!(applied(Some("one, edited\n")), []);
-        assert_eq!(applied(None), []);
+        assert_eq!(applied(Some("one, edited\n")), [0; 0]);
+        assert_eq!(applied(None), [0; 0]);
         let made = Planned { before: None, ..planned.clone() };
-        assert_eq!(made.applied(None), []);
+        assert_eq!(made.applied(None), [0; 0]);
     }
 
     #[test]

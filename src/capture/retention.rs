@@ -85,8 +85,7 @@ mod tests {
         write("searches/plain.md", "# 2020\n");
         write("files/2020-01-05.md", old);
         write("conversations/2020-01-05-x.md", old);
-        let config =
-            RetentionConfig { searches_days: 90, conversations_days: 90, ..RetentionConfig::default() };
+        let config = RetentionConfig { searches_days: 90, conversations_days: 90, ..RetentionConfig::default() };
         apply(root, &files, &config);
         assert!(root.join(".trash/searches/2020-01-05.md").exists() && !root.join("searches/2020-01-05.md").exists());
         let kept = ["searches/new.md", "searches/mine.md", "searches/plain.md", "files/2020-01-05.md"];

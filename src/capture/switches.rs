@@ -27,12 +27,8 @@ type Stamp = (u64, Option<SystemTime>, u64);
 impl Switches {
     /// Begins with a configuration that was read, for the vault at `root`.
     pub fn new(root: &Path, config: &Config) -> Self {
-        let now = Now {
-            stamp: None,
-            capture: config.capture.clone(),
-            retention: config.retention.clone(),
-            failure: None,
-        };
+        let now =
+            Now { stamp: None, capture: config.capture.clone(), retention: config.retention.clone(), failure: None };
         Self { root: root.to_owned(), now: Mutex::new(now) }
     }
 

@@ -15,7 +15,6 @@ use super::progress::Progress;
 use super::retention;
 use super::switches::{Switches, takes};
 use crate::fs::{FsError, crash};
-use crate::path::VaultPath;
 use crate::vault::{Files, Identity, WriteError};
 
 /// Events of a batch.
@@ -48,7 +47,6 @@ pub(super) struct Writer {
     pub(super) switches: Arc<Switches>,
     pub(super) queue: Queue,
     pub(super) pages: Pages,
-    pub(super) written: Box<dyn Fn(&[VaultPath]) + Send>,
     /// Why it does not get on, for the status.
     pub(super) failure: Arc<Mutex<Option<String>>>,
 }
@@ -146,7 +144,6 @@ impl Writer {
             progress.finish(written.numbers);
             progress.plan = written.unsure;
             stuck = written.failure.or(stuck);
-            (self.written)(&written.paths);
         }
         progress.save(&self.folder)?;
         crash::point("capture-applied");

@@ -81,13 +81,7 @@ struct Chunker<'a> {
 impl Chunker<'_> {
     /// Cuts a section. `turns` is where its turns begin, when it is of a conversation: a turn is a chunk by itself, or several
     /// when it is too long for one.
-    fn section(
-        &mut self,
-        section: Option<usize>,
-        mut lead: Option<Range<usize>>,
-        pieces: &[Piece],
-        turns: &[usize],
-    ) {
+    fn section(&mut self, section: Option<usize>, mut lead: Option<Range<usize>>, pieces: &[Piece], turns: &[usize]) {
         let heading_path: Vec<String> =
             self.note.heading_path(section).into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
         let mut start = 0;

@@ -40,11 +40,14 @@ mod tests {
 
     #[test]
     fn a_turn_begins_with_time_and_speaker() {
-        for turn in ["**18:32 · Maya:** Hello", "**18:32 · code agent:**\n> # Hello", "**2026-01-05 18:32 · Maya:** x"] {
+        for turn in ["**18:32 · Maya:** Hello", "**18:32 · code agent:**\n> # Hello", "**2026-01-05 18:32 · Maya:** x"]
+        {
             assert!(begins("conversations", turn), "{turn}");
             assert!(!begins("notes", turn), "{turn}");
         }
-        for other in ["18:32 · Maya: Hello", "**bold** text", "**8:32 · Maya:** x", "**18:32 · Maya** x", "> **18:32 · M:** x"] {
+        for other in
+            ["18:32 · Maya: Hello", "**bold** text", "**8:32 · Maya:** x", "**18:32 · Maya** x", "> **18:32 · M:** x"]
+        {
             assert!(!begins("conversations", other), "{other}");
         }
     }

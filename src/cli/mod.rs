@@ -13,6 +13,7 @@ mod save;
 mod search;
 mod serve;
 mod status;
+mod token;
 mod unit;
 mod verify;
 
@@ -52,6 +53,7 @@ enum Command {
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
     Collections(collections::Collections),
+    Token(token::Token),
     Service(unit::Service),
     Completions(completions::Completions),
 }
@@ -87,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
+        Command::Token(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(),
     };

@@ -1,5 +1,6 @@
 //! The use cases, each for a principal. What the transports and the command line call.
 
+mod capture;
 mod error;
 mod model;
 mod read;
@@ -9,6 +10,7 @@ mod time;
 mod views;
 mod watching;
 
+pub use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
 pub use error::{ErrorKind, ServiceError};
 pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};

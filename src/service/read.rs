@@ -307,6 +307,7 @@ impl Service {
             failure: progress.failure,
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
+            capture: self.capture_state(),
         })
     }
 

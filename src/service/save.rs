@@ -107,7 +107,7 @@ impl Service {
     /// The one who writes notes.
     pub(super) fn files(&self) -> Result<&Files, ServiceError> {
         let elsewhere = || ServiceError::unavailable("another process is writing this vault", "try again in a moment");
-        self.files.as_ref().ok_or_else(elsewhere)
+        self.files.as_deref().ok_or_else(elsewhere)
     }
 
     /// Only the person changes the person's memory.

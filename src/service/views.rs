@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use super::capture::CaptureState;
 use crate::config::Mode;
 
 /// A search.
@@ -226,6 +227,9 @@ pub struct Status {
     /// What the last check of the index came to, when there was one since the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verification>,
+    /// How captured events are, where a daemon takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureState>,
 }
 
 /// What a check of the whole index came to.

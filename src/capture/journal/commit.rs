@@ -136,10 +136,11 @@ pub(in super::super) struct Commit {
 }
 
 impl Commit {
-    /// Opens the journal in `folder` and begins to write it. `progress` reads how far it was applied.
+    /// Opens the journal in `folder` and begins to write it; one that cannot be read is tried again. `progress` reads how far
+    /// it was applied.
     ///
     /// # Errors
-    /// When the journal cannot be read.
+    /// When the system gives no thread.
     pub(in super::super) fn start(
         root: &Path,
         folder: &Path,
@@ -147,7 +148,9 @@ impl Commit {
         progress: fn(&Path) -> u64,
     ) -> Result<JoinHandle<()>, FsError> {
         let mut commit = Self { root: root.to_owned(), folder: folder.to_owned(), queue, journal: None, progress };
-        commit.open()?;
+        if let Err(error) = commit.open() {
+            tracing::warn!("captured events cannot be read: {error}");
+        }
         let thread = std::thread::Builder::new().name("events".into());
         thread.spawn(move || commit.run()).map_err(|source| FsError {
             operation: "start a thread for",
@@ -185,20 +188,29 @@ impl Commit {
             };
             if !requests.is_empty() {
                 self.serve(requests);
-            } else if let Some(journal) = &mut self.journal
-                && Identity::of_vault(&self.root).is_some()
-                && journal.is_there()
-            {
-                if let Err(error) = journal.trim(applied, idle) {
-                    tracing::warn!("{error}");
-                }
-                self.queue.state().bytes = journal.bytes();
+            } else if Identity::of_vault(&self.root).is_some() {
+                self.tidy(applied, idle);
             }
         }
         let applied = self.queue.state().applied;
         if let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_there()) {
             let _ = journal.trim(applied, true);
         }
+    }
+
+    /// Removes what is in its files by now; opens a journal that could not be opened.
+    fn tidy(&mut self, applied: u64, idle: bool) {
+        let Some(journal) = &mut self.journal else {
+            let _ = self.open();
+            return;
+        };
+        if !journal.is_there() {
+            return;
+        }
+        if let Err(error) = journal.trim(applied, idle) {
+            tracing::warn!("{error}");
+        }
+        self.queue.state().bytes = journal.bytes();
     }
 
     fn serve(&mut self, requests: Vec<Request>) {

@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use segment::{Records, Segment};
 use seen::Seen;
+use segment::{Records, Segment};
 
 use super::event::Captured;
 use crate::fs::{Context, FsError, crash, create_private_dir, sync_folder};

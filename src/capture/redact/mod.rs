@@ -104,7 +104,9 @@ mod tests {
 
     #[test]
     fn card_numbers_are_redacted() {
-        for card in ["4111111111111111", "4111 1111 1111 1111", "5555-5555-5555-4444", "3782 822463 10005", "6011111111111117"] {
+        for card in
+            ["4111111111111111", "4111 1111 1111 1111", "5555-5555-5555-4444", "3782 822463 10005", "6011111111111117"]
+        {
             assert_eq!(redact(&format!("pay with {card}.")), "pay with [redacted: card number].", "{card}");
         }
     }
