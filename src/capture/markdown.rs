@@ -69,7 +69,7 @@ fn code(text: &str) -> String {
 fn plain(name: &str) -> String {
     let plain: String = name
         .chars()
-        .map(|c| if matches!(c, '*' | '`' | '<' | '>' | '[' | ']' | '\\' | '%' | '$') { ' ' } else { c })
+        .map(|c| if matches!(c, '#' | '*' | '`' | '<' | '>' | '[' | ']' | '\\' | '%' | '$') { ' ' } else { c })
         .collect();
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     if plain.is_empty() { "?".into() } else { plain }

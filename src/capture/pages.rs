@@ -141,13 +141,14 @@ impl Pages {
 
     /// A note, known by its title: a new text takes the place of the old one, which is kept.
     fn note(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Note, at: &Zoned) -> Result<(), WriteError> {
+        let title = one_line(&new.title);
         let tags: Vec<String> = new.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()).collect();
         let is_it = |draft: &Draft| {
             let note = note::Note::parse(&draft.text, draft.path.stem());
-            note.title == new.title && note.problems.is_empty()
+            note.title == title && note.problems.is_empty()
         };
         let mut elsewhere = None;
-        for path in (self.find_note)(&new.title) {
+        for path in (self.find_note)(&title) {
             if drafts.open(&path)?.is_some_and(|draft| draft.exists() && is_it(draft)) {
                 elsewhere = Some(path);
                 break;
@@ -155,7 +156,7 @@ impl Pages {
         }
         let draft = match elsewhere {
             Some(path) => drafts.open(&path)?,
-            None => Some(drafts.first(&format!("{}/{}", Kind::Notes.folder(), slug(&new.title)), is_it)?),
+            None => Some(drafts.first(&format!("{}/{}", Kind::Notes.folder(), slug(&title)), is_it)?),
         };
         let Some(draft) = draft else { return Ok(()) };
         if draft.exists() {
@@ -163,7 +164,7 @@ impl Pages {
             let same = draft.text[note.body.clone()].trim() == new.content.trim();
             if !same || tags.iter().any(|tag| !note.tags.contains(tag)) {
                 let mut front = note.metadata.clone();
-                front.insert("title".into(), new.title.clone().into());
+                front.insert("title".into(), title.clone().into());
                 front.insert("updated".into(), written(at).into());
                 if !tags.is_empty() {
                     front.insert("tags".into(), tags.into());
@@ -171,7 +172,7 @@ impl Pages {
                 draft.text = compose(&front, &new.content);
             }
         } else {
-            let mut front = front(&new.title, at);
+            let mut front = front(&title, at);
             front.insert("tags".into(), tags.into());
             draft.text = compose(&front, &new.content);
         }
@@ -181,6 +182,7 @@ impl Pages {
 
     /// A page, known by its address: a new title takes the place of the old one, a new remark comes below the others.
     fn bookmark(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Bookmark, at: &Zoned) -> Result<(), WriteError> {
+        let title = one_line(&new.title);
         let remark = new.note.as_ref().map(|note| note.trim().to_owned());
         let is_it = |draft: &Draft| is_of(&draft.text, "url", &new.url) || is_of(&draft.text, "source", &new.url);
         let known = self.addresses.get_or_insert_with(|| addresses(drafts)).get(&new.url).cloned();
@@ -190,16 +192,16 @@ impl Pages {
         };
         let draft = match known {
             Some(path) => drafts.open(&path)?,
-            None => Some(drafts.first(&format!("{}/{}", Kind::Bookmarks.folder(), slug(&new.title)), is_it)?),
+            None => Some(drafts.first(&format!("{}/{}", Kind::Bookmarks.folder(), slug(&title)), is_it)?),
         };
         let Some(draft) = draft else { return Ok(()) };
         if draft.exists() {
             let note = note::Note::parse(&draft.text, draft.path.stem());
             let body = draft.text[note.body.clone()].trim().to_owned();
             let remarked = remark.as_ref().is_none_or(|remark| body.contains(remark.as_str()));
-            if note.problems.is_empty() && (note.title != new.title || !remarked) {
+            if note.problems.is_empty() && (note.title != title || !remarked) {
                 let mut front = note.metadata.clone();
-                front.insert("title".into(), new.title.clone().into());
+                front.insert("title".into(), title.clone().into());
                 front.insert("updated".into(), written(at).into());
                 let body = match remark.as_ref().filter(|_| !remarked) {
                     Some(remark) => format!("{body}\n\n{remark}"),
@@ -208,7 +210,7 @@ impl Pages {
                 draft.text = compose(&front, &body);
             }
         } else {
-            let mut front = front(&new.title, at);
+            let mut front = front(&title, at);
             front.insert("url".into(), new.url.clone().into());
             draft.text = compose(&front, &format!("<{}>\n\n{}", new.url, remark.as_deref().unwrap_or_default()));
         }
@@ -268,6 +270,11 @@ fn is_of(text: &str, key: &str, value: &str) -> bool {
 /// The day in the name of a conversation's file.
 fn date_of(path: &VaultPath) -> Option<Date> {
     path.stem().get(..10)?.parse().ok()
+}
+
+/// A title as it is read again from frontmatter.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A tag without what no tag has.

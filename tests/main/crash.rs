@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::capture;
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
 use crate::support::{Ran, Victim, contents, seed, soak_minutes, vault_command};
 
@@ -162,7 +163,13 @@ fn the_matrix_has_every_point() {
         })
         .collect();
     let cases = [passings(&CASES), passings(&BULK_CASES), passings(&MODEL_CASES)].concat();
-    let killed = cases.iter().map(|(point, ..)| *point).chain([TEMPLATE]).map(str::to_owned).collect();
+    let killed = cases
+        .iter()
+        .map(|(point, ..)| *point)
+        .chain([TEMPLATE])
+        .chain(capture::kills::points())
+        .map(str::to_owned)
+        .collect();
     assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");
     assert!(cases.len() + ROUNDS >= 200, "{} kills", cases.len() + ROUNDS);
 }

@@ -3,6 +3,7 @@
 mod support;
 
 mod bad_files;
+mod capture;
 mod chunks;
 mod cli;
 mod concurrency;
