@@ -58,6 +58,9 @@ struct Announced {
     token: Token,
 }
 
+/// Two seconds after it was told to stop the process is gone; its end takes a moment too.
+const STOPS_WITHIN: Duration = Duration::from_millis(1800);
+
 /// What was said is looked for so often: whoever deletes and restores a vault deletes it too.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(1);
 
@@ -103,14 +106,19 @@ impl Daemon {
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
+            tokio::time::Instant::now()
         };
-        tokio::join!(outside, inside, beside, stop);
+        let (.., stopped_at) = tokio::join!(outside, inside, beside, stop);
         service.home().withdraw();
         for path in [Some(socket), outside_vault].into_iter().flatten() {
             let _ = std::fs::remove_file(path);
         }
-        // Closing the stores blocks; requests that outlived the drain no longer matter.
-        let _ = tokio::task::spawn_blocking(move || drop(service)).await;
+        // Closing the stores blocks; requests that outlived the drain no longer matter. What is being opened, checked or built
+        // just now may take longer than anyone waits: then it ends like a killed process, which loses nothing.
+        let closing = tokio::task::spawn_blocking(move || drop(service));
+        if tokio::time::timeout_at(stopped_at + STOPS_WITHIN, closing).await.is_err() {
+            tracing::warn!("the index could not be closed in time; the next start checks it");
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 256, head: Duration::from_secs(10), drain: Duration::from_millis(1500) }
+        Self { connections: 256, head: Duration::from_secs(10), drain: Duration::from_millis(1000) }
     }
 }
 

@@ -117,6 +117,9 @@ impl Store {
                 }
                 Err(error) => tracing::info!("the saved graph is not used, and will be built anew: {error}"),
             }
+        } else if embeddings.vectors.len() == self.embeddable {
+            // The scan serves as well; what is saved would only take room.
+            remove(&self.graph_folder())?;
         }
         self.embeddings = Some(embeddings);
         Ok(())

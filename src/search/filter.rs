@@ -26,7 +26,10 @@ impl Filter {
             return None;
         }
         let facets = files.facets();
-        let mut set = facets.all().clone();
+        let mut set = match scope {
+            Scope::Everything | Scope::Public => facets.all().clone(),
+            Scope::Nothing => FileSet::new(),
+        };
         if !scope.is_everything() {
             set.subtract(facets.private());
         }
