@@ -110,7 +110,8 @@ fn a_conversation_is_one_file_and_its_order_stays() {
         let events: Vec<Value> = texts.iter().map(|text| message("long", "user", text)).collect();
         vault.capture(events.into());
         if at == 4 {
-            vault.captured().terminate();
+            vault.captured();
+            vault.terminate();
             vault.start();
         }
     }
@@ -199,7 +200,8 @@ fn the_same_id_counts_once_also_after_a_start() {
     vault.kill();
     vault.start();
     assert_eq!(vault.capture(json!([event("1", "one"), event("3", "three")])), (1, 1));
-    vault.captured().terminate();
+    vault.captured();
+    vault.terminate();
     vault.start();
     assert_eq!(vault.capture(json!([event("3", "three"), event("2", "two")])), (0, 2));
     assert_eq!(vault.read("conversations/2026-01-05-s.md").matches(":** ").count(), 3);

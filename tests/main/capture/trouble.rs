@@ -93,12 +93,15 @@ fn a_cut_or_damaged_tail_is_dropped_and_what_is_before_it_stays() {
     let mut file = fs::File::options().append(true).open(last).unwrap();
     file.write_all(b"\x40\x00\x00\x00half a record").unwrap();
     fs::remove_file(vault.path("conversations")).unwrap();
-    vault.start().captured();
+    vault.start();
+    vault.captured();
     assert_eq!(turns(&vault), ["one", "two"]);
     assert!(vault.log().contains("are not whole"), "{}", vault.log());
     vault.capture(message("s", "user", "three"));
-    vault.captured().terminate();
-    vault.start().captured();
+    vault.captured();
+    vault.terminate();
+    vault.start();
+    vault.captured();
     assert_eq!(turns(&vault), ["one", "two", "three"]);
 }
 
@@ -109,7 +112,8 @@ fn what_is_pending_at_a_stop_is_written_by_then_or_at_the_next_start() {
     let events: Vec<Value> = (0..500).map(|at| message("s", "user", &format!("said{at}"))).collect();
     vault.capture(events.into());
     vault.terminate();
-    vault.start().captured();
+    vault.start();
+    vault.captured();
     let expected: Vec<String> = (0..500).map(|at| format!("said{at}")).collect();
     assert_eq!(turns(&vault), expected);
 }
