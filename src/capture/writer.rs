@@ -24,7 +24,7 @@ const GATHER: Duration = Duration::from_millis(200);
 /// What could not be written is tried again so soon.
 const AGAIN: Duration = Duration::from_secs(1);
 /// At the end, what is pending is written for so long; the rest is at the next start.
-const LAST: Duration = Duration::from_secs(5);
+const LAST: Duration = Duration::from_millis(1500);
 /// Old files are looked for so often.
 const RETENTION: Duration = Duration::from_secs(24 * 3600);
 
@@ -58,13 +58,17 @@ impl Writer {
         let mut progress = Progress::default();
         let (mut known, mut last): (Option<Waiting>, Option<Instant>) = (None, None);
         let mut retained: Option<Instant> = None;
-        let mut failing = false;
+        let (mut failing, mut opened) = (false, 0);
         loop {
-            let waiting = self.queue.wait(known, if failing { AGAIN } else { RETENTION });
+            if failing {
+                self.pause(AGAIN);
+            }
+            let waiting = self.queue.wait(known.filter(|_| !failing), RETENTION);
             if waiting.closing {
                 last.get_or_insert_with(Instant::now);
             }
-            if known.is_none_or(|known| known.opened != waiting.opened) {
+            if opened != waiting.opened {
+                opened = waiting.opened;
                 progress = Progress::load(&self.folder);
                 cursor = Cursor::new(&self.folder);
             }
@@ -81,7 +85,7 @@ impl Writer {
                 continue;
             }
             if !failing && last.is_none() {
-                self.gather();
+                self.pause(GATHER);
             }
             let stepped = self.step(&mut progress, &mut cursor, waiting.durable);
             failing = stepped.is_err();
@@ -93,9 +97,9 @@ impl Writer {
         }
     }
 
-    /// Waits for those that come with the first.
-    fn gather(&self) {
-        let until = Instant::now() + GATHER;
+    /// Waits, whatever comes, unless it is the end.
+    fn pause(&self, time: Duration) {
+        let until = Instant::now() + time;
         let mut known = None;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             let waiting = self.queue.wait(known, left);

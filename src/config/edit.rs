@@ -52,7 +52,7 @@ fn with_switches(text: &str, section: &str, switches: &[(&str, bool)]) -> Result
         }
     }
     // A section that was made for the keys is a table of its own.
-    if let Some(inline) = document[section].as_inline_table().cloned() {
+    if let Some(inline) = document.get(section).and_then(|item| item.as_inline_table()).cloned() {
         document[section] = toml_edit::Item::Table(inline.into_table());
     }
     Ok(document.to_string())
@@ -70,6 +70,7 @@ mod tests {
             with_switches(text, "capture", &[("searches", true)]).unwrap(),
             "# mine\n[capture]\n# why\nsearches = true # for now\nfiles = true\n\n[search]\nlimit = 3\n"
         );
+        assert_eq!(with_switches("", "capture", &[]).unwrap(), "");
         for text in ["", "[search]\nlimit = 3\n", "capture = { files = true }\n"] {
             let edited = with_switches(text, "capture", &[("searches", true), ("files", false)]).unwrap();
             let config = Config::parse(&edited, Path::new("memory.toml")).unwrap();
