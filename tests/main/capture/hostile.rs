@@ -136,8 +136,7 @@ fn a_line_stays_one_line_whatever_it_says() {
 fn titles_and_names_cannot_leave_the_frontmatter() {
     let mut vault = Daemon::vault();
     vault.start();
-    let names =
-        ["../../etc/passwd", "private: true", "- a", "\"", "#private", "---", "'", "null", "a\\b", "2026-01-05"];
+    let names = ["../../etc/passwd", "private: true", "- a", "\"", "#tag", "---", "'", "null", "a\\b", "2026-01-05"];
     let events: Vec<Value> = names
         .iter()
         .flat_map(|name| {

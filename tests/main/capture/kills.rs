@@ -2,14 +2,15 @@
 //! accepted is in its file once, and in order; what was not, and is sent again, too.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::EVENTS;
-use crate::support::{Connection, Daemon, Dice, PATIENCE, Request, contents, eventually, seed, soak_minutes};
+use super::{EVENTS, files_below};
+use crate::support::{Connection, Daemon, Dice, PATIENCE, Request, eventually, seed, soak_minutes};
 
 /// The points, and which passings of them. A new vault writes four files of its own before the first event.
 const CASES: [(&str, &[usize]); 15] = [
@@ -30,11 +31,14 @@ const CASES: [(&str, &[usize]); 15] = [
     ("capture-planned", &[3]),
 ];
 
+/// The one that old files pass.
+const TRASHED: &str = "note-trashed";
+
 /// Events a second.
 const PACE: Duration = Duration::from_millis(2);
 
 pub fn points() -> impl Iterator<Item = &'static str> {
-    CASES.iter().map(|(point, _)| *point)
+    CASES.iter().map(|(point, _)| *point).chain([TRASHED])
 }
 
 /// Sends events one after the other, and again what was not accepted.
@@ -84,7 +88,7 @@ impl Sender {
     #[track_caller]
     fn all_are_there_once(&self, vault: &Daemon) {
         let mut found: BTreeMap<usize, usize> = BTreeMap::new();
-        for (path, bytes) in contents(&vault.path("")) {
+        for (path, bytes) in files_below(&vault.path("")) {
             let path = path.strip_prefix(vault.path("")).unwrap().to_owned();
             if path.starts_with(".vault") || path.extension().is_none_or(|kind| kind != "md") {
                 continue;
@@ -164,6 +168,18 @@ fn dies_at(vault: &mut Daemon, sender: &mut Sender, point: &str) {
             break;
         }
     }
+}
+
+#[test]
+fn killed_while_an_old_file_is_moved_away() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[retention]\nfiles_days = 30\n");
+    let old = "---\ntitle: x\ncreated: 2020-01-05T10:00:00+01:00\nsource: capture\n---\n\n- 10:00 · x\n";
+    vault.write("files/2020-01-05.md", old).spawn(Some(&format!("{TRASHED}:1")));
+    eventually("the daemon's end", || vault.was_killed().then_some(()));
+    vault.start();
+    let moved = vault.path(".trash/files/2020-01-05.md");
+    eventually("the file to be moved", || (fs::read_to_string(&moved).ok()? == old).then_some(()));
+    assert_eq!(vault.notes_in("files"), []);
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{EVENTS, SETTINGS, message};
-use crate::support::{Daemon, Request, contents, eventually};
+use super::{EVENTS, SETTINGS, files_below, message};
+use crate::support::{Daemon, Request, eventually};
 
 /// The files of the vault, its own included, that hold a text.
 fn with_text(vault: &Daemon, text: &str) -> Vec<String> {
-    let files = contents(&vault.path(""));
+    let files = files_below(&vault.path(""));
     let has = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     files.into_iter().filter(|(_, bytes)| has(bytes)).map(|(path, _)| path.display().to_string()).collect()
 }
