@@ -63,7 +63,9 @@ impl Writer {
             if failing {
                 self.pause(AGAIN);
             }
-            let waiting = self.queue.wait(known.filter(|_| !failing), RETENTION);
+            // At the end nothing new is waited for.
+            let patience = if last.is_some() { Duration::ZERO } else { RETENTION };
+            let waiting = self.queue.wait(known.filter(|_| !failing), patience);
             if waiting.closing {
                 last.get_or_insert_with(Instant::now);
             }

@@ -10,13 +10,13 @@ use std::borrow::Cow;
 
 use regex::Captures;
 
-use rules::RULES;
+use rules::hinted;
 
 /// The text with `[redacted: KIND]` in place of every secret that is known by its shape: private keys, tokens, passwords
 /// that are named as such, card numbers.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut redacted = Cow::Borrowed(text);
-    for rule in RULES.iter().filter(|rule| rule.may_match(text)) {
+    for rule in hinted(text) {
         let replace = |found: &Captures<'_>| {
             let whole = found.get(0).map_or("", |whole| whole.as_str());
             let secret = found.iter().skip(1).flatten().next().or(found.get(0));
