@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
 use crate::service::{ServiceError, citation};
-use crate::vault::{Home, ReadError, Rules, read, scan};
+use crate::vault::{Home, Outside, ReadError, Rules, read, scan};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
@@ -32,12 +32,15 @@ impl Get {
         let home = home(vault)?;
         let config = Config::load(home.root())?;
         let (name, lines) = split_lines(&self.what);
+        let outside = Outside::new(home.root(), &config.collections)?;
         let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
         let mut found = Err(ReadError::Gone);
         let mut path = None;
-        for spelled in readings(name, home.root(), current.as_deref()) {
-            let spelled = as_on_disk(&home, spelled);
-            found = read(home.root(), &spelled, config.index.max_file_bytes.max(1 << 30));
+        for spelled in readings(name, home.root(), &outside, current.as_deref()) {
+            let spelled = as_on_disk(&home, &outside, spelled);
+            let (folder, within) = outside.place(home.root(), &spelled);
+            let max_bytes = config.index.max_file_bytes.max(1 << 30);
+            found = within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes));
             path = Some(spelled);
             if !matches!(found, Err(ReadError::Gone)) {
                 break;
@@ -97,12 +100,12 @@ impl Get {
 
 /// The notes that a typed path may mean, the likeliest first: as a search names it, from the vault's root; and as a shell
 /// completes it, from the current folder or from `/`.
-fn readings(name: &str, root: &Path, current: Option<&Path>) -> Vec<VaultPath> {
+fn readings(name: &str, root: &Path, outside: &Outside, current: Option<&Path>) -> Vec<VaultPath> {
     let within = |path: &Path| {
         // A shell may name the vault by a symbolic link, and the root has none.
         let folder = std::fs::canonicalize(path.parent()?).ok()?;
         let path = folder.join(path.file_name()?);
-        VaultPath::new(path.strip_prefix(root).ok()?.to_str()?).ok()
+        outside.vault_path(root, &path)
     };
     if Path::new(name).is_absolute() {
         return within(Path::new(name)).into_iter().collect();
@@ -113,11 +116,12 @@ fn readings(name: &str, root: &Path, current: Option<&Path>) -> Vec<VaultPath> {
 }
 
 /// Spells a path as the disk does: the same name may be there in another Unicode normalisation than it was typed in.
-fn as_on_disk(home: &Home, path: VaultPath) -> VaultPath {
-    if path.as_str().is_ascii() || path.on_disk(home.root()).exists() {
+fn as_on_disk(home: &Home, outside: &Outside, path: VaultPath) -> VaultPath {
+    if path.as_str().is_ascii() || outside.on_disk(home.root(), &path).exists() {
         return path;
     }
     let Ok(rules) = Rules::new(home.root(), &[]) else { return path };
+    let rules = rules.with_outside(outside.clone());
     let found = scan(home.root(), &rules, None).files.into_iter().find(|found| found.path.same_as(path.as_str()));
     found.map_or(path, |found| found.path)
 }

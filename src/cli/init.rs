@@ -6,12 +6,15 @@ use clap::Args;
 
 use super::Outcome;
 use super::output::shell_quoted;
+use crate::backup::{BackupError, init_repository};
 use crate::vault;
 
 /// Make a new vault, or make an existing folder one.
 ///
 /// A new vault starts with a few notes that teach by example. With --adopt, a folder of Markdown or an Obsidian vault
-/// becomes one as it is: memory.toml and .vault/ are added, and nothing in it is touched.
+/// becomes one as it is: memory.toml and .vault/ are added, and nothing in it is touched. A new vault is a git repository
+/// too, with a first commit, so that `vault backup` works from the start; where git is not there, or the folder is inside a
+/// repository already, nothing is done about it.
 #[derive(Debug, Args)]
 pub(super) struct Init {
     /// The folder.
@@ -19,11 +22,21 @@ pub(super) struct Init {
     /// Turn an existing folder into a vault.
     #[arg(long)]
     adopt: bool,
+    /// Make no git repository.
+    #[arg(long)]
+    no_git: bool,
 }
 
 impl Init {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let home = if self.adopt { vault::adopt(&self.dir)? } else { vault::init(&self.dir)? };
+        if !self.adopt && !self.no_git {
+            match init_repository(home.root()) {
+                Ok(_) | Err(BackupError::NoGit) => {}
+                // The vault is whole without.
+                Err(error) => eprintln!("vault: the new vault is not backed up by git yet: {error}"),
+            }
+        }
         let (root, quoted) = (home.root().display(), shell_quoted(home.root()));
         println!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}");
         Ok(Outcome::Done)

@@ -1,10 +1,13 @@
 //! The command line: one file a command.
 
 mod backend;
+mod backup;
 mod client;
 mod collections;
 mod completions;
+mod export;
 mod get;
+mod import;
 mod init;
 mod output;
 mod progress;
@@ -54,6 +57,9 @@ enum Command {
     Verify(verify::Verify),
     Collections(collections::Collections),
     Token(token::Token),
+    Backup(backup::Backup),
+    Export(export::Export),
+    Import(import::Import),
     Service(unit::Service),
     Completions(completions::Completions),
 }
@@ -90,6 +96,9 @@ pub fn main() -> ExitCode {
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
+        Command::Backup(command) => command.run(vault),
+        Command::Export(command) => command.run(vault),
+        Command::Import(command) => command.run(),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(),
     };

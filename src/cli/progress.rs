@@ -16,9 +16,17 @@ impl Bar {
         Self::new("embedding passages")
     }
 
+    /// Counts bytes.
+    pub(super) fn bytes(what: &'static str) -> Self {
+        Self::with_template(what, "{msg:20} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left")
+    }
+
     fn new(what: &'static str) -> Self {
+        Self::with_template(what, "{msg:20} {bar:30} {human_pos}/{human_len}  {per_sec:.0}  {eta} left")
+    }
+
+    fn with_template(what: &'static str, template: &str) -> Self {
         let bar = ProgressBar::no_length();
-        let template = "{msg:20} {bar:30} {human_pos}/{human_len}  {per_sec:.0}  {eta} left";
         bar.set_style(ProgressStyle::with_template(template).expect("the template is well formed"));
         bar.set_message(what);
         Self(bar)

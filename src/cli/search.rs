@@ -10,8 +10,10 @@ use super::Outcome;
 use super::backend::{Backend, home};
 use super::output::{self, DIM, TITLE, Terminal, printable};
 use crate::config::{Config, Mode};
+use crate::path::VaultPath;
 use crate::search::{Highlighter, snippet};
 use crate::service::{HitView, SearchParams, ServiceError, percent_encode};
+use crate::vault::Outside;
 
 /// Find passages by their words, their meaning, or both.
 ///
@@ -152,12 +154,13 @@ impl Search {
             None => backend.warn_if_read_only(),
         }
         let home = home(vault)?;
-        let stemmer = Config::load(home.root())?.search.stemmer;
+        let config = Config::load(home.root())?;
         let in_obsidian = home.root().join(".obsidian").is_dir();
         let mut printer = Printer {
             root: (!in_obsidian).then(|| home.root().to_owned()),
+            outside: Outside::new(home.root(), &config.collections)?,
             terminal: Terminal::stdout(),
-            highlighter: Highlighter::new(&response.query, stemmer),
+            highlighter: Highlighter::new(&response.query, config.search.stemmer),
             full: self.full,
         };
         let mut out = std::io::stdout().lock();
@@ -177,6 +180,7 @@ impl Search {
 struct Printer {
     /// Where the notes are, when their links open files and not Obsidian.
     root: Option<PathBuf>,
+    outside: Outside,
     terminal: Terminal,
     highlighter: Highlighter,
     full: bool,
@@ -187,7 +191,10 @@ impl Printer {
         let terminal = self.terminal;
         let chunk = &hit.chunk;
         let url = match &self.root {
-            Some(root) => format!("file://{}", percent_encode(&root.join(&chunk.path).to_string_lossy(), "/")),
+            Some(root) => {
+                let path = VaultPath::new(chunk.path.as_str()).map(|path| self.outside.on_disk(root, &path));
+                format!("file://{}", percent_encode(&path.unwrap_or_default().to_string_lossy(), "/"))
+            }
             None => chunk.obsidian_url.clone(),
         };
         let citation = terminal.link(&url, &terminal.paint(TITLE, &printable(&chunk.citation)));

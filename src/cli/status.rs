@@ -100,6 +100,14 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
         let found = if verified.damage.is_empty() { "all whole" } else { "damage found" };
         line("checked", &format!("{} at {}", found, verified.at))?;
     }
+    if let Some(backup) = &status.backup {
+        let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));
+        let at = backup.last_at.as_deref().map_or_else(String::new, |at| format!(", up to date at {at}"));
+        line("backup", &format!("{commit}{at}"))?;
+        if let Some(failure) = &backup.failure {
+            line("", &printable(failure))?;
+        }
+    }
     if let Some(rebuilt) = &status.rebuilt {
         line("rebuilt", &printable(rebuilt))?;
     }

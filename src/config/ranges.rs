@@ -4,7 +4,7 @@ use super::sections::Config;
 
 /// Finds the first value that is out of its range, as a sentence that names the key.
 pub(super) fn first_violation(config: &Config) -> Option<String> {
-    let Config { server: _, index, embed, search, access: _, capture: _, retention } = config;
+    let Config { server: _, index, embed, search, access: _, backup, collections, capture: _, retention } = config;
     let whole = [
         ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
         ("index.debounce_ms", index.debounce_ms, 5, 5000),
@@ -40,4 +40,6 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
                 .find(|(_, value)| !(0.0..=1.0).contains(value))
                 .map(|(key, value)| format!("`{key}` is {value}; it takes 0.0 to 1.0"))
         })
+        .or_else(|| backup.violation())
+        .or_else(|| super::collections::violation(collections))
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::backup::BackupConfig;
 use super::capture::{CaptureConfig, RetentionConfig};
+use super::collections::CollectionConfig;
 use crate::fs::{Context, FsError};
 
 /// The file that makes a folder a vault.
@@ -32,6 +34,11 @@ pub struct Config {
     pub capture: CaptureConfig,
     /// How long they are kept.
     pub retention: RetentionConfig,
+    /// Commits by themselves.
+    pub backup: BackupConfig,
+    /// Folders elsewhere that are collections too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collections: Vec<CollectionConfig>,
 }
 
 /// `[server]`: the HTTP API.

@@ -15,6 +15,6 @@ pub use error::{ErrorKind, ServiceError};
 pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
 pub use views::{
-    Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing, SaveParams,
-    Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification, Watching,
+    Backup, Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, ReindexParams, Reindexing,
+    SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification, Watching,
 };

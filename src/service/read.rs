@@ -12,7 +12,7 @@ use super::error::ServiceError;
 use super::start::Service;
 use super::time::{Edge, parse, rfc3339};
 use super::views::{
-    Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
+    Backup, Browse, BrowseParams, ChunkView, Collection, Collections, HitView, Model, Reindexing, Scores, SearchParams,
     SearchResponse, Skipped, Stats, Status, Verification, Watching,
 };
 use crate::access::{Principal, Scope};
@@ -143,7 +143,7 @@ impl Service {
         let metadata = snapshot.read(|reader| reader.metadata(file.id))?;
         let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;
-        let on_disk = file.path.on_disk(self.home.root());
+        let on_disk = self.outside.on_disk(self.home.root(), &file.path);
         Ok(ChunkView {
             hash: chunk.id.to_string(),
             collection: file.path.collection().to_owned(),
@@ -308,6 +308,7 @@ impl Service {
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
             capture: self.capture_state(),
+            backup: self.backup.as_ref().map(|timer| Backup::of(timer.state())),
         })
     }
 

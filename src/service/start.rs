@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::backup::Timer;
 use crate::capture::{self, Capture, Switches};
 use crate::config::Config;
 use crate::fs::FsError;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
-use crate::vault::{Files, Home, Lock, Rules, RulesError, globs};
+use crate::vault::{Files, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
 /// One vault at work: everything a transport or a command asks for.
 pub struct Service {
@@ -22,6 +23,8 @@ pub struct Service {
     pub(super) syncer: Option<Syncer>,
     pub(super) lock: Option<Arc<Lock>>,
     pub(super) files: Option<Arc<Files>>,
+    pub(super) backup: Option<Timer>,
+    pub(super) outside: Outside,
 }
 
 /// The service could not be started.
@@ -33,6 +36,9 @@ pub enum StartError {
     /// A thread cannot be started.
     #[error(transparent)]
     Fs(#[from] FsError),
+    /// A folder elsewhere cannot be a collection.
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
     /// The index cannot be read.
     #[error("the index cannot be read: {0}")]
     Index(#[from] crate::index::IndexError),
@@ -60,6 +66,7 @@ impl Service {
         model: Option<LoadModel>,
     ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
+        let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
         let options = Options {
             lock: Arc::clone(&lock),
@@ -67,7 +74,7 @@ impl Service {
             folder: index_dir.clone(),
             index: config.index.clone(),
             settings: settings(&home, &config)?,
-            rules: Rules::new(home.root(), &config.index.exclude)?,
+            rules: Rules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
             model,
             watch,
         };
@@ -75,17 +82,20 @@ impl Service {
         let shared = Arc::clone(syncer.shared());
         let files = Arc::new(Files::new(home.root().to_owned(), &home.state_dir()));
         let switches = Arc::new(Switches::new(home.root(), &config));
+        let backup = config.backup.interval().filter(|_| watch);
         let capture = watch.then(|| start_capture(&home, &files, &switches, &shared)).transpose()?;
         Ok(Self {
             capture,
             switches,
             shared,
             files: Some(files),
+            backup: backup.map(|every| Timer::start(home.root().to_owned(), every)),
             home,
             config,
             index_dir,
             syncer: Some(syncer),
             lock: Some(lock),
+            outside,
         })
     }
 
@@ -95,10 +105,23 @@ impl Service {
     /// When there is none yet, or it cannot be read.
     pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
+        let outside = Outside::new(home.root(), &config.collections)?;
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
         let switches = Arc::new(Switches::new(home.root(), &config));
-        Ok(Self { capture: None, switches, shared, home, config, index_dir, syncer: None, lock: None, files: None })
+        Ok(Self {
+            capture: None,
+            switches,
+            shared,
+            home,
+            config,
+            index_dir,
+            syncer: None,
+            lock: None,
+            files: None,
+            backup: None,
+            outside,
+        })
     }
 
     /// Whether another process writes the index, and this one only reads it.

@@ -230,6 +230,23 @@ pub struct Status {
     /// How captured events are, where a daemon takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureState>,
+    /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Backup>,
+}
+
+/// The backups that the daemon makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Backup {
+    /// When the last one was done since the start, as RFC 3339; there may have been nothing to commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<String>,
+    /// The vault's newest commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_commit: Option<String>,
+    /// Why the last one was not done, or what it left out, and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// What a check of the whole index came to.

@@ -1,9 +1,10 @@
-//! From what the indexer knows of the watcher to what status says of it.
+//! From what the indexer knows of the watcher, and the timer of its backups, to what status says of them.
 
 use jiff::Timestamp;
 
 use super::time::rfc3339;
-use super::views::Watching;
+use super::views::{Backup, Watching};
+use crate::backup;
 use crate::sync::WatchState;
 use crate::vault;
 
@@ -26,5 +27,12 @@ impl Watching {
             reconcile_seconds,
             compared_at: time(state.compared_at),
         }
+    }
+}
+
+impl Backup {
+    pub(super) fn of(state: backup::State) -> Self {
+        let time = |time| Timestamp::try_from(time).ok().map(|time| rfc3339(time.as_millisecond()));
+        Self { last_at: state.last_at.and_then(time), last_commit: state.last_commit, failure: state.failure }
     }
 }

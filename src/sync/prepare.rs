@@ -9,7 +9,7 @@ use crate::index::keyword::Stemming;
 use crate::index::{FileEntry, FileUpdate, NewChunk};
 use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
-use crate::vault::{ReadError, Source, Stamp, read};
+use crate::vault::{ReadError, Rules, Source, Stamp, read};
 
 /// What reading a file came to.
 #[derive(Debug)]
@@ -29,13 +29,16 @@ pub enum Outcome {
 /// Reads a file and, when it is not what the index has (`known`), parses it and cuts it into chunks.
 pub fn prepare(
     root: &Path,
+    rules: &Rules,
     path: VaultPath,
     known: Option<&FileEntry>,
     max_bytes: u64,
     stemming: &mut Stemming,
 ) -> Outcome {
     let read_ns = Timestamp::now().as_nanosecond() as i64;
-    match read(root, &path, max_bytes) {
+    let (folder, within) = rules.outside().place(root, &path);
+    let source = within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes));
+    match source {
         Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => Outcome::Changing(path),
         Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
             Outcome::Unchanged(path, source.stamp, read_ns)

@@ -112,7 +112,7 @@ impl Worker<'_> {
         let known: Vec<Option<Arc<FileEntry>>> = taken.iter().map(|(path, _)| self.store.file(path).cloned()).collect();
         let next = AtomicUsize::new(0);
         let outcomes = Mutex::new(Vec::new());
-        let (root, max_bytes) = (&self.options.root, self.options.index.max_file_bytes);
+        let (root, rules, max_bytes) = (&self.options.root, &self.options.rules, self.options.index.max_file_bytes);
         let stemmer = self.store.stemmer();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(taken.len());
         std::thread::scope(|scope| {
@@ -123,7 +123,7 @@ impl Worker<'_> {
                     let Some((path, _)) = taken.get(at).filter(|_| at == 0 || Instant::now() < deadline) else {
                         break;
                     };
-                    let read = || prepare(root, path.clone(), known[at].as_deref(), max_bytes, &mut stemming);
+                    let read = || prepare(root, rules, path.clone(), known[at].as_deref(), max_bytes, &mut stemming);
                     // One note that the parser fails on must not keep all others from being found.
                     let outcome = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
                         Outcome::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())

@@ -44,6 +44,8 @@ pub(super) struct Vigil {
     watcher: Option<Watcher>,
     /// The vault's folder; `None` while it is not there.
     root: Option<Identity>,
+    /// The folders elsewhere, likewise.
+    outside: Vec<Option<Identity>>,
     /// The stores that are open.
     stores: Option<Identity>,
     next_check: Instant,
@@ -65,6 +67,7 @@ impl Vigil {
         Self {
             watcher: None,
             root: Identity::of_vault(&options.root),
+            outside: options.rules.outside().identities(),
             stores: Identity::of(&options.folder.join(CATALOG)).ok(),
             next_check: now + CHECK_EVERY,
             next_scan: now,
@@ -187,8 +190,8 @@ impl Worker<'_> {
         if self.vigil.is_missing() {
             return;
         }
-        if before != self.vigil.root {
-            tracing::info!("the vault's folder is another, or is back; everything is compared");
+        if self.see_outside() || before != self.vigil.root {
+            tracing::info!("the vault's folder, or one elsewhere, is another, or is back; everything is compared");
             self.vigil.distrust_events();
         }
         let stores = Identity::of(&self.options.folder.join(CATALOG)).ok();
@@ -203,12 +206,19 @@ impl Worker<'_> {
     pub(super) fn is_in_place(&mut self) -> bool {
         let before = self.vigil.root;
         self.see_root();
-        if before != self.vigil.root {
+        let moved = self.see_outside();
+        if moved || before != self.vigil.root {
             // Whoever asks looks at nothing now, and everything is looked at soon.
             (self.vigil.next_check, self.vigil.next_scan) = (Instant::now(), Instant::now());
             self.vigil.renew = true;
         }
-        before == self.vigil.root && !self.vigil.is_missing()
+        !moved && before == self.vigil.root && !self.vigil.is_missing()
+    }
+
+    /// Whether a folder elsewhere has come, gone or been replaced since this was asked last.
+    fn see_outside(&mut self) -> bool {
+        let found = self.options.rules.outside().identities();
+        std::mem::replace(&mut self.vigil.outside, found) != self.vigil.outside
     }
 
     fn see_root(&mut self) {

@@ -7,6 +7,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::Regex;
 use serde_json::Value;
 
+use super::outside::Outside;
 use crate::path::VaultPath;
 
 /// Decides which paths belong to the vault. Made from `[index] exclude` and from what Obsidian leaves out.
@@ -15,6 +16,7 @@ pub struct Rules {
     exclude: GlobSet,
     folders: Vec<String>,
     patterns: Vec<Regex>,
+    outside: Outside,
 }
 
 /// A glob of the configuration that cannot be read.
@@ -52,7 +54,12 @@ impl Rules {
     /// # Errors
     /// When a glob of `exclude` cannot be read.
     pub fn new(root: &Path, exclude: &[String]) -> Result<Self, RulesError> {
-        let mut rules = Self { exclude: globs("index.exclude", exclude)?, folders: Vec::new(), patterns: Vec::new() };
+        let mut rules = Self {
+            exclude: globs("index.exclude", exclude)?,
+            folders: Vec::new(),
+            patterns: Vec::new(),
+            outside: Outside::default(),
+        };
         let settings = |file: &str| -> Option<Value> {
             serde_json::from_slice(&fs::read(root.join(".obsidian").join(file)).ok()?).ok()
         };
@@ -75,6 +82,17 @@ impl Rules {
         Ok(rules)
     }
 
+    /// The same with folders elsewhere.
+    #[must_use]
+    pub fn with_outside(self, outside: Outside) -> Self {
+        Self { outside, ..self }
+    }
+
+    /// The folders elsewhere that belong to the vault.
+    pub fn outside(&self) -> &Outside {
+        &self.outside
+    }
+
     /// Whether a folder is looked into.
     pub fn enters(&self, folder: &VaultPath) -> bool {
         !hidden(folder) && !self.exclude.is_match(folder.as_str()) && {
@@ -90,6 +108,7 @@ impl Rules {
             && !hidden(file)
             && !temporary(path.rsplit('/').next().unwrap_or(path))
             && !self.excludes(path)
+            && self.outside.of(file).is_none_or(|outside| outside.takes(file))
     }
 
     fn excludes(&self, path: &str) -> bool {

@@ -7,8 +7,9 @@ use std::time::UNIX_EPOCH;
 
 use walkdir::{DirEntry, WalkDir};
 
+use super::outside::OutsideFolder;
 use super::rules::Rules;
-use crate::path::VaultPath;
+use crate::path::{VaultPath, VaultPathError};
 
 /// What the file system says of a file, to tell whether it may have changed without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,28 +78,82 @@ pub struct Scan {
 /// Symbolic links are not followed: their targets inside the vault are found where they are, others are not the vault's.
 pub fn scan(root: &Path, rules: &Rules, start: Option<&VaultPath>) -> Scan {
     let mut scan = Scan::default();
-    let top = start.map_or_else(|| root.to_owned(), |path| path.on_disk(root));
-    if start.is_some_and(|path| passes_a_link(root, path)) {
-        return scan;
-    }
-    let relative = |path: &Path| VaultPath::from_relative(path.strip_prefix(root).unwrap_or(path));
-    let enter = |entry: &DirEntry| {
-        entry.path() == root
-            || !entry.file_type().is_dir()
-            || relative(entry.path()).map_or(true, |path| rules.enters(&path))
-    };
-    for entry in WalkDir::new(&top).follow_links(false).follow_root_links(false).into_iter().filter_entry(enter) {
-        match entry {
-            Ok(entry) if entry.file_type().is_dir() => {}
-            Ok(entry) => scan.visit(&entry, relative(entry.path()), rules),
-            Err(error) => scan.fail(root, &error),
+    match start.map(|start| (start, rules.outside().of(start))) {
+        None => {
+            scan.walk(&Walk { folder: root, name: None, rules }, None);
+            rules.outside().iter().for_each(|outside| scan.enter_outside(root, rules, outside, outside.name()));
         }
+        Some((start, None)) => scan.walk(&Walk { folder: root, name: None, rules }, Some(start)),
+        Some((start, Some(outside))) => scan.enter_outside(root, rules, outside, start),
     }
     scan
 }
 
+/// A folder that is walked, and the name that what is in it has in the vault.
+struct Walk<'a> {
+    folder: &'a Path,
+    name: Option<&'a VaultPath>,
+    rules: &'a Rules,
+}
+
+impl Walk<'_> {
+    fn vault_path(&self, path: &Path) -> Result<VaultPath, VaultPathError> {
+        let below = path.strip_prefix(self.folder).unwrap_or(path);
+        match self.name {
+            Some(name) => VaultPath::from_relative(&Path::new(name.as_str()).join(below)),
+            None => VaultPath::from_relative(below),
+        }
+    }
+
+    fn enters(&self, entry: &DirEntry) -> bool {
+        entry.path() == self.folder
+            || !entry.file_type().is_dir()
+            || self.vault_path(entry.path()).map_or(true, |path| {
+                self.rules.enters(&path) && (self.name.is_some() || self.rules.outside().of(&path).is_none())
+            })
+    }
+}
+
 impl Scan {
-    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, crate::path::VaultPathError>, rules: &Rules) {
+    /// Lists what is at or below `start` in one folder.
+    fn walk(&mut self, walk: &Walk<'_>, start: Option<&VaultPath>) {
+        let top = start.map_or_else(|| walk.folder.to_owned(), |path| path.on_disk(walk.folder));
+        if start.is_some_and(|path| passes_a_link(walk.folder, path)) {
+            return;
+        }
+        let entries = WalkDir::new(&top).follow_links(false).follow_root_links(false).into_iter();
+        for entry in entries.filter_entry(|entry| walk.enters(entry)) {
+            match entry {
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) => self.visit(&entry, walk.vault_path(entry.path()), walk.rules),
+                Err(error) => self.fail(walk, &error),
+            }
+        }
+    }
+
+    /// Lists what is at or below `start` in a folder elsewhere. While that is not there, its notes are unknown, not gone.
+    fn enter_outside(&mut self, root: &Path, rules: &Rules, outside: &OutsideFolder, start: &VaultPath) {
+        let (name, folder) = (outside.name(), outside.folder());
+        let whole = start == name;
+        let mut problem = |reason: String| {
+            if whole {
+                self.skipped.push(Skipped { path: name.to_string(), reason });
+            }
+        };
+        if name.on_disk(root).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            problem("a folder of the vault, hidden by the collection with its name; rename one of them".into());
+        }
+        if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            let shown = folder.display();
+            problem(format!("the folder {shown} of this collection is not there; its notes are as last known"));
+            return self.unreadable.push(name.clone());
+        }
+        let walk = Walk { folder, name: Some(name), rules };
+        let below = start.as_str().strip_prefix(name.as_str()).and_then(|below| below.strip_prefix('/'));
+        self.walk(&walk, below.and_then(|below| VaultPath::new(below).ok()).as_ref());
+    }
+
+    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, rules: &Rules) {
         let shown = || entry.file_name().to_string_lossy().into_owned();
         let path = match path {
             Ok(path) if rules.takes(&path) => path,
@@ -124,13 +179,14 @@ impl Scan {
         }
     }
 
-    fn fail(&mut self, root: &Path, error: &walkdir::Error) {
+    fn fail(&mut self, walk: &Walk<'_>, error: &walkdir::Error) {
         let Some(path) = error.path().filter(|_| !is_gone(error)) else { return };
-        let relative = path.strip_prefix(root).unwrap_or(path);
+        let in_vault = walk.vault_path(path);
+        let shown = || path.strip_prefix(walk.folder).unwrap_or(path).to_string_lossy().into_owned();
         let reason = error.io_error().map_or_else(|| error.to_string(), |io| format!("cannot be listed: {io}"));
-        self.skipped.push(Skipped { path: relative.to_string_lossy().into_owned(), reason });
-        self.root_unreadable |= path == root;
-        self.unreadable.extend(VaultPath::from_relative(relative));
+        self.skipped.push(Skipped { path: in_vault.as_ref().map_or_else(|_| shown(), VaultPath::to_string), reason });
+        self.root_unreadable |= path == walk.folder && walk.name.is_none();
+        self.unreadable.extend(in_vault);
     }
 }
 
@@ -141,9 +197,11 @@ fn is_gone(error: &walkdir::Error) -> bool {
 
 /// Whether there is a note at the path itself, so that there is nothing to list.
 pub fn is_note(root: &Path, rules: &Rules, path: &VaultPath) -> bool {
+    let (folder, within) = rules.outside().place(root, path);
     rules.takes(path)
-        && path.on_disk(root).symlink_metadata().is_ok_and(|meta| meta.is_file())
-        && !passes_a_link(root, path)
+        && within.is_some_and(|path| {
+            path.on_disk(folder).symlink_metadata().is_ok_and(|meta| meta.is_file()) && !passes_a_link(folder, &path)
+        })
 }
 
 /// Whether a part of the path is a symbolic link, so that the path may lead out of the vault.

@@ -2,10 +2,12 @@
 
 mod support;
 
+mod backup;
 mod bad_files;
 mod capture;
 mod chunks;
 mod cli;
+mod collections;
 mod concurrency;
 mod crash;
 mod daemon;

@@ -18,7 +18,7 @@ pub enum Signal {
     Folder(VaultPath),
     /// Events were lost: anything may have changed.
     Lost,
-    /// The vault's own folder was moved, deleted or given other rights.
+    /// The vault's own folder, or one elsewhere, was moved, deleted or given other rights.
     Root,
 }
 
@@ -40,17 +40,11 @@ pub(super) fn handler(
         };
         let Some(change) = change_of(event.kind) else { return };
         for path in &event.paths {
-            if *path == root {
+            if *path == root || rules.outside().iter().any(|outside| path == outside.folder()) {
                 signal(Signal::Root);
                 continue;
             }
-            let Ok(relative) = path
-                .strip_prefix(&root)
-                .map_err(drop)
-                .and_then(|relative| VaultPath::from_relative(relative).map_err(drop))
-            else {
-                continue;
-            };
+            let Some(relative) = rules.outside().vault_path(&root, path) else { continue };
             // A rename names the old path too, where an editor may be about to write the new text.
             let renamed = matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)));
             let gone = renamed && path.symlink_metadata().is_err();

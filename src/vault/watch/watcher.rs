@@ -10,7 +10,7 @@ use super::events::{Signal, handler};
 use super::limits;
 use crate::config::WatchMode;
 use crate::path::VaultPath;
-use crate::vault::Rules;
+use crate::vault::{OutsideFolder, Rules};
 
 /// How changes are noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,10 +80,26 @@ impl Watcher {
                 self.give_up("the vault is on a network file system")
             }
             WatchMode::Auto => match self.listen() {
-                Ok(()) => self.cover_below(&self.root.clone()),
+                Ok(()) => self.cover_all(),
                 Err(error) => Watching::Polling(limits::explain(&error)),
             },
         };
+    }
+
+    /// Watches the vault and the folders elsewhere that belong to it.
+    fn cover_all(&mut self) -> Watching {
+        let mut watching = self.cover_below(&self.root.clone());
+        for outside in Arc::clone(&self.rules).outside().iter() {
+            let next = if crate::vault::scan::on_network(outside.folder()) {
+                Watching::Partly(format!("the collection `{}` is on a network file system", outside.name()))
+            } else {
+                self.cover_below(outside.folder())
+            };
+            if watching == Watching::Events {
+                watching = next;
+            }
+        }
+        watching
     }
 
     fn give_up(&mut self, reason: &str) -> Watching {
@@ -104,7 +120,7 @@ impl Watcher {
 
     /// Watches a new folder and those below it.
     pub fn cover(&mut self, folder: &VaultPath) {
-        if let Watching::Partly(reason) = self.cover_below(&folder.on_disk(&self.root)) {
+        if let Watching::Partly(reason) = self.cover_below(&self.rules.outside().on_disk(&self.root, folder)) {
             self.watching = Watching::Partly(reason);
         }
     }
@@ -113,7 +129,7 @@ impl Watcher {
     /// no events.
     fn cover_below(&mut self, top: &Path) -> Watching {
         if !cfg!(target_os = "linux") {
-            return self.cover_root();
+            return self.cover_root(top);
         }
         let found = self.folders(top);
         let Some(events) = &mut self.events else { return self.watching.clone() };
@@ -149,25 +165,32 @@ impl Watcher {
     }
 
     /// Elsewhere one watch covers everything.
-    fn cover_root(&mut self) -> Watching {
+    fn cover_root(&mut self, top: &Path) -> Watching {
+        let roots = std::iter::once(&*self.root).chain(self.rules.outside().iter().map(OutsideFolder::folder));
+        let Some(root) = roots.into_iter().find(|root| top.starts_with(root)).map(Path::to_owned) else {
+            return self.watching.clone();
+        };
         let Some(events) = &mut self.events else { return self.watching.clone() };
-        if self.covered.contains(&self.root) {
-            let _ = events.unwatch(&self.root);
+        if self.covered.contains(&root) {
+            let _ = events.unwatch(&root);
         }
-        match events.watch(&self.root, RecursiveMode::Recursive) {
+        match events.watch(&root, RecursiveMode::Recursive) {
             Ok(()) => {
-                self.covered.insert(self.root.clone());
+                self.covered.insert(root);
                 Watching::Events
             }
+            // A folder elsewhere that is not there is watched when it is.
+            Err(_) if root != self.root && !root.exists() => Watching::Events,
             Err(error) => self.give_up(&limits::explain(&error)),
         }
     }
 
     /// The folders that count at or below `top`.
     fn folders(&self, top: &Path) -> BTreeSet<PathBuf> {
-        let enter = |path: &Path| match VaultPath::from_relative(path.strip_prefix(&self.root).unwrap_or(path)) {
-            Ok(folder) => self.rules.enters(&folder),
-            Err(_) => path == self.root,
+        let outside = self.rules.outside();
+        let enter = |path: &Path| match outside.vault_path(&self.root, path) {
+            Some(folder) => self.rules.enters(&folder),
+            None => path == self.root,
         };
         walkdir::WalkDir::new(top)
             .follow_root_links(false)

@@ -36,6 +36,11 @@ impl TestVault {
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("vault-").tempdir().unwrap();
         fs::write(folder.path().join("memory.toml"), "").unwrap();
+        Self::of(folder)
+    }
+
+    /// A vault that is in the folder already.
+    pub fn of(folder: TempDir) -> Self {
         Self { folder, config: Config::default(), embedder: Arc::default(), service: None }
     }
 

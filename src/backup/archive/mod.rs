@@ -1,0 +1,14 @@
+//! A whole vault in one file: a tar archive, compressed with Zstandard, that `tar --zstd` reads too.
+//!
+//! Its last entry is a manifest with a hash over all the others, so that an archive that was cut short or changed is told
+//! from a whole one.
+
+mod contents;
+mod error;
+mod export;
+mod import;
+mod manifest;
+
+pub use error::ArchiveError;
+pub use export::{Export, Exported, export, export_to};
+pub use import::{Import, Imported, import};

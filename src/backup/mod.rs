@@ -1,0 +1,18 @@
+//! Copies of a vault in other places: commits by the person's own git, and archives of the whole folder.
+//!
+//! Nothing here forces, resets or overwrites: what cannot be done without that is said, with what to do next.
+
+mod archive;
+mod changes;
+mod error;
+mod git;
+mod markers;
+mod repository;
+mod timer;
+
+pub use archive::{ArchiveError, Export, Exported, Import, Imported, export, export_to, import};
+pub use changes::Counts;
+pub use error::BackupError;
+pub use git::Cancel;
+pub use repository::{Commit, HeldBack, Initialized, Report, Repository, init_repository};
+pub use timer::{State, Timer};

@@ -1,0 +1,68 @@
+//! `vault export`
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+
+use super::Outcome;
+use super::backend::home;
+use super::output::{self, bytes, count, printable};
+use super::progress::Bar;
+use crate::backup;
+
+/// Write the whole vault into one file, to move it or to put it away.
+///
+/// The file is a tar archive compressed with Zstandard. It holds every file of the folder, the git repository too, with times
+/// and permissions, and of `.vault/` nothing: no index, no token. `vault import` makes a vault of it again, and so does
+/// `tar --zstd -xf FILE -C DIR`. The file appears when it is whole; it is not encrypted, and readable by you alone.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The new file (FILE.tar.zst), outside of the vault; `-` for standard output.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Add what the program keeps of its own besides the index, such as what can be undone; tokens are never exported.
+    #[arg(long)]
+    with_state: bool,
+    /// Leave the git repository out.
+    #[arg(long)]
+    no_git: bool,
+    /// Print JSON; to standard error where the archive goes to standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Export {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let home = home(vault)?;
+        let options = backup::Export { state: self.with_state, git: !self.no_git };
+        let to_stdout = self.file == Path::new("-");
+        let bar = Bar::bytes("exporting");
+        let mut show = |done: u64, all: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
+        let exported = if to_stdout {
+            let stdout = std::io::stdout();
+            if stdout.is_terminal() {
+                bail!("standard output is a terminal; name a file, or send it into a pipe");
+            }
+            backup::export_to(home.root(), options, stdout.lock(), &mut show)
+        } else {
+            backup::export(home.root(), options, &self.file, &mut show)
+        };
+        bar.finish();
+        let exported = exported?;
+        match (self.json, to_stdout) {
+            (true, false) => output::json(&exported)?,
+            (true, true) => eprintln!("{}", serde_json::to_string_pretty(&exported)?),
+            (false, true) => {}
+            (false, false) => {
+                let files = count(exported.files as usize, "file");
+                println!("{files}, {}, in {}", bytes(exported.bytes), self.file.display());
+            }
+        }
+        for left_out in &exported.left_out {
+            eprintln!("vault: left out: {}", printable(left_out));
+        }
+        Ok(Outcome::Done)
+    }
+}

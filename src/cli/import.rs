@@ -1,0 +1,59 @@
+//! `vault import`
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::Outcome;
+use super::output::{self, bytes, count, shell_quoted};
+use super::progress::Bar;
+use crate::backup;
+
+/// Make a vault of a file that `vault export` wrote.
+///
+/// It is unpacked beside DIR, checked whole, and then put there in one step: an archive that was cut short or changed leaves
+/// nothing. Paths and links that lead out of the folder are refused. A git repository brings its hooks and settings along,
+/// so take archives from where you would take programs, or leave it out with --no-git.
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// What `vault export` wrote; `-` for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The new vault's folder: empty, or not there yet.
+    dir: PathBuf,
+    /// Leave the git repository out.
+    #[arg(long)]
+    no_git: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Import {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let options = backup::Import { git: !self.no_git };
+        let bar = Bar::bytes("importing");
+        let imported = if self.file == Path::new("-") {
+            let mut show = |done: u64| bar.show(done as usize, 0);
+            backup::import(std::io::stdin().lock(), &self.dir, options, &mut show)
+        } else {
+            let name = self.file.display();
+            let file = File::open(&self.file).with_context(|| format!("cannot open {name}"))?;
+            let all = file.metadata().with_context(|| format!("cannot look at {name}"))?.len();
+            let mut show = |done: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
+            backup::import(file, &self.dir, options, &mut show)
+        };
+        bar.finish();
+        let imported = imported?;
+        if self.json {
+            output::json(&imported)?;
+        } else {
+            let (files, root) = (count(imported.files as usize, "file"), imported.vault.display());
+            println!("{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes));
+            println!("    vault serve --vault {}", shell_quoted(&imported.vault));
+        }
+        Ok(Outcome::Done)
+    }
+}

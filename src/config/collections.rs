@@ -1,0 +1,66 @@
+//! `[[collections]]`: folders elsewhere that are collections too.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::path::ROOT_COLLECTION;
+
+/// `[[collections]]`: a folder elsewhere whose notes are a collection of the vault. It is only ever read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CollectionConfig {
+    /// The collection's name, and the first part of its notes' paths.
+    pub name: String,
+    /// The folder: absolute, below the home folder (`~/…`), or relative to the vault.
+    pub path: PathBuf,
+    /// Which of its Markdown files count, as a glob over their paths in that folder.
+    #[serde(default = "everything")]
+    pub pattern: String,
+}
+
+fn everything() -> String {
+    "**".into()
+}
+
+/// Finds the first collection that cannot be one, as a sentence that names it.
+pub(super) fn violation(collections: &[CollectionConfig]) -> Option<String> {
+    let mut names = HashSet::new();
+    collections.iter().find_map(|CollectionConfig { name, path, .. }| {
+        let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) || has_control(name) {
+            "; a name is not empty, has no slash and does not start with a dot"
+        } else if name == ROOT_COLLECTION {
+            ", which is the collection of the notes that are in no folder"
+        } else if !names.insert(name) {
+            " twice; each name is given once"
+        } else if path.as_os_str().is_empty() {
+            ", without a `path`"
+        } else {
+            return None;
+        };
+        Some(format!("`collections` has `{name}`{wrong}"))
+    })
+}
+
+fn has_control(name: &str) -> bool {
+    name.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_first_part_of_a_path() {
+        let named = |names: &[&str]| {
+            let of = |name: &&str| CollectionConfig { name: (*name).into(), path: "x".into(), pattern: everything() };
+            violation(&names.iter().map(of).collect::<Vec<_>>())
+        };
+        assert_eq!(named(&["papers", "my books"]), None);
+        for bad in ["", ".git", "a/b", "..", "a\nb", "vault"] {
+            assert!(named(&[bad]).unwrap().starts_with(&format!("`collections` has `{bad}`")), "{bad:?}");
+        }
+        assert_eq!(named(&["a", "a"]).unwrap(), "`collections` has `a` twice; each name is given once");
+    }
+}

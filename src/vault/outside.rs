@@ -1,0 +1,206 @@
+//! Folders elsewhere whose notes belong to the vault, each below a name of its own.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::place::Identity;
+use crate::config::CollectionConfig;
+use crate::path::VaultPath;
+
+/// The folders of `[[collections]]`. The note `<folder>/a.md` of the collection `papers` has the path `papers/a.md`; a folder
+/// of the vault with that name is hidden by it.
+#[derive(Debug, Clone, Default)]
+pub struct Outside(Vec<OutsideFolder>);
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub struct OutsideFolder {
+    name: VaultPath,
+    folder: PathBuf,
+    pattern: GlobMatcher,
+}
+
+/// A folder that cannot be a collection.
+#[derive(Debug, thiserror::Error)]
+pub enum OutsideError {
+    /// Its pattern is no glob.
+    #[error("the pattern of the collection `{name}` cannot be read: {source}")]
+    Pattern {
+        /// The collection.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        source: globset::Error,
+    },
+    /// Its notes would be indexed twice.
+    #[error("the collection `{name}` is the folder {}, which overlaps with {other}; each note belongs to one", folder.display())]
+    Overlap {
+        /// The collection.
+        name: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// The other one.
+        other: String,
+    },
+    /// Its name is none.
+    #[error("the collection `{0}`: {1}")]
+    Name(String, crate::path::VaultPathError),
+}
+
+impl Outside {
+    /// Reads the collections of the vault at `root`. Folders need not be there yet.
+    ///
+    /// # Errors
+    /// When a pattern cannot be read, or a folder overlaps with the vault or with another.
+    pub fn new(root: &Path, collections: &[CollectionConfig]) -> Result<Self, OutsideError> {
+        let mut taken = vec![("the vault".to_owned(), root.to_owned())];
+        let mut folders = Vec::new();
+        for CollectionConfig { name, path, pattern } in collections {
+            let folder = root.join(below_home(path));
+            let folder = without_links(&folder);
+            let overlaps = |other: &Path| folder.starts_with(other) || other.starts_with(&folder);
+            if let Some((other, _)) = taken.iter().find(|(_, other)| overlaps(other)) {
+                return Err(OutsideError::Overlap { name: name.clone(), folder, other: other.clone() });
+            }
+            taken.push((format!("the collection `{name}`"), folder.clone()));
+            let pattern = GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
+            let pattern = pattern.map_err(|source| OutsideError::Pattern { name: name.clone(), source })?;
+            let name = VaultPath::new(name.clone()).map_err(|error| OutsideError::Name(name.clone(), error))?;
+            folders.push(OutsideFolder { name, folder, pattern: pattern.compile_matcher() });
+        }
+        Ok(Self(folders))
+    }
+
+    /// The folder that a path is in, or is.
+    pub fn of(&self, path: &VaultPath) -> Option<&OutsideFolder> {
+        let top = path.as_str().split('/').next().unwrap_or_default();
+        self.0.iter().find(|outside| outside.name.as_str() == top)
+    }
+
+    /// The folder on disk around a path, and the path within it; `None` for an outside folder itself.
+    pub fn place<'a>(&'a self, root: &'a Path, path: &'a VaultPath) -> (&'a Path, Option<Cow<'a, VaultPath>>) {
+        match self.of(path) {
+            None => (root, Some(Cow::Borrowed(path))),
+            Some(outside) => {
+                (&outside.folder, outside.within(path).and_then(|path| VaultPath::new(path).ok()).map(Cow::Owned))
+            }
+        }
+    }
+
+    /// Where a file is on disk, given the vault's root.
+    pub fn on_disk(&self, root: &Path, path: &VaultPath) -> PathBuf {
+        let (folder, path) = self.place(root, path);
+        path.map_or_else(|| folder.to_owned(), |path| path.on_disk(folder))
+    }
+
+    /// The path by which the vault knows what is on disk; `None` for what is not its own, or has no name that is a path.
+    pub fn vault_path(&self, root: &Path, on_disk: &Path) -> Option<VaultPath> {
+        if let Ok(path) = on_disk.strip_prefix(root) {
+            return VaultPath::from_relative(path).ok().filter(|path| self.of(path).is_none());
+        }
+        self.0.iter().find_map(|outside| {
+            let path = on_disk.strip_prefix(&outside.folder).ok()?;
+            VaultPath::from_relative(&Path::new(outside.name.as_str()).join(path)).ok()
+        })
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &OutsideFolder> {
+        self.0.iter()
+    }
+
+    /// Which folders there are, to tell when one has come, gone or been replaced.
+    pub fn identities(&self) -> Vec<Option<Identity>> {
+        self.0.iter().map(|outside| Identity::of(&outside.folder).ok()).collect()
+    }
+}
+
+impl OutsideFolder {
+    /// The collection's name, which is the path of the folder.
+    pub fn name(&self) -> &VaultPath {
+        &self.name
+    }
+
+    /// The folder on disk.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether a file in it counts.
+    pub(super) fn takes(&self, path: &VaultPath) -> bool {
+        self.within(path).is_some_and(|path| self.pattern.is_match(path))
+    }
+
+    fn within<'a>(&self, path: &'a VaultPath) -> Option<&'a str> {
+        path.as_str().strip_prefix(self.name.as_str())?.strip_prefix('/')
+    }
+}
+
+/// Resolves what is there of a path; the rest of it may come later.
+fn without_links(path: &Path) -> PathBuf {
+    let resolved = path.ancestors().find_map(|there| {
+        let rest = path.strip_prefix(there).ok()?;
+        Some(there.canonicalize().ok()?.join(rest).components().collect())
+    });
+    resolved.unwrap_or_else(|| path.to_owned())
+}
+
+/// Puts the home folder in the place of `~`.
+fn below_home(path: &Path) -> Cow<'_, Path> {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(below), Some(home)) => Cow::Owned(home.join(below)),
+        _ => Cow::Borrowed(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn collection(name: &str, path: &Path, pattern: &str) -> CollectionConfig {
+        CollectionConfig { name: name.into(), path: path.into(), pattern: pattern.into() }
+    }
+
+    #[test]
+    fn paths_lead_to_the_disk_and_back() {
+        let (vault, elsewhere) = (Path::new("/vault"), Path::new("/elsewhere/papers"));
+        let outside = Outside::new(vault, &[collection("papers", elsewhere, "**")]).unwrap();
+        for (path, on_disk) in
+            [("a.md", "/vault/a.md"), ("papers/b/c.md", "/elsewhere/papers/b/c.md"), ("papers", "/elsewhere/papers")]
+        {
+            let path = VaultPath::new(path).unwrap();
+            assert_eq!(outside.on_disk(vault, &path), Path::new(on_disk));
+            assert_eq!(outside.vault_path(vault, Path::new(on_disk)), Some(path));
+        }
+        assert_eq!(outside.vault_path(vault, Path::new("/vault/papers/a.md")), None, "hidden by the collection");
+        assert_eq!(outside.vault_path(vault, Path::new("/elsewhere/a.md")), None);
+        let home = std::env::home_dir().unwrap();
+        assert_eq!(below_home(Path::new("~/x")), home.join("x"));
+        assert_eq!(below_home(Path::new("~x")), Path::new("~x"));
+    }
+
+    #[test]
+    fn folders_that_overlap_and_patterns_that_are_none_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for below in ["vault/notes", "a/b"] {
+            fs::create_dir_all(root.join(below)).unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(root.join("a"), root.join("link")).unwrap();
+        let vault = root.join("vault");
+        let refused = |collections: &[CollectionConfig]| Outside::new(&vault, collections).unwrap_err().to_string();
+        for path in ["notes", "../vault", "..", "../vault/later", "later"] {
+            let said = refused(&[collection("x", Path::new(path), "**")]);
+            assert!(said.contains("overlaps with the vault"), "{said}");
+        }
+        let (a, b) = (collection("a", Path::new("../a"), "**"), collection("b", Path::new("../link/b"), "**"));
+        let said = refused(&[a, b]);
+        assert!(said.contains("overlaps with the collection `a`"), "{said}");
+        let said = refused(&[collection("a", Path::new("../a"), "[")]);
+        assert!(said.starts_with("the pattern of the collection `a`"), "{said}");
+    }
+}

@@ -1,0 +1,255 @@
+//! `vault export` and `vault import`.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Stdio;
+
+use tar::{Builder, EntryType, Header};
+
+use super::{answers, empty, git, repository};
+use crate::support::{Daemon, Notes, Ran, TestVault, vault_command};
+
+fn import(archive: &Path, dir: &Path) -> Ran {
+    Ran::of(vault_command().arg("import").arg(archive).arg(dir))
+}
+
+fn export(vault: &Daemon, archive: &Path, args: &[&str]) -> Ran {
+    Ran::of(vault.command(&["export"]).args(args).arg(archive))
+}
+
+/// Every path below a folder with its mode, time of change and content.
+fn described(folder: &Path) -> Vec<(String, u32, i64, i64, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let (path, meta) = (entry.path(), entry.metadata().unwrap());
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name == ".vault" {
+            continue;
+        }
+        let content = match meta.file_type() {
+            kind if kind.is_symlink() => fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+            kind if kind.is_file() => fs::read(&path).unwrap(),
+            _ => Vec::new(),
+        };
+        // A link is made when it is imported.
+        let (seconds, nanos) = if meta.is_symlink() { (0, 0) } else { (meta.mtime(), meta.mtime_nsec()) };
+        found.push((name.clone(), meta.mode(), seconds, nanos, content));
+        if meta.is_dir() {
+            let below = described(&path).into_iter();
+            found.extend(below.map(|(below, a, b, c, d)| (format!("{name}/{below}"), a, b, c, d)));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn what_is_imported_is_what_was_exported() {
+    let mut vault = repository();
+    let long = format!("notes/{}/{}.md", "deep ".repeat(30).trim(), "long ".repeat(40).trim());
+    vault.write(&long, "# Long\n").write("notes/ü 🌱.md", "# Ü\n").write("files/empty.bin", "");
+    vault
+        .write("files/large.bin", vec![7; 33 << 20])
+        .write(".obsidian/app.json", "{}")
+        .write(".trash/old.md", "# Old\n");
+    fs::set_permissions(vault.path("notes/bread.md"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::set_permissions(vault.path("files"), fs::Permissions::from_mode(0o750)).unwrap();
+    symlink("bread.md", vault.path("notes/link.md")).unwrap();
+    symlink("../notes", vault.path("files/notes")).unwrap();
+    vault.run(&["status"]).ok();
+    let folder = empty();
+    let archive = folder.path().join("vault.tar.zst");
+    let said = export(&vault, &archive, &[]).ok();
+    assert_eq!(said.stderr, "");
+    assert_eq!(fs::metadata(&archive).unwrap().mode() & 0o777, 0o600, "it holds private notes");
+    let copy = folder.path().join("copies/vault");
+    let said = import(&archive, &copy).ok();
+    assert!(said.stdout.contains("is a vault now") && said.stdout.contains("vault serve --vault "), "{}", said.stdout);
+    assert_eq!(described(&copy), described(&vault.path("")));
+    assert_eq!(git(&copy, &["log", "--format=%s"]), "first");
+    assert!(!copy.join(".vault").exists(), "neither index nor token");
+    assert_eq!(fs::read_dir(copy.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+    // Once more through a pipe, into a folder that is there and empty, and without git.
+    let piped = folder.path().join("piped");
+    fs::create_dir(&piped).unwrap();
+    let mut out = vault.command(&["export", "-", "--no-git"]).stdout(Stdio::piped()).spawn().unwrap();
+    Ran::of(vault_command().args(["import", "-"]).arg(&piped).stdin(out.stdout.take().unwrap())).ok();
+    assert!(out.wait().unwrap().success());
+    let expected = described(&vault.path("")).into_iter();
+    let expected: Vec<_> = expected.filter(|(path, ..)| path != ".git" && !path.starts_with(".git/")).collect();
+    assert_eq!(described(&piped), expected);
+    let bare = folder.path().join("bare");
+    Ran::of(vault_command().args(["import", "--no-git"]).arg(&archive).arg(&bare)).ok();
+    assert_eq!(described(&bare), expected);
+}
+
+#[test]
+fn an_imported_vault_gives_the_same_answers() {
+    let mut vault = TestVault::new();
+    let mut notes = Notes::new(&vault.root(), 7, 12, 6);
+    (0..40).for_each(|_| notes.edit());
+    vault.sync();
+    let folder = empty();
+    let archive = folder.path().join("vault.tar.zst");
+    Ran::of(vault_command().args(["export", "--vault"]).arg(vault.root()).arg(&archive)).ok();
+    let imported = empty();
+    import(&archive, imported.path()).ok();
+    let mut copy = TestVault::of(imported);
+    copy.sync();
+    assert!(answers(&copy).len() > 20);
+    assert_eq!(answers(&copy), answers(&vault));
+    let newest = |vault: &TestVault| {
+        vault.search("river").0.results.into_iter().map(|hit| hit.chunk.updated_at).collect::<Vec<_>>()
+    };
+    assert_eq!(newest(&copy), newest(&vault), "times are kept");
+}
+
+#[test]
+fn the_program_s_state_is_exported_when_asked_for_and_never_a_token() {
+    let mut vault = repository();
+    vault.write(".vault/state/checkpoints/1", "old text").write(".vault/state/capture-tokens.json", "{}");
+    vault.write(".vault/index/catalog.db", "x").write(".vault/owner-token", "secret");
+    let folder = empty();
+    let archive = folder.path().join("vault.tar.zst");
+    export(&vault, &archive, &["--with-state"]).ok();
+    let copy = folder.path().join("copy");
+    import(&archive, &copy).ok();
+    assert_eq!(fs::read_to_string(copy.join(".vault/state/checkpoints/1")).unwrap(), "old text");
+    assert_eq!(fs::read_dir(copy.join(".vault")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(copy.join(".vault/state")).unwrap().count(), 1);
+}
+
+#[test]
+fn what_cannot_be_exported_is_said_and_the_rest_is_exported() {
+    let mut vault = repository();
+    vault.write("notes/a.md", "# A\n");
+    symlink("/etc/hostname", vault.path("notes/out.md")).unwrap();
+    symlink("../../..", vault.path("notes/up")).unwrap();
+    let fifo = vault.path("notes/fifo.md");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let folder = empty();
+    let archive = folder.path().join("vault.tar.zst");
+    let said = export(&vault, &archive, &["--json"]).ok();
+    assert_eq!(said.json()["left_out"].as_array().unwrap().len(), 3, "{}", said.stdout);
+    assert!(said.stderr.contains("notes/out.md: a link that leads out of the vault"), "{}", said.stderr);
+    let copy = folder.path().join("copy");
+    import(&archive, &copy).ok();
+    assert!(copy.join("notes/a.md").exists() && copy.join("notes/out.md").symlink_metadata().is_err());
+}
+
+#[test]
+fn nothing_is_written_over() {
+    let (vault, folder) = (repository(), empty());
+    let archive = folder.path().join("vault.tar.zst");
+    fs::write(&archive, "mine").unwrap();
+    let refused = export(&vault, &archive, &[]);
+    assert!(refused.code == 2 && refused.stderr.contains("is there already"), "{}", refused.stderr);
+    assert_eq!(fs::read(&archive).unwrap(), b"mine");
+    let inside = export(&vault, &vault.path("notes/vault.tar.zst"), &[]);
+    assert!(inside.code == 2 && inside.stderr.contains("lies in the vault"), "{}", inside.stderr);
+    fs::remove_file(&archive).unwrap();
+    export(&vault, &archive, &[]).ok();
+    let full = folder.path().join("full");
+    fs::create_dir(&full).unwrap();
+    fs::write(full.join("mine.md"), "mine").unwrap();
+    for dir in [&full, &full.join("mine.md"), &vault.path("")] {
+        let before = described(&full);
+        let refused = import(&archive, dir);
+        assert!(refused.code == 2 && refused.stderr.contains("is not an empty folder"), "{}", refused.stderr);
+        assert_eq!(described(&full), before);
+    }
+}
+
+#[test]
+fn an_archive_that_is_cut_short_or_changed_leaves_nothing() {
+    let (vault, folder) = (repository(), empty());
+    let archive = folder.path().join("vault.tar.zst");
+    export(&vault, &archive, &[]).ok();
+    let whole = fs::read(&archive).unwrap();
+    let broken = folder.path().join("broken");
+    let copies = folder.path().join("copies");
+    fs::create_dir(&copies).unwrap();
+    let attempt = |bytes: &[u8], what: &str| {
+        fs::write(&broken, bytes).unwrap();
+        let refused = import(&broken, &copies.join("vault"));
+        assert_eq!(refused.code, 2, "{what}: {}", refused.stdout);
+        assert!(refused.stderr.starts_with("vault: "), "{what}: {}", refused.stderr);
+        assert_eq!(fs::read_dir(&copies).unwrap().count(), 0, "{what}");
+        refused.stderr
+    };
+    for length in [0, 1, 4, 10, whole.len() / 3, whole.len() / 2, whole.len() - 5, whole.len() - 1] {
+        let said = attempt(&whole[..length], &format!("the first {length} bytes"));
+        assert!(length < 10 || said.contains("is cut short"), "{length}: {said}");
+    }
+    for at in (0..whole.len()).step_by(whole.len() / 12) {
+        let mut changed = whole.clone();
+        changed[at] ^= 0x10;
+        attempt(&changed, &format!("byte {at}"));
+    }
+    attempt(b"not an archive at all", "text");
+    let unfinished = zstd::encode_all(&vec![0; 1024][..], 3).unwrap();
+    attempt(&unfinished, "an archive without entries");
+}
+
+/// An archive as a stranger may make it.
+fn hostile(path: &Path, fill: impl FnOnce(&mut Builder<Vec<u8>>)) {
+    let mut builder = Builder::new(Vec::new());
+    add(&mut builder, "memory.toml", EntryType::Regular, b"", "");
+    fill(&mut builder);
+    let tar = builder.into_inner().unwrap();
+    File::create(path).unwrap().write_all(&zstd::encode_all(&tar[..], 1).unwrap()).unwrap();
+}
+
+/// Adds an entry with a name that the library itself would refuse.
+fn add(builder: &mut Builder<Vec<u8>>, name: &str, kind: EntryType, content: &[u8], link: &str) {
+    let mut header = Header::new_old();
+    header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+    header.as_mut_bytes()[157..157 + link.len()].copy_from_slice(link.as_bytes());
+    header.set_entry_type(kind);
+    header.set_mode(0o4777);
+    header.set_size(content.len() as u64);
+    header.set_cksum();
+    builder.append(&header, content).unwrap();
+}
+
+#[test]
+fn an_archive_of_a_stranger_writes_nothing_outside() {
+    let folder = empty();
+    let archive = folder.path().join("hostile.tar.zst");
+    let outside = folder.path().join("outside");
+    let absolute = outside.to_str().unwrap();
+    let file = EntryType::Regular;
+    for (name, kind, link, words) in [
+        ("../outside", file, "", "`..`"),
+        ("notes/../../outside", file, "", "`..`"),
+        (absolute, file, "", "absolute"),
+        ("link", EntryType::Symlink, "/etc", "a link that leads out"),
+        ("notes/link", EntryType::Symlink, "../..", "a link that leads out"),
+        ("link", EntryType::Symlink, "a/../..", "a link that leads out"),
+        ("hard", EntryType::Link, "/etc/passwd", "neither a file"),
+        ("fifo.md", EntryType::Fifo, "", "neither a file"),
+        ("device", EntryType::Block, "", "neither a file"),
+        ("memory.toml", file, "", "twice the same path"),
+        (".vault/owner-token", file, "", "of the program's own"),
+        (".vault/state/tokens.json", file, "", "of the program's own"),
+        (".vault/index/catalog.db", file, "", "of the program's own"),
+    ] {
+        hostile(&archive, |builder| add(builder, name, kind, b"", link));
+        let refused = import(&archive, &folder.path().join("copies/vault"));
+        assert!(refused.code == 2 && refused.stderr.contains(words), "{name}: {}", refused.stderr);
+        assert!(!outside.exists() && !folder.path().join("copies/vault").exists(), "{name}");
+        assert_eq!(fs::read_dir(folder.path().join("copies")).unwrap().count(), 0, "{name}");
+    }
+    // A link first, and a file through it: the folder is made before any link.
+    hostile(&archive, |builder| {
+        add(builder, "a", EntryType::Symlink, b"", "notes");
+        add(builder, "a/b.md", file, b"x", "");
+    });
+    assert_eq!(import(&archive, &folder.path().join("copies/vault")).code, 2);
+    assert_eq!(fs::read_dir(folder.path().join("copies")).unwrap().count(), 0);
+    hostile(&archive, |_| {});
+    let unsigned = import(&archive, &folder.path().join("copies/vault"));
+    assert!(unsigned.code == 2 && unsigned.stderr.contains("cut short"), "{}", unsigned.stderr);
+}

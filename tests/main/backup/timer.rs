@@ -1,0 +1,73 @@
+//! The backups that the daemon makes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use super::{git, repository};
+use crate::support::{Daemon, eventually};
+
+const EVERY: &str = "[embed]\nmodel = \"none\"\n[backup]\nevery = \"1m\"\n";
+
+/// A repository whose newest commit is old.
+fn neglected() -> Daemon {
+    let mut vault = repository();
+    vault.write("memory.toml", EVERY);
+    git(&vault.path(""), &["add", "--all"]);
+    let mut commit = super::command(&vault.path(""), &["commit", "--quiet", "-m", "old"]);
+    let old = "2020-01-01T00:00:00Z";
+    assert!(commit.env("GIT_COMMITTER_DATE", old).env("GIT_AUTHOR_DATE", old).status().unwrap().success());
+    vault
+}
+
+#[test]
+fn the_daemon_commits_by_itself_and_says_so() {
+    let mut vault = neglected();
+    vault.write("notes/a.md", "# A\n").start();
+    let backup = eventually("a backup", || {
+        let backup = vault.status()["backup"].clone();
+        backup["last_at"].is_string().then_some(backup)
+    });
+    assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/a.md");
+    assert_eq!(backup["last_commit"], git(&vault.path(""), &["rev-parse", "HEAD"]));
+    assert_eq!(backup["failure"], serde_json::Value::Null);
+    let text = vault.run(&["status"]).ok().stdout;
+    assert!(text.contains("\nbackup      ") && text.contains("up to date at"), "{text}");
+}
+
+#[test]
+fn what_keeps_the_daemon_from_backing_up_is_logged_once_and_shown() {
+    let mut vault = neglected();
+    git(&vault.path(""), &["checkout", "--quiet", "--detach"]);
+    vault.start();
+    let failure = eventually("a failure", || vault.status()["backup"]["failure"].as_str().map(str::to_owned));
+    assert!(failure.starts_with("no branch is checked out"), "{failure}");
+    eventually("the log", || vault.log().contains("backup: no branch").then_some(()));
+    assert_eq!(vault.log().matches("backup: ").count(), 1);
+    vault.finds("dough", &["notes/bread.md"]);
+    let text = vault.run(&["status"]).ok().stdout;
+    assert!(text.contains("no branch is checked out"), "{text}");
+}
+
+#[test]
+fn a_backup_that_hangs_does_not_keep_the_daemon_from_stopping() {
+    let mut vault = neglected();
+    let begun = vault.path(".git/begun");
+    vault.write("notes/a.md", "# A\n").write(".git/hooks/pre-commit", "#!/bin/sh\ntouch .git/begun\nsleep 600\n");
+    fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
+    vault.start();
+    eventually("the hook", || begun.exists().then_some(()));
+    let stopped = vault.terminate();
+    assert!(stopped.status.success() && stopped.after < Duration::from_secs(2), "{:?}", stopped.after);
+    assert!(!vault.path(".git/index.lock").exists(), "git has taken its lock away");
+    assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "old");
+}
+
+#[test]
+fn without_an_interval_the_daemon_commits_nothing() {
+    let mut vault = repository();
+    vault.write("notes/a.md", "# A\n").start();
+    vault.finds("dough", &["notes/bread.md"]);
+    assert_eq!(vault.status()["backup"], serde_json::Value::Null);
+    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "?? notes/a.md");
+}

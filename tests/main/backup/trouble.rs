@@ -1,0 +1,160 @@
+//! `vault backup` where it cannot be done: it is said, with what to do next, and nothing is broken.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::{command, empty, git, repository};
+use crate::support::{Daemon, Ran, contents};
+
+/// Backs up, which is refused with these words, and nothing has changed.
+#[track_caller]
+fn refused(vault: &Daemon, args: &[&str], words: &[&str]) {
+    let commits = || git(&vault.path(""), &["rev-list", "--all", "--count"]);
+    let (before, count) = (contents(&vault.path("notes")), commits());
+    let refused = vault.run(args);
+    assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
+    for word in words {
+        assert!(refused.stderr.contains(word), "{word}: {}", refused.stderr);
+    }
+    assert_eq!((contents(&vault.path("notes")), commits()), (before, count));
+}
+
+/// Two branches that change the same line.
+fn torn() -> Daemon {
+    let mut vault = repository();
+    let root = vault.path("");
+    git(&root, &["switch", "--quiet", "-c", "other"]);
+    vault.write("notes/bread.md", "# Bread\n\nThe other way.\n");
+    git(&root, &["commit", "--quiet", "-a", "-m", "other"]);
+    git(&root, &["switch", "--quiet", "main"]);
+    vault.write("notes/bread.md", "# Bread\n\nMy way.\n");
+    git(&root, &["commit", "--quiet", "-a", "-m", "mine"]);
+    vault
+}
+
+#[test]
+fn in_the_middle_of_something_nothing_is_done() {
+    for (start, what, state) in [
+        (&["merge", "other"][..], "a merge is under way", "MERGE_HEAD"),
+        (&["rebase", "other"], "a rebase is under way", "rebase-merge"),
+        (&["cherry-pick", "other"], "a cherry-pick is under way", "CHERRY_PICK_HEAD"),
+    ] {
+        let vault = torn();
+        assert!(!command(&vault.path(""), start).output().unwrap().status.success(), "it conflicts");
+        refused(&vault, &["backup"], &[what, "--abort"]);
+        assert!(vault.path(".git").join(state).exists());
+        assert!(git(&vault.path(""), &["status", "--porcelain"]).starts_with("UU"));
+    }
+}
+
+#[test]
+fn conflicts_without_a_merge_are_named() {
+    let mut vault = torn();
+    vault.write("notes/bread.md", "# Bread\n\nA third way.\n");
+    git(&vault.path(""), &["stash", "--quiet"]);
+    git(&vault.path(""), &["reset", "--quiet", "--hard", "other"]);
+    assert!(!command(&vault.path(""), &["stash", "pop"]).output().unwrap().status.success());
+    refused(&vault, &["backup"], &["conflicts to resolve in notes/bread.md", "git add"]);
+}
+
+#[test]
+fn a_note_with_conflict_markers_is_left_out_and_the_others_are_not() {
+    let mut vault = repository();
+    let conflict = "<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> other\n";
+    vault.write("notes/bread.md", conflict).write("notes/a.md", "# A\n");
+    vault.write("notes/about.md", format!("# About conflicts\n\n```\n{conflict}```\n"));
+    let part = vault.run(&["backup"]);
+    assert_eq!(part.code, 2);
+    assert!(part.stderr.contains("notes/bread.md was left out: it has conflict markers"), "{}", part.stderr);
+    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), " M notes/bread.md");
+    // Staged, it stays staged and is left out all the same.
+    git(&vault.path(""), &["add", "notes/bread.md"]);
+    vault.write("notes/a.md", "# B\n");
+    assert_eq!(vault.run(&["backup"]).code, 2);
+    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "M  notes/bread.md");
+    vault.write("notes/bread.md", "# Bread\n\nOurs.\n").run(&["backup"]).ok();
+    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_detached_head_a_locked_index_and_no_repository_are_said() {
+    let mut vault = repository();
+    vault.write("notes/a.md", "# A\n");
+    git(&vault.path(""), &["checkout", "--quiet", "--detach"]);
+    refused(&vault, &["backup"], &["no branch is checked out", "git switch -c NAME"]);
+    git(&vault.path(""), &["switch", "--quiet", "main"]);
+    vault.write(".git/index.lock", "");
+    refused(&vault, &["backup"], &["another git is at work", ".git/index.lock"]);
+    assert!(vault.path(".git/index.lock").exists());
+    fs::remove_file(vault.path(".git/index.lock")).unwrap();
+    let gone = Ran::of(vault.command(&["backup"]).env("PATH", "/nonexistent"));
+    assert!(gone.code == 2 && gone.stderr.contains("git is not there: install it"), "{}", gone.stderr);
+    vault.run(&["backup"]).ok();
+    let plain = Daemon::vault();
+    let refused = plain.run(&["backup"]);
+    assert!(refused.code == 2 && refused.stderr.contains("`git init`"), "{}", refused.stderr);
+    assert!(!plain.path(".git").exists());
+}
+
+#[test]
+fn a_vault_that_the_repository_around_it_ignores_is_not_taken_for_backed_up() {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), &["init", "--quiet"]);
+    fs::write(folder.path().join(".gitignore"), "*\n").unwrap();
+    let vault = Daemon::below(folder.path(), "");
+    let refused = vault.run(&["backup"]);
+    assert!(refused.code == 2 && refused.stderr.contains("ignores this vault"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_repository_in_the_vault_is_left_to_itself() {
+    let mut vault = repository();
+    vault.write("project/readme.md", "# Project\n").write("notes/a.md", "# A\n");
+    git(&vault.path("project"), &["init", "--quiet"]);
+    git(&vault.path("project"), &["add", "--all"]);
+    git(&vault.path("project"), &["commit", "--quiet", "-m", "project"]);
+    let part = vault.run(&["backup"]);
+    assert!(part.code == 2 && part.stderr.contains("project/ was left out: a git repository"), "{}", part.stderr);
+    assert!(!git(&vault.path(""), &["ls-files"]).contains("project"));
+}
+
+#[test]
+fn a_hook_that_refuses_is_quoted() {
+    let mut vault = repository();
+    vault
+        .write("notes/a.md", "# A\n")
+        .write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no more than a page' >&2\nexit 1\n");
+    fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
+    refused(&vault, &["backup"], &["`git commit` failed", "no more than a page"]);
+    fs::remove_file(vault.path(".git/hooks/pre-commit")).unwrap();
+    vault.run(&["backup"]).ok();
+    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_push_without_a_remote_or_to_one_that_is_ahead_is_refused_and_the_commit_stays() {
+    let (mut vault, remote, other) = (repository(), empty(), empty());
+    vault.write("notes/a.md", "# A\n");
+    let alone = vault.run(&["backup", "--push"]);
+    assert!(alone.code == 2 && alone.stderr.contains("git remote add origin URL"), "{}", alone.stderr);
+    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "");
+    let bare = remote.path().to_str().unwrap();
+    git(remote.path(), &["init", "--quiet", "--bare", "--initial-branch=main"]);
+    git(&vault.path(""), &["remote", "add", "origin", bare]);
+    vault.run(&["backup", "--push"]).ok();
+    git(other.path(), &["clone", "--quiet", bare, "."]);
+    fs::write(other.path().join("theirs.md"), "# Theirs\n").unwrap();
+    git(other.path(), &["add", "--all"]);
+    git(other.path(), &["commit", "--quiet", "-m", "theirs"]);
+    git(other.path(), &["push", "--quiet"]);
+    let theirs = git(remote.path(), &["rev-parse", "main"]);
+    vault.write("notes/a.md", "# B\n");
+    let behind = vault.run(&["backup", "--push", "--json"]);
+    assert!(behind.code == 2 && behind.stderr.contains("git pull --rebase"), "{}", behind.stderr);
+    assert_eq!((&behind.json()["pushed"], behind.json()["push_failure"].is_string()), (&serde_json::Value::Null, true));
+    assert_eq!(git(remote.path(), &["rev-parse", "main"]), theirs, "nothing is forced");
+    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "", "the commit was made");
+    git(&vault.path(""), &["remote", "set-url", "origin", "/nonexistent"]);
+    let away = vault.run(&["backup", "--push"]);
+    assert!(away.code == 2 && away.stderr.contains("`git push` failed"), "{}", away.stderr);
+}
