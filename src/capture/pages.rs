@@ -65,7 +65,6 @@ impl Pages {
     }
 
     /// One line of the file of a day.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one line")]
     fn day(
         &self,
         drafts: &mut Drafts<'_>,

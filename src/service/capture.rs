@@ -34,7 +34,6 @@ pub struct CaptureState {
 /// What is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[expect(missing_docs, reason = "the names say it")]
-#[expect(clippy::struct_field_names, reason = "they are another program's")]
 pub struct CaptureSettings {
     pub capture_conversations: bool,
     pub capture_files: bool,
@@ -49,7 +48,6 @@ pub struct CaptureSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "the names say it")]
-#[expect(clippy::struct_field_names, reason = "they are another program's")]
 pub struct CaptureSettingsParams {
     pub capture_conversations: Option<bool>,
     pub capture_files: Option<bool>,

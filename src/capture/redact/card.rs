@@ -64,12 +64,7 @@ fn is_card(run: &str) -> bool {
         _ => false,
     };
     let groups: Vec<usize> = run.split([' ', '-']).map(str::len).collect();
-    let printed = match groups.as_slice() {
-        [_] => true,
-        [4, 6, 4 | 5] => true,
-        [4, 4, 4, 4] | [4, 4, 4, 4, 3] => true,
-        _ => false,
-    };
+    let printed = matches!(groups.as_slice(), [_] | [4, 6, 4 | 5] | [4, 4, 4, 4] | [4, 4, 4, 4, 3]);
     issued && printed && luhn(&digits)
 }
 

@@ -60,7 +60,7 @@ impl Sender {
         let at = self.sent;
         self.sent += 1;
         let (id, word) = (at.to_string(), format!("w{at}w"));
-        let role = if at / 6 % 2 == 0 { "user" } else { "agent" };
+        let role = if (at / 6).is_multiple_of(2) { "user" } else { "agent" };
         match at % 6 {
             0..=2 => {
                 json!({"type": "message", "session": format!("s{}", at % 3), "role": role,
