@@ -28,7 +28,7 @@ test: deps ## Run the tests, those of the page in a real browser
 
 soak: deps ## Run the long tests: edits, searches and kills for MINUTES (30), and more cases of the others
 	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test soak -- --nocapture
-	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test main crash:: -- --nocapture
+	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test main -- --nocapture crash:: capture::kills::
 	@PROPTEST_CASES=$(CASES) cargo test --locked --test main -- model:: chunks:: damage::random
 	@scripts/fuzz $$(($(SECONDS) * 5))
 	@echo "soak: all of it passed"

@@ -59,6 +59,13 @@ class Daemon:
         assert response.status == 200, body
         return body
 
+    def capture(self, events):
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        self.http.request("POST", "/api/user-memory/events", json.dumps(events), headers)
+        response = self.http.getresponse()
+        body = response.read()
+        assert response.status == 202, body
+
     def search(self, q, **params):
         return self.get("/api/user-memory/search", q=q, **params) or {"results": [], "took_ms": 0}
 
@@ -128,6 +135,25 @@ def freshness(daemon, files, count, mode):
         while not embedded(daemon.get("/status")):
             time.sleep(0.01)
     return took
+
+
+def capture(daemon, count):
+    """Seconds that a program waits for an event to be accepted, and, in turns with it, for its own write and fsync."""
+    asked, synced = [], []
+    with open(daemon.vault / ".vault" / "fsync-probe", "wb", buffering=0) as probe:
+        for at in range(count):
+            event = {"type": "message", "session": f"bench-{at % 5}", "role": "user", "text": f"Said as number {at}."}
+            begun = time.perf_counter()
+            daemon.capture(event)
+            asked.append(time.perf_counter() - begun)
+            begun = time.perf_counter()
+            probe.write(b"x" * 200)
+            os.fsync(probe.fileno())
+            synced.append(time.perf_counter() - begun)
+    (daemon.vault / ".vault" / "fsync-probe").unlink()
+    while daemon.get("/status")["capture"]["pending"]:
+        time.sleep(0.01)
+    return asked, synced
 
 
 def python_with(requirements, *options):

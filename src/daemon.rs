@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::access::{OwnerKey, Token};
 use crate::api::{Guard, Limits, Live, guarded, local, serve};
+use crate::capture::CaptureTokens;
 use crate::config::Config;
 use crate::fs::{Context, FsError, create_private_dir};
 use crate::service::{Service, StartError};
@@ -78,7 +79,8 @@ impl Daemon {
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned();
-        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&token))], hosts);
+        let guard =
+            Guard::new(vec![Arc::new(OwnerKey::new(&token)), Arc::new(CaptureTokens::new(&home.state_dir()))], hosts);
         let service = Arc::new(Service::start(home, config, lock, true)?);
         Ok(Self { service, address, socket, tcp, unix, guard, announced })
     }

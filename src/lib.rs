@@ -7,6 +7,7 @@ pub mod access;
 pub mod allocator;
 pub mod api;
 pub mod backup;
+pub mod capture;
 pub mod chunk;
 pub mod cli;
 pub mod config;

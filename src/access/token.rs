@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A bearer token: 32 random bytes in hexadecimal. Not shown by `Debug`.
 #[derive(Clone)]
 pub struct Token(String);
@@ -40,8 +42,23 @@ impl fmt::Debug for Token {
 }
 
 /// The BLAKE3 of a token. `==` takes the same time for every pair.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct TokenHash(blake3::Hash);
+
+impl TryFrom<String> for TokenHash {
+    type Error = blake3::HexError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        blake3::Hash::from_hex(text).map(Self)
+    }
+}
+
+impl From<TokenHash> for String {
+    fn from(hash: TokenHash) -> Self {
+        hash.0.to_hex().to_string()
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! The OpenAPI document, generated from the routes.
 
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{OpenApi as Document, SecurityRequirement};
+use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{events, page, routes, writes};
+use super::{capture, events, page, routes, writes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -27,9 +27,12 @@ use super::{events, page, routes, writes};
         writes::forget,
         writes::annotate,
         writes::checkpoints,
-        writes::restore
+        writes::restore,
+        capture::events,
+        capture::settings,
+        capture::set_settings
     ),
-    modifiers(&Tokens)
+    modifiers(&Tokens, &Tagged)
 )]
 struct Api;
 
@@ -43,6 +46,20 @@ impl Modify for Tokens {
         components.add_security_scheme("basic", SecurityScheme::Http(Http::new(HttpAuthScheme::Basic)));
         let either = ["bearer", "basic"].map(|scheme| SecurityRequirement::new(scheme, Vec::<String>::new()));
         document.security = Some(either.to_vec());
+    }
+}
+
+/// An event has its type beside the fields of that type, so those are not all there may be.
+struct Tagged;
+
+impl Modify for Tagged {
+    fn modify(&self, document: &mut Document) {
+        let schemas = &mut document.components.get_or_insert_default().schemas;
+        for name in ["Message", "FileAction", "Search", "AgentActivity", "Note", "Bookmark", "Clipboard"] {
+            if let Some(RefOr::T(Schema::Object(event))) = schemas.get_mut(name) {
+                event.additional_properties = None;
+            }
+        }
     }
 }
 

@@ -71,6 +71,7 @@ fn routes(service: Arc<Service>, live: &Live) -> Router {
         .route("/api/user-memory/chunk/{hash}", get(chunk))
         .route("/api/user-memory/note", get(note))
         .merge(super::writes::routes())
+        .merge(super::capture::routes())
         .with_state(service)
         .merge(events)
         .merge(page::routes(&live.sessions))

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::id::ChunkId;
-use super::split::{Piece, groups, split};
+use super::split::{Piece, fits, groups, split};
+use super::turn;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
 
@@ -42,13 +43,18 @@ pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
         let length = blocks.iter().take_while(|block| block.section == first.section).count();
         let (section, rest) = blocks.split_at(length);
         blocks = rest;
-        let mut pieces = Vec::new();
+        let (mut pieces, mut turns) = (Vec::new(), Vec::new());
         for block in section {
             match block.kind {
                 BlockKind::Heading(_) => {
                     lead = Some(lead.map_or(block.span.start, |lead| lead.start)..block.span.end);
                 }
-                ref kind => pieces.extend(split(source, block.span.clone(), matches!(kind, BlockKind::Code))),
+                ref kind => {
+                    if *kind == BlockKind::Paragraph && turn::begins(path.collection(), &source[block.span.clone()]) {
+                        turns.push(block.span.start);
+                    }
+                    pieces.extend(split(source, block.span.clone(), matches!(kind, BlockKind::Code)));
+                }
             }
         }
         // A heading with nothing of its own leads the first section below it; else it is a chunk by itself.
@@ -59,7 +65,7 @@ pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
         if pieces.is_empty() && leads_on {
             continue;
         }
-        chunker.section(first.section, lead.take(), &pieces);
+        chunker.section(first.section, lead.take(), &pieces, &turns);
     }
     chunker.chunks
 }
@@ -73,12 +79,22 @@ struct Chunker<'a> {
 }
 
 impl Chunker<'_> {
-    fn section(&mut self, section: Option<usize>, mut lead: Option<Range<usize>>, pieces: &[Piece]) {
+    /// Cuts a section. `turns` is where its turns begin, when it is of a conversation: a turn is a chunk by itself, or several
+    /// when it is too long for one.
+    fn section(&mut self, section: Option<usize>, mut lead: Option<Range<usize>>, pieces: &[Piece], turns: &[usize]) {
         let heading_path: Vec<String> =
             self.note.heading_path(section).into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
-        for group in groups(self.source, pieces) {
-            let body = pieces[group.start].span.start..pieces[group.end - 1].span.end;
-            self.push(&heading_path, lead.take(), body);
+        let mut start = 0;
+        for end in turn::ends(pieces, turns) {
+            let turn = &pieces[start..end];
+            let is_turn = turn.first().is_some_and(|piece| turns.binary_search(&piece.span.start).is_ok());
+            let whole = is_turn && fits(self.source, turn);
+            let groups = if whole { std::iter::once(0..turn.len()).collect() } else { groups(self.source, turn) };
+            for group in groups {
+                let body = turn[group.start].span.start..turn[group.end - 1].span.end;
+                self.push(&heading_path, lead.take(), body);
+            }
+            start = end;
         }
         if let Some(lead) = lead {
             self.push(&heading_path, Some(lead.clone()), lead.end..lead.end);

@@ -9,6 +9,7 @@ mod id;
 mod measure;
 mod remove;
 mod split;
+mod turn;
 
 pub use chunker::{Chunk, chunk, cut_heading};
 pub use id::{ChunkId, ChunkIdError};

@@ -90,6 +90,12 @@ pub(super) fn join(source: &str, pieces: &[Piece]) -> Vec<Piece> {
         .collect()
 }
 
+/// Whether pieces that follow one another are together no longer than a chunk may be.
+pub(super) fn fits(source: &str, pieces: &[Piece]) -> bool {
+    let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return true };
+    token_estimate(&source[first.span.start..last.span.end]) <= LIMIT
+}
+
 /// Groups pieces into chunks, as ranges of their indices.
 pub(super) fn groups(source: &str, pieces: &[Piece]) -> Vec<Range<usize>> {
     let keys: Vec<u64> = pieces.iter().map(|piece| piece.key).collect();

@@ -21,6 +21,7 @@ mod save;
 mod search;
 mod serve;
 mod status;
+mod token;
 mod unit;
 mod verify;
 
@@ -65,6 +66,7 @@ enum Command {
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
     Collections(collections::Collections),
+    Token(token::Token),
     Backup(backup::Backup),
     Export(export::Export),
     Import(import::Import),
@@ -108,6 +110,7 @@ pub fn main() -> ExitCode {
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
+        Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
         Command::Import(command) => command.run(),

@@ -92,6 +92,10 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
         }
     }
     line("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)))?;
+    if let Some(capture) = status.capture.as_ref().filter(|capture| capture.pending > 0 || capture.failure.is_some()) {
+        let reason = capture.failure.as_ref().map(|reason| format!(": {}", printable(reason))).unwrap_or_default();
+        line("capture", &format!("{} to write into the vault{reason}", count(capture.pending, "event")))?;
+    }
     if let Some(verified) = &status.verified {
         let found = if verified.damage.is_empty() { "all whole" } else { "damage found" };
         line("checked", &format!("{} at {}", found, verified.at))?;

@@ -3,11 +3,14 @@
 //! The shipped file documents every key; a test holds it equal to [`Config::default`].
 
 mod backup;
+mod capture;
 mod collections;
+mod edit;
 mod ranges;
 mod sections;
 
 pub use backup::BackupConfig;
+pub use capture::{CaptureConfig, RetentionConfig};
 pub use collections::CollectionConfig;
 pub use sections::{
     AccessConfig, Config, ConfigError, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED,

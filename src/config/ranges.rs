@@ -4,7 +4,7 @@ use super::sections::Config;
 
 /// Finds the first value that is out of its range, as a sentence that names the key.
 pub(super) fn first_violation(config: &Config) -> Option<String> {
-    let Config { server: _, index, embed, search, access: _, backup, collections } = config;
+    let Config { server: _, index, embed, search, access: _, backup, collections, capture: _, retention } = config;
     let whole = [
         ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
         ("index.debounce_ms", index.debounce_ms, 5, 5000),
@@ -19,6 +19,12 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
         ("search.candidates", search.candidates as u64, 10, 1000),
         ("search.max_snippet_chars", search.max_snippet_chars as u64, 50, 10_000),
+        ("retention.conversations_days", retention.conversations_days, 0, 36_500),
+        ("retention.files_days", retention.files_days, 0, 36_500),
+        ("retention.searches_days", retention.searches_days, 0, 36_500),
+        ("retention.snippets_days", retention.snippets_days, 0, 36_500),
+        ("retention.agent_activity_days", retention.agent_activity_days, 0, 36_500),
+        ("retention.bookmarks_days", retention.bookmarks_days, 0, 36_500),
     ];
     let fractions = [
         ("search.semantic_weight", search.semantic_weight),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::backup::BackupConfig;
+use super::capture::{CaptureConfig, RetentionConfig};
 use super::collections::CollectionConfig;
 use crate::fs::{Context, FsError};
 
@@ -29,6 +30,10 @@ pub struct Config {
     pub search: SearchConfig,
     /// What no agent sees.
     pub access: AccessConfig,
+    /// Which events are kept.
+    pub capture: CaptureConfig,
+    /// How long they are kept.
+    pub retention: RetentionConfig,
     /// Commits by themselves.
     pub backup: BackupConfig,
     /// Folders elsewhere that are collections too.

@@ -2,6 +2,7 @@
 
 mod annotate;
 mod annotations;
+mod capture;
 mod error;
 mod forget;
 mod model;
@@ -16,6 +17,7 @@ mod undo;
 mod views;
 mod watching;
 
+pub use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
 pub use error::{ErrorKind, ServiceError};
 pub use note::{NoteParams, NoteView, PassageSpan};
 pub use progress::{Following, ProgressView};

@@ -275,6 +275,7 @@ impl Service {
             failure: progress.failure,
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
+            capture: self.capture_state(),
             backup: self.backup.as_ref().map(|timer| Backup::of(timer.state())),
         })
     }

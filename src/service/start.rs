@@ -4,20 +4,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::backup::Timer;
+use crate::capture::{self, Capture, Switches};
 use crate::config::Config;
+use crate::fs::FsError;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
 use crate::vault::{Files, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
 /// One vault at work: everything a transport or a command asks for.
 pub struct Service {
+    /// Ends before all else that it works with.
+    pub(super) capture: Option<Capture>,
+    pub(super) switches: Arc<Switches>,
     pub(super) home: Home,
     pub(super) config: Config,
     pub(super) index_dir: PathBuf,
     pub(super) shared: Arc<Shared>,
     pub(super) syncer: Option<Syncer>,
     pub(super) lock: Option<Arc<Lock>>,
-    pub(super) files: Option<Files>,
+    pub(super) files: Option<Arc<Files>>,
     pub(super) backup: Option<Timer>,
     pub(super) outside: Outside,
 }
@@ -28,6 +33,9 @@ pub enum StartError {
     /// A glob of the configuration cannot be read.
     #[error(transparent)]
     Rules(#[from] RulesError),
+    /// A thread cannot be started.
+    #[error(transparent)]
+    Fs(#[from] FsError),
     /// A folder elsewhere cannot be a collection.
     #[error(transparent)]
     Outside(#[from] OutsideError),
@@ -71,10 +79,16 @@ impl Service {
             watch,
         };
         let syncer = Syncer::start(options);
+        let shared = Arc::clone(syncer.shared());
+        let files = Arc::new(Files::new(home.root().to_owned(), &home.state_dir(), outside.clone()));
+        let switches = Arc::new(Switches::new(home.root(), &config));
         let backup = config.backup.interval().filter(|_| watch);
+        let capture = watch.then(|| start_capture(&home, &files, &switches, &shared)).transpose()?;
         Ok(Self {
-            shared: Arc::clone(syncer.shared()),
-            files: Some(Files::new(home.root().to_owned(), &home.state_dir(), outside.clone())),
+            capture,
+            switches,
+            shared,
+            files: Some(files),
             backup: backup.map(|every| Timer::start(home.root().to_owned(), every)),
             home,
             config,
@@ -94,7 +108,20 @@ impl Service {
         let outside = Outside::new(home.root(), &config.collections)?;
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
-        Ok(Self { shared, home, config, index_dir, syncer: None, lock: None, files: None, backup: None, outside })
+        let switches = Arc::new(Switches::new(home.root(), &config));
+        Ok(Self {
+            capture: None,
+            switches,
+            shared,
+            home,
+            config,
+            index_dir,
+            syncer: None,
+            lock: None,
+            files: None,
+            backup: None,
+            outside,
+        })
     }
 
     /// Whether another process writes the index, and this one only reads it.
@@ -121,6 +148,28 @@ impl Service {
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
+}
+
+fn start_capture(
+    home: &Home,
+    files: &Arc<Files>,
+    switches: &Arc<Switches>,
+    shared: &Arc<Shared>,
+) -> Result<Capture, FsError> {
+    let shared = Arc::clone(shared);
+    let titled = move |title: &str| {
+        let snapshot = shared.snapshot();
+        let files = snapshot.iter().flat_map(|snapshot| snapshot.files.iter());
+        let notes = files.filter(|file| file.path.collection() == "notes" && file.title == title);
+        notes.map(|file| file.path.clone()).collect()
+    };
+    Capture::start(capture::Options {
+        root: home.root().to_owned(),
+        state: home.state_dir(),
+        files: Arc::clone(files),
+        switches: Arc::clone(switches),
+        find_note: Box::new(titled),
+    })
 }
 
 fn settings(home: &Home, config: &Config) -> Result<Settings, RulesError> {

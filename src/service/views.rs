@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use super::capture::CaptureState;
 use crate::config::Mode;
 
 mod writes;
@@ -254,6 +255,9 @@ pub struct Status {
     /// What the last check of the index came to, when there was one since the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verification>,
+    /// How captured events are, where a daemon takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureState>,
     /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Backup>,

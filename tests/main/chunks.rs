@@ -48,6 +48,19 @@ fn missing(one: &[Chunk], other: &[Chunk]) -> usize {
     count.values().filter(|left| **left < 0).map(|left| left.unsigned_abs()).sum()
 }
 
+/// A conversation, a turn for each text; one that is more than a line is quoted.
+fn conversation(texts: &[String]) -> String {
+    let turn = |(at, text): (usize, &String)| match text.contains('\n') {
+        true => format!("**10:{:02} · Maya:**\n> {}", at % 60, text.replace('\n', "\n> ")),
+        false => format!("**10:{:02} · Maya:** {text}", at % 60),
+    };
+    texts.iter().enumerate().map(turn).collect::<Vec<_>>().join("\n\n")
+}
+
+fn cut_conversation(text: &str) -> Vec<Chunk> {
+    chunk(&VaultPath::new("conversations/a.md").unwrap(), &Note::parse(text, "a"), text)
+}
+
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: cases(200),
@@ -72,6 +85,28 @@ proptest! {
         after.insert(at.index(blocks.len() + 1), more);
         let (before, after) = (cut(&before), cut(&after.join("\n\n")));
         prop_assert!(missing(&after, &before) <= 3, "{} new chunks", missing(&after, &before));
+    }
+
+    #[test]
+    fn a_turn_is_a_chunk_and_its_edit_changes_no_other(
+        texts in prop::collection::vec(prop::collection::vec(block(), 1..3).prop_map(|blocks| blocks.join("\n\n")), 1..12),
+        more in paragraph(),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let before = cut_conversation(&conversation(&texts));
+        let short: Vec<bool> = texts.iter().map(|text| token_estimate(text) < 120).collect();
+        if short.iter().all(|short| *short) {
+            prop_assert_eq!(before.len(), texts.len());
+        }
+        let mut after = texts.clone();
+        let at = at.index(texts.len());
+        after[at] = format!("{}\n\n{more}", texts[at]);
+        let after = cut_conversation(&conversation(&after));
+        let own = |chunks: &[Chunk]| chunks.iter().filter(|chunk| chunk.text.contains(&format!("**10:{at:02} ·"))).count();
+        prop_assert!(own(&before) >= 1 && own(&after) >= 1);
+        let others = texts.len() - 1;
+        let kept = after.len() - missing(&after, &before);
+        prop_assert!(kept >= others, "{kept} of {others} others are as they were");
     }
 
     #[test]

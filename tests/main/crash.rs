@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
+use crate::capture;
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
 use crate::support::{
     Connection, Daemon, Ran, Request, Victim, contents, eventually, notes_of, seed, soak_minutes, vault_command,
@@ -317,6 +318,7 @@ fn the_matrix_has_every_point() {
         .map(|(point, ..)| *point)
         .chain([TEMPLATE])
         .chain(WRITE_CASES.map(|(point, ..)| point))
+        .chain(capture::kills::points())
         .map(str::to_owned)
         .collect();
     assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");

@@ -17,10 +17,10 @@ const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";
 const RETRIED: Duration = Duration::from_millis(3500);
 
 /// A small file system in memory. Only root can have one.
-struct Disk(tempfile::TempDir);
+pub struct Disk(tempfile::TempDir);
 
 impl Disk {
-    fn new(megabytes: usize) -> Option<Self> {
+    pub fn new(megabytes: usize) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let size = format!("size={megabytes}m");
         let mounted = rustix::process::geteuid().is_root()
@@ -31,19 +31,19 @@ impl Disk {
         mounted.then(|| Self(folder))
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// Takes all the room but some pages, or gives it back.
-    fn fill(&self, pages_left: usize) {
+    pub fn fill(&self, pages_left: usize) {
         let mut ballast = File::create(self.ballast()).unwrap();
         while ballast.write_all(&[1; 4096]).is_ok() {}
         let length = ballast.metadata().unwrap().len() / 4096;
         ballast.set_len((length - pages_left as u64) * 4096).unwrap();
     }
 
-    fn empty(&self) {
+    pub fn empty(&self) {
         fs::remove_file(self.ballast()).unwrap();
     }
 

@@ -5,6 +5,7 @@ mod support;
 mod annotations;
 mod backup;
 mod bad_files;
+mod capture;
 mod chunks;
 mod cli;
 mod collections;

@@ -41,7 +41,7 @@ fn the_catalog_as_a_whole() {
     let other: Damage = |index| {
         remove(&index.join("catalog.db"));
         let connection = rusqlite::Connection::open(index.join("catalog.db")).unwrap();
-        connection.execute_batch("CREATE TABLE files(id); PRAGMA user_version = 2;").unwrap();
+        connection.execute_batch("CREATE TABLE files(id); PRAGMA user_version = 3;").unwrap();
     };
     fixture.heals("garbage", false, Said, garbage);
     fixture.heals("another program's database", false, Said, other);

@@ -1,0 +1,70 @@
+//! The routes of what programs send in, and of what is kept of it.
+
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::error::{ApiError, ErrorBody};
+use super::routes::{Answer, App, call};
+use crate::access::Principal;
+use crate::capture::Event;
+use crate::service::{CaptureSettings, CaptureSettingsParams, EventsAccepted};
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/user-memory/events", post(events))
+        .route("/api/user-memory/settings", get(settings).put(set_settings))
+}
+
+/// One event, or up to 10,000.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "says what is taken; it is read event by event, so that errors name them")]
+pub(super) enum Events {
+    /// One.
+    One(Event),
+    /// Several: all are taken, or none.
+    Several(Vec<Event>),
+}
+
+/// Takes events. Once it answers they are safe on disk; a moment later they are in their files.
+#[utoipa::path(post, path = "/api/user-memory/events", request_body = Events,
+    responses((status = 202, body = EventsAccepted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn events(
+    State(service): State<App>,
+    // Nobody passes the guard over TCP without; the Unix socket is the person's.
+    principal: Option<Extension<Principal>>,
+    body: Result<Json<Value>, JsonRejection>,
+) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
+    let principal = principal.map_or(Principal::Owner, |Extension(principal)| principal);
+    let Json(body) = body.map_err(refused)?;
+    let accepted = call(service, move |service| service.capture(&principal, body)).await?;
+    Ok((StatusCode::ACCEPTED, accepted))
+}
+
+/// What is captured.
+#[utoipa::path(get, path = "/api/user-memory/settings",
+    responses((status = 200, body = CaptureSettings), (status = "4XX", body = ErrorBody)))]
+pub(super) async fn settings(State(service): State<App>) -> Answer<CaptureSettings> {
+    call(service, |service| service.settings(&Principal::Owner)).await
+}
+
+/// Changes what is captured, in `memory.toml` and from now on. What is absent stays as it is.
+#[utoipa::path(put, path = "/api/user-memory/settings", request_body = CaptureSettingsParams,
+    responses((status = 200, body = CaptureSettings), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn set_settings(
+    State(service): State<App>,
+    body: Result<Json<CaptureSettingsParams>, JsonRejection>,
+) -> Answer<CaptureSettings> {
+    let Json(params) = body.map_err(refused)?;
+    call(service, move |service| service.set_settings(&Principal::Owner, &params)).await
+}
+
+fn refused(rejection: JsonRejection) -> ApiError {
+    ApiError::new(rejection.status(), "invalid", rejection.body_text())
+}

@@ -1,0 +1,174 @@
+//! Which files a batch of events changes, and what each has then.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use blake3::Hash;
+
+use super::pages::Pages;
+use super::progress::Planned;
+use crate::path::VaultPath;
+use crate::vault::{Action, Files, WriteError};
+
+/// A file that is longer is followed by another: each event rewrites the last one.
+const MAX_FILE_BYTES: usize = 2 << 20;
+
+/// A file as it is, and as it is to be.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) path: VaultPath,
+    before: Option<Hash>,
+    /// What it has now.
+    had: String,
+    /// What it is to have.
+    pub(super) text: String,
+    added: Vec<(u64, String)>,
+}
+
+impl Draft {
+    pub(super) fn exists(&self) -> bool {
+        !self.text.is_empty() || self.before.is_some()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() > MAX_FILE_BYTES
+    }
+
+    /// Appends a paragraph.
+    pub(super) fn append_block(&mut self, block: &str) {
+        self.end_line();
+        self.text.push('\n');
+        self.text.push_str(block);
+        self.text.push('\n');
+    }
+
+    /// Appends an item to the list at the end.
+    pub(super) fn append_item(&mut self, item: &str) {
+        self.end_line();
+        if !self.text.trim_end().lines().next_back().is_some_and(|last| last.starts_with("- ")) {
+            self.text.push('\n');
+        }
+        self.text.push_str(item);
+        self.text.push('\n');
+    }
+
+    fn end_line(&mut self) {
+        let length = self.text.trim_end_matches([' ', '\t', '\r', '\n']).len();
+        // What the person left at the end stays, but for a line end that is missing.
+        if length == self.text.len() && length > 0 {
+            self.text.push('\n');
+        }
+    }
+
+    pub(super) fn note(&mut self, number: u64, added: String) {
+        self.added.push((number, added));
+    }
+
+    fn planned(&self) -> Planned {
+        Planned {
+            path: self.path.clone(),
+            before: self.before.map(|hash| hash.to_hex().to_string()),
+            after: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
+            added: self.added.clone(),
+        }
+    }
+
+    fn write(&self, files: &Files) -> Result<(), WriteError> {
+        match self.before {
+            Some(before) if !self.text.starts_with(&self.had) => {
+                files.replace(&self.path, before, &self.text, Action::Edit).map(drop)
+            }
+            before => files.extend(&self.path, before, &self.text).map(drop),
+        }
+    }
+}
+
+/// The files of a batch.
+pub(super) struct Drafts<'a> {
+    pub(super) files: &'a Files,
+    pub(super) root: &'a Path,
+    drafts: Vec<Draft>,
+    known: HashMap<VaultPath, usize>,
+}
+
+/// What became of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// The events that are in their files.
+    pub(super) numbers: Vec<u64>,
+    /// Those of which it is not known.
+    pub(super) unsure: Vec<Planned>,
+    pub(super) failure: Option<WriteError>,
+}
+
+impl<'a> Drafts<'a> {
+    pub(super) fn new(files: &'a Files, root: &'a Path) -> Self {
+        Self { files, root, drafts: Vec::new(), known: HashMap::new() }
+    }
+
+    /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.
+    pub(super) fn open(&mut self, path: &VaultPath) -> Result<Option<&mut Draft>, WriteError> {
+        if let Some(at) = self.known.get(path) {
+            return Ok(self.drafts.get_mut(*at));
+        }
+        let (had, before) = match self.files.read(path)? {
+            None => (String::new(), None),
+            Some((bytes, hash)) => match String::from_utf8(bytes) {
+                Ok(text) => (text, Some(hash)),
+                Err(_) => return Ok(None),
+            },
+        };
+        self.known.insert(path.clone(), self.drafts.len());
+        self.drafts.push(Draft { path: path.clone(), before, text: had.clone(), had, added: Vec::new() });
+        Ok(self.drafts.last_mut())
+    }
+
+    /// The first of `base.md`, `base-2.md`, … that does not exist, or that `fits`.
+    pub(super) fn first(&mut self, base: &str, mut fits: impl FnMut(&Draft) -> bool) -> Result<&mut Draft, WriteError> {
+        let mut found = None;
+        for at in 1..=100_000 {
+            let path = if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") };
+            let refused = |_| WriteError::Refused { path: path.clone(), reason: "it is no name for a note" };
+            let path = VaultPath::new(path.clone()).map_err(refused)?;
+            if self.open(&path)?.is_some_and(|draft| !draft.exists() || fits(draft)) {
+                found = Some(path);
+                break;
+            }
+        }
+        let taken = || WriteError::Refused { path: base.to_owned(), reason: "all names like it are taken" };
+        let at = *found.and_then(|path| self.known.get(&path)).ok_or_else(taken)?;
+        Ok(&mut self.drafts[at])
+    }
+
+    pub(super) fn plan(&self) -> Vec<Planned> {
+        self.changed().map(Draft::planned).collect()
+    }
+
+    fn changed(&self) -> impl Iterator<Item = &Draft> {
+        self.drafts.iter().filter(|draft| !draft.added.is_empty())
+    }
+
+    /// Writes all files. What somebody else has changed in between is left for the next batch; the first failure of the disk
+    /// is told.
+    pub(super) fn write(&self, pages: &mut Pages) -> Written {
+        let mut written = Written::default();
+        for draft in self.changed() {
+            let result = if draft.text == draft.had { Ok(()) } else { draft.write(self.files) };
+            match result {
+                Ok(()) => written.numbers.extend(draft.added.iter().map(|(number, _)| *number)),
+                Err(error) => {
+                    pages.forget(&draft.path);
+                    match error {
+                        WriteError::Changed(_) | WriteError::Exists(_) | WriteError::Gone(_) => {}
+                        error => {
+                            written.unsure.push(draft.planned());
+                            written.failure.get_or_insert(error);
+                        }
+                    }
+                }
+            }
+            crate::fs::crash::point("captured-file-written");
+        }
+        written
+    }
+}

@@ -1,0 +1,282 @@
+//! What programs send: one type for each kind of event.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// A turn of a conversation.
+    Message(Message),
+    /// A file was worked on.
+    File(FileAction),
+    /// Something was looked for.
+    Search(Search),
+    /// An agent did something.
+    AgentActivity(AgentActivity),
+    /// A note; one of the same title is replaced.
+    Note(Note),
+    /// A page; one of the same address is brought up to date.
+    Bookmark(Bookmark),
+    /// Something was put on the clipboard.
+    Clipboard(Clipboard),
+}
+
+/// A turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// Names the conversation: all its turns go to one file.
+    pub session: String,
+    /// Who spoke: `user`, `assistant`, …
+    pub role: String,
+    /// The speaker's name, shown instead of the role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What was said, as Markdown or plain text.
+    pub text: String,
+    /// Names the event: of those with the same id only the first counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+}
+
+/// A file was worked on. What is in it is never told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileAction {
+    /// The file's name, when the path does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where it is.
+    pub path: String,
+    /// What kind of file it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_type: Option<String>,
+    /// What was done: `opened`, `edited`, …
+    pub action: String,
+    /// With which program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
+    /// Names the event: of those with the same id only the first counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+}
+
+/// Something was looked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// The words.
+    pub query: String,
+    /// Where: `web`, `vault`, a program's name.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// How much was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<u64>,
+    /// Names the event: of those with the same id only the first counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+}
+
+/// An agent did something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentActivity {
+    /// Which agent.
+    pub agent: String,
+    /// What it did.
+    pub summary: String,
+    /// Names the event: of those with the same id only the first counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+}
+
+/// A note; one of the same title is replaced, and can be restored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// Its title, which names it.
+    pub title: String,
+    /// Its text, as Markdown.
+    pub content: String,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Names the event: of those with the same id only the first counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+}
+
+/// A page; one of the same address is brought up to date.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bookmark {
+    /// Its address, which names it.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Why it was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Names the event: of those with the same id only the first counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+}
+
+/// Something was put on the clipboard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Clipboard {
+    /// What it is.
+    pub content: String,
+    /// Which program it is from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
+    /// Names the event: of those with the same id only the first counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When it was, as RFC 3339; now, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+}
+
+/// An event on its way to its file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Captured {
+    /// When it was, in milliseconds since 1970.
+    pub(super) at_ms: i64,
+    /// Tells it from all others of the same program, when its sender named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<u64>,
+    pub(super) event: Event,
+}
+
+/// The collections that events go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Conversations,
+    Files,
+    Searches,
+    Notes,
+    Snippets,
+    AgentActivity,
+    Bookmarks,
+}
+
+impl Kind {
+    /// The folder.
+    pub(super) fn folder(self) -> &'static str {
+        match self {
+            Self::Conversations => "conversations",
+            Self::Files => "files",
+            Self::Searches => "searches",
+            Self::Notes => "notes",
+            Self::Snippets => "snippets",
+            Self::AgentActivity => "agent-activity",
+            Self::Bookmarks => "bookmarks",
+        }
+    }
+}
+
+/// What a text may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// One line of at most so many bytes.
+    Line(usize),
+    /// Lines.
+    Text,
+}
+
+/// A text of an event: the name of its field, what it may be, and itself.
+pub(super) type Text<'e> = (&'static str, Shape, &'e mut String);
+
+impl Event {
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::Message(_) => Kind::Conversations,
+            Self::File(_) => Kind::Files,
+            Self::Search(_) => Kind::Searches,
+            Self::AgentActivity(_) => Kind::AgentActivity,
+            Self::Note(_) => Kind::Notes,
+            Self::Bookmark(_) => Kind::Bookmarks,
+            Self::Clipboard(_) => Kind::Snippets,
+        }
+    }
+
+    /// The id and the time that the sender gave.
+    pub(super) fn stamps(&mut self) -> (&mut Option<String>, &mut Option<String>) {
+        match self {
+            Self::Message(Message { id, time, .. })
+            | Self::File(FileAction { id, time, .. })
+            | Self::Search(Search { id, time, .. })
+            | Self::AgentActivity(AgentActivity { id, time, .. })
+            | Self::Note(Note { id, time, .. })
+            | Self::Bookmark(Bookmark { id, time, .. })
+            | Self::Clipboard(Clipboard { id, time, .. }) => (id, time),
+        }
+    }
+
+    /// Every other text.
+    pub(super) fn texts(&mut self) -> Vec<Text<'_>> {
+        use Shape::{Line, Text};
+        let mut texts: Vec<self::Text<'_>> = Vec::new();
+        match self {
+            Self::Message(message) => {
+                texts.push(("session", Line(500), &mut message.session));
+                texts.push(("role", Line(100), &mut message.role));
+                texts.extend(message.agent.as_mut().map(|agent| ("agent", Line(100), agent)));
+                texts.push(("text", Text, &mut message.text));
+            }
+            Self::File(file) => {
+                texts.extend(file.name.as_mut().map(|name| ("name", Line(1000), name)));
+                texts.push(("path", Line(8000), &mut file.path));
+                texts.extend(file.file_type.as_mut().map(|kind| ("file_type", Line(200), kind)));
+                texts.push(("action", Line(200), &mut file.action));
+                texts.extend(file.app.as_mut().map(|app| ("app", Line(200), app)));
+            }
+            Self::Search(search) => {
+                texts.push(("query", Text, &mut search.query));
+                texts.extend(search.place.as_mut().map(|place| ("where", Line(200), place)));
+            }
+            Self::AgentActivity(activity) => {
+                texts.push(("agent", Line(100), &mut activity.agent));
+                texts.push(("summary", Text, &mut activity.summary));
+            }
+            Self::Note(note) => {
+                texts.push(("title", Line(500), &mut note.title));
+                texts.push(("content", Text, &mut note.content));
+                texts.extend(note.tags.iter_mut().map(|tag| ("tags", Line(100), tag)));
+            }
+            Self::Bookmark(bookmark) => {
+                texts.push(("url", Line(8000), &mut bookmark.url));
+                texts.push(("title", Line(1000), &mut bookmark.title));
+                texts.extend(bookmark.note.as_mut().map(|note| ("note", Text, note)));
+            }
+            Self::Clipboard(clipboard) => {
+                texts.push(("content", Text, &mut clipboard.content));
+                texts.extend(clipboard.app.as_mut().map(|app| ("app", Line(200), app)));
+            }
+        }
+        texts
+    }
+}

@@ -1,0 +1,144 @@
+//! Takes events in: checks them, drops what is switched off, takes secrets out, and has the rest made safe on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::check::{self, EventError};
+use super::journal::{Commit, Queue};
+use super::pages::{FindNote, Pages};
+use super::progress::Progress;
+use super::redact::redact;
+use super::switches::{Switches, takes};
+use super::writer::Writer;
+use crate::fs::FsError;
+use crate::vault::Files;
+
+/// Where captured events go.
+pub struct Options {
+    /// The vault's folder.
+    pub root: PathBuf,
+    /// Where what is not derived is kept.
+    pub state: PathBuf,
+    /// Who writes the notes.
+    pub files: Arc<Files>,
+    /// What is captured.
+    pub switches: Arc<Switches>,
+    /// Finds notes by their title.
+    pub find_note: FindNote,
+}
+
+/// The capture of one vault at work, until it is dropped.
+pub struct Capture {
+    queue: Queue,
+    switches: Arc<Switches>,
+    failure: Arc<Mutex<Option<String>>>,
+    commit: Option<JoinHandle<()>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+/// What became of events that were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    /// So many are safe on disk.
+    pub accepted: usize,
+    /// So many are switched off, or were there already.
+    pub ignored: usize,
+}
+
+/// Why events were not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CaptureError {
+    /// They are not right.
+    #[error(transparent)]
+    Invalid(#[from] EventError),
+    /// They cannot be kept now. Later they may be.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// How the capture is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureStatus {
+    /// Events that are not in their files yet.
+    pub pending: u64,
+    /// Why they are not, or what else is wrong.
+    pub failure: Option<String>,
+}
+
+impl Capture {
+    /// Opens what was pending, and begins to write it into the vault.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(options: Options) -> Result<Self, FsError> {
+        let Options { root, state, files, switches, find_note } = options;
+        let folder = state.join("pending");
+        let queue = Queue::default();
+        let commit = Commit::start(&root, &folder, queue.clone(), |folder: &Path| Progress::load(folder).next)?;
+        let failure = Arc::default();
+        let writer = Writer {
+            root,
+            folder: folder.clone(),
+            files,
+            switches: Arc::clone(&switches),
+            queue: queue.clone(),
+            pages: Pages::new(TimeZone::system(), find_note),
+            failure: Arc::clone(&failure),
+        };
+        let thread = std::thread::Builder::new().name("capture".into());
+        let writer = thread.spawn(move || writer.run()).map_err(|source| FsError {
+            operation: "start a thread for",
+            path: folder,
+            source,
+        })?;
+        Ok(Self { queue, switches, failure, commit: Some(commit), writer: Some(writer) })
+    }
+
+    /// Takes one event or an array of them. When it returns they are safe on disk; none is, when one is not right. `sender`
+    /// tells the ids of different programs apart.
+    ///
+    /// # Errors
+    /// When an event is not right, or the disk refuses.
+    pub fn take(&self, body: Value, sender: &str) -> Result<Accepted, CaptureError> {
+        let mut events = check::read(body, sender, Timestamp::now())?;
+        let sent = events.len();
+        let config = self.switches.capture();
+        events.retain(|event| takes(&config, event.event.kind()));
+        if config.redact {
+            for event in &mut events {
+                for (_, _, text) in event.event.texts() {
+                    if let std::borrow::Cow::Owned(redacted) = redact(text) {
+                        *text = redacted;
+                    }
+                }
+            }
+        }
+        if events.is_empty() {
+            return Ok(Accepted { accepted: 0, ignored: sent });
+        }
+        match self.queue.append(events) {
+            Ok(appended) => Ok(Accepted { accepted: appended.accepted, ignored: sent - appended.accepted }),
+            Err(refused) => Err(CaptureError::Unavailable(refused.to_string())),
+        }
+    }
+
+    /// How it is.
+    pub fn status(&self) -> CaptureStatus {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        CaptureStatus { pending: self.queue.pending(), failure: failure.or_else(|| self.switches.failure()) }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.queue.close();
+        let _ = self.writer.take().map(JoinHandle::join);
+        self.queue.end();
+        let _ = self.commit.take().map(JoinHandle::join);
+    }
+}

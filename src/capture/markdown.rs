@@ -1,0 +1,176 @@
+//! Events as Markdown. What is sent is text, and stays text: whatever it holds, it is one turn, or one line.
+
+use jiff::Zoned;
+use jiff::civil::Date;
+
+use super::event::{AgentActivity, FileAction, Message, Search};
+
+/// A turn: `**18:32 · Maya:** text`. What is more than a line is quoted below that, so that its headings, fences, rules and
+/// comments end with the quote.
+pub(super) fn turn(message: &Message, at: &Zoned, file_date: Date) -> String {
+    let time = if at.date() == file_date { at.strftime("%H:%M") } else { at.strftime("%Y-%m-%d %H:%M") };
+    let speaker = plain(message.agent.as_ref().unwrap_or(&message.role));
+    let text = guarded(&message.text);
+    if is_plain_line(&text) {
+        return format!("**{time} · {speaker}:** {text}");
+    }
+    let quoted: String = text
+        .lines()
+        .map(|line| if line.trim().is_empty() { "\n>".to_owned() } else { format!("\n> {line}") })
+        .collect();
+    format!("**{time} · {speaker}:**{quoted}")
+}
+
+/// A line of a list: `- 09:12 · edited · …`.
+pub(super) fn file_line(file: &FileAction, at: &Zoned) -> String {
+    let name = file.name.as_deref().filter(|name| file.path.rsplit(['/', '\\']).next() != Some(name));
+    let parts = [
+        Some(one_line(&file.action)),
+        Some(code(&file.path)),
+        name.map(one_line),
+        file.file_type.as_deref().map(one_line),
+        file.app.as_deref().map(one_line),
+    ];
+    line(at, parts)
+}
+
+/// A line of a list: `- 08:41 · web · "dough rise time" · 12 found`.
+pub(super) fn search_line(search: &Search, at: &Zoned) -> String {
+    let found = search.results.map(|results| format!("{results} found"));
+    let query = format!("\"{}\"", one_line(&search.query));
+    line(at, [search.place.as_deref().map(one_line), Some(query), found])
+}
+
+/// A line of a list: `- 14:05 · assistant · Compared three layouts`.
+pub(super) fn activity_line(activity: &AgentActivity, at: &Zoned) -> String {
+    line(at, [Some(one_line(&activity.agent)), Some(one_line(&activity.summary))])
+}
+
+fn line(at: &Zoned, parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts: Vec<String> =
+        std::iter::once(at.strftime("%H:%M").to_string()).chain(parts.into_iter().flatten()).collect();
+    format!("- {}", parts.join(" · "))
+}
+
+/// All on one line, and no comment.
+fn one_line(text: &str) -> String {
+    guarded(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// As code, whatever backticks it holds.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{}{pad}{fence}", guarded(text))
+}
+
+/// A speaker's name, without what would end the bold text or begin something else.
+fn plain(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| if matches!(c, '#' | '*' | '`' | '<' | '>' | '[' | ']' | '\\' | '%' | '$') { ' ' } else { c })
+        .collect();
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    if plain.is_empty() { "?".into() } else { plain }
+}
+
+/// With a backslash in what would begin a comment and hide text, here or in what follows: `%\%`, `<\!--`. Markdown shows the
+/// text as it was, and taking one backslash out of each gives it back.
+fn guarded(text: &str) -> String {
+    let mut guarded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        guarded.push(first);
+        rest = &rest[first.len_utf8()..];
+        let closes = match first {
+            '%' => "%",
+            '<' => "!--",
+            _ => continue,
+        };
+        if rest.trim_start_matches('\\').starts_with(closes) {
+            guarded.push('\\');
+        }
+    }
+    guarded
+}
+
+/// Whether a text can follow the speaker on the same line.
+fn is_plain_line(text: &str) -> bool {
+    !text.contains('\n') && !text.starts_with([' ', '\t'])
+}
+
+/// The first line that says something, without what Markdown puts before it, cut at a word.
+pub(super) fn title_of(text: &str, otherwise: &str) -> String {
+    const MAX: usize = 60;
+    let bare = |line: &str| line.trim().trim_matches(['#', '>', '-', '*', '`', '|', ' ']).to_owned();
+    let line = text.lines().map(bare).find(|line| line.chars().any(char::is_alphanumeric));
+    let line = line.unwrap_or_else(|| otherwise.to_owned());
+    if line.chars().count() <= MAX {
+        return line;
+    }
+    let cut: String = line.chars().take(MAX).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{}…", cut.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at() -> Zoned {
+        "2026-01-05T18:32:00+01:00[Europe/Berlin]".parse().unwrap()
+    }
+
+    fn said(text: &str) -> String {
+        let message = Message {
+            session: "s".into(),
+            role: "user".into(),
+            agent: Some("Ma*ya".into()),
+            text: text.into(),
+            id: None,
+            time: None,
+        };
+        turn(&message, &at(), at().date())
+    }
+
+    #[test]
+    fn turns_as_people_write_them() {
+        assert_eq!(said("I counted."), "**18:32 · Ma ya:** I counted.");
+        assert_eq!(said("# Plan\n\n```\nx"), "**18:32 · Ma ya:**\n> # Plan\n>\n> ```\n> x");
+        assert_eq!(said("100 %% <!-- <\\!-- %\\% %"), "**18:32 · Ma ya:** 100 %\\% <\\!-- <\\\\!-- %\\\\% %");
+        let other_day = "2026-01-04".parse().unwrap();
+        let message =
+            Message { session: "s".into(), role: "user".into(), agent: None, text: "x".into(), id: None, time: None };
+        assert_eq!(turn(&message, &at(), other_day), "**2026-01-05 18:32 · user:** x");
+    }
+
+    #[test]
+    fn a_line_an_event() {
+        let file = FileAction {
+            name: Some("loans.ods".into()),
+            path: "Documents/`loans`.ods".into(),
+            file_type: None,
+            action: "edited".into(),
+            app: Some("Calc".into()),
+            id: None,
+            time: None,
+        };
+        assert_eq!(file_line(&file, &at()), "- 18:32 · edited · ``Documents/`loans`.ods`` · loans.ods · Calc");
+        let search = Search {
+            query: "git\nbring %%back".into(),
+            place: Some("web".into()),
+            results: Some(3),
+            id: None,
+            time: None,
+        };
+        assert_eq!(search_line(&search, &at()), "- 18:32 · web · \"git bring %\\%back\" · 3 found");
+    }
+
+    #[test]
+    fn titles_come_from_what_is_said_first() {
+        assert_eq!(title_of("\n## A plan\nx", "x"), "A plan");
+        assert_eq!(title_of("---\n***", "Snippet"), "Snippet");
+        assert_eq!(title_of(&"word ".repeat(40), "x").chars().count(), 60);
+    }
+}

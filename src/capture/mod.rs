@@ -1,0 +1,26 @@
+//! What programs tell of the person's day: conversations, files, searches, pages. From events to Markdown.
+//!
+//! An event is checked, secrets are taken out, and it is safe in a journal before its sender hears of it. A thread of its own
+//! brings it from there into its file, exactly once, whatever happens in between.
+
+mod check;
+mod drafts;
+mod event;
+mod intake;
+mod journal;
+mod markdown;
+mod pages;
+mod progress;
+mod redact;
+mod retention;
+mod switches;
+mod tokens;
+mod writer;
+
+pub use check::EventError;
+pub use event::{AgentActivity, Bookmark, Clipboard, Event, FileAction, Message, Note, Search};
+pub use intake::{Accepted, Capture, CaptureError, CaptureStatus, Options};
+pub use pages::FindNote;
+pub use redact::redact;
+pub use switches::Switches;
+pub use tokens::{CaptureToken, CaptureTokens, TokensError};

@@ -1,0 +1,365 @@
+//! Where each event goes, and how it is put there.
+
+use std::collections::HashMap;
+use std::fs;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use serde_json::{Map, Value};
+
+use super::drafts::{Draft, Drafts};
+use super::event::{Bookmark, Captured, Clipboard, Event, Kind, Message, Note};
+use super::markdown::{activity_line, file_line, search_line, title_of, turn};
+use crate::note::{self, compose};
+use crate::path::VaultPath;
+use crate::vault::{WriteError, slug};
+
+/// What captured files say of where they come from.
+pub(super) const SOURCE: &str = "capture";
+/// Conversations and addresses whose files are remembered; those forgotten are looked for again.
+const MAX_KNOWN: usize = 10_000;
+/// So many are listed; each one more rewrites the file's head.
+const MAX_PARTICIPANTS: usize = 50;
+
+/// Finds notes that are elsewhere than their title says.
+pub type FindNote = Box<dyn Fn(&str) -> Vec<VaultPath> + Send>;
+
+/// Where events go.
+pub(super) struct Pages {
+    zone: TimeZone,
+    sessions: HashMap<String, VaultPath>,
+    /// Of bookmarks, by their address; none until they were looked for.
+    addresses: Option<HashMap<String, VaultPath>>,
+    find_note: FindNote,
+}
+
+impl Pages {
+    pub(super) fn new(zone: TimeZone, find_note: FindNote) -> Self {
+        Self { zone, sessions: HashMap::new(), addresses: None, find_note }
+    }
+
+    /// Looks again next time: a file is not what it was.
+    pub(super) fn forget(&mut self, path: &VaultPath) {
+        self.sessions.retain(|_, known| known != path);
+        self.addresses = None;
+    }
+
+    /// Puts an event where it belongs.
+    pub(super) fn put(&mut self, drafts: &mut Drafts<'_>, number: u64, captured: &Captured) -> Result<(), WriteError> {
+        let at = Timestamp::from_millisecond(captured.at_ms).unwrap_or(Timestamp::UNIX_EPOCH);
+        let at = at.to_zoned(self.zone.clone());
+        match &captured.event {
+            Event::Message(message) => self.message(drafts, number, message, &at),
+            Event::File(file) => self.day(drafts, number, Kind::Files, "Files", file_line(file, &at), &at),
+            Event::Search(search) => {
+                self.day(drafts, number, Kind::Searches, "Searches", search_line(search, &at), &at)
+            }
+            Event::AgentActivity(activity) => {
+                self.day(drafts, number, Kind::AgentActivity, "Agent activity", activity_line(activity, &at), &at)
+            }
+            Event::Note(note) => self.note(drafts, number, note, &at),
+            Event::Bookmark(bookmark) => self.bookmark(drafts, number, bookmark, &at),
+            Event::Clipboard(clipboard) => self.clipboard(drafts, number, clipboard, &at),
+        }
+    }
+
+    /// One line of the file of a day.
+    fn day(
+        &self,
+        drafts: &mut Drafts<'_>,
+        number: u64,
+        kind: Kind,
+        what: &str,
+        line: String,
+        at: &Zoned,
+    ) -> Result<(), WriteError> {
+        let date = at.date();
+        let draft = drafts.first(&format!("{}/{date}", kind.folder()), |draft| !draft.is_full())?;
+        if draft.exists() {
+            draft.append_item(&line);
+        } else {
+            let mut front = front(&format!("{what} of {}", at.strftime("%-d %B %Y")), at);
+            front.insert("date".into(), date.to_string().into());
+            draft.text = compose(&front, &line);
+        }
+        draft.note(number, line);
+        Ok(())
+    }
+
+    /// One turn of the file of a conversation.
+    fn message(
+        &mut self,
+        drafts: &mut Drafts<'_>,
+        number: u64,
+        message: &Message,
+        at: &Zoned,
+    ) -> Result<(), WriteError> {
+        let speaker = message.agent.as_ref().unwrap_or(&message.role);
+        let belongs =
+            |draft: &Draft| draft.exists() && !draft.is_full() && is_of(&draft.text, "session", &message.session);
+        let known = match self.sessions.get(&message.session) {
+            Some(path) => Some(path.clone()),
+            None => find_session(drafts, &message.session, &belongs)?,
+        };
+        let known = match known {
+            Some(path) => drafts.open(&path)?.filter(|draft| belongs(draft)).map(|draft| draft.path.clone()),
+            None => None,
+        };
+        let draft = match known {
+            Some(path) => drafts.open(&path)?,
+            None => {
+                let base = format!("{}/{}-{}", Kind::Conversations.folder(), at.date(), slug(&message.session));
+                Some(drafts.first(&base, belongs)?)
+            }
+        };
+        let Some(draft) = draft else { return Ok(()) };
+        let block = if draft.exists() {
+            let block = turn(message, at, date_of(&draft.path).unwrap_or_else(|| at.date()));
+            draft.append_block(&block);
+            if let Some(text) = with_participant(&draft.text, speaker) {
+                draft.text = text;
+            }
+            block
+        } else {
+            let mut front = front(&title_of(&message.text, &format!("Conversation {}", message.session)), at);
+            front.insert("session".into(), message.session.clone().into());
+            front.insert("participants".into(), vec![speaker.clone()].into());
+            front.insert("tags".into(), vec!["conversation"].into());
+            let block = turn(message, at, at.date());
+            draft.text = compose(&front, &block);
+            block
+        };
+        draft.note(number, block);
+        if self.sessions.len() >= MAX_KNOWN {
+            self.sessions.clear();
+        }
+        self.sessions.insert(message.session.clone(), draft.path.clone());
+        Ok(())
+    }
+
+    /// A note, known by its title: a new text takes the place of the old one, which is kept.
+    fn note(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Note, at: &Zoned) -> Result<(), WriteError> {
+        let title = one_line(&new.title);
+        let tags: Vec<String> = new.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()).collect();
+        let is_it = |draft: &Draft| {
+            let note = note::Note::parse(&draft.text, draft.path.stem());
+            note.title == title && note.problems.is_empty()
+        };
+        let mut elsewhere = None;
+        for path in (self.find_note)(&title) {
+            if drafts.open(&path)?.is_some_and(|draft| draft.exists() && is_it(draft)) {
+                elsewhere = Some(path);
+                break;
+            }
+        }
+        let draft = match elsewhere {
+            Some(path) => drafts.open(&path)?,
+            None => Some(drafts.first(&format!("{}/{}", Kind::Notes.folder(), slug(&title)), is_it)?),
+        };
+        let Some(draft) = draft else { return Ok(()) };
+        if draft.exists() {
+            let note = note::Note::parse(&draft.text, draft.path.stem());
+            let same = draft.text[note.body.clone()].trim() == new.content.trim();
+            if !same || tags.iter().any(|tag| !note.tags.contains(tag)) {
+                let mut front = note.metadata.clone();
+                front.insert("title".into(), title.clone().into());
+                front.insert("updated".into(), written(at).into());
+                if !tags.is_empty() {
+                    front.insert("tags".into(), tags.into());
+                }
+                draft.text = compose(&front, &new.content);
+            }
+        } else {
+            let mut front = front(&title, at);
+            front.insert("tags".into(), tags.into());
+            draft.text = compose(&front, &new.content);
+        }
+        draft.note(number, new.content.trim().to_owned());
+        Ok(())
+    }
+
+    /// A page, known by its address: a new title takes the place of the old one, a new remark comes below the others.
+    fn bookmark(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Bookmark, at: &Zoned) -> Result<(), WriteError> {
+        let title = one_line(&new.title);
+        let remark = new.note.as_ref().map(|note| note.trim().to_owned());
+        let is_it = |draft: &Draft| is_of(&draft.text, "url", &new.url) || is_of(&draft.text, "source", &new.url);
+        let known = self.addresses.get_or_insert_with(|| addresses(drafts)).get(&new.url).cloned();
+        let known = match known {
+            Some(path) => drafts.open(&path)?.filter(|draft| is_it(draft)).map(|draft| draft.path.clone()),
+            None => None,
+        };
+        let draft = match known {
+            Some(path) => drafts.open(&path)?,
+            None => Some(drafts.first(&format!("{}/{}", Kind::Bookmarks.folder(), slug(&title)), is_it)?),
+        };
+        let Some(draft) = draft else { return Ok(()) };
+        if draft.exists() {
+            let note = note::Note::parse(&draft.text, draft.path.stem());
+            let body = draft.text[note.body.clone()].trim().to_owned();
+            let remarked = remark.as_ref().is_none_or(|remark| body.contains(remark.as_str()));
+            if note.problems.is_empty() && (note.title != title || !remarked) {
+                let mut front = note.metadata.clone();
+                front.insert("title".into(), title.clone().into());
+                front.insert("updated".into(), written(at).into());
+                let body = match remark.as_ref().filter(|_| !remarked) {
+                    Some(remark) => format!("{body}\n\n{remark}"),
+                    None => body,
+                };
+                draft.text = compose(&front, &body);
+            }
+        } else {
+            let mut front = front(&title, at);
+            front.insert("url".into(), new.url.clone().into());
+            draft.text = compose(&front, &format!("<{}>\n\n{}", new.url, remark.as_deref().unwrap_or_default()));
+        }
+        draft.note(number, remark.unwrap_or_else(|| new.url.clone()));
+        let known = self.addresses.get_or_insert_default();
+        if known.len() < MAX_KNOWN {
+            known.insert(new.url.clone(), draft.path.clone());
+        }
+        Ok(())
+    }
+
+    /// A file for what was put on the clipboard; the same again is recognised.
+    fn clipboard(&self, drafts: &mut Drafts<'_>, number: u64, new: &Clipboard, at: &Zoned) -> Result<(), WriteError> {
+        let title = title_of(&new.content, "Snippet");
+        let body = |draft: &Draft| {
+            let note = note::Note::parse(&draft.text, draft.path.stem());
+            draft.text[note.body].trim().to_owned()
+        };
+        let same = |draft: &Draft| body(draft) == new.content.trim();
+        let draft = drafts.first(&format!("{}/{}", Kind::Snippets.folder(), slug(&title)), same)?;
+        if !draft.exists() {
+            let mut front = front(&title, at);
+            if let Some(app) = &new.app {
+                front.insert("app".into(), app.clone().into());
+            }
+            draft.text = compose(&front, &new.content);
+        }
+        draft.note(number, new.content.trim().to_owned());
+        Ok(())
+    }
+}
+
+/// The frontmatter that every captured file begins with.
+fn front(title: &str, at: &Zoned) -> Map<String, Value> {
+    let mut front = Map::new();
+    front.insert("title".into(), title.into());
+    front.insert("created".into(), written(at).into());
+    front.insert("source".into(), SOURCE.into());
+    front
+}
+
+fn written(at: &Zoned) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// The note that the frontmatter alone makes: reading the rest of a long conversation for it would take its time.
+pub(super) fn head(text: &str) -> note::Note {
+    let end = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n")).map_or(text.len(), |at| at + 9);
+    note::Note::parse(&text[..end.min(text.len())], "")
+}
+
+/// Whether the frontmatter has this text under this key.
+fn is_of(text: &str, key: &str, value: &str) -> bool {
+    head(text).metadata.get(key).and_then(Value::as_str) == Some(value)
+}
+
+/// The day in the name of a conversation's file.
+fn date_of(path: &VaultPath) -> Option<Date> {
+    path.stem().get(..10)?.parse().ok()
+}
+
+/// A title as it is read again from frontmatter.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A tag without what no tag has.
+fn tag_of(text: &str) -> String {
+    text.trim_start_matches('#').split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+/// The last file of a conversation that began on whatever day.
+fn find_session(
+    drafts: &mut Drafts<'_>,
+    session: &str,
+    belongs: &impl Fn(&Draft) -> bool,
+) -> Result<Option<VaultPath>, WriteError> {
+    let folder = Kind::Conversations.folder();
+    let slug = slug(session);
+    let Ok(entries) = fs::read_dir(drafts.root.join(folder)) else { return Ok(None) };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| {
+            let rest = name.get(11..).and_then(|rest| rest.strip_suffix(".md")?.strip_prefix(&slug));
+            rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
+        })
+        .collect();
+    names.sort_unstable_by_key(|name| (name.get(..10).map(str::to_owned), name.len(), name.clone()));
+    for name in names.iter().rev() {
+        if let Ok(path) = VaultPath::new(format!("{folder}/{name}"))
+            && drafts.open(&path)?.is_some_and(|draft| belongs(draft))
+        {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The addresses of the bookmarks there are.
+fn addresses(drafts: &Drafts<'_>) -> HashMap<String, VaultPath> {
+    let folder = Kind::Bookmarks.folder();
+    let entries = fs::read_dir(drafts.root.join(folder)).into_iter().flatten().flatten();
+    let read = entries.filter_map(|entry| {
+        let path = VaultPath::new(format!("{folder}/{}", entry.file_name().to_str()?)).ok()?;
+        let (bytes, _) = drafts.files.read(&path).ok()??;
+        let note = head(std::str::from_utf8(&bytes).ok()?);
+        let url = ["url", "source"].iter().filter_map(|key| note.metadata.get(*key)?.as_str());
+        Some((url.into_iter().find(|url| url.contains(':'))?.to_owned(), path))
+    });
+    read.take(MAX_KNOWN).collect()
+}
+
+/// The text with one more name in the list of its participants; `None` when it has it, or no list as capture writes it.
+fn with_participant(text: &str, name: &str) -> Option<String> {
+    let note = head(text);
+    let names = note.metadata.get("participants")?.as_array()?;
+    if names.len() >= MAX_PARTICIPANTS || names.iter().any(|known| known.as_str() == Some(name)) {
+        return None;
+    }
+    let list = Map::from_iter([("participants".to_owned(), Value::from(vec![name]))]);
+    let item = compose(&list, "").lines().nth(2)?.to_owned();
+    let front = &text[..note.body.start];
+    let start = front.find("\nparticipants:\n")? + "\nparticipants:\n".len();
+    let end = start
+        + front[start..].split_inclusive('\n').take_while(|line| line.starts_with("- ")).map(str::len).sum::<usize>();
+    Some(format!("{}{item}\n{}", &text[..end], &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_participant_is_added_and_all_else_stays() {
+        let text = "---\ntitle: x # mine\nparticipants:\n- user\ntags:\n- a\n---\n\nparticipants:\n- none\n";
+        let more = with_participant(text, "a: b").unwrap();
+        assert_eq!(more, text.replacen("- user\n", "- user\n- 'a: b'\n", 1));
+        assert_eq!(with_participant(&more, "a: b"), None);
+        assert_eq!(with_participant("---\nparticipants: [user]\n---\n", "b"), None, "as the person wrote it");
+    }
+
+    #[test]
+    fn the_head_is_the_frontmatter() {
+        let text = "---\ntitle: t\nsession: s\n---\n\ntext\n\n---\nsession: other\n---\n";
+        assert!(is_of(text, "session", "s") && !is_of(text, "session", "other"));
+        assert!(!is_of("session: s\n", "session", "s"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Moves old captured files to `.trash/`.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::event::Kind;
+use super::pages::{SOURCE, head};
+use crate::config::RetentionConfig;
+use crate::path::VaultPath;
+use crate::vault::Files;
+
+/// Moves what is older than `[retention]` says. What cannot be moved is said in the log, and tried again a day later.
+pub(super) fn apply(root: &Path, files: &Files, config: &RetentionConfig) {
+    for (kind, days) in [
+        (Kind::Conversations, config.conversations_days),
+        (Kind::Files, config.files_days),
+        (Kind::Searches, config.searches_days),
+        (Kind::Snippets, config.snippets_days),
+        (Kind::AgentActivity, config.agent_activity_days),
+        (Kind::Bookmarks, config.bookmarks_days),
+    ] {
+        if days == 0 {
+            continue;
+        }
+        let age = SignedDuration::from_hours(24 * i64::try_from(days).unwrap_or(0));
+        let Ok(before) = Timestamp::now().checked_sub(age) else { continue };
+        let folder = kind.folder();
+        for entry in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(path) = name.to_str().and_then(|name| VaultPath::new(format!("{folder}/{name}")).ok()) else {
+                continue;
+            };
+            let Ok(Some((bytes, hash))) = files.read(&path) else { continue };
+            let Some(mut last) = std::str::from_utf8(&bytes).ok().and_then(captured_at) else { continue };
+            // A conversation may have gone on since it began.
+            if kind == Kind::Conversations
+                && let Some(modified) = entry.metadata().ok().and_then(|meta| timestamp(meta.modified().ok()?))
+            {
+                last = last.max(modified);
+            }
+            if last < before
+                && let Err(error) = files.trash(&path, hash)
+            {
+                tracing::warn!("`{path}` is older than {days} days and stays: {error}");
+            }
+        }
+    }
+}
+
+/// When a file was captured, or last brought up to date; `None` when it is somebody else's.
+fn captured_at(text: &str) -> Option<Timestamp> {
+    let note = head(text);
+    if note.metadata.get("source").and_then(Value::as_str) != Some(SOURCE) {
+        return None;
+    }
+    note.updated.max(note.created)
+}
+
+fn timestamp(time: SystemTime) -> Option<Timestamp> {
+    Timestamp::try_from(time).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    use crate::vault::Outside;
+
+    #[test]
+    fn old_captured_files_go_to_the_trash_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let files = Files::new(root.to_owned(), &root.join(".vault/state"), Outside::default());
+        let write = |path: &str, text: &str| {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        };
+        let old = "---\ntitle: x\ncreated: 2020-01-05T10:00:00+01:00\nsource: capture\n---\n\n- 10:00 · x\n";
+        let new = old.replace("2020-01-05T10:00:00+01:00", &Timestamp::now().to_string());
+        write("searches/2020-01-05.md", old);
+        write("searches/new.md", &new);
+        write("searches/mine.md", &old.replace("source: capture", "source: me"));
+        write("searches/plain.md", "# 2020\n");
+        write("files/2020-01-05.md", old);
+        write("conversations/2020-01-05-x.md", old);
+        let config = RetentionConfig { searches_days: 90, conversations_days: 90, ..RetentionConfig::default() };
+        apply(root, &files, &config);
+        assert!(root.join(".trash/searches/2020-01-05.md").exists() && !root.join("searches/2020-01-05.md").exists());
+        let kept = ["searches/new.md", "searches/mine.md", "searches/plain.md", "files/2020-01-05.md"];
+        for kept in kept.into_iter().chain(["conversations/2020-01-05-x.md"]) {
+            assert!(root.join(kept).exists(), "{kept}");
+        }
+        let long_ago = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+        let conversation = fs::File::options().write(true).open(root.join("conversations/2020-01-05-x.md")).unwrap();
+        conversation.set_modified(long_ago).unwrap();
+        apply(root, &files, &config);
+        assert!(!root.join("conversations/2020-01-05-x.md").exists());
+    }
+}

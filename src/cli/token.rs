@@ -1,0 +1,60 @@
+//! `vault token`
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+
+use super::Outcome;
+use super::backend::home;
+use crate::capture::CaptureTokens;
+
+/// Give programs tokens with which they can send events, and read nothing.
+#[derive(Debug, Args)]
+pub(super) struct Token {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a token, and print it. It is shown this once.
+    Add {
+        /// The program that is to have it.
+        #[arg(long, value_name = "NAME")]
+        capture: String,
+    },
+    /// List the programs that have one.
+    List,
+    /// Take a token back: it counts no more, from this moment.
+    Remove {
+        /// The program that has it.
+        name: String,
+    },
+}
+
+impl Token {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let tokens = CaptureTokens::new(&home(vault)?.state_dir());
+        match self.action {
+            Action::Add { capture } => {
+                let token = tokens.add(&capture)?;
+                eprintln!("With this token `{capture}` can send events, and read nothing. It is not shown again.");
+                println!("{}", token.reveal());
+            }
+            Action::List => {
+                let tokens = tokens.list()?;
+                if tokens.is_empty() {
+                    return Ok(Outcome::NothingFound);
+                }
+                for token in tokens {
+                    println!("{}  sends events  since {}", token.name, token.created_at.strftime("%Y-%m-%d"));
+                }
+            }
+            Action::Remove { name } => {
+                tokens.remove(&name)?;
+                println!("`{name}` can send nothing any more");
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,89 @@
+//! Changes `memory.toml` as a person would: the value alone, and every comment stays.
+
+use std::path::Path;
+
+use super::sections::{Config, ConfigError, FILE_NAME};
+use crate::fs::{Context, write_atomically};
+
+impl Config {
+    /// Sets switches of a section in the `memory.toml` of the vault at `root`, and gives the configuration as it is then.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or is not right as it is.
+    pub fn set_switches(root: &Path, section: &str, switches: &[(&str, bool)]) -> Result<Self, ConfigError> {
+        // A link to a file elsewhere stays one.
+        let path = root.join(FILE_NAME).canonicalize().on("read", &root.join(FILE_NAME))?;
+        let text = std::fs::read_to_string(&path).on("read", &path)?;
+        let before = Self::parse(&text, &path)?;
+        let edited = with_switches(&text, section, switches)
+            .map_err(|error| ConfigError::Range { path: path.clone(), message: error.to_string() })?;
+        let after = Self::parse(&edited, &path)?;
+        if after != before {
+            write_atomically(&path, edited.as_bytes(), mode(&path))?;
+        }
+        Ok(after)
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().map_or(0o644, |meta| meta.permissions().mode() & 0o777)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        0o644
+    }
+}
+
+fn with_switches(text: &str, section: &str, switches: &[(&str, bool)]) -> Result<String, toml_edit::TomlError> {
+    let mut document: toml_edit::DocumentMut = text.parse()?;
+    for (key, on) in switches {
+        let item = &mut document[section][key];
+        match item.as_value_mut() {
+            Some(value) => {
+                let decor = value.decor().clone();
+                *value = (*on).into();
+                *value.decor_mut() = decor;
+            }
+            None => *item = toml_edit::value(*on),
+        }
+    }
+    // A section that was made for the keys is a table of its own.
+    if let Some(inline) = document.get(section).and_then(|item| item.as_inline_table()).cloned() {
+        document[section] = toml_edit::Item::Table(inline.into_table());
+    }
+    Ok(document.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn comments_and_order_stay() {
+        let text = "# mine\n[capture]\n# why\nsearches = false # for now\nfiles = true\n\n[search]\nlimit = 3\n";
+        assert_eq!(
+            with_switches(text, "capture", &[("searches", true)]).unwrap(),
+            "# mine\n[capture]\n# why\nsearches = true # for now\nfiles = true\n\n[search]\nlimit = 3\n"
+        );
+        assert_eq!(with_switches("", "capture", &[]).unwrap(), "");
+        for text in ["", "[search]\nlimit = 3\n", "capture = { files = true }\n"] {
+            let edited = with_switches(text, "capture", &[("searches", true), ("files", false)]).unwrap();
+            let config = Config::parse(&edited, Path::new("memory.toml")).unwrap();
+            assert!(config.capture.searches && !config.capture.files, "{edited}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_right_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        fs::write(&path, "[capture]\nfils = true\n").unwrap();
+        assert!(Config::set_switches(folder.path(), "capture", &[("files", false)]).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[capture]\nfils = true\n");
+    }
+}

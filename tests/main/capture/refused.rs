@@ -1,0 +1,150 @@
+//! What is not right is refused with its field, and what is switched off is stored nowhere.
+
+use serde_json::{Value, json};
+
+use super::{EVENTS, SETTINGS, files_below, message};
+use crate::support::{Daemon, Request, eventually};
+
+/// The files of the vault, its own included, that hold a text.
+fn with_text(vault: &Daemon, text: &str) -> Vec<String> {
+    let files = files_below(&vault.path(""));
+    let has = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    files.into_iter().filter(|(_, bytes)| has(bytes)).map(|(path, _)| path.display().to_string()).collect()
+}
+
+#[test]
+fn what_is_not_right_is_refused_whole_and_named() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let good = message("s", "user", "a good one");
+    let long = "x".repeat(60_000);
+    for (event, expected) in [
+        (json!({"type": "message", "session": "s", "role": "user"}), "events[1]: missing field `text`"),
+        (json!({"type": "message", "session": "s", "role": "user", "text": 7}), "events[1].text: invalid type"),
+        (json!({"type": "message", "session": "s", "role": "user", "text": long}), "events[1].text: has 60000 bytes"),
+        (
+            json!({"type": "message", "session": "s\u{0}", "role": "user", "text": "x"}),
+            "events[1].session: has the control",
+        ),
+        (json!({"type": "file", "path": "a", "action": "opened", "contents": "x"}), "unknown field `contents`"),
+        (json!({"type": "keystroke"}), "events[1].type: takes message,"),
+        (json!(7), "events[1]: an event is an object"),
+    ] {
+        let reply = vault.post(EVENTS, &json!([good, event]));
+        assert_eq!(reply.status, 400);
+        assert!(reply.error().contains(expected), "{} has no {expected}", reply.error());
+    }
+    let many: Vec<Value> = (0..10_001).map(|_| json!({"type": "search", "query": "q"})).collect();
+    assert!(vault.post(EVENTS, &many.into()).error().starts_with("events: there are 10001"));
+    let huge = Value::from(vec![message("s", "user", &"x".repeat(40_000)); 30]).to_string();
+    assert_eq!(vault.ask(Request::new("POST", EVENTS).json(huge)).status, 413);
+    for bad in ["", "{", "[1,", "nonsense"] {
+        let reply = vault.ask(Request::new("POST", EVENTS).json(bad));
+        assert_eq!(reply.status, 400, "{bad}");
+        reply.error();
+    }
+    assert_eq!(vault.capture(json!([])), (0, 0));
+    vault.captured();
+    assert_eq!(with_text(&vault, "a good one"), Vec::<String>::new(), "an array is taken whole or not at all");
+
+    // 10,000 at a time are no trouble.
+    let many: Vec<Value> =
+        (0..10_000).map(|at| json!({"type": "file", "path": format!("f{at}"), "action": "x"})).collect();
+    assert_eq!(vault.capture(many.into()), (10_000, 0));
+    vault.captured();
+    let files = vault.notes_in("files");
+    let lines: usize = files.iter().map(|(_, text)| text.lines().filter(|line| line.starts_with("- ")).count()).sum();
+    assert_eq!(lines, 10_000);
+}
+
+#[test]
+fn settings_are_those_of_memory_toml() {
+    let mut vault = Daemon::with_config("# mine\n[embed]\nmodel = \"none\" # for now\n");
+    vault.start();
+    let settings = vault.get(SETTINGS).json();
+    let names: Vec<&String> = settings.as_object().unwrap().keys().collect();
+    assert_eq!(
+        names,
+        [
+            "capture_conversations",
+            "capture_files",
+            "capture_searches",
+            "capture_notes",
+            "capture_snippets",
+            "capture_agent_activity",
+            "capture_bookmarks"
+        ]
+    );
+    assert_eq!((&settings["capture_searches"], &settings["capture_files"]), (&json!(false), &json!(true)));
+    let put = |body: &Value| vault.ask(Request::new("PUT", SETTINGS).json(body.to_string()));
+    let reply = put(&json!({"capture_files": false, "capture_searches": true}));
+    assert_eq!((reply.status, &reply.json()["capture_files"]), (200, &json!(false)));
+    assert_eq!(vault.get(SETTINGS).json(), reply.json());
+    let text = vault.read("memory.toml");
+    assert!(
+        text.starts_with("# mine\n[embed]\nmodel = \"none\" # for now\n") && text.contains("files = false"),
+        "{text}"
+    );
+    for bad in [json!({"capture_everything": true}), json!({"capture_files": "no"}), json!(3)] {
+        assert!(put(&bad).status >= 400, "{bad}");
+    }
+    let opened = json!({"type": "file", "path": "hidden-path", "action": "opened"});
+    let search = json!({"type": "search", "query": "said aloud"});
+    assert_eq!(vault.capture(json!([opened, search])), (1, 1));
+    vault.captured();
+    assert_eq!(with_text(&vault, "hidden-path"), Vec::<String>::new());
+    assert_eq!(with_text(&vault, "said aloud").iter().filter(|path| path.ends_with(".md")).count(), 1);
+    // By hand it counts at once, too.
+    let text = text.replace("searches = true", "searches = false");
+    std::fs::write(vault.path("memory.toml"), text).unwrap();
+    assert_eq!(vault.get(SETTINGS).json()["capture_searches"], false);
+    assert_eq!(vault.capture(json!({"type": "search", "query": "not said"})), (0, 1));
+    assert_eq!(with_text(&vault, "not said"), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_switched_off_while_it_waits_is_dropped() {
+    let mut vault = Daemon::vault();
+    // No folder can be made in its place.
+    vault.write("files", "").start();
+    vault.capture(json!([{"type": "file", "path": "waiting-path", "action": "opened"}, message("s", "user", "other")]));
+    let failure =
+        eventually("the status to say why", || vault.status()["capture"]["failure"].as_str().map(str::to_owned));
+    assert!(failure.contains("files/"), "{failure}");
+    assert!(vault.run(&["status"]).ok().stdout.contains("capture"), "a person is told");
+    eventually("the others to be written", || (vault.notes_in("conversations").len() == 1).then_some(()));
+    assert_eq!(vault.status()["capture"]["pending"], 2, "what comes after counts as pending, too");
+    let off = json!({"capture_files": false}).to_string();
+    assert_eq!(vault.ask(Request::new("PUT", SETTINGS).json(off)).status, 200);
+    vault.captured();
+    eventually("the journal to forget it", || with_text(&vault, "waiting-path").is_empty().then_some(()));
+    assert_eq!(vault.status()["capture"].get("failure"), None);
+}
+
+#[test]
+fn secrets_are_written_nowhere() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n");
+    vault.start();
+    let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3).get(..36).unwrap());
+    let said = |before: &str| format!("{before} {secret} after");
+    vault.capture(json!([
+        message("s", "user", &said("# multi\nline")),
+        message(&said("session"), "user", "x"),
+        {"type": "file", "path": said("path"), "name": said("name"), "action": "opened", "app": said("app")},
+        {"type": "search", "query": said("query"), "where": "web"},
+        {"type": "agent_activity", "agent": "a", "summary": said("summary")},
+        {"type": "note", "title": said("title"), "content": said("content"), "tags": [said("tag")]},
+        {"type": "bookmark", "url": format!("https://x.example/?t={secret}"), "title": said("page"), "note": said("note")},
+        {"type": "clipboard", "content": said("clip"), "app": said("app")},
+    ]));
+    assert_eq!(with_text(&vault, &secret), Vec::<String>::new(), "the journal included");
+    vault.captured();
+    assert_eq!(with_text(&vault, &secret), Vec::<String>::new());
+    assert!(with_text(&vault, "[redacted: GitHub token]").len() >= 7);
+    // As the person wants it.
+    let text = vault.read("memory.toml") + "redact = false\n";
+    std::fs::write(vault.path("memory.toml"), text).unwrap();
+    vault.capture(message("open", "user", &said("kept")));
+    vault.captured();
+    assert!(with_text(&vault, &secret).iter().any(|path| path.ends_with("-open.md")));
+}

@@ -1,0 +1,119 @@
+//! The disk is full, the folder is away, what is kept was damaged: nothing that was accepted is lost.
+
+use std::fs;
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::{EVENTS, message};
+use crate::disk::Disk;
+use crate::support::{Daemon, eventually};
+
+fn turns(vault: &Daemon) -> Vec<String> {
+    let files = vault.notes_in("conversations");
+    let turns = files.iter().flat_map(|(_, text)| text.lines().filter_map(|line| line.split_once(":** ")));
+    turns.map(|(_, said)| said.to_owned()).collect()
+}
+
+#[test]
+fn a_full_disk_refuses_and_loses_nothing() {
+    let Some(disk) = Disk::new(8) else { return };
+    let mut vault = Daemon::below(disk.path(), "[embed]\nmodel = \"none\"\n");
+    vault.start();
+    vault.capture(message("s", "user", "before"));
+    vault.captured();
+    let (mut accepted, mut refused) = (vec!["before".to_owned()], 0);
+    // Room for the journal, and hardly any for files.
+    disk.fill(12);
+    for at in 0..40 {
+        let said = format!("said{at}");
+        // More than a page, so that the disk is soon full.
+        let reply = vault.post(EVENTS, &json!([message("s", "user", &said), message("t", "user", &"x ".repeat(2000))]));
+        match reply.status {
+            202 => accepted.push(said),
+            503 => {
+                refused += 1;
+                assert!(reply.error().contains("No space left"), "{}", reply.error());
+            }
+            status => panic!("{status}: {}", reply.json()),
+        }
+    }
+    assert!(refused > 0, "the disk was full");
+    disk.empty();
+    vault.capture(message("s", "user", "after"));
+    accepted.push("after".into());
+    vault.captured();
+    let said: Vec<String> = turns(&vault).into_iter().filter(|said| !said.starts_with("x ")).collect();
+    assert_eq!(said, accepted);
+}
+
+#[test]
+fn a_vault_that_is_away_refuses_and_goes_on_when_it_is_back() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    vault.capture(message("s", "user", "one"));
+    vault.captured();
+    let (there, away) = (vault.path(""), vault.path("").with_extension("away"));
+    fs::rename(&there, &away).unwrap();
+    let refused = vault.post(EVENTS, &message("s", "user", "two"));
+    assert_eq!((refused.status, refused.error().as_str()), (503, "the vault's folder is not there"));
+    assert!(!there.exists(), "nothing is made in its place");
+    fs::rename(&away, &there).unwrap();
+    vault.capture(message("s", "user", "three"));
+    eventually("the event to be written", || (turns(&vault) == ["one", "three"]).then_some(()));
+}
+
+#[test]
+fn a_journal_that_is_deleted_under_the_daemon_is_made_anew() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    for at in 0..3 {
+        vault.capture(message("s", "user", &format!("said{at}")));
+        vault.captured();
+        fs::remove_dir_all(vault.path(".vault/state/pending")).unwrap();
+    }
+    vault.capture(message("s", "user", "last"));
+    eventually("all to be written", || (turns(&vault) == ["said0", "said1", "said2", "last"]).then_some(()));
+}
+
+#[test]
+fn a_cut_or_damaged_tail_is_dropped_and_what_is_before_it_stays() {
+    let mut vault = Daemon::vault();
+    // Nothing can be written into files, so all stays in the journal.
+    vault.write("conversations", "").start();
+    vault.capture(message("s", "user", "one"));
+    vault.capture(message("s", "user", "two"));
+    vault.kill();
+    let journal = |vault: &Daemon| -> Vec<std::path::PathBuf> {
+        let entries = fs::read_dir(vault.path(".vault/state/pending")).unwrap().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.extension().is_some_and(|kind| kind == "events")).collect()
+    };
+    let files = journal(&vault);
+    let last = files.iter().max().unwrap();
+    let mut file = fs::File::options().append(true).open(last).unwrap();
+    file.write_all(b"\x40\x00\x00\x00half a record").unwrap();
+    fs::remove_file(vault.path("conversations")).unwrap();
+    vault.start();
+    vault.captured();
+    assert_eq!(turns(&vault), ["one", "two"]);
+    assert!(vault.log().contains("are not whole"), "{}", vault.log());
+    vault.capture(message("s", "user", "three"));
+    vault.captured();
+    vault.terminate();
+    vault.start();
+    vault.captured();
+    assert_eq!(turns(&vault), ["one", "two", "three"]);
+}
+
+#[test]
+fn what_is_pending_at_a_stop_is_written_by_then_or_at_the_next_start() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let events: Vec<Value> = (0..500).map(|at| message("s", "user", &format!("said{at}"))).collect();
+    vault.capture(events.into());
+    vault.terminate();
+    vault.start();
+    vault.captured();
+    let expected: Vec<String> = (0..500).map(|at| format!("said{at}")).collect();
+    assert_eq!(turns(&vault), expected);
+}
