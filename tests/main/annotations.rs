@@ -38,7 +38,7 @@ fn a_remark_is_a_note_that_is_shown_with_its_passage() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!text.contains("private"), "{text}");
-    assert_eq!(vault.words("eleven").paths(), [annotated.path.as_str()]);
+    assert_eq!(vault.words("eleven").paths()[0], annotated.path);
     let passage = vault.service().passage(&Principal::Owner, &hash).unwrap();
     let [remark] = passage.annotations.as_slice() else { panic!("{:?}", passage.annotations) };
     assert_eq!((remark.note.as_str(), remark.quote.as_str()), ("Eleven hours.\n\n---\n# mine", QUOTE));

@@ -256,20 +256,20 @@ impl Files {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
-    pub(in super::super) fn vault() -> (tempfile::TempDir, Files) {
+    fn vault() -> (tempfile::TempDir, Files) {
         let folder = tempfile::tempdir().unwrap();
         let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"), Outside::default());
         (folder, files)
     }
 
-    pub(in super::super) fn path(text: &str) -> VaultPath {
+    fn path(text: &str) -> VaultPath {
         VaultPath::new(text).unwrap()
     }
 
-    pub(in super::super) fn read(files: &Files, at: &str) -> Option<(String, Hash)> {
+    fn read(files: &Files, at: &str) -> Option<(String, Hash)> {
         files.read(&path(at)).unwrap().map(|(bytes, hash)| (String::from_utf8(bytes).unwrap(), hash))
     }
 
