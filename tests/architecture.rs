@@ -368,12 +368,9 @@ impl Source {
             return program;
         }
         let starts = |at: usize| {
-            let is = |at: usize, texts: &[&str]| {
-                texts.iter().enumerate().all(|(offset, text)| self.text(at + offset) == *text)
-            };
-            let visible = ["pub", "(", "super", ")"];
-            let module = at + 7 + if is(at + 7, &visible) { visible.len() } else { 0 };
-            is(at, &["#", "[", "cfg", "(", "test", ")", "]"]) && is(module, &["mod"]) && self.text(module + 2) == "{"
+            let attribute = ["#", "[", "cfg", "(", "test", ")", "]", "mod"];
+            attribute.iter().enumerate().all(|(offset, text)| self.text(at + offset) == *text)
+                && self.text(at + attribute.len() + 1) == "{"
         };
         let mut kept = Vec::new();
         let mut at = 0;

@@ -66,6 +66,9 @@ impl Save {
         if self.json {
             output::json(&saved)?;
         } else {
+            if saved.redacted {
+                eprintln!("vault: secrets were taken out of the text; `[capture] redact = false` keeps them");
+            }
             println!("{}{}", saved.path, if saved.existing { " (was there before)" } else { "" });
         }
         Ok(Outcome::Done)

@@ -9,6 +9,7 @@ use super::error::ServiceError;
 use super::start::Service;
 use super::views::{SaveParams, Saved};
 use crate::access::Principal;
+use crate::capture::redact;
 use crate::chunk::ChunkId;
 use crate::note::{Note, compose};
 use crate::path::VaultPath;
@@ -37,14 +38,14 @@ impl Service {
     pub fn save(&self, principal: &Principal, params: &SaveParams) -> Result<Saved, ServiceError> {
         self.owner_only(principal)?;
         let files = self.files()?;
-        let new = NewNote::check(params)?;
+        let new = NewNote::check(params, self.switches.capture().redact)?;
         let (path, existing) = match self.write(files, &new) {
             // Somebody took the name, or edited the note, at this very moment.
             Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => self.write(files, &new)?,
             written => written?,
         };
         let (hash, chunks) = self.searchable(&path)?;
-        Ok(Saved { ok: true, hash: hash.to_string(), path: path.to_string(), chunks, existing })
+        Ok(Saved { ok: true, hash: hash.to_string(), path: path.to_string(), chunks, existing, redacted: new.redacted })
     }
 
     fn write(&self, files: &Files, new: &NewNote) -> Result<(VaultPath, bool), WriteError> {
@@ -150,20 +151,25 @@ struct NewNote {
     content: String,
     tags: Vec<String>,
     metadata: Map<String, Value>,
-    source: &'static str,
+    /// Whether the content had secrets.
+    redacted: bool,
 }
 
 impl NewNote {
-    fn check(params: &SaveParams) -> Result<Self, ServiceError> {
+    /// With `redacts` secrets are taken out first.
+    fn check(params: &SaveParams, redacts: bool) -> Result<Self, ServiceError> {
         let invalid = |message: String| Err(ServiceError::invalid(message));
         let content = text("content", &params.content)?;
+        let clean = |text: &str| if redacts { redact(text).into_owned() } else { text.to_owned() };
+        let given = content;
+        let content = clean(&given);
         let collection = params.collection.clone().unwrap_or_else(|| DEFAULT_COLLECTION.into());
         line("collection", &collection)?;
         if collection.contains(['/', '\\']) || collection.starts_with('.') {
             return invalid(format!("`collection` is `{collection}`; it takes the name of a top-level folder"));
         }
         let title = match &params.title {
-            Some(title) => title.trim().to_owned(),
+            Some(title) => clean(title.trim()),
             None => title_of(&content),
         };
         line("title", &title)?;
@@ -187,14 +193,17 @@ impl NewNote {
         if let Some(key) = metadata.keys().find(|key| key.trim().is_empty() || key.chars().any(char::is_control)) {
             return invalid(format!("`metadata` has the key {key:?}"));
         }
-        Ok(Self { title, collection, content, tags, metadata, source: "save" })
+        let mut metadata = metadata;
+        metadata.values_mut().for_each(|value| clean_all(value, &clean));
+        let redacted = content != given;
+        Ok(Self { title, collection, content, tags, metadata, redacted })
     }
 
     fn frontmatter(&self) -> Map<String, Value> {
         let mut frontmatter = Map::new();
         frontmatter.insert("title".into(), self.title.clone().into());
         frontmatter.insert("created".into(), now().into());
-        frontmatter.insert("source".into(), self.source.into());
+        frontmatter.insert("source".into(), "save".into());
         frontmatter.insert("tags".into(), self.tags.clone().into());
         frontmatter.extend(self.metadata.clone());
         frontmatter
@@ -226,6 +235,16 @@ pub(super) fn text(field: &str, text: &str) -> Result<String, ServiceError> {
         return Ok(text);
     };
     Err(ServiceError::invalid(format!("`{field}` {message}")))
+}
+
+/// Cleans every text in a value.
+fn clean_all(value: &mut Value, clean: &impl Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = clean(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| clean_all(value, clean)),
+        Value::Object(map) => map.values_mut().for_each(|value| clean_all(value, clean)),
+        _ => {}
+    }
 }
 
 fn line(field: &str, text: &str) -> Result<(), ServiceError> {

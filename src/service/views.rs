@@ -375,6 +375,8 @@ pub struct Saved {
     pub chunks: usize,
     /// Whether the note was there before: the same text, or in `notes` one of the same title.
     pub existing: bool,
+    /// Whether secrets were taken out of the text, each marked as `[redacted: …]`.
+    pub redacted: bool,
 }
 
 /// How to reindex.

@@ -62,6 +62,23 @@ fn the_same_again_is_recognised_and_notes_are_known_by_their_titles() {
 }
 
 #[test]
+fn secrets_are_taken_out_unless_they_are_wanted() {
+    let mut vault = TestVault::new();
+    vault.sync();
+    let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3)[..36].to_owned());
+    let text = json!({"content": format!("deploy key {secret}"), "metadata": {"from": [secret]}});
+    let saved = save(&vault, text.clone()).unwrap();
+    let written = fs::read_to_string(vault.path(&saved.path)).unwrap();
+    assert!(saved.redacted && written.contains("deploy key [redacted: "), "{written}");
+    assert!(!written.contains(&secret), "{written}");
+    assert!(save(&vault, text.clone()).unwrap().existing, "what was redacted is recognised too");
+    fs::write(vault.path("memory.toml"), "[capture]\nredact = false\n").unwrap();
+    vault.config.capture.redact = false;
+    let saved = save(vault.restart(), text).unwrap();
+    assert!(!saved.redacted && fs::read_to_string(vault.path(&saved.path)).unwrap().contains(&secret));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_its_field() {
     let mut vault = TestVault::new();
     vault.sync();

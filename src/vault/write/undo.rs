@@ -222,10 +222,11 @@ fn numbered(path: &VaultPath, at: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vault::Outside;
 
     fn vault() -> (tempfile::TempDir, Files) {
         let folder = tempfile::tempdir().unwrap();
-        let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"));
+        let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"), Outside::default());
         (folder, files)
     }
 
