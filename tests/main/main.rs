@@ -3,6 +3,7 @@
 mod support;
 
 mod annotations;
+mod api_docs;
 mod backup;
 mod bad_files;
 mod capture;
