@@ -64,18 +64,23 @@ impl Guard {
 
     /// Whose token a request carries.
     fn holder(&self, headers: &HeaderMap) -> Option<Principal> {
-        let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
-        let (scheme, credentials) = value.split_once(' ').unwrap_or((value, ""));
-        let token = if scheme.eq_ignore_ascii_case("bearer") {
-            Some(credentials.to_owned())
-        } else if scheme.eq_ignore_ascii_case("basic") {
-            password(credentials)
-        } else {
-            None
-        };
-        let token = Token::from_text(&token?).hash();
+        let token = token(headers)?.hash();
         self.keys.iter().find_map(|keys| keys.holder(&token))
     }
+}
+
+/// The token that a request carries.
+pub(super) fn token(headers: &HeaderMap) -> Option<Token> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, credentials) = value.split_once(' ').unwrap_or((value, ""));
+    let token = if scheme.eq_ignore_ascii_case("bearer") {
+        Some(credentials.to_owned())
+    } else if scheme.eq_ignore_ascii_case("basic") {
+        password(credentials)
+    } else {
+        None
+    };
+    Some(Token::from_text(&token?))
 }
 
 /// The password of Basic credentials, or the name where there is no password (`http://TOKEN@host/`).

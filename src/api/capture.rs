@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::body::Fields;
 use super::error::{ApiError, ErrorBody};
 use super::routes::{Answer, App, call};
 use crate::access::Principal;
@@ -42,7 +43,7 @@ pub(super) async fn events(
     body: Result<Json<Value>, JsonRejection>,
 ) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
     let principal = principal.map_or(Principal::Owner, |Extension(principal)| principal);
-    let Json(body) = body.map_err(refused)?;
+    let Json(body) = body?;
     let accepted = call(service, move |service| service.capture(&principal, body)).await?;
     Ok((StatusCode::ACCEPTED, accepted))
 }
@@ -59,12 +60,7 @@ pub(super) async fn settings(State(service): State<App>) -> Answer<CaptureSettin
     responses((status = 200, body = CaptureSettings), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn set_settings(
     State(service): State<App>,
-    body: Result<Json<CaptureSettingsParams>, JsonRejection>,
+    Fields(params): Fields<CaptureSettingsParams>,
 ) -> Answer<CaptureSettings> {
-    let Json(params) = body.map_err(refused)?;
     call(service, move |service| service.set_settings(&Principal::Owner, &params)).await
-}
-
-fn refused(rejection: JsonRejection) -> ApiError {
-    ApiError::new(rejection.status(), "invalid", rejection.body_text())
 }

@@ -1,12 +1,16 @@
 //! `{error: {code, message, hint?}}` with the right status.
 
 use axum::Json;
+use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::service::ServiceError;
+
+/// Bodies over this are refused.
+pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// What every failed request answers.
 #[derive(Debug, Serialize, ToSchema)]
@@ -48,6 +52,24 @@ impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
         let status = StatusCode::from_u16(error.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self { status, detail: ErrorDetail { code: error.kind.code(), message: error.message, hint: error.hint } }
+    }
+}
+
+impl From<JsonRejection> for ApiError {
+    /// In words of ours: which field it is, or what the body has to be.
+    fn from(rejection: JsonRejection) -> Self {
+        let said = rejection.body_text();
+        let message = match &rejection {
+            JsonRejection::BytesRejection(_) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                format!("the body has over {MAX_BODY_BYTES} bytes")
+            }
+            JsonRejection::MissingJsonContentType(_) => {
+                "the body is to be JSON, with `Content-Type: application/json`".into()
+            }
+            _ if said.contains("expected struct") => "the body is to be a JSON object".into(),
+            _ => said.rsplit_once("target type: ").map_or(said.as_str(), |(_, what)| what).to_owned(),
+        };
+        Self::new(rejection.status(), "invalid", message)
     }
 }
 

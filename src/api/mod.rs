@@ -1,6 +1,7 @@
 //! The HTTP API: decodes a request, calls the service on a blocking thread, encodes the answer.
 
 mod auth;
+mod body;
 mod capture;
 mod error;
 mod events;

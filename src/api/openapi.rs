@@ -23,6 +23,7 @@ use super::{capture, events, page, routes, writes};
         routes::note,
         events::events,
         page::token,
+        page::leave,
         writes::delete_chunk,
         writes::forget,
         writes::annotate,

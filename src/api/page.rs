@@ -4,15 +4,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::auth;
+use super::body::Fields;
 use super::error::{ApiError, ErrorBody};
 use super::sessions::Sessions;
 use crate::page::asset;
@@ -40,7 +43,7 @@ pub(super) fn routes(sessions: &Arc<Sessions>) -> Router {
     Router::new()
         .route("/", get(|| async { file("index.html") }))
         .route("/page/{name}", get(named))
-        .route("/page/token", post(token))
+        .route("/page/token", post(token).delete(leave))
         .with_state(Arc::clone(sessions))
 }
 
@@ -84,15 +87,24 @@ async fn code(State(sessions): State<Arc<Sessions>>) -> Result<Json<Code>, ApiEr
     responses((status = 200, body = SessionToken), (status = "4XX", body = ErrorBody)))]
 pub(super) async fn token(
     State(sessions): State<Arc<Sessions>>,
-    body: Result<Json<Code>, JsonRejection>,
+    Fields(params): Fields<Code>,
 ) -> Result<Json<SessionToken>, ApiError> {
-    let Json(Code { code }) =
-        body.map_err(|rejection| ApiError::new(rejection.status(), "invalid", rejection.body_text()))?;
+    let Code { code } = params;
     match sessions.trade(&code, Instant::now()).map_err(no_random)? {
         Some(token) => Ok(Json(SessionToken { token: token.reveal().to_owned() })),
         None => Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "this code was used, or is too old")
             .hint("`vault open` makes another")),
     }
+}
+
+/// Ends the session whose token the request carries.
+#[utoipa::path(delete, path = "/page/token", security(()),
+    responses((status = 200, description = "It is over, or there was none", body = Value), (status = "4XX", body = ErrorBody)))]
+pub(super) async fn leave(State(sessions): State<Arc<Sessions>>, headers: HeaderMap) -> Json<Value> {
+    if let Some(token) = auth::token(&headers) {
+        sessions.end(&token.hash());
+    }
+    Json(json!({ "ok": true }))
 }
 
 fn no_random(error: io::Error) -> ApiError {

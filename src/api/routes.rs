@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::auth::{Guard, guard};
-use super::error::{ApiError, ErrorBody};
+use super::body::Fields;
+use super::error::{ApiError, ErrorBody, MAX_BODY_BYTES};
 use super::events::{self, Streams};
 use super::page;
 use super::sessions::Sessions;
@@ -22,9 +23,6 @@ use crate::service::{
     Browse, BrowseParams, Collections, NoteParams, NoteView, PassageView, ReindexParams, Reindexing, SaveParams, Saved,
     SearchParams, SearchResponse, Service, ServiceError, Stats, Status, Verification,
 };
-
-/// Bodies over this are refused.
-const MAX_BODY_BYTES: usize = 1 << 20;
 
 pub(super) type App = Arc<Service>;
 pub(super) type Answer<T> = Result<Json<T>, ApiError>;
@@ -117,12 +115,6 @@ pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Api
     query.map(|Query(params)| params).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
 }
 
-/// What a body holds. The errors name the field.
-pub(super) fn json_body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ApiError> {
-    body.map(|Json(value)| value)
-        .map_err(|rejection| ApiError::new(rejection.status(), "invalid", rejection.body_text()))
-}
-
 /// Says that the server runs, and nothing else.
 #[utoipa::path(get, path = "/health", security(()), responses((status = 200, description = "It runs", body = Value)))]
 pub(super) async fn health() -> Json<Value> {
@@ -138,11 +130,7 @@ pub(super) async fn status(State(service): State<App>) -> Answer<Status> {
 /// Compares every note with the index, or builds it from nothing.
 #[utoipa::path(post, path = "/reindex", request_body = ReindexParams,
     responses((status = 200, body = Reindexing), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn reindex(
-    State(service): State<App>,
-    body: Result<Json<ReindexParams>, JsonRejection>,
-) -> Answer<Reindexing> {
-    let params = json_body(body)?;
+pub(super) async fn reindex(State(service): State<App>, Fields(params): Fields<ReindexParams>) -> Answer<Reindexing> {
     call(service, move |service| service.reindex(params.full)).await
 }
 
@@ -167,8 +155,7 @@ pub(super) async fn search(
 /// Saves a text as a note. Answers when it can be found.
 #[utoipa::path(post, path = "/api/user-memory/save", request_body = SaveParams,
     responses((status = 200, body = Saved), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn save(State(service): State<App>, body: Result<Json<SaveParams>, JsonRejection>) -> Answer<Saved> {
-    let params = json_body(body)?;
+pub(super) async fn save(State(service): State<App>, Fields(params): Fields<SaveParams>) -> Answer<Saved> {
     call(service, move |service| service.save(&Principal::Owner, &params)).await
 }
 

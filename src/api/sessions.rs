@@ -52,6 +52,11 @@ impl Sessions {
         add(&mut kept.sessions, MAX_SESSIONS, now).map(Some)
     }
 
+    /// Ends the session of a token.
+    pub(super) fn end(&self, hash: &TokenHash) {
+        self.lock().sessions.retain(|session| session.hash != *hash);
+    }
+
     /// Whether a token is that of an open session, which counts as its use.
     fn knows(&self, hash: &TokenHash, now: Instant) -> bool {
         let mut kept = self.lock();

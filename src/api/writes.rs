@@ -1,12 +1,13 @@
 //! The routes that change notes and undo it.
 
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::Router;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::routing::{delete, get, post};
-use axum::{Json, Router};
 
+use super::body::Fields;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, App, call, json_body, query};
+use super::routes::{Answer, App, call, query};
 use crate::access::Principal;
 use crate::service::{
     AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, DeleteParams, ForgetParams, Forgotten,
@@ -44,22 +45,14 @@ pub(super) async fn delete_chunk(
 /// Deletes a passage, lines or a note, or says what would go. Answers when it can no longer be found.
 #[utoipa::path(post, path = "/api/user-memory/forget", request_body = ForgetParams,
     responses((status = 200, body = Forgotten), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn forget(
-    State(service): State<App>,
-    body: Result<Json<ForgetParams>, JsonRejection>,
-) -> Answer<Forgotten> {
-    let params = json_body(body)?;
+pub(super) async fn forget(State(service): State<App>, Fields(params): Fields<ForgetParams>) -> Answer<Forgotten> {
     call(service, move |service| service.forget(&Principal::Owner, &params)).await
 }
 
 /// Writes a remark on a passage. Answers when it can be found.
 #[utoipa::path(post, path = "/api/user-memory/annotate", request_body = AnnotateParams,
     responses((status = 200, body = Annotated), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn annotate(
-    State(service): State<App>,
-    body: Result<Json<AnnotateParams>, JsonRejection>,
-) -> Answer<Annotated> {
-    let params = json_body(body)?;
+pub(super) async fn annotate(State(service): State<App>, Fields(params): Fields<AnnotateParams>) -> Answer<Annotated> {
     call(service, move |service| service.annotate(&Principal::Owner, &params)).await
 }
 
@@ -81,8 +74,8 @@ pub(super) async fn checkpoints(
 pub(super) async fn restore(
     State(service): State<App>,
     id: Result<Path<String>, PathRejection>,
-    body: Result<Json<RestoreParams>, JsonRejection>,
+    Fields(params): Fields<RestoreParams>,
 ) -> Answer<Restored> {
-    let (id, params) = (name(id)?, json_body(body)?);
+    let id = name(id)?;
     call(service, move |service| service.restore(&Principal::Owner, &id, params)).await
 }

@@ -99,6 +99,9 @@ fn a_code_is_traded_for_a_token_once() {
         assert!((400..500).contains(&reply.status), "{body}: {}", reply.status);
         reply.error();
     }
+    let leave = Request::new("DELETE", "/page/token").header("Authorization", &format!("Bearer {token}"));
+    assert_eq!(daemon.send(&leave).status, 200);
+    assert_eq!(with(&token, "/status").status, 401, "the session is over");
 }
 
 #[test]

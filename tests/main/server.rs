@@ -280,6 +280,7 @@ fn the_openapi_document_lists_every_route() {
         ("/api/user-memory/note", "get"),
         ("/events", "get"),
         ("/page/token", "post"),
+        ("/page/token", "delete"),
         ("/api/user-memory/chunk/{hash}", "delete"),
         ("/api/user-memory/forget", "post"),
         ("/api/user-memory/annotate", "post"),

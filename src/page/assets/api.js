@@ -57,6 +57,7 @@ const BASE = "/api/user-memory";
 
 export const api = {
   trade: (code) => json("/page/token", { method: "POST", body: { code }, as: null }),
+  leave: () => ask("/page/token", { method: "DELETE" }),
   check: (as) => json("/status", { as }),
   status: () => json("/status"),
   search: (params, signal) => json(query(`${BASE}/search`, { ...params, highlight: true }), { signal }),

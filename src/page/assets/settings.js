@@ -31,7 +31,8 @@ export function show(main) {
   changed();
 }
 
-function leave() {
+async function leave() {
+  await api.leave().catch(() => {});
   token.drop();
   location.replace("/");
 }
