@@ -84,7 +84,7 @@ enum Outcome {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    crate::allocator::share_arenas();
+    crate::allocator::configure();
     let cli = Cli::parse_from(search::negated_words_last(std::env::args_os()));
     let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt()
