@@ -200,7 +200,7 @@ pub fn give_owner_of(other: &Path, file: &Path) {
 }
 
 /// How the names of files begin that are not yet what they are to be.
-const UNFINISHED: &str = ".vault-tmp-";
+pub(crate) const UNFINISHED: &str = ".vault-tmp-";
 
 /// Writes a new file and fails when there is one already.
 ///

@@ -3,6 +3,7 @@
 mod checkpoints;
 mod error;
 mod files;
+mod leftovers;
 mod names;
 mod undo;
 
