@@ -1,5 +1,6 @@
 //! Saves a text as a note, and says so when it can be found.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use jiff::{Timestamp, Unit};
@@ -39,6 +40,7 @@ impl Service {
         self.owner_only(principal)?;
         let files = self.files()?;
         let new = NewNote::check(params, self.switches.capture().redact)?;
+        let _one = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         let (path, existing) = match self.write(files, &new) {
             // Somebody took the name, or edited the note, at this very moment.
             Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => self.write(files, &new)?,

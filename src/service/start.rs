@@ -1,7 +1,7 @@
 //! One vault at work.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::backup::Timer;
 use crate::capture::{self, Capture, Switches};
@@ -25,6 +25,8 @@ pub struct Service {
     pub(super) files: Option<Arc<Files>>,
     pub(super) backup: Option<Timer>,
     pub(super) outside: Outside,
+    /// One save at a time, from the look for what is there already until it is found itself.
+    pub(super) saving: Mutex<()>,
 }
 
 /// The service could not be started.
@@ -96,6 +98,7 @@ impl Service {
             syncer: Some(syncer),
             lock: Some(lock),
             outside,
+            saving: Mutex::default(),
         })
     }
 
@@ -121,6 +124,7 @@ impl Service {
             files: None,
             backup: None,
             outside,
+            saving: Mutex::default(),
         })
     }
 

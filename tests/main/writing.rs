@@ -62,6 +62,25 @@ fn the_same_again_is_recognised_and_notes_are_known_by_their_titles() {
 }
 
 #[test]
+fn the_same_at_the_same_moment_is_saved_once() {
+    let mut vault = TestVault::new();
+    vault.sync();
+    let at_once = |value: fn(usize) -> serde_json::Value| -> Vec<Saved> {
+        std::thread::scope(|scope| {
+            let vault = &vault;
+            let saves: Vec<_> = (0..6).map(|at| scope.spawn(move || save(vault, value(at)).unwrap())).collect();
+            saves.into_iter().map(|save| save.join().unwrap()).collect()
+        })
+    };
+    let same = at_once(|_| json!({"content": "par"}));
+    assert!(same.iter().all(|saved| saved.path == "snippets/par.md"), "{same:?}");
+    assert_eq!(same.iter().filter(|saved| !saved.existing).count(), 1);
+    let titled = at_once(|at| json!({"content": format!("text {at}"), "title": "Plan", "collection": "notes"}));
+    assert!(titled.iter().all(|saved| saved.path == "notes/plan.md"), "{titled:?}");
+    assert_eq!(vault.status().files, 2);
+}
+
+#[test]
 fn secrets_are_taken_out_unless_they_are_wanted() {
     let mut vault = TestVault::new();
     vault.sync();
