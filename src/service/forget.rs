@@ -111,11 +111,25 @@ impl Service {
             (Some(hash), None, None) => self.named(principal, hash),
             (None, Some(path), lines) => {
                 let path = note_path(path)?;
-                let part = lines.map_or(Part::Whole, |(first, last)| Part::Lines(first, last));
-                Ok(Target { path, part, seen: None })
+                let Some((first, last)) = lines else { return Ok(Target { path, part: Part::Whole, seen: None }) };
+                // Lines are those of the note as the index, and so a search, has told of it.
+                let seen = match &params.seen {
+                    Some(_) => None,
+                    None => self.snapshot()?.files.iter().find(|file| file.path == path).map(|file| file.hash),
+                };
+                if seen.is_none() && params.seen.is_none() && !params.dry_run && self.is_there(&path) {
+                    let message = format!("`{path}` is not indexed, so its lines may be others than you have seen");
+                    let hint = Some("send `seen`, which a `dry_run` gives".into());
+                    return Err(ServiceError { hint, ..ServiceError::conflict(message) });
+                }
+                Ok(Target { path, part: Part::Lines(first, last), seen })
             }
             _ => Err(ServiceError::invalid("give `hash`, or `path` with or without lines")),
         }
+    }
+
+    fn is_there(&self, path: &VaultPath) -> bool {
+        path.on_disk(self.home.root()).is_file()
     }
 
     /// The passage, or the note, that a hash names.
