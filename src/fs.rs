@@ -67,12 +67,29 @@ pub fn create_private_dir(path: &Path) -> Result<(), FsError> {
 /// # Errors
 /// When the folder cannot be written to or the disk is full; the old file is then as it was.
 pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsError> {
+    write_unless(path, bytes, mode, || Ok(()))
+}
+
+/// The same, when the file still has the bytes of `before` right before it is replaced; says whether it had.
+///
+/// # Errors
+/// As [`write_atomically`], and when the file cannot be read.
+pub fn write_over(path: &Path, before: &[u8], bytes: &[u8], mode: u32) -> Result<bool, FsError> {
+    let same = || if fs::read(path)? == before { Ok(()) } else { Err(io::ErrorKind::ResourceBusy.into()) };
+    match write_unless(path, bytes, mode, same) {
+        Err(FsError { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => Ok(false),
+        written => written.map(|()| true),
+    }
+}
+
+fn write_unless(path: &Path, bytes: &[u8], mode: u32, check: impl Fn() -> io::Result<()>) -> Result<(), FsError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
         let mut file = unfinished(mode).tempfile_in(folder)?;
         file.write_all(bytes)?;
         crash::point("file-written");
         file.as_file().sync_all()?;
+        check()?;
         file.persist(path)?;
         crash::point("file-renamed");
         fs::File::open(folder)?.sync_all()
@@ -101,6 +118,17 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
         }
     }
     Ok(())
+}
+
+/// Removes what [`write_atomically`] left in a folder when it was killed at least so long ago. Others may be writing there.
+pub fn remove_unfinished_since(folder: &Path, age: std::time::Duration) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let changed = entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|meta| meta.modified().ok());
+        let old = changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|elapsed| elapsed >= age);
+        if old && entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Writes a file of a name of its own into a folder, whole and safe on disk, to be moved to its place from there. It has
@@ -200,7 +228,7 @@ pub fn give_owner_of(other: &Path, file: &Path) {
 }
 
 /// How the names of files begin that are not yet what they are to be.
-const UNFINISHED: &str = ".vault-tmp-";
+pub(crate) const UNFINISHED: &str = ".vault-tmp-";
 
 /// Writes a new file and fails when there is one already.
 ///
@@ -244,6 +272,33 @@ mod tests {
             use std::os::unix::fs::PermissionsExt;
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn what_changed_meanwhile_is_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory.toml");
+        fs::write(&path, "theirs").unwrap();
+        assert!(!write_over(&path, b"before", b"ours", 0o644).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert!(write_over(&path, b"theirs", b"ours", 0o644).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"ours");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_old_leftovers_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [".vault-tmp-old", ".vault-tmp-new", "note.md"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        for name in [".vault-tmp-old", "note.md"] {
+            let file = fs::File::options().write(true).open(folder.path().join(name)).unwrap();
+            file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        }
+        remove_unfinished_since(folder.path(), std::time::Duration::from_secs(3600));
+        assert!(!folder.path().join(".vault-tmp-old").exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::fs::UNFINISHED;
+
 /// A file that differs from the last commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
@@ -99,11 +101,12 @@ impl Changes {
     }
 }
 
-/// Whether a path is the program's own or in the bin, whatever `.gitignore` says.
+/// Whether a path is the program's own, finished or not, or in the bin, whatever `.gitignore` says.
 fn is_own(path: &[u8], prefix: &str) -> bool {
     let below = path.strip_prefix(prefix.as_bytes()).unwrap_or(path);
     let top = below.split(|byte| *byte == b'/').next().unwrap_or_default();
-    top == b".vault" || top == b".trash"
+    let name = below.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    top == b".vault" || top == b".trash" || name.starts_with(UNFINISHED.as_bytes())
 }
 
 impl Counts {
@@ -185,7 +188,7 @@ mod tests {
             entry(".D", [FILE, FILE, GONE], "vault/gone.md"),
             entry(".M", [FILE, FILE, FILE], "vault/.trash/old.md"),
             format!("u UU N... {FILE} {FILE} {FILE} {FILE} {NONE} {NONE} {NONE} vault/torn.md\0"),
-            "? vault/back.md\0? vault/new.md\0? vault/.vault/x\0? vault/nested/\0".into(),
+            "? vault/back.md\0? vault/new.md\0? vault/.vault/x\0? vault/.vault-tmp-1a2b\0? vault/a/.vault-tmp-1a2b\0? vault/nested/\0".into(),
         ];
         let changes = Changes::parse(status.concat().as_bytes(), "vault/");
         let told: Vec<_> = changes

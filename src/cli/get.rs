@@ -54,10 +54,7 @@ impl Get {
                 return Err(ServiceError::not_found(message).into());
             }
             (Some(_), Err(error)) => bail!("{name}: {error}"),
-            (None, _) => match VaultPath::new(name) {
-                Err(error) => bail!("{error}"),
-                Ok(_) => bail!("{name} is not in {}", home.root().display()),
-            },
+            (None, _) => return Err(no_note(name)),
         };
         let name = path.as_str();
         let index = Lines::new(&source.text);
@@ -119,11 +116,22 @@ pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<Place> {
     }
     match there.or(spelled.first()) {
         Some(path) => Ok(Place::Note(path.clone(), lines)),
-        None => match VaultPath::new(name) {
-            Err(error) => bail!("{error}"),
-            Ok(_) => bail!("{name} is not in {}", home.root().display()),
-        },
+        None => Err(no_note(name)),
     }
+}
+
+fn no_note(name: &str) -> anyhow::Error {
+    match VaultPath::new(name) {
+        Err(error) => error.into(),
+        Ok(_) => ServiceError::not_found(format!("{name} is neither a hash nor a note of this vault")).into(),
+    }
+}
+
+/// Whether a path, as it is without links and `..`, can be that of a note: what is hidden is the program's or another's.
+fn can_be_note(path: &VaultPath) -> bool {
+    let extension = path.as_str().rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
+    matches!(extension.as_deref(), Some("md" | "markdown"))
+        && !path.as_str().split('/').any(|part| part.starts_with('.'))
 }
 
 /// The notes that a typed path may mean, the likeliest first: as a search names it, from the vault's root; and as a shell
@@ -136,11 +144,11 @@ fn readings(name: &str, root: &Path, outside: &Outside, current: Option<&Path>) 
         outside.vault_path(root, &path)
     };
     if Path::new(name).is_absolute() {
-        return within(Path::new(name)).into_iter().collect();
+        return within(Path::new(name)).into_iter().filter(can_be_note).collect();
     }
     let from_root = VaultPath::new(name.trim_start_matches("./")).ok();
     let from_here = current.and_then(|current| within(&current.join(name)));
-    from_root.into_iter().chain(from_here).collect()
+    from_root.into_iter().chain(from_here).filter(can_be_note).collect()
 }
 
 /// Spells a path as the disk does: the same name may be there in another Unicode normalisation than it was typed in.

@@ -1,9 +1,10 @@
 //! Changes `memory.toml` as a person would: the value alone, and every comment stays.
 
+use std::io;
 use std::path::Path;
 
 use super::sections::{Config, ConfigError, FILE_NAME};
-use crate::fs::{Context, write_atomically};
+use crate::fs::{Context, write_over};
 
 impl Config {
     /// Sets switches of a section in the `memory.toml` of the vault at `root`, and gives the configuration as it is then.
@@ -13,15 +14,18 @@ impl Config {
     pub fn set_switches(root: &Path, section: &str, switches: &[(&str, bool)]) -> Result<Self, ConfigError> {
         // A link to a file elsewhere stays one.
         let path = root.join(FILE_NAME).canonicalize().on("read", &root.join(FILE_NAME))?;
-        let text = std::fs::read_to_string(&path).on("read", &path)?;
-        let before = Self::parse(&text, &path)?;
-        let edited = with_switches(&text, section, switches)
-            .map_err(|error| ConfigError::Range { path: path.clone(), message: error.to_string() })?;
-        let after = Self::parse(&edited, &path)?;
-        if after != before {
-            write_atomically(&path, edited.as_bytes(), mode(&path))?;
+        for _ in 0..2 {
+            let text = std::fs::read_to_string(&path).on("read", &path)?;
+            let before = Self::parse(&text, &path)?;
+            let edited = with_switches(&text, section, switches)
+                .map_err(|error| ConfigError::Range { path: path.clone(), message: error.to_string() })?;
+            let after = Self::parse(&edited, &path)?;
+            // The person may be saving it at this very moment.
+            if after == before || write_over(&path, text.as_bytes(), edited.as_bytes(), mode(&path))? {
+                return Ok(after);
+            }
         }
-        Ok(after)
+        Err(io::Error::other("somebody else is writing it; try again")).on("write", &path)?
     }
 }
 

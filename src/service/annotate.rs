@@ -10,6 +10,7 @@ use super::save::{now, text};
 use super::start::Service;
 use super::views::{AnnotateParams, Annotated};
 use crate::access::Principal;
+use crate::capture::redact;
 use crate::chunk::ChunkId;
 use crate::index::catalog::ChunkText;
 use crate::index::{FileEntry, Snapshot};
@@ -27,7 +28,10 @@ impl Service {
     pub fn annotate(&self, principal: &Principal, params: &AnnotateParams) -> Result<Annotated, ServiceError> {
         self.owner_only(principal)?;
         let files = self.files()?;
-        let remark = text("note", &params.note)?;
+        let mut remark = text("note", &params.note)?;
+        if self.switches.capture().redact {
+            remark = redact(&remark).into_owned();
+        }
         let snapshot = self.snapshot()?;
         let (file, chunk) = self.passage_of(&snapshot, params)?;
         let subject = chunk.heading_path.iter().rev().find(|heading| !heading.trim().is_empty());

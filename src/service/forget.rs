@@ -10,7 +10,7 @@ use crate::chunk::{ChunkId, Remainder, RemoveError, chunk, without_chunk, withou
 use crate::index::{ContentHash, FileEntry, Snapshot};
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::vault::{Action, Files, WriteError, commits_of};
+use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 
 /// What of a note is to go.
 enum Part {
@@ -74,11 +74,11 @@ impl Service {
             Some(text) => files.replace(&path, hash, text, Action::Forget)?,
         };
         let purged = match params.purge {
-            true => Some(files.purge(&path, &left.removed.iter().map(String::as_str).collect::<Vec<_>>())?),
+            true => Some(files.purge(&path)?),
             false => None,
         };
         self.settled(&path).map_err(|error| ServiceError {
-            message: match purged {
+            message: match &purged {
                 None => format!("{error}; checkpoint {id} has what it was"),
                 Some(_) => error.message,
             },
@@ -94,7 +94,9 @@ impl Service {
             trashed: purged.trashed,
             embeddings: self.forget_embeddings(embedded)?,
             commits,
-            remains: self.remains(principal, &path, forgotten.whole, commits, other_names),
+            remains: in_trash(&purged)
+                .chain(self.remains(principal, &path, forgotten.whole, commits, other_names))
+                .collect(),
         });
         Ok(forgotten)
     }
@@ -109,11 +111,25 @@ impl Service {
             (Some(hash), None, None) => self.named(principal, hash),
             (None, Some(path), lines) => {
                 let path = note_path(path)?;
-                let part = lines.map_or(Part::Whole, |(first, last)| Part::Lines(first, last));
-                Ok(Target { path, part, seen: None })
+                let Some((first, last)) = lines else { return Ok(Target { path, part: Part::Whole, seen: None }) };
+                // Lines are those of the note as the index, and so a search, has told of it.
+                let seen = match &params.seen {
+                    Some(_) => None,
+                    None => self.snapshot()?.files.iter().find(|file| file.path == path).map(|file| file.hash),
+                };
+                if seen.is_none() && params.seen.is_none() && !params.dry_run && self.is_there(&path) {
+                    let message = format!("`{path}` is not indexed, so its lines may be others than you have seen");
+                    let hint = Some("send `seen`, which a `dry_run` gives".into());
+                    return Err(ServiceError { hint, ..ServiceError::conflict(message) });
+                }
+                Ok(Target { path, part: Part::Lines(first, last), seen })
             }
             _ => Err(ServiceError::invalid("give `hash`, or `path` with or without lines")),
         }
+    }
+
+    fn is_there(&self, path: &VaultPath) -> bool {
+        path.on_disk(self.home.root()).is_file()
     }
 
     /// The passage, or the note, that a hash names.
@@ -158,9 +174,9 @@ impl Service {
         if params.dry_run {
             return Ok(forgotten);
         }
-        let purged = files.purge(path, &[])?;
+        let purged = files.purge(path)?;
         let commits = commits_of(self.home.root(), path).filter(|commits| *commits > 0);
-        if purged.checkpoints + purged.trashed == 0 && commits.is_none() {
+        if purged == Purged::default() && commits.is_none() {
             return Err(gone());
         }
         forgotten.purged = Some(PurgedView {
@@ -168,7 +184,7 @@ impl Service {
             trashed: purged.trashed,
             embeddings: 0,
             commits,
-            remains: self.remains(&Principal::Owner, path, true, commits, 0),
+            remains: in_trash(&purged).chain(self.remains(&Principal::Owner, path, true, commits, 0)).collect(),
         });
         Ok(forgotten)
     }
@@ -254,6 +270,15 @@ fn refused(path: &VaultPath, error: RemoveError) -> ServiceError {
         RemoveError::Entangled | RemoveError::KeepsPrivate => ErrorKind::Conflict,
     };
     ServiceError { kind, message: format!("`{path}`: {error}"), hint: None }
+}
+
+/// What the trash has of a note's name that nobody knows to be of the note.
+fn in_trash(purged: &Purged) -> impl Iterator<Item = String> {
+    purged.left.iter().map(|path| {
+        format!(
+            "`{path}` is not known to be a copy of the note, and stays; look into it, and remove it yourself if it is"
+        )
+    })
 }
 
 /// How many other names a file has.

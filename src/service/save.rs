@@ -1,9 +1,11 @@
 //! Saves a text as a note, and says so when it can be found.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use jiff::{Timestamp, Unit};
 use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization;
 
 use super::error::ServiceError;
 use super::start::Service;
@@ -11,9 +13,9 @@ use super::views::{SaveParams, Saved};
 use crate::access::Principal;
 use crate::capture::redact;
 use crate::chunk::ChunkId;
-use crate::note::{Note, compose};
-use crate::path::VaultPath;
-use crate::vault::{Action, Change, Files, Rules, Signal, WriteError, free_name};
+use crate::note::{Note, compose, revise};
+use crate::path::{ROOT_COLLECTION, VaultPath};
+use crate::vault::{Action, Change, Files, Rules, Signal, WriteError, free_name, is_folder_name};
 
 /// Texts over this are refused: what is longer is a document, and can be put into the folder.
 const MAX_CONTENT_BYTES: usize = 50 * 1024;
@@ -38,7 +40,9 @@ impl Service {
     pub fn save(&self, principal: &Principal, params: &SaveParams) -> Result<Saved, ServiceError> {
         self.owner_only(principal)?;
         let files = self.files()?;
-        let new = NewNote::check(params, self.switches.capture().redact)?;
+        let mut new = NewNote::check(params, self.switches.capture().redact)?;
+        new.collection = self.as_on_disk(new.collection);
+        let _one = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         let (path, existing) = match self.write(files, &new) {
             // Somebody took the name, or edited the note, at this very moment.
             Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => self.write(files, &new)?,
@@ -64,7 +68,7 @@ impl Service {
             if note.title != new.title {
                 continue;
             }
-            let body = text[note.body.clone()].trim();
+            let body = text[note.body.clone()].trim().replace("\r\n", "\n");
             let has = |(key, value): (&String, &Value)| note.metadata.get(key) == Some(value);
             if body == new.content.trim()
                 && new.metadata.iter().all(has)
@@ -72,8 +76,8 @@ impl Service {
             {
                 return Ok((path, true));
             }
-            if new.collection == KNOWN_BY_TITLE && note.problems.is_empty() {
-                let text = compose(&new.over(&note.metadata), &new.content);
+            if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.problems.is_empty() {
+                let text = revise(&text, path.stem(), &new.title, &new.changes(), &new.tags, &new.content);
                 files.replace(&path, hash, &text, Action::Edit)?;
                 return Ok((path, true));
             }
@@ -117,6 +121,20 @@ impl Service {
                 _ => drop(self.shared.wait(Duration::from_millis(2), |_| false)),
             }
         }
+    }
+
+    /// The name of a collection as its folder has it, where one is there in another case or normalisation.
+    fn as_on_disk(&self, collection: String) -> String {
+        let root = self.home.root();
+        let folded = |name: &str| name.nfc().collect::<String>().to_lowercase();
+        let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries
+            .filter(|entry| entry.path().is_dir())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| folded(name) == folded(&collection))
+            .collect();
+        names.sort_unstable();
+        if names.contains(&collection) { collection } else { names.into_iter().next().unwrap_or(collection) }
     }
 
     fn leaves_out(&self, path: &VaultPath) -> bool {
@@ -165,19 +183,19 @@ impl NewNote {
         let content = clean(&given);
         let collection = params.collection.clone().unwrap_or_else(|| DEFAULT_COLLECTION.into());
         line("collection", &collection)?;
-        if collection.contains(['/', '\\']) || collection.starts_with('.') {
-            return invalid(format!("`collection` is `{collection}`; it takes the name of a top-level folder"));
+        if !is_folder_name(&collection) || collection.to_lowercase() == ROOT_COLLECTION {
+            return invalid(format!("`collection` is {collection:?}; it takes the name of a top-level folder"));
         }
         let title = match &params.title {
             Some(title) => clean(title.trim()),
             None => title_of(&content),
         };
         line("title", &title)?;
-        let tags = params.tags.clone().unwrap_or_default();
-        if tags.len() > MAX_TAGS {
-            return invalid(format!("`tags` has {} tags; it takes {MAX_TAGS}", tags.len()));
+        let given_tags = params.tags.clone().unwrap_or_default();
+        if given_tags.len() > MAX_TAGS {
+            return invalid(format!("`tags` has {} tags; it takes {MAX_TAGS}", given_tags.len()));
         }
-        for tag in &tags {
+        for tag in &given_tags {
             line("tags", tag)?;
             if tag.contains(char::is_whitespace) || tag.starts_with('#') {
                 return invalid(format!("`tags` has `{tag}`; a tag has no white space and no `#`"));
@@ -193,9 +211,15 @@ impl NewNote {
         if let Some(key) = metadata.keys().find(|key| key.trim().is_empty() || key.chars().any(char::is_control)) {
             return invalid(format!("`metadata` has the key {key:?}"));
         }
-        let mut metadata = metadata;
-        metadata.values_mut().for_each(|value| clean_all(value, &clean));
-        let redacted = content != given;
+        // What is taken out of a tag leaves a word that a tag can be.
+        let tags: Vec<String> = given_tags.iter().map(|tag| as_tag(&clean(tag))).collect();
+        let given_metadata = metadata;
+        let mut metadata = given_metadata.clone();
+        metadata.iter_mut().for_each(|(key, value)| clean_all(key, value, &clean));
+        let redacted = content != given
+            || tags != given_tags
+            || metadata != given_metadata
+            || params.title.as_ref().is_some_and(|given| given.trim() != title);
         Ok(Self { title, collection, content, tags, metadata, redacted })
     }
 
@@ -209,16 +233,12 @@ impl NewNote {
         frontmatter
     }
 
-    /// What a note has, with what this one says instead.
-    fn over(&self, before: &Map<String, Value>) -> Map<String, Value> {
-        let mut frontmatter = before.clone();
-        frontmatter.insert("title".into(), self.title.clone().into());
-        frontmatter.insert("updated".into(), now().into());
-        if !self.tags.is_empty() {
-            frontmatter.insert("tags".into(), self.tags.clone().into());
-        }
-        frontmatter.extend(self.metadata.clone());
-        frontmatter
+    /// What a note that is there says from now on.
+    fn changes(&self) -> Map<String, Value> {
+        let mut changes = Map::new();
+        changes.insert("updated".into(), now().into());
+        changes.extend(self.metadata.clone());
+        changes
     }
 }
 
@@ -237,14 +257,28 @@ pub(super) fn text(field: &str, text: &str) -> Result<String, ServiceError> {
     Err(ServiceError::invalid(format!("`{field}` {message}")))
 }
 
-/// Cleans every text in a value.
-fn clean_all(value: &mut Value, clean: &impl Fn(&str) -> String) {
+/// Cleans every text in a value, told by the key it has: a password is known by its name.
+fn clean_all(key: &str, value: &mut Value, clean: &impl Fn(&str) -> String) {
     match value {
-        Value::String(text) => *text = clean(text),
-        Value::Array(values) => values.iter_mut().for_each(|value| clean_all(value, clean)),
-        Value::Object(map) => map.values_mut().for_each(|value| clean_all(value, clean)),
+        Value::String(text) => {
+            let cleaned = clean(text);
+            let before = format!("{key}={text}");
+            let named = clean(&before);
+            *text = match named.strip_prefix(key).and_then(|named| named.strip_prefix('=')) {
+                Some(named) if cleaned == *text && named != *text => named.to_owned(),
+                _ => cleaned,
+            };
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| clean_all(key, value, clean)),
+        Value::Object(map) => map.iter_mut().for_each(|(key, value)| clean_all(key, value, clean)),
         _ => {}
     }
+}
+
+/// A tag after secrets were taken out of it: without the white space and brackets of the mark.
+fn as_tag(tag: &str) -> String {
+    let words: Vec<&str> = tag.split([' ', ':', '[', ']']).filter(|word| !word.is_empty()).collect();
+    if tag.contains(' ') { words.join("-") } else { tag.to_owned() }
 }
 
 fn line(field: &str, text: &str) -> Result<(), ServiceError> {

@@ -1,7 +1,8 @@
 //! One vault at work.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::backup::Timer;
 use crate::capture::{self, Capture, Switches};
@@ -10,6 +11,9 @@ use crate::fs::FsError;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
 use crate::vault::{Files, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
+
+/// So old an unfinished file is one that nobody will finish.
+const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
 
 /// One vault at work: everything a transport or a command asks for.
 pub struct Service {
@@ -25,6 +29,8 @@ pub struct Service {
     pub(super) files: Option<Arc<Files>>,
     pub(super) backup: Option<Timer>,
     pub(super) outside: Outside,
+    /// One save at a time, from the look for what is there already until it is found itself.
+    pub(super) saving: Mutex<()>,
 }
 
 /// The service could not be started.
@@ -68,6 +74,8 @@ impl Service {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
+        // Who writes `memory.toml` may have been killed.
+        crate::fs::remove_unfinished_since(home.root(), LEFT_FOR_GOOD);
         let options = Options {
             lock: Arc::clone(&lock),
             root: home.root().to_owned(),
@@ -96,6 +104,7 @@ impl Service {
             syncer: Some(syncer),
             lock: Some(lock),
             outside,
+            saving: Mutex::default(),
         })
     }
 
@@ -121,6 +130,7 @@ impl Service {
             files: None,
             backup: None,
             outside,
+            saving: Mutex::default(),
         })
     }
 

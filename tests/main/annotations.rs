@@ -30,6 +30,18 @@ fn bread() -> (TestVault, String, Annotated) {
 }
 
 #[test]
+fn secrets_are_taken_out_of_remarks() {
+    let (mut vault, hash, _) = bread();
+    let annotated = annotate(&vault, json!({"hash": hash, "note": "password=hunter2"})).unwrap();
+    let text = fs::read_to_string(vault.path(&annotated.path)).unwrap();
+    assert!(text.contains("password=[redacted: password]") && text.contains(QUOTE), "{text}");
+    fs::write(vault.path("memory.toml"), "[capture]\nredact = false\n").unwrap();
+    vault.config.capture.redact = false;
+    let annotated = annotate(vault.restart(), json!({"hash": hash, "note": "password=hunter2"})).unwrap();
+    assert!(fs::read_to_string(vault.path(&annotated.path)).unwrap().contains("hunter2"));
+}
+
+#[test]
 fn a_remark_is_a_note_that_is_shown_with_its_passage() {
     let (vault, hash, annotated) = bread();
     assert_eq!(annotated.path, "annotations/on-rise.md");

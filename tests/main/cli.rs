@@ -20,6 +20,24 @@ fn run(args: &[&str]) -> Ran {
 }
 
 #[test]
+fn what_is_no_note_is_neither_printed_nor_forgotten() {
+    let vault = vault();
+    vault.run(&["status"]).ok();
+    fs::create_dir_all(vault.path(".vault")).unwrap();
+    fs::write(vault.path(".vault/owner-token"), "top secret").unwrap();
+    let absolute = vault.path(".vault/owner-token");
+    for what in [".vault/owner-token", "notes/../.vault/owner-token", absolute.to_str().unwrap(), "memory.toml"] {
+        let ran = vault.run(&["get", what]);
+        assert!(ran.code > 0 && ran.stdout.is_empty(), "{what}: {} {}", ran.code, ran.stdout);
+    }
+    for what in ["nothash", "notes"] {
+        let ran = vault.run(&["forget", what, "--yes"]);
+        let said = format!("{what} is neither a hash nor a note of this vault");
+        assert!(ran.code == 1 && ran.stderr.contains(&said), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn init_makes_a_vault_from_the_template_that_can_be_searched() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("new vault");

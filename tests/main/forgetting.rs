@@ -235,6 +235,27 @@ fn what_has_changed_since_is_refused() {
 }
 
 #[test]
+fn lines_are_those_that_the_index_has_told_of() {
+    let mut vault = TestVault::new();
+    vault.write("memory.toml", "[index]\nexclude = [\"left-out.md\"]\n");
+    vault.config.index.exclude = vec!["left-out.md".into()];
+    vault.write("notes/a.md", "one\ntwo\nthree\n").write("left-out.md", "one\ntwo\n").sync();
+    let edited = "one\nnew\ntwo\nthree\n";
+    vault.write("notes/a.md", edited);
+    for path in ["notes/a.md", "left-out.md"] {
+        let error = forget(&vault, json!({"path": path, "line_start": 2})).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
+    }
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), edited);
+    vault.sync();
+    forget(&vault, json!({"path": "notes/a.md", "line_start": 2})).unwrap();
+    assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), "one\ntwo\nthree\n");
+    let seen = forget(&vault, json!({"path": "left-out.md", "line_start": 2, "dry_run": true})).unwrap().seen;
+    forget(&vault, json!({"path": "left-out.md", "line_start": 2, "seen": seen})).unwrap();
+    assert_eq!(fs::read_to_string(vault.path("left-out.md")).unwrap(), "one\n");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_its_field() {
     let mut vault = TestVault::new();
     vault.write("notes/a.md", NOTE).write("notes/b.markdown", "text").sync();

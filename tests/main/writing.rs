@@ -62,6 +62,39 @@ fn the_same_again_is_recognised_and_notes_are_known_by_their_titles() {
 }
 
 #[test]
+fn the_same_at_the_same_moment_is_saved_once() {
+    let mut vault = TestVault::new();
+    vault.sync();
+    let at_once = |value: fn(usize) -> serde_json::Value| -> Vec<Saved> {
+        std::thread::scope(|scope| {
+            let vault = &vault;
+            let saves: Vec<_> = (0..6).map(|at| scope.spawn(move || save(vault, value(at)).unwrap())).collect();
+            saves.into_iter().map(|save| save.join().unwrap()).collect()
+        })
+    };
+    let same = at_once(|_| json!({"content": "par"}));
+    assert!(same.iter().all(|saved| saved.path == "snippets/par.md"), "{same:?}");
+    assert_eq!(same.iter().filter(|saved| !saved.existing).count(), 1);
+    let titled = at_once(|at| json!({"content": format!("text {at}"), "title": "Plan", "collection": "notes"}));
+    assert!(titled.iter().all(|saved| saved.path == "notes/plan.md"), "{titled:?}");
+    assert_eq!(vault.status().files, 2);
+}
+
+#[test]
+fn what_others_wrote_into_the_frontmatter_stays() {
+    let mut vault = TestVault::new();
+    let head = "---\ntitle: Plan\n# mine\nversion: 1.10\ntags: [garden]\n---\n";
+    let toml = "+++\ntitle = \"Bed\" # mine\n+++\n";
+    vault.write("notes/plan.md", format!("{head}\nsow beans\n")).write("notes/bed.md", format!("{toml}\nold\n")).sync();
+    save(&vault, json!({"content": "sow peas", "title": "Plan", "collection": "notes", "tags": ["spring"]})).unwrap();
+    let text = fs::read_to_string(vault.path("notes/plan.md")).unwrap();
+    let start = "---\ntitle: Plan\n# mine\nversion: 1.10\ntags: [garden, spring]\nupdated: ";
+    assert!(text.starts_with(start) && text.ends_with("\n---\n\nsow peas\n"), "{text}");
+    save(&vault, json!({"content": "new", "title": "Bed", "collection": "notes"})).unwrap();
+    assert_eq!(fs::read_to_string(vault.path("notes/bed.md")).unwrap(), format!("{toml}\nnew\n"));
+}
+
+#[test]
 fn secrets_are_taken_out_unless_they_are_wanted() {
     let mut vault = TestVault::new();
     vault.sync();
@@ -79,6 +112,34 @@ fn secrets_are_taken_out_unless_they_are_wanted() {
 }
 
 #[test]
+fn secrets_are_taken_out_of_titles_tags_and_metadata_too() {
+    let mut vault = TestVault::new();
+    vault.sync();
+    let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3)[..36].to_owned());
+    for (at, value) in [
+        json!({"title": format!("key {secret}")}),
+        json!({"tags": [secret]}),
+        json!({"metadata": {"password": secret}}),
+        json!({"metadata": {"password": "hunter2"}}),
+        json!({"metadata": {"deep": {"api_key": "12345678abcdef"}}}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut value = value;
+        value["content"] = format!("text {at}").into();
+        let saved = save(&vault, value).unwrap();
+        let text = fs::read_to_string(vault.path(&saved.path)).unwrap();
+        assert!(saved.redacted && text.contains("redacted"), "{text}");
+        for secret in [secret.as_str(), "hunter2", "12345678abcdef"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+    let plain = save(&vault, json!({"content": "text", "tags": ["a"], "metadata": {"app": "phone"}})).unwrap();
+    assert!(!plain.redacted);
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_its_field() {
     let mut vault = TestVault::new();
     vault.sync();
@@ -91,6 +152,11 @@ fn what_makes_no_sense_is_refused_with_its_field() {
         ("collection", json!({"content": "x", "collection": "../out"})),
         ("collection", json!({"content": "x", "collection": ".git"})),
         ("collection", json!({"content": "x", "collection": "a/b"})),
+        ("collection", json!({"content": "x", "collection": "notes "})),
+        ("collection", json!({"content": "x", "collection": "a|b*?"})),
+        ("collection", json!({"content": "x", "collection": "con"})),
+        ("collection", json!({"content": "x", "collection": "a\u{202e}b"})),
+        ("collection", json!({"content": "x", "collection": "Vault"})),
         ("tags", json!({"content": "x", "tags": ["two words"]})),
         ("metadata.title", json!({"content": "x", "metadata": {"title": "y"}})),
         ("metadata", json!({"content": "x", "metadata": {"k": "v".repeat(20_000)}})),
@@ -101,6 +167,14 @@ fn what_makes_no_sense_is_refused_with_its_field() {
     }
     let status = vault.status();
     assert_eq!(status.files, 0, "nothing was written");
+}
+
+#[test]
+fn a_collection_in_another_case_is_the_one_that_is_there() {
+    let mut vault = TestVault::new();
+    vault.write("Notes/a.md", "text").sync();
+    let saved = save(&vault, json!({"content": "x", "collection": "notes"})).unwrap();
+    assert_eq!(saved.path, "Notes/x.md");
 }
 
 #[test]

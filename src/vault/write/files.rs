@@ -12,7 +12,7 @@ use super::super::read::read_bytes;
 use super::checkpoints::{Action, CheckpointId, Checkpoints, mode};
 use super::error::WriteError;
 use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_owner_of, move_new};
-use crate::fs::{remove_unfinished, sync_folder, write_beside};
+use crate::fs::{sync_folder, write_beside};
 use crate::path::VaultPath;
 use crate::vault::Outside;
 
@@ -42,8 +42,7 @@ impl Files {
             checkpoints: Checkpoints::new(state.join("checkpoints")),
             pruned: Mutex::default(),
         };
-        // Whoever wrote them was killed.
-        let _ = fs::remove_dir_all(&files.unfinished);
+        files.clear(&files.unfinished);
         if let Err(error) = files.checkpoints.clear_unfinished() {
             tracing::warn!("what a killed write left stays: {error}");
         }
@@ -180,12 +179,12 @@ impl Files {
         self.check(path)?;
         let on_disk = path.on_disk(&self.root);
         create_dir(on_disk.parent().unwrap_or(&self.root))?;
-        self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk)).map_err(|error| {
-            match error.source.kind() {
+        self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(
+            |error| match error.source.kind() {
                 ErrorKind::AlreadyExists => WriteError::Exists(path.clone()),
                 _ => error.into(),
-            }
-        })?;
+            },
+        )?;
         crash::point("note-made");
         sync_folder(&on_disk)?;
         Ok(blake3::hash(bytes))
@@ -194,13 +193,16 @@ impl Files {
     /// Writes over a file, unless it is not what it was: then it stays.
     fn exchange(&self, path: &VaultPath, before: Hash, bytes: &[u8]) -> Result<(), WriteError> {
         let on_disk = path.on_disk(&self.root);
+        let ours = blake3::hash(bytes);
         let beside = self.put(&on_disk, bytes, mode(&on_disk), |beside| {
             give_owner_of(&on_disk, beside);
-            crate::fs::exchange(beside, &on_disk)
+            let marked = Self::mark(beside, before, ours)?;
+            crate::fs::exchange(&marked, &on_disk).inspect_err(|_| drop(fs::remove_file(&marked)))?;
+            Ok(marked)
         })?;
         crash::point("note-replaced");
-        let kept = self.put_back(&beside, &on_disk, before, blake3::hash(bytes));
-        let _ = fs::remove_file(&beside);
+        let kept = self.put_back(&beside, &on_disk, before, ours);
+        self.discard(path, &beside, [before, ours]);
         match kept? {
             true => Err(WriteError::Changed(path.clone())),
             false => Ok(sync_folder(&on_disk)?),
@@ -229,25 +231,24 @@ impl Files {
     }
 
     /// Writes a file and has it put in its place: from among the program's own, or from beside it where that is another disk.
-    /// Gives where it was written.
+    /// Gives what `place` does.
     pub(super) fn put(
         &self,
         target: &Path,
         bytes: &[u8],
         mode: Option<u32>,
-        place: impl Fn(&Path) -> Result<(), FsError>,
+        place: impl Fn(&Path) -> Result<PathBuf, FsError>,
     ) -> Result<PathBuf, FsError> {
         create_private_dir(&self.unfinished)?;
         let folder = target.parent().unwrap_or(&self.root);
         let put_from = |from: &Path| {
             let beside = write_beside(from, bytes, mode)?;
-            place(&beside).inspect_err(|_| drop(fs::remove_file(&beside)))?;
-            Ok(beside)
+            place(&beside).inspect_err(|_| drop(fs::remove_file(&beside)))
         };
         match put_from(&self.unfinished) {
             Err(FsError { source, .. }) if source.kind() == ErrorKind::CrossesDevices => {
                 // A killed process may have left one there.
-                remove_unfinished(folder)?;
+                self.clear(folder);
                 put_from(folder)
             }
             put => put,

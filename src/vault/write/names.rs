@@ -30,10 +30,36 @@ pub fn slug(title: &str) -> String {
         }
         slug.push_str(&word);
     }
-    let device = DEVICES
-        .iter()
-        .any(|name| slug.strip_prefix(name).is_some_and(|rest| rest.is_empty() || (rest.len() == 1 && rest != "-")));
-    if slug.is_empty() || device { format!("note{}{slug}", if slug.is_empty() { "" } else { "-" }) } else { slug }
+    if slug.is_empty() || is_device(&slug) {
+        format!("note{}{slug}", if slug.is_empty() { "" } else { "-" })
+    } else {
+        slug
+    }
+}
+
+/// Whether a name in lower case is one that Windows keeps for a device, with or without a digit behind it.
+fn is_device(name: &str) -> bool {
+    DEVICES.iter().any(|device| {
+        name.strip_prefix(device)
+            .is_some_and(|rest| rest.is_empty() || (rest.len() == 1 && rest.chars().all(|c| c.is_ascii_digit())))
+    })
+}
+
+/// Whether a name can be a folder's on every file system, and is what it looks like: no separators and no characters that
+/// Windows refuses or that cannot be seen, no blank or dot at either end, and no device.
+pub fn is_folder_name(name: &str) -> bool {
+    let unseen = |c: char| {
+        matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let refused = |c: char| c.is_control() || unseen(c) || "<>:\"|?*/\\".contains(c);
+    let ends = |c: char| c.is_whitespace() || c == '.';
+    let device = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
+    !name.is_empty()
+        && !name.contains(refused)
+        && !name.starts_with(ends)
+        && !name.ends_with(ends)
+        && !is_device(&device)
 }
 
 /// A path in `folder` that no file has: the title's [`slug`], with a number behind it where that is taken.
@@ -65,6 +91,30 @@ mod tests {
         }
         assert_eq!(slug(&"word ".repeat(100)).len(), 79);
         assert_eq!(slug(&"é".repeat(100)).len(), 80);
+    }
+
+    #[test]
+    fn names_of_folders_are_what_they_look_like() {
+        for good in ["notes", "Zürich 2026", "a.b", "東京", "console"] {
+            assert!(is_folder_name(good), "{good:?}");
+        }
+        for bad in [
+            "",
+            "notes ",
+            " notes",
+            "notes.",
+            ".git",
+            "a|b*?",
+            "a:b",
+            "a/b",
+            "a\\b",
+            "con",
+            "COM1",
+            "nul.txt",
+            "a\u{202e}b",
+        ] {
+            assert!(!is_folder_name(bad), "{bad:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is deleted and can be brought back, and what is to be gone for good.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -20,12 +21,14 @@ const TRASH: &str = ".trash";
 const MAX_NUMBERED_BYTES: usize = 230;
 
 /// What was removed for good.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Purged {
     /// Checkpoints.
     pub checkpoints: usize,
     /// Files in `.trash/`.
     pub trashed: usize,
+    /// Files in `.trash/` that have the note's name, and what no checkpoint says it ever had. They stay.
+    pub left: Vec<VaultPath>,
 }
 
 impl Files {
@@ -85,31 +88,41 @@ impl Files {
         Ok((path, undo))
     }
 
-    /// Drops every checkpoint of a note, and what `.trash/` has of it: what the checkpoints name, the file of its name, and
-    /// numbered ones in which all of `texts` stand.
+    /// Drops every checkpoint of a note, and what `.trash/` has of it: files of its name, and those that its checkpoints name,
+    /// that are what one of the checkpoints has or led to. Somebody else may have put others there.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn purge(&self, path: &VaultPath, texts: &[&str]) -> Result<Purged, WriteError> {
+    pub fn purge(&self, path: &VaultPath) -> Result<Purged, WriteError> {
         let _one = self.one_at_a_time()?;
         let mut purged = Purged::default();
-        let mut trashed: Vec<VaultPath> = VaultPath::new(format!("{TRASH}/{path}")).into_iter().collect();
-        for checkpoint in self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path) {
-            trashed.extend(checkpoint.trashed);
+        let mut places: BTreeSet<VaultPath> = VaultPath::new(format!("{TRASH}/{path}")).into_iter().collect();
+        places.extend(self.numbered_in_trash(path));
+        let mut own = HashSet::new();
+        let checkpoints: Vec<_> =
+            self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path).collect();
+        for checkpoint in &checkpoints {
+            own.extend(checkpoint.after.clone());
+            if let Ok((_, Some(had))) = self.checkpoints.get(&checkpoint.id) {
+                own.insert(blake3::hash(&had).to_hex().to_string());
+            }
+            places.extend(checkpoint.trashed.clone());
+        }
+        for trashed in places.into_iter().filter(|place| self.check_trash(place).is_ok()) {
+            let place = trashed.on_disk(&self.root);
+            match read_bytes(&place) {
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Ok(bytes) if own.contains(blake3::hash(&bytes).to_hex().as_str()) => {
+                    fs::remove_file(&place).on("remove", &place)?;
+                    purged.trashed += 1;
+                }
+                _ => purged.left.push(trashed),
+            }
+        }
+        // They tell what is whose: should the process be killed, the next purge needs them.
+        for checkpoint in &checkpoints {
             self.checkpoints.remove(&checkpoint.id)?;
             purged.checkpoints += 1;
-        }
-        trashed.extend(self.numbered_in_trash(path).into_iter().filter(|place| {
-            let bytes = read_bytes(&place.on_disk(&self.root)).unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes);
-            !texts.is_empty() && texts.iter().all(|part| text.contains(part))
-        }));
-        trashed.retain(|place| self.check_trash(place).is_ok());
-        for place in trashed.iter().map(|place| place.on_disk(&self.root)) {
-            match fs::remove_file(&place) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                gone => gone.on("remove", &place).map(|()| purged.trashed += 1)?,
-            }
         }
         Ok(purged)
     }
@@ -151,12 +164,12 @@ impl Files {
     /// Where the trash is another disk.
     fn copy_to_trash(&self, path: &VaultPath, before: Hash, had: &[u8], to: &Path) -> Result<(), WriteError> {
         let from = path.on_disk(&self.root);
-        self.put(to, had, mode(&from), |beside| move_new(beside, to))?;
+        self.put(to, had, mode(&from), |beside| move_new(beside, to).map(|()| to.to_owned()))?;
         let removed = self.expect(path, before).and_then(|_| Ok(fs::remove_file(&from).on("remove", &from)?));
         removed.inspect_err(|_| drop(fs::remove_file(to)))
     }
 
-    fn place_in_trash(&self, path: &VaultPath) -> Result<VaultPath, WriteError> {
+    pub(super) fn place_in_trash(&self, path: &VaultPath) -> Result<VaultPath, WriteError> {
         let first = VaultPath::new(format!("{TRASH}/{path}")).into_iter();
         let place = first
             .chain((2..).filter_map(|at| VaultPath::new(numbered(path, at)).ok()))
@@ -272,19 +285,24 @@ mod tests {
         files.restore(&trashed, false).unwrap();
         assert_eq!(read(&files, "a.md").unwrap().0, "text");
         assert!(!folder.path().join(".trash/a.md").exists());
-        assert_eq!(files.purge(&path("a.md"), &[]).unwrap(), Purged { checkpoints: 2, trashed: 0 });
+        let purged = files.purge(&path("a.md")).unwrap();
+        assert_eq!(purged, Purged { checkpoints: 2, ..Purged::default() });
         assert_eq!(files.checkpoints().unwrap(), []);
     }
 
     #[test]
     fn what_is_purged_is_in_the_trash_no_more_and_others_stay() {
         let (folder, files) = vault();
-        for text in ["first secret", "second secret", "third"] {
+        fs::create_dir_all(folder.path().join(".trash/n")).unwrap();
+        // Another program's, and of another note.
+        fs::write(folder.path().join(".trash/n/a.md"), "theirs, with the first secret").unwrap();
+        for text in ["first secret", "second secret"] {
             let hash = files.create(&path("n/a.md"), text).unwrap();
             files.trash(&path("n/a.md"), hash).unwrap();
         }
-        let hash = files.create(&path("n/b.md"), "secret").unwrap();
+        let hash = files.create(&path("n/b.md"), "first secret").unwrap();
         files.trash(&path("n/b.md"), hash).unwrap();
+        fs::write(folder.path().join(".trash/n/a 3.md"), "written to since").unwrap();
         let trash = || {
             let names = fs::read_dir(folder.path().join(".trash/n")).unwrap().flatten();
             let mut names: Vec<String> = names.map(|entry| entry.file_name().into_string().unwrap()).collect();
@@ -292,12 +310,9 @@ mod tests {
             names
         };
         assert_eq!(trash(), ["a 2.md", "a 3.md", "a.md", "b.md"]);
-        // As if the checkpoints were too old.
-        for checkpoint in files.checkpoints().unwrap() {
-            files.checkpoints.remove(&checkpoint.id).unwrap();
-        }
-        assert_eq!(files.purge(&path("n/a.md"), &["secret"]).unwrap(), Purged { checkpoints: 0, trashed: 2 });
-        assert_eq!(trash(), ["a 3.md", "b.md"]);
+        let left = vec![path(".trash/n/a 3.md"), path(".trash/n/a.md")];
+        assert_eq!(files.purge(&path("n/a.md")).unwrap(), Purged { checkpoints: 2, trashed: 1, left });
+        assert_eq!(trash(), ["a 3.md", "a.md", "b.md"]);
     }
 
     #[test]
@@ -320,7 +335,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.path(), folder.path().join(".trash/n")).unwrap();
         assert!(matches!(files.trash(&path("n/a.md"), hash), Err(WriteError::Refused { .. })));
         fs::write(outside.path().join("a.md"), "theirs").unwrap();
-        assert_eq!(files.purge(&path("n/a.md"), &[]).unwrap(), Purged::default());
+        assert_eq!(files.purge(&path("n/a.md")).unwrap(), Purged::default());
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     }
 }

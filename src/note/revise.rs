@@ -1,0 +1,197 @@
+//! Changes a note's text as a person would: lines of its frontmatter, and every other byte of it stays.
+
+use serde_json::{Map, Value};
+
+use super::Note;
+use super::compose::compose;
+
+/// The note with another body, and with `set` in its frontmatter. Its lines stay as they are, but for those of what is set;
+/// tags join those that are there.
+///
+/// All of the frontmatter stays as it is where it is TOML, or something of `set` is neither absent nor a plain `key: value` on
+/// a line of its own: what a line editor cannot do surely, it does not do. Tags that are not a list in brackets or of `- tag`
+/// lines stay likewise.
+pub fn revise(source: &str, stem: &str, title: &str, set: &Map<String, Value>, tags: &[String], body: &str) -> String {
+    let note = Note::parse(source, stem);
+    let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+    let body = format!("{}\n", body.trim_start_matches('\n').trim_end()).replace('\n', end);
+    let head = &source[..note.body.start];
+    let opening = head.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim_end();
+    let mut set = set.clone();
+    if opening.is_empty() {
+        let mut frontmatter = Map::new();
+        frontmatter.insert("title".into(), title.into());
+        frontmatter.append(&mut set);
+        if !tags.is_empty() {
+            frontmatter.insert("tags".into(), tags.into());
+        }
+        return format!("{head}{}", compose(&frontmatter, &body).replace("\r\n", "\n").replace('\n', end));
+    }
+    // It may have been called after a heading that goes now.
+    let with = |head: &str| format!("{head}{}{end}{body}", if head.ends_with('\n') { "" } else { end });
+    if Note::parse(&with(head), stem).title != title {
+        set.insert("title".into(), title.into());
+    }
+    set.retain(|key, value| note.metadata.get(key) != Some(value));
+    if opening != "---" {
+        return with(head);
+    }
+    let lines: Vec<String> = head.split_inclusive('\n').map(str::to_owned).collect();
+    let Some(lines) = with_values(lines, &set, end) else { return with(head) };
+    let expected = |note: &Note| {
+        let mut expected = note.metadata.clone();
+        expected.extend(set.clone());
+        expected
+    };
+    // Anchors, merges and whatever else stands there: it says what it did, or it stays.
+    let says = |lines: &[String], expected: &Map<String, Value>| {
+        let after = Note::parse(&with(&lines.concat()), stem);
+        after.problems.len() <= note.problems.len() && same(&after.metadata, expected)
+    };
+    let mut expected = expected(&note);
+    if !says(&lines, &expected) {
+        return with(head);
+    }
+    let tagged = with_tags(&lines, &note, tags, end).filter(|(lines, all)| {
+        expected.insert("tags".into(), all.clone());
+        says(lines, &expected)
+    });
+    with(&tagged.map_or(lines, |(lines, _)| lines).concat())
+}
+
+fn same(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    one.len() == other.len() && one.iter().all(|(key, value)| other.get(key) == Some(value))
+}
+
+fn with_values(mut lines: Vec<String>, set: &Map<String, Value>, end: &str) -> Option<Vec<String>> {
+    for (key, value) in set {
+        let key = scalar(&Value::from(key.as_str()));
+        let line = format!("{key}: {}", scalar(value));
+        match find(&lines, &key) {
+            None => lines.insert(lines.len() - 1, format!("{line}{end}")),
+            Some(at) => {
+                let old = lines[at].split_once(':')?.1.trim();
+                let plain = !old.is_empty() && !old.starts_with(['|', '>', '&', '*', '!', '{', '[', '#']);
+                if !plain || goes_on(&lines, at) {
+                    return None;
+                }
+                let comment = match old.find(" #") {
+                    Some(_) if old.starts_with(['"', '\'']) => return None,
+                    Some(start) => &old[start..],
+                    None => "",
+                };
+                lines[at] = format!("{line}{comment}{end}");
+            }
+        }
+    }
+    Some(lines)
+}
+
+/// The lines with further tags, and what all tags are then; nothing where there are none to add, or they stand in a way that
+/// is left alone.
+fn with_tags(lines: &[String], note: &Note, tags: &[String], end: &str) -> Option<(Vec<String>, Value)> {
+    let new: Vec<&String> =
+        tags.iter().filter(|tag| !note.tags.iter().any(|had| had.eq_ignore_ascii_case(tag))).collect();
+    if new.is_empty() {
+        return None;
+    }
+    let mut all = note.metadata.get("tags").and_then(Value::as_array).cloned().unwrap_or_default();
+    all.extend(new.iter().map(|tag| Value::from(tag.as_str())));
+    let written: Vec<String> = new.iter().map(|tag| scalar(&Value::from(tag.as_str()))).collect();
+    let mut lines = lines.to_vec();
+    match find(&lines, "tags") {
+        None => lines.insert(lines.len() - 1, format!("tags: [{}]{end}", written.join(", "))),
+        Some(at) if goes_on(&lines, at) => {
+            let last = (at + 1..lines.len()).take_while(|&at| lines[at].trim_start().starts_with("- ")).last()?;
+            let indent = &lines[last][..lines[last].len() - lines[last].trim_start().len()];
+            let items: Vec<String> = written.iter().map(|tag| format!("{indent}- {tag}{end}")).collect();
+            lines.splice(last + 1..last + 1, items);
+        }
+        Some(at) => {
+            let (open, close) = (lines[at].find('[')?, lines[at].rfind(']')?);
+            let comma = if lines[at].get(open + 1..close)?.trim().is_empty() { "" } else { ", " };
+            lines[at].insert_str(close, &format!("{comma}{}", written.join(", ")));
+        }
+    }
+    Some((lines, all.into()))
+}
+
+/// The line of a key at the top level, between the delimiters.
+fn find(lines: &[String], key: &str) -> Option<usize> {
+    let bare = key.trim_matches(['"', '\'']);
+    (1..lines.len().saturating_sub(1)).find(|&at| {
+        let name = lines[at].split_once(':').map(|(name, _)| name.trim_end());
+        name.is_some_and(|name| !name.starts_with([' ', '\t', '#']) && name.trim_matches(['"', '\'']) == bare)
+    })
+}
+
+/// Whether what stands on a line goes on below it.
+fn goes_on(lines: &[String], at: usize) -> bool {
+    lines.get(at + 1).is_some_and(|next| next.starts_with([' ', '\t', '-']) && next.trim_end() != "---")
+}
+
+/// A value on one line.
+fn scalar(value: &Value) -> String {
+    let yaml = match value {
+        Value::Array(_) | Value::Object(_) => None,
+        value => serde_yaml::to_string(value).ok(),
+    };
+    let yaml = yaml.map(|yaml| yaml.trim_end().to_owned()).filter(|yaml| !yaml.contains('\n'));
+    // JSON is YAML. A comma would part what stands in brackets.
+    yaml.filter(|yaml| !yaml.contains([',', '[', ']', '{', '}'])).unwrap_or_else(|| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn revised(head: &str, set: Value, tags: &[&str]) -> String {
+        let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        let text = revise(&format!("{head}\nold\n"), "stem", "T", set.as_object().unwrap(), &tags, "new");
+        text.strip_suffix("\nnew\n").unwrap_or_else(|| panic!("{text}")).to_owned()
+    }
+
+    #[test]
+    fn every_line_but_those_that_are_set_stays() {
+        let head = "---\n# mine\ntitle: T\nversion: 1.10 # as released\nbase: &b {x: 1}\nuse: *b\nstate: open # for now\n---\n";
+        let set = json!({"updated": "2026-01-05", "state": "done"});
+        let expected = head.replace("state: open", "state: done").replace("now\n---", "now\nupdated: 2026-01-05\n---");
+        let revised = revised(head, set, &[]);
+        assert_eq!(revised.replace('\'', ""), expected);
+    }
+
+    #[test]
+    fn toml_and_what_spans_lines_stay_as_they_are() {
+        for head in [
+            "+++\ntitle = \"T\" # mine\n+++\n",
+            "---\ntitle: T\nupdated: >\n  long\n  ago\n---\n",
+            "---\ntitle: T\nupdated: &u 2020-01-01\nseen: *u\n---\n",
+        ] {
+            assert_eq!(revised(head, json!({"updated": "2026-01-05"}), &["a"]), head);
+        }
+    }
+
+    #[test]
+    fn tags_are_united() {
+        for (tags, expected) in [
+            ("", "tags: [b, c]\n"),
+            ("tags: []\n", "tags: [b, c]\n"),
+            ("tags: [a, b] # mine\n", "tags: [a, b, c] # mine\n"),
+            ("tags:\n  - a\n  - b\n", "tags:\n  - a\n  - b\n  - c\n"),
+            ("tags: a b\n", "tags: a b\n"),
+        ] {
+            let head = |tags: &str| format!("---\ntitle: T\n{tags}---\n");
+            assert_eq!(revised(&head(tags), json!({}), &["b", "c"]), head(expected));
+        }
+    }
+
+    #[test]
+    fn line_ends_and_titles_stay() {
+        let text = revise("---\r\na: 1\r\n---\r\n# T\r\nold\r\n", "stem", "T", &Map::new(), &[], "one\ntwo");
+        assert_eq!(text, "---\r\na: 1\r\ntitle: T\r\n---\r\n\r\none\r\ntwo\r\n");
+        let text = revise("# T\nold\n", "stem", "T", &Map::new(), &[], "new");
+        assert_eq!(text, "---\ntitle: T\n---\n\nnew\n");
+    }
+}
