@@ -112,6 +112,11 @@ impl VaultPath {
     }
 }
 
+/// A name as it is compared where case and Unicode normalisation do not count.
+pub fn folded(name: &str) -> String {
+    name.nfc().collect::<String>().to_lowercase()
+}
+
 /// The collection of notes that lie directly in the vault's root.
 pub const ROOT_COLLECTION: &str = "vault";
 

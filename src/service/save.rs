@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use jiff::{Timestamp, Unit};
 use serde_json::{Map, Value};
-use unicode_normalization::UnicodeNormalization;
 
 use super::error::ServiceError;
 use super::start::Service;
@@ -14,7 +13,7 @@ use crate::access::Principal;
 use crate::capture::redact;
 use crate::chunk::ChunkId;
 use crate::note::{Note, compose, revise};
-use crate::path::{ROOT_COLLECTION, VaultPath};
+use crate::path::{ROOT_COLLECTION, VaultPath, folded};
 use crate::vault::{Action, Change, Files, Rules, Signal, WriteError, free_name, is_folder_name};
 
 /// Texts over this are refused: what is longer is a document, and can be put into the folder.
@@ -126,7 +125,6 @@ impl Service {
     /// The name of a collection as its folder has it, where one is there in another case or normalisation.
     fn as_on_disk(&self, collection: String) -> String {
         let root = self.home.root();
-        let folded = |name: &str| name.nfc().collect::<String>().to_lowercase();
         let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
             .filter(|entry| entry.path().is_dir())
