@@ -5,6 +5,7 @@ use std::path::Path;
 
 use blake3::Hash;
 
+use super::names::Names;
 use super::pages::Pages;
 use super::progress::Planned;
 use crate::path::VaultPath;
@@ -83,6 +84,19 @@ impl Draft {
     }
 }
 
+/// So many files may have names that differ in their numbers only.
+const MAX_NUMBER: usize = 100_000;
+
+fn numbered(base: &str, at: usize) -> Result<VaultPath, WriteError> {
+    let path = if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") };
+    let refused = |_| WriteError::Refused { path: path.clone(), reason: "it is no name for a note" };
+    VaultPath::new(path.clone()).map_err(refused)
+}
+
+fn taken(base: &str) -> WriteError {
+    WriteError::Refused { path: base.to_owned(), reason: "all names like it are taken" }
+}
+
 /// The files of a batch.
 pub(super) struct Drafts<'a> {
     pub(super) files: &'a Files,
@@ -125,19 +139,54 @@ impl<'a> Drafts<'a> {
 
     /// The first of `base.md`, `base-2.md`, … that does not exist, or that `fits`.
     pub(super) fn first(&mut self, base: &str, mut fits: impl FnMut(&Draft) -> bool) -> Result<&mut Draft, WriteError> {
-        let mut found = None;
-        for at in 1..=100_000 {
-            let path = if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") };
-            let refused = |_| WriteError::Refused { path: path.clone(), reason: "it is no name for a note" };
-            let path = VaultPath::new(path.clone()).map_err(refused)?;
+        for at in 1..=MAX_NUMBER {
+            let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || fits(draft)) {
-                found = Some(path);
-                break;
+                return self.opened(&path, base);
             }
         }
-        let taken = || WriteError::Refused { path: base.to_owned(), reason: "all names like it are taken" };
-        let at = *found.and_then(|path| self.known.get(&path)).ok_or_else(taken)?;
-        Ok(&mut self.drafts[at])
+        Err(taken(base))
+    }
+
+    /// As [`Drafts::first`] for the file that has a key, without a look at every file each time: what they have is remembered.
+    pub(super) fn keyed(
+        &mut self,
+        names: &mut Names,
+        base: &str,
+        key: &str,
+        keys_of: impl Fn(&Draft) -> Vec<String>,
+    ) -> Result<&mut Draft, WriteError> {
+        if let Some(at) = names.find(base, key) {
+            let path = numbered(base, at)?;
+            if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
+                return self.opened(&path, base);
+            }
+        }
+        for at in names.next(base)..=MAX_NUMBER {
+            let path = numbered(base, at)?;
+            let before = self.drafts.len();
+            let (free, keys) = match self.open(&path)? {
+                None => (false, Vec::new()),
+                Some(draft) if draft.exists() => (false, keys_of(draft)),
+                Some(_) => (true, vec![key.to_owned()]),
+            };
+            let is_it = keys.iter().any(|has| has == key);
+            names.remember(base, at, &keys);
+            if free || is_it {
+                return self.opened(&path, base);
+            }
+            // Nothing is done with it: a batch need not hold all files of a name.
+            if self.drafts.len() > before {
+                self.drafts.pop();
+                self.known.remove(&path);
+            }
+        }
+        Err(taken(base))
+    }
+
+    fn opened(&mut self, path: &VaultPath, base: &str) -> Result<&mut Draft, WriteError> {
+        let at = self.known.get(path).copied();
+        at.and_then(|at| self.drafts.get_mut(at)).ok_or_else(|| taken(base))
     }
 
     pub(super) fn plan(&self) -> Vec<Planned> {

@@ -1,5 +1,6 @@
 //! Takes events in: checks them, drops what is switched off, takes secrets out, and has the rest made safe on disk.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -9,6 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::check::{self, EventError};
+use super::event::Captured;
 use super::journal::{Commit, Queue};
 use super::pages::{FindNote, Pages};
 use super::progress::Progress;
@@ -16,7 +18,8 @@ use super::redact::redact;
 use super::switches::{Switches, takes};
 use super::writer::Writer;
 use crate::fs::FsError;
-use crate::vault::Files;
+use crate::path::VaultPath;
+use crate::vault::{Files, WriteError};
 
 /// Where captured events go.
 pub struct Options {
@@ -35,6 +38,7 @@ pub struct Options {
 /// The capture of one vault at work, until it is dropped.
 pub struct Capture {
     queue: Queue,
+    files: Arc<Files>,
     switches: Arc<Switches>,
     failure: Arc<Mutex<Option<String>>>,
     commit: Option<JoinHandle<()>>,
@@ -84,7 +88,7 @@ impl Capture {
         let writer = Writer {
             root,
             folder: folder.clone(),
-            files,
+            files: Arc::clone(&files),
             switches: Arc::clone(&switches),
             queue: queue.clone(),
             pages: Pages::new(TimeZone::system(), find_note),
@@ -96,7 +100,7 @@ impl Capture {
             path: folder,
             source,
         })?;
-        Ok(Self { queue, switches, failure, commit: Some(commit), writer: Some(writer) })
+        Ok(Self { queue, files, switches, failure, commit: Some(commit), writer: Some(writer) })
     }
 
     /// Takes one event or an array of them. When it returns they are safe on disk; none is, when one is not right. `sender`
@@ -121,10 +125,24 @@ impl Capture {
         if events.is_empty() {
             return Ok(Accepted { accepted: 0, ignored: sent });
         }
+        self.check(&events)?;
         match self.queue.append(events) {
             Ok(appended) => Ok(Accepted { accepted: appended.accepted, ignored: sent - appended.accepted }),
             Err(refused) => Err(CaptureError::Unavailable(refused.to_string())),
         }
+    }
+
+    /// What could not be written is not taken either: nobody would hear of it.
+    fn check(&self, events: &[Captured]) -> Result<(), CaptureError> {
+        for kind in events.iter().map(|event| event.event.kind()).collect::<BTreeSet<_>>() {
+            let folder = kind.folder();
+            // A name that no event has.
+            let Ok(path) = VaultPath::new(format!("{folder}/-.md")) else { continue };
+            if let Err(WriteError::Refused { reason, .. }) = self.files.check(&path) {
+                return Err(CaptureError::Unavailable(format!("nothing can be written into `{folder}`: {reason}")));
+            }
+        }
+        Ok(())
     }
 
     /// How it is.

@@ -6,9 +6,11 @@
 mod check;
 mod drafts;
 mod event;
+mod front;
 mod intake;
 mod journal;
 mod markdown;
+mod names;
 mod pages;
 mod progress;
 mod redact;

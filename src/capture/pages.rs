@@ -6,22 +6,18 @@ use std::fs;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use serde_json::{Map, Value};
 
 use super::drafts::{Draft, Drafts};
 use super::event::{Bookmark, Captured, Clipboard, Event, Kind, Message, Note};
+use super::front::{front, is_of, is_ours, united, urls_of, with_participant, written};
 use super::markdown::{activity_line, file_line, search_line, title_of, turn};
+use super::names::Names;
 use crate::note::{self, compose};
 use crate::path::VaultPath;
 use crate::vault::{WriteError, slug};
 
-/// What captured files say of where they come from.
-pub(super) const SOURCE: &str = "capture";
 /// Conversations and addresses whose files are remembered; those forgotten are looked for again.
 const MAX_KNOWN: usize = 10_000;
-/// So many are listed; each one more rewrites the file's head.
-const MAX_PARTICIPANTS: usize = 50;
-
 /// Finds notes that are elsewhere than their title says.
 pub type FindNote = Box<dyn Fn(&str) -> Vec<VaultPath> + Send>;
 
@@ -31,18 +27,20 @@ pub(super) struct Pages {
     sessions: HashMap<String, VaultPath>,
     /// Of bookmarks, by their address; none until they were looked for.
     addresses: Option<HashMap<String, VaultPath>>,
+    names: Names,
     find_note: FindNote,
 }
 
 impl Pages {
     pub(super) fn new(zone: TimeZone, find_note: FindNote) -> Self {
-        Self { zone, sessions: HashMap::new(), addresses: None, find_note }
+        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), find_note }
     }
 
     /// Looks again next time: a file is not what it was.
     pub(super) fn forget(&mut self, path: &VaultPath) {
         self.sessions.retain(|_, known| known != path);
         self.addresses = None;
+        self.names.forget();
     }
 
     /// Puts an event where it belongs.
@@ -138,35 +136,37 @@ impl Pages {
         Ok(())
     }
 
-    /// A note, known by its title: a new text takes the place of the old one, which is kept.
+    /// A note, known by its title: a new text takes the place of the old one, which is kept. What the person wrote, or keeps
+    /// private, is left alone.
     fn note(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Note, at: &Zoned) -> Result<(), WriteError> {
         let title = one_line(&new.title);
         let tags: Vec<String> = new.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()).collect();
-        let is_it = |draft: &Draft| {
+        let titles = |draft: &Draft| {
             let note = note::Note::parse(&draft.text, draft.path.stem());
-            note.title == title && note.problems.is_empty()
+            if is_ours(&note) { vec![note.title] } else { Vec::new() }
         };
         let mut elsewhere = None;
         for path in (self.find_note)(&title) {
-            if drafts.open(&path)?.is_some_and(|draft| draft.exists() && is_it(draft)) {
+            if drafts.open(&path)?.is_some_and(|draft| draft.exists() && titles(draft).contains(&title)) {
                 elsewhere = Some(path);
                 break;
             }
         }
+        let base = format!("{}/{}", Kind::Notes.folder(), slug(&title));
         let draft = match elsewhere {
             Some(path) => drafts.open(&path)?,
-            None => Some(drafts.first(&format!("{}/{}", Kind::Notes.folder(), slug(&title)), is_it)?),
+            None => Some(drafts.keyed(&mut self.names, &base, &title, titles)?),
         };
         let Some(draft) = draft else { return Ok(()) };
         if draft.exists() {
             let note = note::Note::parse(&draft.text, draft.path.stem());
             let same = draft.text[note.body.clone()].trim() == new.content.trim();
-            if !same || tags.iter().any(|tag| !note.tags.contains(tag)) {
+            let more: Vec<String> = tags.into_iter().filter(|tag| !note.tags.contains(tag)).collect();
+            if !same || !more.is_empty() {
                 let mut front = note.metadata.clone();
-                front.insert("title".into(), title.clone().into());
                 front.insert("updated".into(), written(at).into());
-                if !tags.is_empty() {
-                    front.insert("tags".into(), tags.into());
+                if !more.is_empty() {
+                    front.insert("tags".into(), united(front.get("tags"), more));
                 }
                 draft.text = compose(&front, &new.content);
             }
@@ -183,22 +183,25 @@ impl Pages {
     fn bookmark(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Bookmark, at: &Zoned) -> Result<(), WriteError> {
         let title = one_line(&new.title);
         let remark = new.note.as_ref().map(|note| note.trim().to_owned());
-        let is_it = |draft: &Draft| is_of(&draft.text, "url", &new.url) || is_of(&draft.text, "source", &new.url);
+        let urls = |draft: &Draft| urls_of(&draft.text);
         let known = self.addresses.get_or_insert_with(|| addresses(drafts)).get(&new.url).cloned();
         let known = match known {
-            Some(path) => drafts.open(&path)?.filter(|draft| is_it(draft)).map(|draft| draft.path.clone()),
+            Some(path) => {
+                drafts.open(&path)?.filter(|draft| urls(draft).contains(&new.url)).map(|draft| draft.path.clone())
+            }
             None => None,
         };
+        let base = format!("{}/{}", Kind::Bookmarks.folder(), slug(&title));
         let draft = match known {
             Some(path) => drafts.open(&path)?,
-            None => Some(drafts.first(&format!("{}/{}", Kind::Bookmarks.folder(), slug(&title)), is_it)?),
+            None => Some(drafts.keyed(&mut self.names, &base, &new.url, urls)?),
         };
         let Some(draft) = draft else { return Ok(()) };
         if draft.exists() {
             let note = note::Note::parse(&draft.text, draft.path.stem());
             let body = draft.text[note.body.clone()].trim().to_owned();
             let remarked = remark.as_ref().is_none_or(|remark| body.contains(remark.as_str()));
-            if note.problems.is_empty() && (note.title != title || !remarked) {
+            if note.title != title || !remarked {
                 let mut front = note.metadata.clone();
                 front.insert("title".into(), title.clone().into());
                 front.insert("updated".into(), written(at).into());
@@ -222,14 +225,20 @@ impl Pages {
     }
 
     /// A file for what was put on the clipboard; the same again is recognised.
-    fn clipboard(&self, drafts: &mut Drafts<'_>, number: u64, new: &Clipboard, at: &Zoned) -> Result<(), WriteError> {
+    fn clipboard(
+        &mut self,
+        drafts: &mut Drafts<'_>,
+        number: u64,
+        new: &Clipboard,
+        at: &Zoned,
+    ) -> Result<(), WriteError> {
         let title = title_of(&new.content, "Snippet");
         let body = |draft: &Draft| {
             let note = note::Note::parse(&draft.text, draft.path.stem());
-            draft.text[note.body].trim().to_owned()
+            vec![draft.text[note.body].trim().to_owned()]
         };
-        let same = |draft: &Draft| body(draft) == new.content.trim();
-        let draft = drafts.first(&format!("{}/{}", Kind::Snippets.folder(), slug(&title)), same)?;
+        let base = format!("{}/{}", Kind::Snippets.folder(), slug(&title));
+        let draft = drafts.keyed(&mut self.names, &base, new.content.trim(), body)?;
         if !draft.exists() {
             let mut front = front(&title, at);
             if let Some(app) = &new.app {
@@ -240,30 +249,6 @@ impl Pages {
         draft.note(number, new.content.trim().to_owned());
         Ok(())
     }
-}
-
-/// The frontmatter that every captured file begins with.
-fn front(title: &str, at: &Zoned) -> Map<String, Value> {
-    let mut front = Map::new();
-    front.insert("title".into(), title.into());
-    front.insert("created".into(), written(at).into());
-    front.insert("source".into(), SOURCE.into());
-    front
-}
-
-fn written(at: &Zoned) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
-}
-
-/// The note that the frontmatter alone makes: reading the rest of a long conversation for it would take its time.
-pub(super) fn head(text: &str) -> note::Note {
-    let end = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n")).map_or(text.len(), |at| at + 9);
-    note::Note::parse(&text[..end.min(text.len())], "")
-}
-
-/// Whether the frontmatter has this text under this key.
-fn is_of(text: &str, key: &str, value: &str) -> bool {
-    head(text).metadata.get(key).and_then(Value::as_str) == Some(value)
 }
 
 /// The day in the name of a conversation's file.
@@ -320,46 +305,8 @@ fn addresses(drafts: &Drafts<'_>) -> HashMap<String, VaultPath> {
     let read = entries.filter_map(|entry| {
         let path = VaultPath::new(format!("{folder}/{}", entry.file_name().to_str()?)).ok()?;
         let (bytes, _) = drafts.files.read(&path).ok()??;
-        let note = head(std::str::from_utf8(&bytes).ok()?);
-        let url = ["url", "source"].iter().filter_map(|key| note.metadata.get(*key)?.as_str());
-        Some((url.into_iter().find(|url| url.contains(':'))?.to_owned(), path))
+        let urls = urls_of(std::str::from_utf8(&bytes).ok()?);
+        Some((urls.into_iter().find(|url| url.contains(':'))?, path))
     });
     read.take(MAX_KNOWN).collect()
-}
-
-/// The text with one more name in the list of its participants; `None` when it has it, or no list as capture writes it.
-fn with_participant(text: &str, name: &str) -> Option<String> {
-    let note = head(text);
-    let names = note.metadata.get("participants")?.as_array()?;
-    if names.len() >= MAX_PARTICIPANTS || names.iter().any(|known| known.as_str() == Some(name)) {
-        return None;
-    }
-    let list = Map::from_iter([("participants".to_owned(), Value::from(vec![name]))]);
-    let item = compose(&list, "").lines().nth(2)?.to_owned();
-    let front = &text[..note.body.start];
-    let start = front.find("\nparticipants:\n")? + "\nparticipants:\n".len();
-    let end = start
-        + front[start..].split_inclusive('\n').take_while(|line| line.starts_with("- ")).map(str::len).sum::<usize>();
-    Some(format!("{}{item}\n{}", &text[..end], &text[end..]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_participant_is_added_and_all_else_stays() {
-        let text = "---\ntitle: x # mine\nparticipants:\n- user\ntags:\n- a\n---\n\nparticipants:\n- none\n";
-        let more = with_participant(text, "a: b").unwrap();
-        assert_eq!(more, text.replacen("- user\n", "- user\n- 'a: b'\n", 1));
-        assert_eq!(with_participant(&more, "a: b"), None);
-        assert_eq!(with_participant("---\nparticipants: [user]\n---\n", "b"), None, "as the person wrote it");
-    }
-
-    #[test]
-    fn the_head_is_the_frontmatter() {
-        let text = "---\ntitle: t\nsession: s\n---\n\ntext\n\n---\nsession: other\n---\n";
-        assert!(is_of(text, "session", "s") && !is_of(text, "session", "other"));
-        assert!(!is_of("session: s\n", "session", "s"));
-    }
 }

@@ -82,6 +82,11 @@ impl Progress {
         write_atomically(&path, &text, 0o600)
     }
 
+    /// Whether an event is in its file.
+    pub(super) fn has(&self, number: u64) -> bool {
+        number < self.next || self.done.contains(&number)
+    }
+
     /// Notes that events are in their files.
     pub(super) fn finish(&mut self, numbers: impl IntoIterator<Item = u64>) {
         self.done.extend(numbers);

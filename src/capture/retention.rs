@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::event::Kind;
-use super::pages::{SOURCE, head};
+use super::front::{SOURCE, head};
 use crate::config::RetentionConfig;
 use crate::path::VaultPath;
 use crate::vault::Files;

@@ -3,15 +3,16 @@
 //! A batch goes so: what is about to be written is made safe on disk (the plan: files, their hashes before and after, the
 //! texts), the files are written, and then that they are. After a kill the plan and the files tell what was done.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::drafts::Drafts;
-use super::event::Captured;
-use super::journal::{Cursor, Queue, Waiting};
+use super::event::{Captured, Event, Kind};
+use super::journal::{Cursor, Queue, Record, Waiting};
 use super::pages::Pages;
-use super::progress::Progress;
+use super::progress::{Planned, Progress};
 use super::retention;
 use super::switches::{Switches, takes};
 use crate::fs::{FsError, crash};
@@ -39,6 +40,30 @@ enum WriterError {
     Fs(#[from] FsError),
 }
 
+/// One way through the journal: past what cannot be written, so that it keeps nothing else.
+#[derive(Default)]
+struct Pass {
+    /// Where it goes on; none at its end.
+    ahead: Option<u64>,
+    /// Of what waits, what later events must not overtake.
+    waits: HashSet<(Kind, String)>,
+    /// Why something waits.
+    error: Option<WriterError>,
+}
+
+impl Pass {
+    /// What is called by the same name keeps its order.
+    fn name(event: &Event) -> Option<(Kind, String)> {
+        let name = match event {
+            Event::Message(message) => &message.session,
+            Event::Note(note) => &note.title,
+            Event::Bookmark(bookmark) => &bookmark.url,
+            _ => return None,
+        };
+        Some((event.kind(), name.clone()))
+    }
+}
+
 /// What the thread works with.
 pub(super) struct Writer {
     pub(super) root: PathBuf,
@@ -59,6 +84,7 @@ impl Writer {
         let (mut known, mut last): (Option<Waiting>, Option<Instant>) = (None, None);
         let mut retained: Option<Instant> = None;
         let (mut failing, mut opened) = (false, 0);
+        let mut pass = Pass::default();
         loop {
             if failing {
                 self.pause(AGAIN);
@@ -73,6 +99,7 @@ impl Writer {
                 opened = waiting.opened;
                 progress = Progress::load(&self.folder);
                 cursor = Cursor::new(&self.folder);
+                pass = Pass::default();
             }
             known = Some(waiting);
             let idle = progress.next >= waiting.durable;
@@ -86,16 +113,23 @@ impl Writer {
             if idle {
                 continue;
             }
-            if !failing && last.is_none() {
+            if !failing && last.is_none() && pass.ahead.is_none() {
                 self.pause(GATHER);
             }
-            let stepped = self.step(&mut progress, &mut cursor, waiting.durable);
-            failing = stepped.is_err();
+            if let Err(error) = self.step(&mut progress, &mut cursor, &mut pass, waiting.durable) {
+                pass.ahead = None;
+                pass.error = Some(error);
+            }
+            self.say(pass.error.as_ref());
+            let more = pass.ahead.is_some();
+            failing = !more && pass.error.is_some();
             if !failing {
                 // There may be more than a batch.
-                known = known.filter(|_| progress.next >= waiting.durable);
+                known = known.filter(|_| !more && progress.next >= waiting.durable);
             }
-            self.say(stepped.err());
+            if !more {
+                pass = Pass::default();
+            }
         }
     }
 
@@ -112,7 +146,7 @@ impl Writer {
         }
     }
 
-    fn say(&self, error: Option<WriterError>) {
+    fn say(&self, error: Option<&WriterError>) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         let reason = error.map(|error| error.to_string());
         if let Some(reason) = reason.as_ref().filter(|reason| failure.as_ref() != Some(reason)) {
@@ -122,76 +156,97 @@ impl Writer {
     }
 
     /// Brings a batch into its files.
-    fn step(&mut self, progress: &mut Progress, cursor: &mut Cursor, durable: u64) -> Result<(), WriterError> {
+    fn step(
+        &mut self,
+        progress: &mut Progress,
+        cursor: &mut Cursor,
+        pass: &mut Pass,
+        durable: u64,
+    ) -> Result<(), WriterError> {
         if Identity::of_vault(&self.root).is_none() {
             return Err(WriterError::Away);
         }
-        self.settle(progress)?;
-        let batch = self.read(progress, cursor, durable)?;
+        let unsettled = self.settle(progress, pass);
+        let doubtful: HashSet<u64> = unsettled.iter().flat_map(|planned| &planned.added).map(|(at, _)| *at).collect();
+        let from = pass.ahead.unwrap_or(0).max(progress.next);
+        let (batch, end) = self.read(progress, cursor, from, durable)?;
         let mut drafts = Drafts::new(&self.files, &self.root);
         let config = self.switches.capture();
-        let mut stuck = None;
         for (number, captured) in &batch {
-            if takes(&config, captured.event.kind()) {
-                if let Err(error) = self.pages.put(&mut drafts, *number, captured) {
-                    stuck.get_or_insert(error);
-                }
-            } else {
+            if !takes(&config, captured.event.kind()) {
                 // Switched off since it was sent.
                 progress.finish([*number]);
+                continue;
+            }
+            let name = Pass::name(&captured.event);
+            let waits = name.as_ref().is_some_and(|name| pass.waits.contains(name));
+            if waits || doubtful.contains(number) {
+                pass.waits.extend(name);
+            } else if let Err(error) = self.pages.put(&mut drafts, *number, captured) {
+                pass.waits.extend(name);
+                pass.error.get_or_insert(error.into());
             }
         }
         progress.plan = drafts.plan();
-        if !progress.plan.is_empty() {
+        let planned = !progress.plan.is_empty();
+        progress.plan.extend(unsettled.iter().cloned());
+        if planned {
             progress.save(&self.folder)?;
             crash::point("capture-planned");
             let written = drafts.write(&mut self.pages);
             crash::point("capture-written");
             progress.finish(written.numbers);
-            progress.plan = written.unsure;
-            stuck = written.failure.or(stuck);
+            progress.plan = written.unsure.into_iter().chain(unsettled).collect();
+            if let Some(error) = written.failure {
+                pass.error.get_or_insert(error.into());
+            }
         }
+        let left = batch.iter().filter(|(number, _)| !progress.has(*number));
+        pass.waits.extend(left.filter_map(|(_, captured)| Pass::name(&captured.event)));
+        pass.ahead = Some(end).filter(|end| pass.error.is_some() && *end > from && *end < durable);
         progress.save(&self.folder)?;
         crash::point("capture-applied");
         self.queue.applied(progress.next);
-        stuck.map_or(Ok(()), |error| Err(error.into()))
+        Ok(())
     }
 
-    /// Finds out what became of the files that were about to be written.
-    fn settle(&self, progress: &mut Progress) -> Result<(), WriterError> {
+    /// Finds out what became of the files that were about to be written; gives those of which it cannot be known yet.
+    fn settle(&self, progress: &mut Progress, pass: &mut Pass) -> Vec<Planned> {
+        let mut unsettled = Vec::new();
         for planned in std::mem::take(&mut progress.plan) {
-            let now = self.files.read(&planned.path);
-            match now {
+            match self.files.read(&planned.path) {
                 Ok(now) => {
                     let text = now.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
                     progress.finish(planned.applied(text.as_deref()));
                 }
                 Err(error) => {
-                    progress.plan.push(planned);
-                    return Err(error.into());
+                    unsettled.push(planned);
+                    pass.error.get_or_insert(error.into());
                 }
             }
         }
-        Ok(())
+        unsettled
     }
 
-    /// The next events that are not in their files.
+    /// The next events from a number on that are not in their files, and the number after the last.
     fn read(
         &self,
         progress: &mut Progress,
         cursor: &mut Cursor,
+        from: u64,
         durable: u64,
-    ) -> Result<Vec<(u64, Captured)>, WriterError> {
-        let records = cursor.read(progress.next, durable, BATCH)?;
+    ) -> Result<(Vec<(u64, Captured)>, u64), WriterError> {
+        let records = cursor.read(from, durable, BATCH)?;
         // What is missing in between was damaged, and is gone.
         let first = records.first().map_or(durable, |record| record.first);
-        if first > progress.next {
+        if from == progress.next && first > from {
             tracing::warn!("{} captured events could not be read again", first - progress.next);
             progress.done = progress.done.split_off(&first);
             progress.next = first;
             progress.finish([]);
         }
+        let end = records.last().map_or(durable, Record::end);
         let numbered = records.into_iter().flat_map(|record| (record.first..).zip(record.events));
-        Ok(numbered.filter(|(number, _)| *number >= progress.next && !progress.done.contains(number)).collect())
+        Ok((numbered.filter(|(number, _)| *number >= from && !progress.has(*number)).collect(), end))
     }
 }

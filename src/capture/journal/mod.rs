@@ -18,7 +18,7 @@ use crate::fs::{Context, FsError, crash, create_private_dir, sync_folder};
 use crate::vault::Identity;
 
 pub(super) use commit::{Commit, Queue, Waiting};
-use record::Record;
+pub(super) use record::Record;
 
 /// A file of records that is longer is followed by the next one.
 const SEGMENT_BYTES: u64 = 8 << 20;

@@ -255,3 +255,29 @@ fn capture_tokens_send_events_and_nothing_else() {
     let state = files_below(&vault.path(".vault"));
     assert!(!state.iter().any(|(_, bytes)| bytes.windows(token.len()).any(|part| part == token.as_bytes())));
 }
+
+#[test]
+fn what_the_person_wrote_is_not_written_over() {
+    let mut vault = Daemon::vault();
+    let diary = "---\ntitle: My diary\nprivate: true\n---\n\nDear diary\n";
+    let hidden = "---\ntitle: Hidden\nsource: capture\nprivate: true\n---\n\nmine\n";
+    let doubtful = "---\ntitle: P\nurl: https://p.example/\ncreated: notadate\nsource: capture\n---\n\nOld.\n";
+    vault.write("notes/my-diary.md", diary).write("notes/hidden.md", hidden).write("bookmarks/p.md", doubtful).start();
+    let note =
+        |title: &str, text: &str, tag: &str| json!({"type": "note", "title": title, "content": text, "tags": [tag]});
+    vault.capture(json!([
+        note("My diary", "one", "a"),
+        note("Hidden", "one", "a"),
+        {"type": "bookmark", "url": "https://p.example/", "title": "P", "note": "a remark"},
+    ]));
+    vault.captured();
+    vault.capture(note("My diary", "two", "b"));
+    vault.captured();
+    assert_eq!((vault.read("notes/my-diary.md"), vault.read("notes/hidden.md")), (diary.into(), hidden.into()));
+    let ours = vault.read("notes/my-diary-2.md");
+    assert!(ours.contains("tags:\n- a\n- b\n") && ours.ends_with("\n\ntwo\n"), "{ours}");
+    assert!(vault.read("notes/hidden-2.md").ends_with("\n\none\n"));
+    assert_eq!(vault.notes_in("notes").len(), 4);
+    assert_eq!(vault.read("bookmarks/p.md"), doubtful);
+    assert!(vault.read("bookmarks/p-2.md").ends_with("\n\na remark\n"));
+}

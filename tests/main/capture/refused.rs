@@ -105,9 +105,12 @@ fn settings_are_those_of_memory_toml() {
 #[test]
 fn what_is_switched_off_while_it_waits_is_dropped() {
     let mut vault = Daemon::vault();
-    // No folder can be made in its place.
-    vault.write("files", "").start();
-    vault.capture(json!([{"type": "file", "path": "waiting-path", "action": "opened"}, message("s", "user", "other")]));
+    vault.start();
+    // No file can be made in its place.
+    std::fs::create_dir_all(vault.path("files/2026-01-05.md")).unwrap();
+    let time = "2026-01-05T12:00:00Z";
+    let waits = json!({"type": "file", "path": "waiting-path", "action": "opened", "time": time});
+    vault.capture(json!([waits, message("s", "user", "other")]));
     let failure =
         eventually("the status to say why", || vault.status()["capture"]["failure"].as_str().map(str::to_owned));
     assert!(failure.contains("files/"), "{failure}");

@@ -80,7 +80,9 @@ fn a_journal_that_is_deleted_under_the_daemon_is_made_anew() {
 fn a_cut_or_damaged_tail_is_dropped_and_what_is_before_it_stays() {
     let mut vault = Daemon::vault();
     // Nothing can be written into files, so all stays in the journal.
-    vault.write("conversations", "").start();
+    vault.start();
+    let in_its_place = vault.path("conversations/2026-01-05-s.md");
+    fs::create_dir_all(&in_its_place).unwrap();
     vault.capture(message("s", "user", "one"));
     vault.capture(message("s", "user", "two"));
     vault.kill();
@@ -92,7 +94,7 @@ fn a_cut_or_damaged_tail_is_dropped_and_what_is_before_it_stays() {
     let last = files.iter().max().unwrap();
     let mut file = fs::File::options().append(true).open(last).unwrap();
     file.write_all(b"\x40\x00\x00\x00half a record").unwrap();
-    fs::remove_file(vault.path("conversations")).unwrap();
+    fs::remove_dir(in_its_place).unwrap();
     vault.start();
     vault.captured();
     assert_eq!(turns(&vault), ["one", "two"]);
@@ -116,4 +118,50 @@ fn what_is_pending_at_a_stop_is_written_by_then_or_at_the_next_start() {
     vault.captured();
     let expected: Vec<String> = (0..500).map(|at| format!("said{at}")).collect();
     assert_eq!(turns(&vault), expected);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_refuses_its_events_and_keeps_no_others() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let page = |at: usize| json!({"type": "bookmark", "url": format!("https://x.example/{at}"), "title": "Page"});
+    // Each name that these would have is a folder.
+    fs::create_dir_all(vault.path("bookmarks/page.md")).unwrap();
+    let pages: Vec<Value> = (0..2500).map(page).collect();
+    assert_eq!(vault.capture(pages.into()), (2500, 0));
+    vault.capture(message("s", "user", "said"));
+    eventually("what can be written to be", || (turns(&vault) == ["said"]).then_some(()));
+    assert_eq!(vault.status()["capture"]["pending"], 2501, "the first is not written, so none counts");
+    fs::remove_dir(vault.path("bookmarks/page.md")).unwrap();
+    vault.captured();
+    assert_eq!(vault.notes_in("bookmarks").len(), 2500);
+
+    #[cfg(unix)]
+    {
+        fs::remove_dir_all(vault.path("bookmarks")).unwrap();
+        std::os::unix::fs::symlink(vault.path("conversations"), vault.path("bookmarks")).unwrap();
+        let refused = vault.post(EVENTS, &json!([message("s", "user", "no"), page(0)]));
+        assert_eq!(refused.status, 503);
+        assert!(refused.error().contains("`bookmarks`: it is, or lies below, a symbolic link"), "{}", refused.error());
+        assert_eq!(vault.capture(message("s", "user", "yes")), (1, 0));
+        vault.captured();
+        assert_eq!(turns(&vault), ["said", "yes"]);
+    }
+}
+
+#[test]
+fn many_of_one_name_keep_nothing_else() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    for part in 0..3 {
+        let clip = |at: usize| json!({"type": "clipboard", "content": format!("import React\nn{}", part * 2000 + at)});
+        vault.capture((0..2000).map(clip).collect());
+    }
+    vault.capture(message("s", "user", "said"));
+    eventually("the message to be written", || (turns(&vault) == ["said"]).then_some(()));
+    vault.captured();
+    assert_eq!(vault.notes_in("snippets").len(), 6000);
+    assert_eq!(vault.capture(json!({"type": "clipboard", "content": "import React\nn4321"})), (1, 0));
+    vault.captured();
+    assert_eq!(vault.notes_in("snippets").len(), 6000, "the same again is recognised");
 }
