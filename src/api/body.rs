@@ -26,8 +26,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Fields<T> {
             let message = "the body is to be JSON, with `Content-Type: application/json`";
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message));
         }
-        let bytes =
-            Bytes::from_request(request, state).await.map_err(|rejection| JsonRejection::BytesRejection(rejection))?;
+        let bytes = Bytes::from_request(request, state).await.map_err(JsonRejection::BytesRejection)?;
         let read = Json::from_bytes(&bytes);
         let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|first| *first == b'{');
         if !is_object && !matches!(read, Err(JsonRejection::JsonSyntaxError(_))) {
