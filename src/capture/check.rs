@@ -50,7 +50,7 @@ fn one(value: Value, sender: &str, now: Timestamp) -> Result<Captured, Wrong> {
         }
     }
     if let Event::Bookmark(bookmark) = &event
-        && (!bookmark.url.contains(':') || bookmark.url.contains(char::is_whitespace))
+        && !is_address(&bookmark.url)
     {
         return Err(wrong("url", "is not an address".into()));
     }
@@ -135,6 +135,14 @@ fn tidy(shape: Shape, text: &mut String) -> Option<String> {
     None
 }
 
+/// Whether a bookmark may have it: what a browser opens without running it, and what stays one link in Markdown.
+fn is_address(url: &str) -> bool {
+    let known = ["http:", "https:", "mailto:", "file:"].iter().any(|scheme| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) && url.len() > scheme.len()
+    });
+    known && !url.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +172,11 @@ mod tests {
             (json!({"type": "message", "session": "s", "role": "user"}), "events[1]: missing field `text`"),
             (json!({"type": "file", "path": "a", "action": "opened", "content": "x"}), "unknown field `content`"),
             (json!({"type": "bookmark", "url": "nowhere", "title": "x"}), "events[1].url: is not an address"),
+            (
+                json!({"type": "bookmark", "url": "javascript:alert(1)", "title": "x"}),
+                "events[1].url: is not an address",
+            ),
+            (json!({"type": "bookmark", "url": "https://a/>\"<img", "title": "x"}), "events[1].url: is not an address"),
             (
                 json!({"type": "note", "title": "a", "content": "b", "tags": ["a", 1]}),
                 "events[1].tags[1]: invalid type",

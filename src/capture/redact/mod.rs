@@ -92,6 +92,9 @@ mod tests {
             ("{\"password\": \"hunter2\"}", "{\"password\": \"[redacted: password]\"}"),
             ("Passwort: geheim123", "Passwort: [redacted: password]"),
             ("curl -u x https://me:hunter2@example.org/a", "curl -u x https://me:[redacted: password]@example.org/a"),
+            ("PWD=&abcd99 DB_PASSWORD=$up3rS", "PWD=[redacted: password] DB_PASSWORD=[redacted: password]"),
+            ("password=s3cret[1]", "password=[redacted: password]"),
+            ("password: {Kx9!z8}", "password: [redacted: password]"),
             ("api_key = 12345678abcdef", "api_key = [redacted: secret]"),
             ("client-secret: 8sdf7sd8f7", "client-secret: [redacted: secret]"),
             ("Authorization: Bearer abc123def456ghi7", "Authorization: Bearer [redacted: token]"),
@@ -100,6 +103,16 @@ mod tests {
         ] {
             assert_eq!(redact(text), expected);
         }
+    }
+
+    #[test]
+    fn what_is_redacted_hides_nothing_that_is_beside_it() {
+        let key = made("ghp_", "a8F3kZ0qL9xT2mB7", 36);
+        for text in [format!("password=hunter2,token={key}"), format!("/home/x/password=hunter2/{key}")] {
+            let redacted = redact(&text);
+            assert!(!redacted.contains("hunter2") && !redacted.contains(&key), "{redacted}");
+        }
+        assert!(!redact("?password=hunter3&x=arr[0]").contains("hunter3"));
     }
 
     #[test]
