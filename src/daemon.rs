@@ -96,7 +96,8 @@ impl Daemon {
     }
 
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
+    /// Says whether they could be: in the middle of something long they are left as they are, which loses nothing.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> bool {
         let Self { service, socket, tcp, unix, guard, announced, .. } = self;
         let (stopping, stopped) = watch::channel(false);
         let live = Live::new(stopped.clone());
@@ -117,9 +118,11 @@ impl Daemon {
         // Closing the stores blocks; requests that outlived the drain no longer matter. What is being opened, checked or built
         // just now may take longer than anyone waits: then it ends like a killed process, which loses nothing.
         let closing = tokio::task::spawn_blocking(move || drop(service));
-        if tokio::time::timeout_at(stopped_at + STOPS_WITHIN, closing).await.is_err() {
+        let closed = tokio::time::timeout_at(stopped_at + STOPS_WITHIN, closing).await.is_ok();
+        if !closed {
             tracing::warn!("the index could not be closed in time; the next start checks it");
         }
+        closed
     }
 }
 

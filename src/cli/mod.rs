@@ -7,6 +7,7 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod exit;
 mod export;
 mod forget;
 mod get;

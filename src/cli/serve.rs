@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::Outcome;
 use super::backend::home;
+use super::exit;
 use super::output::shell_quoted;
 use super::progress::Bar;
 use crate::config::Config;
@@ -36,7 +37,7 @@ impl Serve {
         config.server.port = self.port.unwrap_or(config.server.port);
         let (root, token) = (home.root().to_owned(), home.owner_token_file());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        runtime.block_on(async {
+        let closed = runtime.block_on(async {
             let daemon = Daemon::start(home, config).await?;
             println!("serving {}", root.display());
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
@@ -45,11 +46,13 @@ impl Serve {
             // Not the service: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.service().shared());
             std::thread::spawn(move || show_progress(&shared));
-            daemon.run(stopped()?).await;
-            anyhow::Ok(())
+            anyhow::Ok(daemon.run(stopped()?).await)
         })?;
         // Blocking calls that outlived the drain must not hold the process.
         runtime.shutdown_timeout(Duration::from_millis(200));
+        if !closed {
+            exit::at_once(0);
+        }
         Ok(Outcome::Done)
     }
 }
@@ -64,7 +67,7 @@ fn stopped() -> std::io::Result<impl Future<Output = ()>> {
         }
         tokio::spawn(async move {
             interrupt.recv().await;
-            std::process::exit(130);
+            exit::at_once(130);
         });
     })
 }
