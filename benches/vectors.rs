@@ -164,9 +164,9 @@ impl World {
         (0..12).map(|_| self.uniform()).sum::<f32>() - 6.0
     }
 
-    /// A vector whose cosine with the given one is about 0.45, as that of a few words with what has them.
+    /// A vector whose cosine with the given one is about 0.7, as that of a question with what answers it.
     fn near(&mut self, vector: &[f32]) -> Vec<f32> {
-        vector.iter().map(|value| value + 2.0 * self.normal() / (DIMS as f32).sqrt()).collect()
+        vector.iter().map(|value| value + self.normal() / (DIMS as f32).sqrt()).collect()
     }
 
     fn vector(&mut self) -> Vec<f32> {

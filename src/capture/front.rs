@@ -3,7 +3,7 @@
 use jiff::Zoned;
 use serde_json::{Map, Value};
 
-use crate::note::{self, Visibility, compose};
+use crate::note::{self, Visibility, compose, written};
 
 /// What captured files say of where they come from.
 pub(super) const SOURCE: &str = "capture";
@@ -17,10 +17,6 @@ pub(super) fn front(title: &str, at: &Zoned) -> Map<String, Value> {
     front.insert("created".into(), written(at).into());
     front.insert("source".into(), SOURCE.into());
     front
-}
-
-pub(super) fn written(at: &Zoned) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
 /// The note that the frontmatter alone makes: reading the rest of a long conversation for it would take its time.

@@ -100,20 +100,6 @@ fn is_plain_line(text: &str) -> bool {
     !text.contains('\n') && !text.starts_with([' ', '\t'])
 }
 
-/// The first line that says something, without what Markdown puts before it, cut at a word.
-pub(super) fn title_of(text: &str, otherwise: &str) -> String {
-    const MAX: usize = 60;
-    let bare = |line: &str| line.trim().trim_matches(['#', '>', '-', '*', '`', '|', ' ']).to_owned();
-    let line = text.lines().map(bare).find(|line| line.chars().any(char::is_alphanumeric));
-    let line = line.unwrap_or_else(|| otherwise.to_owned());
-    if line.chars().count() <= MAX {
-        return line;
-    }
-    let cut: String = line.chars().take(MAX).collect();
-    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
-    format!("{}…", cut.trim_end())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,12 +151,5 @@ mod tests {
             time: None,
         };
         assert_eq!(search_line(&search, &at()), "- 18:32 · web · \"git bring %\\%back\" · 3 found");
-    }
-
-    #[test]
-    fn titles_come_from_what_is_said_first() {
-        assert_eq!(title_of("\n## A plan\nx", "x"), "A plan");
-        assert_eq!(title_of("---\n***", "Snippet"), "Snippet");
-        assert_eq!(title_of(&"word ".repeat(40), "x").chars().count(), 60);
     }
 }

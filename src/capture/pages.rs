@@ -9,10 +9,10 @@ use jiff::{Timestamp, Zoned};
 
 use super::drafts::{Draft, Drafts};
 use super::event::{Bookmark, Captured, Clipboard, Event, Kind, Message, Note};
-use super::front::{front, is_of, is_ours, united, urls_of, with_participant, written};
-use super::markdown::{activity_line, file_line, search_line, title_of, turn};
+use super::front::{front, is_of, is_ours, united, urls_of, with_participant};
+use super::markdown::{activity_line, file_line, search_line, turn};
 use super::names::Names;
-use crate::note::{self, compose};
+use crate::note::{self, compose, title_of, written};
 use crate::path::VaultPath;
 use crate::vault::{WriteError, slug};
 

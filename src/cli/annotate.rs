@@ -15,10 +15,8 @@ use crate::service::AnnotateParams;
 ///
 /// It becomes a note in annotations/ that quotes the passage and links to it, is shown with it, and finds it again when it
 /// has moved. A remark on a private note is private.
-///
-///     vault annotate notes/sourdough.md:19 "Eleven hours with cold water"
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "Examples:\n  vault annotate notes/sourdough.md:19 \"Eleven hours with cold water\"")]
 pub(super) struct Annotate {
     /// HASH, PATH or PATH:LINE, as searches name them.
     what: String,

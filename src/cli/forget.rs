@@ -17,12 +17,10 @@ use crate::service::{ForgetParams, Forgotten};
 /// What goes can be had again: a note that is removed whole is moved to .trash/, and `vault restore` undoes it all. With
 /// --purge it cannot: checkpoints of the note, its copies in .trash/ and what the index kept of the text go as well, and it is
 /// said where the text may be found all the same, as in the history of git.
-///
-///     vault forget notes/keys.md
-///     vault forget notes/keys.md:3-5 --dry-run
-///     vault forget 1a9d82b2d24c0240
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    after_help = "Examples:\n  vault forget notes/keys.md\n  vault forget notes/keys.md:3-5 --dry-run\n  vault forget 1a9d82b2d24c0240"
+)]
 pub(super) struct Forget {
     /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them.
     what: String,

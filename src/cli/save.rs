@@ -16,11 +16,10 @@ use crate::service::SaveParams;
 ///
 /// It can be found when the command ends. The same text again is recognised, and a note of the same title in `notes` gets
 /// the new text; what it had can be brought back with `vault restore`.
-///
-///     vault save "The spare key is with Maya"
-///     xclip -o | vault save --title "From the web" --tag reading
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    after_help = "Examples:\n  vault save \"The spare key is with Maya\"\n  xclip -o | vault save --title \"From the web\" --tag reading"
+)]
 pub(super) struct Save {
     /// The text. Without one, or with -, it is read from standard input.
     text: Vec<String>,

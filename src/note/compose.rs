@@ -1,5 +1,6 @@
 //! Writes a note's text: the reverse of reading it.
 
+use jiff::Zoned;
 use serde_json::{Map, Value};
 
 /// A note with frontmatter in the order given, and a body that begins after a blank line and ends with a new line. What the
@@ -10,12 +11,46 @@ pub fn compose(frontmatter: &Map<String, Value>, body: &str) -> String {
     format!("---\n{yaml}---\n\n{body}\n")
 }
 
+/// A time as it stands in frontmatter: with its offset, to the second.
+pub fn written(at: &Zoned) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// A title for a text: its first line that says something, without what Markdown puts around it, cut at a word.
+pub fn title_of(text: &str, otherwise: &str) -> String {
+    const MAX: usize = 60;
+    let bare = |line: &str| {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        line.trim_matches(['#', '>', '-', '*', '`', '|', ' ']).to_owned()
+    };
+    let line = text.lines().map(bare).find(|line| line.chars().any(char::is_alphanumeric));
+    let line = line.unwrap_or_else(|| otherwise.to_owned());
+    if line.chars().count() <= MAX {
+        return line;
+    }
+    let cut: String = line.chars().take(MAX).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{}…", cut.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
     use crate::note::Note;
+
+    #[test]
+    fn titles_come_from_the_first_line_that_says_something() {
+        for (text, title) in [
+            ("\n\n## A\theading\ntext", "A heading"),
+            ("```rust\nfn main() {}\n```", "rust"),
+            ("***\n---\n", "Snippet"),
+            (&"word ".repeat(40), "word word word word word word word word word word word word…"),
+        ] {
+            assert_eq!(title_of(text, "Snippet"), title);
+        }
+    }
 
     #[test]
     fn what_is_composed_is_read_again() {

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use jiff::{Timestamp, Unit};
+use jiff::Zoned;
 use serde_json::{Map, Value};
 
 use super::error::ServiceError;
@@ -12,7 +12,7 @@ use super::views::{SaveParams, Saved};
 use crate::access::Principal;
 use crate::capture::redact;
 use crate::chunk::ChunkId;
-use crate::note::{Note, compose, revise};
+use crate::note::{Note, compose, revise, title_of, written};
 use crate::path::{ROOT_COLLECTION, VaultPath, folded};
 use crate::vault::{Action, Change, Files, Rules, Signal, WriteError, free_name, is_folder_name};
 
@@ -29,6 +29,8 @@ const DEFAULT_COLLECTION: &str = "snippets";
 const KNOWN_BY_TITLE: &str = "notes";
 /// What is written is found after milliseconds; a bulk import may hold it up.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The disk is looked at again so often, and whenever the index has changed.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl Service {
     /// Saves a text as a new note. The same again is recognised; a note of the same title in `notes` gets the new text. Returns
@@ -117,7 +119,7 @@ impl Service {
                     return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
                 }
                 _ if Instant::now() > deadline => return Err(behind(" yet".into())),
-                _ => drop(self.shared.wait(Duration::from_millis(2), |_| false)),
+                _ => self.shared.wait_for_other(snapshot.as_ref(), LOOK_AGAIN),
             }
         }
     }
@@ -186,7 +188,7 @@ impl NewNote {
         }
         let title = match &params.title {
             Some(title) => clean(title.trim()),
-            None => title_of(&content),
+            None => title_of(&content, "Snippet"),
         };
         line("title", &title)?;
         let given_tags = params.tags.clone().unwrap_or_default();
@@ -292,39 +294,7 @@ fn line(field: &str, text: &str) -> Result<(), ServiceError> {
     Err(ServiceError::invalid(format!("`{field}` {message}")))
 }
 
-/// The first line that says something, without what Markdown puts before it, cut at a word.
-fn title_of(content: &str) -> String {
-    const MAX: usize = 60;
-    let line = content.lines().map(|line| line.trim().trim_start_matches(['#', '>', '-', '*', '`', ' ']).trim());
-    let line = line.into_iter().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or("Snippet");
-    let line: String = line.chars().filter(|c| !c.is_control()).collect();
-    if line.chars().count() <= MAX {
-        return line;
-    }
-    let cut: String = line.chars().take(MAX).collect();
-    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
-    format!("{}…", cut.trim_end())
-}
-
 /// Now, in the person's time zone, as people write it.
 pub(super) fn now() -> String {
-    let now = Timestamp::now().round(Unit::Second).unwrap_or_else(|_| Timestamp::now());
-    now.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn titles_come_from_the_first_line_that_says_something() {
-        for (content, title) in [
-            ("\n\n## A heading\ntext", "A heading"),
-            ("```rust\nfn main() {}\n```", "rust"),
-            ("***\n---\n", "Snippet"),
-            (&"word ".repeat(40), "word word word word word word word word word word word word…"),
-        ] {
-            assert_eq!(title_of(content), title);
-        }
-    }
+    written(&Zoned::now())
 }

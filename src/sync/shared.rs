@@ -167,8 +167,17 @@ impl Shared {
     /// Publishes a state of the index.
     pub fn publish(&self, snapshot: Arc<Snapshot>) {
         let before = self.snapshot.write().unwrap_or_else(PoisonError::into_inner).replace(snapshot);
+        // Whoever waits looks at the snapshot with the lock in hand, so that this comes after that look, or is waited for.
+        drop(self.lock());
+        self.changed.notify_all();
         // Closing the last snapshot of a state may take a moment, and readers should not wait for it.
         drop(before);
+    }
+
+    /// Waits until another snapshot than this one is published, or the time is over.
+    pub fn wait_for_other(&self, known: Option<&Arc<Snapshot>>, timeout: Duration) {
+        let is_other = || self.snapshot().as_ref().map(Arc::as_ptr) != known.map(Arc::as_ptr);
+        self.wait(timeout, |_| is_other());
     }
 
     /// Takes back the published state, so that the stores can be closed.

@@ -259,20 +259,7 @@ impl Files {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn vault() -> (tempfile::TempDir, Files) {
-        let folder = tempfile::tempdir().unwrap();
-        let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"), Outside::default());
-        (folder, files)
-    }
-
-    fn path(text: &str) -> VaultPath {
-        VaultPath::new(text).unwrap()
-    }
-
-    fn read(files: &Files, at: &str) -> Option<(String, Hash)> {
-        files.read(&path(at)).unwrap().map(|(bytes, hash)| (String::from_utf8(bytes).unwrap(), hash))
-    }
+    use crate::vault::write::tests::{path, read, vault};
 
     #[test]
     fn a_note_grows_without_a_checkpoint() {

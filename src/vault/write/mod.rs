@@ -12,3 +12,26 @@ pub use error::WriteError;
 pub use files::Files;
 pub use names::{free_name, is_folder_name, slug};
 pub use undo::Purged;
+
+#[cfg(test)]
+mod tests {
+    use blake3::Hash;
+
+    use super::Files;
+    use crate::path::VaultPath;
+    use crate::vault::Outside;
+
+    pub(super) fn vault() -> (tempfile::TempDir, Files) {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"), Outside::default());
+        (folder, files)
+    }
+
+    pub(super) fn path(text: &str) -> VaultPath {
+        VaultPath::new(text).unwrap()
+    }
+
+    pub(super) fn read(files: &Files, at: &str) -> Option<(String, Hash)> {
+        files.read(&path(at)).unwrap().map(|(bytes, hash)| (String::from_utf8(bytes).unwrap(), hash))
+    }
+}

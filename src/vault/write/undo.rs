@@ -235,21 +235,7 @@ fn numbered(path: &VaultPath, at: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::Outside;
-
-    fn vault() -> (tempfile::TempDir, Files) {
-        let folder = tempfile::tempdir().unwrap();
-        let files = Files::new(folder.path().to_owned(), &folder.path().join(".vault/state"), Outside::default());
-        (folder, files)
-    }
-
-    fn path(text: &str) -> VaultPath {
-        VaultPath::new(text).unwrap()
-    }
-
-    fn read(files: &Files, at: &str) -> Option<(String, Hash)> {
-        files.read(&path(at)).unwrap().map(|(bytes, hash)| (String::from_utf8(bytes).unwrap(), hash))
-    }
+    use crate::vault::write::tests::{path, read, vault};
 
     #[test]
     fn what_was_written_can_be_undone_and_that_too() {
