@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
 use crate::access::{OwnerKey, Token};
-use crate::api::{Guard, Limits, Live, guarded, local, serve};
+use crate::api::{Guard, Limits, Live, Router, guarded, local, serve};
 use crate::capture::CaptureTokens;
 use crate::config::Config;
 use crate::fs::{Context, FsError, create_private_dir};
@@ -78,10 +78,11 @@ impl Daemon {
         let daemon = DaemonInfo { pid: std::process::id(), address: address.to_string(), socket: socket.clone() };
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
-        let hosts = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned();
-        let guard =
-            Guard::new(vec![Arc::new(OwnerKey::new(&token)), Arc::new(CaptureTokens::new(&home.state_dir()))], hosts);
+        let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
+        let captures = Arc::new(CaptureTokens::new(&home.state_dir()));
         let service = Arc::new(Service::start(home, config, lock, true)?);
+        let agents = Arc::clone(service.agents());
+        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&token)), captures, agents], hosts);
         Ok(Self { service, address, socket, tcp, unix, guard, announced })
     }
 
@@ -101,7 +102,8 @@ impl Daemon {
         let Self { service, socket, tcp, unix, guard, announced, .. } = self;
         let (stopping, stopped) = watch::channel(false);
         let live = Live::new(stopped.clone());
-        let outside = serve(tcp, guarded(Arc::clone(&service), &live, guard), Limits::default(), stopped.clone());
+        let outside =
+            serve(tcp, guarded(Arc::clone(&service), &live, guard, Router::new()), Limits::default(), stopped.clone());
         let inside = serve_locally(Arc::clone(&service), &live, announced, unix, stopped.clone());
         let outside_vault = Home::socket_outside(service.home().root()).filter(|path| *path != socket);
         let beside = serve_beside(Arc::clone(&service), &live, outside_vault.clone(), stopped);
@@ -151,7 +153,7 @@ async fn serve_locally(
     let (mut listener, socket) = (unix, announced.daemon.socket.clone());
     loop {
         let (close, closed) = watch::channel(false);
-        let serving = serve(listener, local(Arc::clone(&service), live), Limits::default(), closed);
+        let serving = serve(listener, local(Arc::clone(&service), live, Router::new()), Limits::default(), closed);
         let lost = async {
             let found = loop {
                 tokio::select! {
@@ -185,7 +187,7 @@ async fn serve_beside(service: Arc<Service>, live: &Live, socket: Option<PathBuf
         listen_locally(socket).ok()
     });
     if let Some(listener) = listener {
-        serve(listener, local(service, live), Limits::default(), stopped).await;
+        serve(listener, local(service, live, Router::new()), Limits::default(), stopped).await;
     }
 }
 

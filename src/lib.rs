@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod agents;
 pub mod allocator;
 pub mod api;
 pub mod backup;

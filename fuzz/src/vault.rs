@@ -2,9 +2,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use memory_vault::access::{OwnerKey, Token};
-use memory_vault::api::{Guard, Live, guarded, local};
+use memory_vault::api::{Guard, Live, Router, guarded, local};
 use memory_vault::config::Config;
 use memory_vault::embed::{Embedder, HashEmbedder};
 use memory_vault::service::Service;
@@ -53,7 +52,10 @@ impl Vault {
         let live = Live::new(tokio::sync::watch::channel(false).1);
         let guard = Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("token")))], []);
         Self {
-            routers: [local(Arc::clone(&service), &live), guarded(Arc::clone(&service), &live, guard)],
+            routers: [
+                local(Arc::clone(&service), &live, Router::new()),
+                guarded(Arc::clone(&service), &live, guard, Router::new()),
+            ],
             service,
             runtime: tokio::runtime::Builder::new_current_thread().build().expect("a runtime"),
             _folder: folder,

@@ -2,10 +2,20 @@
 //!
 //! Read paths accept a [`Scope`] and nothing else, so that no answer can be made from notes outside it.
 
+mod grant;
 mod keys;
+mod policy;
 mod principal;
+mod scope;
+mod session;
 mod token;
+mod token_file;
 
+pub use grant::{AGENTS, Collections, Grant, Refusal, Subject, is_agents};
 pub use keys::{Keys, OwnerKey};
-pub use principal::{Principal, Scope};
+pub use policy::{Policy, PolicyLimits, Rules, WriteMode};
+pub use principal::{Caller, Principal, Session};
+pub use scope::{Scope, own_file};
+pub use session::may_read;
 pub use token::{Token, TokenHash};
+pub use token_file::{Holder, TokenFile, TokenFileError};

@@ -1,4 +1,4 @@
-//! Principals and the scope that follows from each.
+//! Principals: who asks.
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,59 +7,43 @@ pub enum Principal {
     Owner,
     /// A program that says what happens, by the name its token was made with. It reads nothing.
     Capture(String),
+    /// An agent. It reads what the person gave it, and keeps a memory of its own.
+    Agent(Caller),
 }
 
-/// What a principal may read. The only thing that read paths accept.
+/// An agent that asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// Every note.
-    Everything,
-    /// Notes that are not private.
-    Public,
-    /// No note.
-    Nothing,
+pub struct Caller {
+    /// Its folder's name in `agents/`.
+    pub slug: String,
+    /// The session that its token is bound to.
+    pub session: Session,
+    /// The session that the request itself names. It counts for agents whose `agent.md` says so.
+    pub claimed: Session,
 }
 
-impl Scope {
-    /// The scope of a principal.
-    pub fn of(principal: &Principal) -> Self {
-        match principal {
-            Principal::Owner => Self::Everything,
-            Principal::Capture(_) => Self::Nothing,
-        }
-    }
-
-    /// Everything that is not private: what nobody has a reason to hide.
-    pub fn public() -> Self {
-        Self::Public
-    }
-
-    /// Whether every note is in the scope, so that nothing needs to be looked up.
-    pub fn is_everything(&self) -> bool {
-        *self == Self::Everything
-    }
-
-    /// Whether a note is in the scope, given whether it is private.
-    pub fn allows(&self, private: bool) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Public => !private,
-            Self::Nothing => false,
-        }
+impl Caller {
+    /// An agent in a session, with a request that names none.
+    pub fn new(slug: impl Into<String>, session: Session) -> Self {
+        Self { slug: slug.into(), session, claimed: Session::default() }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Where an agent talks, as OpenClaw tells sessions apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Session {
+    /// With whom: `direct`, `group`, `channel`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat_type: Option<String>,
+    /// Through which service: `telegram`, `slack`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+}
 
-    #[test]
-    fn only_the_owner_sees_private_notes() {
-        let owner = Scope::of(&Principal::Owner);
-        assert!(owner.allows(true) && owner.allows(false) && owner.is_everything());
-        let public = Scope::public();
-        assert!(!public.allows(true) && public.allows(false) && !public.is_everything());
-        let none = Scope::of(&Principal::Capture("browser".into()));
-        assert!(!none.allows(true) && !none.allows(false) && !none.is_everything());
+impl Session {
+    /// A conversation with one person.
+    pub fn direct() -> Self {
+        Self { chat_type: Some("direct".into()), channel: None }
     }
 }

@@ -8,9 +8,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::caller::claimed;
 use super::error::ApiError;
 use super::page;
-use crate::access::{Keys, Principal, Token};
+use crate::access::{Caller, Keys, Principal, Token};
 
 /// What a request over TCP is checked against.
 #[derive(Clone)]
@@ -109,12 +110,14 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
             .hint("send `Authorization: Bearer TOKEN`; `vault serve` says where the owner's token is");
         return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();
     };
-    if matches!(principal, Principal::Capture(_))
-        && (request.uri().path(), request.method()) != (CAPTURE, &Method::POST)
-    {
-        let error = ApiError::new(StatusCode::FORBIDDEN, "forbidden", "this token may only send events");
-        return error.into_response();
-    }
+    let principal = match principal {
+        Principal::Capture(_) if (request.uri().path(), request.method()) != (CAPTURE, &Method::POST) => {
+            let error = ApiError::new(StatusCode::FORBIDDEN, "forbidden", "this token may only send events");
+            return error.into_response();
+        }
+        Principal::Agent(caller) => Principal::Agent(Caller { claimed: claimed(request.headers()), ..caller }),
+        principal => principal,
+    };
     request.extensions_mut().insert(principal);
     next.run(request).await
 }

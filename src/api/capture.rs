@@ -4,22 +4,27 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
+use axum::{Json, Router};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::body::Fields;
+use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
 use super::routes::{Answer, App, call};
 use crate::access::Principal;
 use crate::capture::Event;
 use crate::service::{CaptureSettings, CaptureSettingsParams, EventsAccepted};
 
+/// The routes of the person.
 pub(super) fn routes() -> Router<App> {
-    Router::new()
-        .route("/api/user-memory/events", post(events))
-        .route("/api/user-memory/settings", get(settings).put(set_settings))
+    Router::new().route("/api/user-memory/settings", get(settings).put(set_settings))
+}
+
+/// The route that programs with a capture token have.
+pub(super) fn event_routes() -> Router<App> {
+    Router::new().route("/api/user-memory/events", post(events))
 }
 
 /// One event, or up to 10,000.
@@ -38,11 +43,9 @@ pub(super) enum Events {
     responses((status = 202, body = EventsAccepted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn events(
     State(service): State<App>,
-    // Nobody passes the guard over TCP without; the Unix socket is the person's.
-    principal: Option<Extension<Principal>>,
+    Asking(principal): Asking,
     body: Result<Json<Value>, JsonRejection>,
 ) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
-    let principal = principal.map_or(Principal::Owner, |Extension(principal)| principal);
     let Json(body) = body?;
     let accepted = call(service, move |service| service.capture(&principal, body)).await?;
     Ok((StatusCode::ACCEPTED, accepted))

@@ -2,6 +2,7 @@
 
 mod auth;
 mod body;
+mod caller;
 mod capture;
 mod error;
 mod events;
@@ -13,6 +14,8 @@ mod sessions;
 mod writes;
 
 pub use auth::Guard;
+pub use axum::Router;
+pub use caller::AS_AGENT;
 pub use openapi::document as openapi;
 pub use routes::{Live, guarded, local};
 pub use serve::{Limits, serve};

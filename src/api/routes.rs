@@ -14,14 +14,15 @@ use tokio::sync::watch;
 
 use super::auth::{Guard, guard};
 use super::body::Fields;
+use super::caller::{Asking, local as local_caller, owner_only, readers_only, within_limits};
 use super::error::{ApiError, ErrorBody, MAX_BODY_BYTES};
 use super::events::{self, Streams};
 use super::page;
 use super::sessions::Sessions;
 use crate::access::{Keys, Principal};
 use crate::service::{
-    Browse, BrowseParams, Collections, NoteParams, NoteView, PassageView, ReindexParams, Reindexing, SaveParams, Saved,
-    SearchParams, SearchResponse, Service, ServiceError, Stats, Status, Verification,
+    Browse, BrowseParams, Collections, NoteParams, NoteView, PassageView, ReindexParams, Reindexing, SearchParams,
+    SearchResponse, Service, ServiceError, Stats, Status, Verification,
 };
 
 pub(super) type App = Arc<Service>;
@@ -41,37 +42,49 @@ impl Live {
     }
 }
 
-/// The API as it is served over TCP: every request passes the guard.
-pub fn guarded(service: Arc<Service>, live: &Live, with: Guard) -> Router {
+/// The API as it is served over TCP: every request passes the guard. `more` are routes of other protocols, which take the
+/// [`Principal`](crate::access::Principal) from the request's extensions.
+pub fn guarded(service: Arc<Service>, live: &Live, with: Guard, more: Router) -> Router {
     let with = with.and(Arc::clone(&live.sessions) as Arc<dyn Keys>);
-    finish(routes(service, live)).layer(middleware::from_fn_with_state(Arc::new(with), guard))
+    let limits = middleware::from_fn_with_state(Arc::clone(&service), within_limits);
+    finish(routes(service, live).merge(more).layer(limits)).layer(middleware::from_fn_with_state(Arc::new(with), guard))
 }
 
 /// The API as it is served over the Unix socket, which only the person can open.
-pub fn local(service: Arc<Service>, live: &Live) -> Router {
-    finish(routes(service, live).merge(page::local_routes(&live.sessions)))
+pub fn local(service: Arc<Service>, live: &Live, more: Router) -> Router {
+    let limits = middleware::from_fn_with_state(Arc::clone(&service), within_limits);
+    let person = middleware::from_fn_with_state(Arc::clone(&service), local_caller);
+    let owners = page::local_routes(&live.sessions).route_layer(middleware::from_fn(owner_only));
+    finish(routes(service, live).merge(more).merge(owners).layer(limits)).layer(person)
 }
 
 fn routes(service: Arc<Service>, live: &Live) -> Router {
     let events =
         Router::new().route("/events", get(events::events)).with_state((Arc::clone(&service), live.streams.clone()));
-    Router::new()
-        .route("/health", get(health))
+    let owners = Router::new()
         .route("/status", get(status))
         .route("/reindex", post(reindex))
         .route("/verify", post(verify))
+        .merge(super::writes::routes())
+        .merge(super::capture::routes())
+        .with_state(Arc::clone(&service))
+        .merge(events)
+        .route_layer(middleware::from_fn(owner_only));
+    let readers = Router::new()
         .route("/openapi.json", get(openapi))
         .route("/api/user-memory/search", get(search))
-        .route("/api/user-memory/save", post(save))
         .route("/api/user-memory/browse", get(browse))
         .route("/api/user-memory/stats", get(stats))
         .route("/api/user-memory/collections", get(collections))
         .route("/api/user-memory/chunk/{hash}", get(chunk))
         .route("/api/user-memory/note", get(note))
-        .merge(super::writes::routes())
-        .merge(super::capture::routes())
+        .route_layer(middleware::from_fn(readers_only));
+    Router::new()
+        .route("/health", get(health))
+        .merge(super::capture::event_routes())
+        .merge(readers)
         .with_state(service)
-        .merge(events)
+        .merge(owners)
         .merge(page::routes(&live.sessions))
 }
 
@@ -95,6 +108,15 @@ async fn headers(mut response: Response) -> Response {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// Calls the service for somebody, on a thread that may block.
+pub(super) async fn call_as<T: Serialize + Send + 'static>(
+    service: App,
+    principal: Principal,
+    with: impl FnOnce(&Service, &Principal) -> Result<T, ServiceError> + Send + 'static,
+) -> Answer<T> {
+    call(service, move |service| with(service, &principal).map_err(|error| error.told_to(&principal))).await
 }
 
 /// Calls the service on a thread that may block.
@@ -146,17 +168,11 @@ pub(super) async fn verify(State(service): State<App>) -> Answer<Verification> {
     responses((status = 200, body = SearchResponse), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn search(
     State(service): State<App>,
+    Asking(principal): Asking,
     params: Result<Query<SearchParams>, QueryRejection>,
 ) -> Answer<SearchResponse> {
     let params = query(params)?;
-    call(service, move |service| service.search(&Principal::Owner, &params)).await
-}
-
-/// Saves a text as a note. Answers when it can be found.
-#[utoipa::path(post, path = "/api/user-memory/save", request_body = SaveParams,
-    responses((status = 200, body = Saved), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn save(State(service): State<App>, Fields(params): Fields<SaveParams>) -> Answer<Saved> {
-    call(service, move |service| service.save(&Principal::Owner, &params)).await
+    call_as(service, principal, move |service, principal| service.search(principal, &params)).await
 }
 
 /// Lists passages, of the newest notes first.
@@ -164,24 +180,25 @@ pub(super) async fn save(State(service): State<App>, Fields(params): Fields<Save
     responses((status = 200, body = Browse), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn browse(
     State(service): State<App>,
+    Asking(principal): Asking,
     params: Result<Query<BrowseParams>, QueryRejection>,
 ) -> Answer<Browse> {
     let params = query(params)?;
-    call(service, move |service| service.browse(&Principal::Owner, &params)).await
+    call_as(service, principal, move |service, principal| service.browse(principal, &params)).await
 }
 
 /// What there is, in numbers.
 #[utoipa::path(get, path = "/api/user-memory/stats",
     responses((status = 200, body = Stats), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn stats(State(service): State<App>) -> Answer<Stats> {
-    call(service, |service| service.stats(&Principal::Owner)).await
+pub(super) async fn stats(State(service): State<App>, Asking(principal): Asking) -> Answer<Stats> {
+    call_as(service, principal, |service, principal| service.stats(principal)).await
 }
 
 /// The names of the collections.
 #[utoipa::path(get, path = "/api/user-memory/collections",
     responses((status = 200, body = Collections), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn collections(State(service): State<App>) -> Answer<Collections> {
-    call(service, |service| service.collections(&Principal::Owner)).await
+pub(super) async fn collections(State(service): State<App>, Asking(principal): Asking) -> Answer<Collections> {
+    call_as(service, principal, |service, principal| service.collections(principal)).await
 }
 
 /// The passage with a hash, and the remarks on it.
@@ -190,10 +207,11 @@ pub(super) async fn collections(State(service): State<App>) -> Answer<Collection
     responses((status = 200, body = PassageView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn chunk(
     State(service): State<App>,
+    Asking(principal): Asking,
     hash: Result<Path<String>, PathRejection>,
 ) -> Answer<PassageView> {
     let Path(hash) = hash.map_err(|rejection| ServiceError::invalid(rejection.body_text()))?;
-    call(service, move |service| service.passage(&Principal::Owner, &hash)).await
+    call_as(service, principal, move |service, principal| service.passage(principal, &hash)).await
 }
 
 /// A whole note, with its body as nodes from which a page can be built.
@@ -201,10 +219,11 @@ pub(super) async fn chunk(
     responses((status = 200, body = NoteView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn note(
     State(service): State<App>,
+    Asking(principal): Asking,
     params: Result<Query<NoteParams>, QueryRejection>,
 ) -> Answer<NoteView> {
     let params = query(params)?;
-    call(service, move |service| service.note(&Principal::Owner, &params)).await
+    call_as(service, principal, move |service, principal| service.note(principal, &params)).await
 }
 
 async fn openapi() -> impl IntoResponse {

@@ -11,12 +11,13 @@ use super::routes::{Answer, App, call, query};
 use crate::access::Principal;
 use crate::service::{
     AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, DeleteParams, ForgetParams, Forgotten,
-    RestoreParams, Restored, ServiceError,
+    RestoreParams, Restored, SaveParams, Saved, ServiceError,
 };
 
 /// The routes, to be merged with those that read.
 pub(super) fn routes() -> Router<App> {
     Router::new()
+        .route("/api/user-memory/save", post(save))
         .route("/api/user-memory/chunk/{hash}", delete(delete_chunk))
         .route("/api/user-memory/forget", post(forget))
         .route("/api/user-memory/annotate", post(annotate))
@@ -26,6 +27,13 @@ pub(super) fn routes() -> Router<App> {
 
 fn name(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
     path.map(|Path(name)| name).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
+}
+
+/// Saves a text as a note. Answers when it can be found.
+#[utoipa::path(post, path = "/api/user-memory/save", request_body = SaveParams,
+    responses((status = 200, body = Saved), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn save(State(service): State<App>, Fields(params): Fields<SaveParams>) -> Answer<Saved> {
+    call(service, move |service| service.save(&Principal::Owner, &params)).await
 }
 
 /// Deletes the passage with a hash, or the note. Answers when it can no longer be found.

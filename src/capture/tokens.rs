@@ -1,25 +1,16 @@
 //! Tokens of programs that say what happens, and read nothing.
 
-use std::fs::File;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Keys, Principal, Token, TokenHash};
-use crate::fs::{Context, FsError, create_private_dir, write_atomically};
+use crate::access::{Holder, Keys, Principal, Token, TokenFile, TokenFileError, TokenHash};
+use crate::fs::{Context, FsError};
 
 /// The tokens of one vault, kept as hashes.
 #[derive(Debug)]
-pub struct CaptureTokens {
-    path: PathBuf,
-    known: Mutex<(Option<Stamp>, Vec<CaptureToken>)>,
-}
-
-type Stamp = (u64, Option<SystemTime>, u64);
+pub struct CaptureTokens(TokenFile<CaptureToken>);
 
 /// A token that was given out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +20,12 @@ pub struct CaptureToken {
     /// When it was made.
     pub created_at: Timestamp,
     hash: TokenHash,
+}
+
+impl Holder for CaptureToken {
+    fn hash(&self) -> &TokenHash {
+        &self.hash
+    }
 }
 
 /// Why the tokens cannot be read or changed.
@@ -43,16 +40,10 @@ pub enum TokensError {
     /// None has the name.
     #[error("there is no token `{0}`; `vault token list` names those there are")]
     NotFound(String),
-    /// The file is not as this program writes it.
-    #[error("{}: {source}. Remove it, and give out new tokens", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// The disk refused.
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] TokenFileError),
+    /// The system has no random numbers.
     #[error(transparent)]
     Fs(#[from] FsError),
 }
@@ -60,7 +51,7 @@ pub enum TokensError {
 impl CaptureTokens {
     /// Those kept in the folder of a vault's state.
     pub fn new(state: &Path) -> Self {
-        Self { path: state.join("tokens.json"), known: Mutex::default() }
+        Self(TokenFile::new(state.join("tokens.json")))
     }
 
     /// Makes a token for a program. It is shown this once.
@@ -72,11 +63,11 @@ impl CaptureTokens {
         if name.is_empty() || name.len() > 40 || !name.chars().all(fits) {
             return Err(TokensError::Name(name.to_owned()));
         }
-        self.change(|tokens| {
+        self.0.change(|tokens| {
             if tokens.iter().any(|token| token.name == name) {
                 return Err(TokensError::Exists(name.to_owned()));
             }
-            let token = Token::random().on("make a token for", &self.path)?;
+            let token = Token::random().on("make a token for", self.0.path())?;
             tokens.push(CaptureToken { name: name.to_owned(), created_at: Timestamp::now(), hash: token.hash() });
             Ok(token)
         })
@@ -87,7 +78,7 @@ impl CaptureTokens {
     /// # Errors
     /// When there is none of that name, or the disk refuses.
     pub fn remove(&self, name: &str) -> Result<(), TokensError> {
-        self.change(|tokens| {
+        self.0.change(|tokens| {
             let before = tokens.len();
             tokens.retain(|token| token.name != name);
             if tokens.len() < before { Ok(()) } else { Err(TokensError::NotFound(name.to_owned())) }
@@ -99,47 +90,13 @@ impl CaptureTokens {
     /// # Errors
     /// When they cannot be read.
     pub fn list(&self) -> Result<Vec<CaptureToken>, TokensError> {
-        match std::fs::read(&self.path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|source| TokensError::Damaged { path: self.path.clone(), source }),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Ok(Err(error).on("read", &self.path)?),
-        }
-    }
-
-    /// Changes the file, one process after the other.
-    fn change<T>(&self, how: impl FnOnce(&mut Vec<CaptureToken>) -> Result<T, TokensError>) -> Result<T, TokensError> {
-        create_private_dir(self.path.parent().unwrap_or(Path::new(".")))?;
-        let lock_path = self.path.with_extension("lock");
-        let lock = File::options().write(true).create(true).truncate(false).open(&lock_path).on("open", &lock_path)?;
-        lock.lock().on("lock", &lock_path)?;
-        let mut tokens = self.list()?;
-        let done = how(&mut tokens)?;
-        let text = serde_json::to_vec_pretty(&tokens).map_err(std::io::Error::other).on("encode", &self.path)?;
-        write_atomically(&self.path, &text, 0o600)?;
-        Ok(done)
+        Ok(self.0.list()?)
     }
 }
 
 impl Keys for CaptureTokens {
-    /// Looks at the file again when it has changed. What cannot be read lets nobody in.
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
-        let stamp = self.path.metadata().ok().map(|meta| {
-            #[cfg(unix)]
-            let number = std::os::unix::fs::MetadataExt::ino(&meta);
-            #[cfg(not(unix))]
-            let number = 0;
-            (meta.len(), meta.modified().ok(), number)
-        });
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if stamp != known.0 {
-            let tokens = self.list().unwrap_or_else(|error| {
-                tracing::warn!("{error}");
-                Vec::new()
-            });
-            *known = (stamp, tokens);
-        }
-        known.1.iter().find(|known| known.hash == *token).map(|known| Principal::Capture(known.name.clone()))
+        Some(Principal::Capture(self.0.holder(token)?.name))
     }
 }
 

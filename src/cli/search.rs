@@ -196,7 +196,7 @@ impl Printer {
                 let path = VaultPath::new(chunk.path.as_str()).map(|path| self.outside.on_disk(root, &path));
                 format!("file://{}", percent_encode(&path.unwrap_or_default().to_string_lossy(), "/"))
             }
-            None => chunk.obsidian_url.clone(),
+            None => chunk.obsidian_url.clone().unwrap_or_default(),
         };
         let citation = terminal.link(&url, &terminal.paint(TITLE, &printable(&chunk.citation)));
         let mut place: Vec<&str> = vec![&chunk.title];

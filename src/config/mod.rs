@@ -2,6 +2,7 @@
 //!
 //! The shipped file documents every key; a test holds it equal to [`Config::default`].
 
+mod agents;
 mod backup;
 mod capture;
 mod collections;
@@ -9,6 +10,7 @@ mod edit;
 mod ranges;
 mod sections;
 
+pub use agents::{AgentsConfig, ScopeConfig, ScopeDecision, ScopeRule};
 pub use backup::BackupConfig;
 pub use capture::{CaptureConfig, RetentionConfig};
 pub use collections::CollectionConfig;

@@ -4,7 +4,19 @@ use super::sections::Config;
 
 /// Finds the first value that is out of its range, as a sentence that names the key.
 pub(super) fn first_violation(config: &Config) -> Option<String> {
-    let Config { server: _, index, embed, search, access: _, backup, collections, capture: _, retention } = config;
+    let Config {
+        server: _,
+        index,
+        embed,
+        search,
+        access: _,
+        scope: _,
+        agents,
+        backup,
+        collections,
+        capture: _,
+        retention,
+    } = config;
     let whole = [
         ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
         ("index.debounce_ms", index.debounce_ms, 5, 5000),
@@ -19,6 +31,11 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
         ("search.candidates", search.candidates as u64, 10, 1000),
         ("search.max_snippet_chars", search.max_snippet_chars as u64, 50, 10_000),
+        ("agents.max_results", agents.max_results as u64, 1, 1000),
+        ("agents.max_snippet_chars", agents.max_snippet_chars as u64, 50, 10_000),
+        ("agents.max_injected_chars", agents.max_injected_chars as u64, 100, 1_000_000),
+        ("agents.timeout_ms", agents.timeout_ms, 50, 60_000),
+        ("agents.requests_per_minute", u64::from(agents.requests_per_minute), 1, 100_000),
         ("retention.conversations_days", retention.conversations_days, 0, 36_500),
         ("retention.files_days", retention.files_days, 0, 36_500),
         ("retention.searches_days", retention.searches_days, 0, 36_500),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::agents::{AgentsConfig, ScopeConfig};
 use super::backup::BackupConfig;
 use super::capture::{CaptureConfig, RetentionConfig};
 use super::collections::CollectionConfig;
@@ -30,6 +31,10 @@ pub struct Config {
     pub search: SearchConfig,
     /// What no agent sees.
     pub access: AccessConfig,
+    /// In which sessions agents read.
+    pub scope: ScopeConfig,
+    /// How much agents get.
+    pub agents: AgentsConfig,
     /// Which events are kept.
     pub capture: CaptureConfig,
     /// How long they are kept.

@@ -50,6 +50,7 @@ impl Store {
             title: update.title.clone(),
             tags: update.tags.clone(),
             private: update.private,
+            sources: update.sources.clone(),
             created_ms: update.created_ms,
             updated_ms: update.updated_ms,
             chunks,

@@ -30,6 +30,8 @@ pub struct FileEntry {
     pub tags: Vec<String>,
     /// Whether only the owner sees it.
     pub private: bool,
+    /// The paths of the notes that it was made of, as its frontmatter names them.
+    pub sources: Vec<String>,
     /// Milliseconds since 1970, from the frontmatter; of the last change on disk when it does not say.
     pub created_ms: i64,
     /// Milliseconds since 1970, likewise.
@@ -78,6 +80,11 @@ impl Files {
     /// The file with a row id.
     pub fn get(&self, id: u32) -> Option<&Arc<FileEntry>> {
         self.by_id.get(&id)
+    }
+
+    /// The file at a path.
+    pub fn at(&self, path: &str) -> Option<&Arc<FileEntry>> {
+        self.get(self.facets.at(path)?).filter(|file| file.path.as_str() == path)
     }
 
     /// The files, in no particular order.

@@ -1,6 +1,7 @@
 //! What filters ask for, kept as sets of files, so that a filtered search need not visit every file.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use super::{FileEntry, FileSet};
@@ -13,6 +14,9 @@ use super::{FileEntry, FileSet};
 pub struct Facets {
     all: FileSet,
     private: FileSet,
+    derived: FileSet,
+    /// By a hash of the path; the path is to be compared.
+    by_path: HashMap<u64, u32>,
     collections: HashMap<Arc<str>, Arc<FileSet>>,
     /// By tag in lower case.
     tags: HashMap<Arc<str>, Arc<FileSet>>,
@@ -29,6 +33,16 @@ impl Facets {
     /// Those that only the owner sees.
     pub fn private(&self) -> &FileSet {
         &self.private
+    }
+
+    /// Those that were made of others.
+    pub fn derived(&self) -> &FileSet {
+        &self.derived
+    }
+
+    /// The file that may be at a path: another path may have the same hash.
+    pub(super) fn at(&self, path: &str) -> Option<u32> {
+        self.by_path.get(&hash(path)).copied()
     }
 
     /// The files of the collections for whose names `wanted` holds.
@@ -51,6 +65,10 @@ impl Facets {
         if file.private {
             self.private.insert(file.id);
         }
+        if !file.sources.is_empty() {
+            self.derived.insert(file.id);
+        }
+        self.by_path.insert(hash(file.path.as_str()), file.id);
         add(&mut self.collections, file.path.collection(), file.id);
         for tag in &file.tags {
             add(&mut self.tags, &tag.to_lowercase(), file.id);
@@ -63,11 +81,23 @@ impl Facets {
     pub(super) fn remove(&mut self, file: &FileEntry) {
         self.all.remove(file.id);
         self.private.remove(file.id);
+        self.derived.remove(file.id);
+        if let Entry::Occupied(entry) = self.by_path.entry(hash(file.path.as_str()))
+            && *entry.get() == file.id
+        {
+            entry.remove();
+        }
         take(&mut self.collections, file.path.collection(), file.id);
         for tag in &file.tags {
             take(&mut self.tags, &tag.to_lowercase(), file.id);
         }
     }
+}
+
+/// 64 bits of BLAKE3: nobody names two notes so that they meet.
+fn hash(path: &str) -> u64 {
+    let hash = blake3::hash(path.as_bytes());
+    u64::from_le_bytes(std::array::from_fn(|at| hash.as_bytes()[at]))
 }
 
 fn union(sets: &HashMap<Arc<str>, Arc<FileSet>>, wanted: impl Fn(&str) -> bool) -> FileSet {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::fs::crash;
 use crate::vault::Globs;
 
+use super::FileSet;
 use super::catalog::{CatalogError, CatalogReader};
 use super::damage::IndexError;
 use super::entry::Files;
@@ -102,6 +103,17 @@ impl Snapshot {
     /// How many chunks there are.
     pub fn chunks(&self) -> usize {
         self.statistics().chunks as usize
+    }
+
+    /// Of the files of a set (all when `None`): how many chunks are embedded, and how many have something to embed.
+    pub fn embedded_within(&self, files: Option<&FileSet>) -> (usize, usize) {
+        let (Some(files), true) = (files, self.embedded() < self.embeddable) else {
+            return (self.embedded(), self.embeddable);
+        };
+        let within = files.iter().filter_map(|file| self.files.get(file)).flat_map(|file| &file.chunks);
+        let embeddable = within.filter(|chunk| chunk.content.is_some());
+        let has = |row| self.vectors.as_ref().is_some_and(|vectors| vectors.contains(row));
+        embeddable.fold((0, 0), |(embedded, of), chunk| (embedded + usize::from(has(chunk.row)), of + 1))
     }
 
     /// How many chunks have their embedding.

@@ -25,6 +25,8 @@ pub struct FileUpdate {
     pub tags: Vec<String>,
     /// Whether only the owner sees it.
     pub private: bool,
+    /// The paths of the notes that it was made of.
+    pub sources: Vec<String>,
     /// Milliseconds since 1970.
     pub created_ms: i64,
     /// Milliseconds since 1970.

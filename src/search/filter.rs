@@ -1,6 +1,6 @@
 //! Which files a search may look at.
 
-use crate::access::Scope;
+use super::visible::Visible;
 use crate::index::{FileSet, Files};
 use crate::path::ROOT_COLLECTION;
 
@@ -20,19 +20,13 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The files of the scope that pass the filter; `None` when all files do.
-    pub fn resolve(&self, scope: &Scope, files: &Files) -> Option<FileSet> {
-        if *self == Self::default() && scope.is_everything() {
-            return None;
+    /// The visible files that pass the filter; `None` when all files do.
+    pub fn resolve(&self, visible: &Visible, files: &Files) -> Option<FileSet> {
+        if *self == Self::default() {
+            return visible.set().cloned();
         }
         let facets = files.facets();
-        let mut set = match scope {
-            Scope::Everything | Scope::Public => facets.all().clone(),
-            Scope::Nothing => FileSet::new(),
-        };
-        if !scope.is_everything() {
-            set.subtract(facets.private());
-        }
+        let mut set = visible.set().unwrap_or(facets.all()).clone();
         if let Some(collection) = &self.collection {
             set.intersect(&facets.of_collections(|name| name == collection));
         }

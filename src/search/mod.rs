@@ -9,8 +9,10 @@ mod fuse;
 mod query;
 mod run;
 mod snippet;
+mod visible;
 
 pub use filter::Filter;
 pub use query::ParsedQuery;
 pub use run::{Degraded, Hit, Results, SearchError, SearchRequest, search};
 pub use snippet::{Highlighter, snippet};
+pub use visible::{Visible, subject};

@@ -6,7 +6,7 @@ use super::candidates::{Candidate, Meaning, Side};
 use super::filter::Filter;
 use super::fuse::Sides;
 use super::query::ParsedQuery;
-use crate::access::Scope;
+use super::visible::Visible;
 use crate::config::{Mode, SearchConfig};
 use crate::embed::{EmbedError, Embedder};
 use crate::index::catalog::{CatalogError, ChunkText};
@@ -96,7 +96,7 @@ pub enum SearchError {
 pub fn search(
     snapshot: &Snapshot,
     embedder: Option<&dyn Embedder>,
-    scope: &Scope,
+    visible: &Visible,
     config: &SearchConfig,
     request: &SearchRequest,
 ) -> Result<Results, SearchError> {
@@ -104,9 +104,8 @@ pub fn search(
     if query.is_empty() || request.limit == 0 {
         return Ok(Results { mode: request.mode, hits: Vec::new(), degraded: None });
     }
-    let allow = request.filter.resolve(scope, &snapshot.files);
-    let seen = Filter::default().resolve(scope, &snapshot.files);
-    let side = Side { snapshot, allow: allow.as_ref(), seen: seen.as_ref(), stemmer: config.stemmer };
+    let allow = request.filter.resolve(visible, &snapshot.files);
+    let side = Side { snapshot, allow: allow.as_ref(), seen: visible.set(), stemmer: config.stemmer };
     let mut words = side.words(&query.keyword)?;
     let mut degraded = None;
     let has_words = snapshot.keyword.is_some();
@@ -122,8 +121,9 @@ pub fn search(
             }
         }
     };
-    if meaning.is_some() && snapshot.embedded() < snapshot.embeddable {
-        degraded = Some(Degraded::Embedding { embedded: snapshot.embedded(), of: snapshot.embeddable });
+    let (embedded, of) = snapshot.embedded_within(visible.set());
+    if meaning.is_some() && embedded < of {
+        degraded = Some(Degraded::Embedding { embedded, of });
     }
     // Without a model, the words answer for the meaning; without the words, the meaning answers for them.
     let mode = match (has_words, &meaning) {

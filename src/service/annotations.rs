@@ -6,12 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::Value;
 
 use super::error::ServiceError;
+use super::reach::Reach;
 use super::start::Service;
 use super::views::{AnnotationView, PassageView};
-use crate::access::{Principal, Scope};
+use crate::access::Principal;
 use crate::chunk::ChunkId;
 use crate::config::Mode;
-use crate::index::{FileEntry, Snapshot};
+use crate::index::FileEntry;
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::search::{Filter, SearchRequest, search};
@@ -45,12 +46,14 @@ impl Service {
     /// # Errors
     /// As [`Service::chunk`].
     pub fn passage(&self, principal: &Principal, hash: &str) -> Result<PassageView, ServiceError> {
-        let chunk = self.chunk(principal, hash)?;
-        let mut annotations = self.annotations_of(principal, &chunk.path)?;
+        let reach = self.reach(principal)?;
+        let chunk = self.chunk_in(&reach, hash)?;
+        let mut annotations = self.annotations_in(&reach, &chunk.path)?;
         annotations.retain(|annotation| {
             annotation.path == chunk.path
                 || (annotation.line_start <= chunk.line_end && chunk.line_start <= annotation.line_end)
         });
+        self.log_read(principal, "passage", hash, vec![chunk.citation.clone()]);
         Ok(PassageView { chunk, annotations })
     }
 
@@ -60,22 +63,26 @@ impl Service {
     /// # Errors
     /// When the index is not open yet, or damaged.
     pub fn annotations_of(&self, principal: &Principal, path: &str) -> Result<Vec<AnnotationView>, ServiceError> {
-        let snapshot = self.snapshot()?;
-        let scope = Scope::of(principal);
-        let mut remarks: Vec<&FileEntry> = snapshot
-            .files
-            .iter()
+        self.annotations_in(&self.reach(principal)?, path)
+    }
+
+    pub(super) fn annotations_in(&self, reach: &Reach, path: &str) -> Result<Vec<AnnotationView>, ServiceError> {
+        let snapshot = &reach.snapshot;
+        let mut remarks: Vec<&FileEntry> = reach
+            .files()
             .map(AsRef::as_ref)
-            .filter(|file| file.path.collection() == ANNOTATIONS && scope.allows(file.private))
+            .filter(|file| file.path.collection() == ANNOTATIONS)
+            .filter(|file| !reach.is_agents() || self.is_as_indexed(reach, file))
             .collect();
         remarks.sort_by(|one, two| one.created_ms.cmp(&two.created_ms).then_with(|| one.path.cmp(&two.path)));
-        let mut places = Places { service: self, snapshot: &snapshot, scope: &scope, texts: HashMap::new() };
+        let mut places = Places { service: self, reach, texts: HashMap::new() };
         let mut found = Vec::new();
         for file in remarks {
             let metadata = snapshot.read(|reader| reader.metadata(file.id)).map_err(|error| self.damaged(error))?;
             let Some(annotates) = metadata.as_deref().and_then(annotates) else { continue };
             let place = places.find(&annotates)?;
-            let hidden = snapshot.files.iter().any(|other| other.path == place.source && !scope.allows(other.private));
+            let source = snapshot.files.at(place.source.as_str());
+            let hidden = source.is_some_and(|source| !reach.visible.has(source));
             if hidden || (place.source.as_str() != path && file.path.as_str() != path) {
                 continue;
             }
@@ -130,8 +137,7 @@ fn annotates(metadata: &str) -> Option<Annotates> {
 /// Finds passages, and remembers the notes it has read.
 struct Places<'a> {
     service: &'a Service,
-    snapshot: &'a Snapshot,
-    scope: &'a Scope,
+    reach: &'a Reach,
     texts: HashMap<VaultPath, Option<Squeezed>>,
 }
 
@@ -139,10 +145,10 @@ impl Places<'_> {
     fn find(&mut self, annotates: &Annotates) -> Result<Place, ServiceError> {
         let damaged = |error| self.service.damaged(error);
         if let Some(hash) = annotates.hash {
-            for row in self.snapshot.read(|reader| reader.rows_of(hash)).map_err(damaged)? {
-                let chunk = self.snapshot.read(|reader| reader.chunk(row)).map_err(damaged)?;
+            for row in self.reach.snapshot.read(|reader| reader.rows_of(hash)).map_err(damaged)? {
+                let chunk = self.reach.snapshot.read(|reader| reader.chunk(row)).map_err(damaged)?;
                 let Some(chunk) = chunk else { continue };
-                if let Some(file) = self.snapshot.files.get(chunk.file) {
+                if let Some(file) = self.reach.snapshot.files.get(chunk.file) {
                     return Ok(Place { source: file.path.clone(), lines: chunk.lines, found: true });
                 }
             }
@@ -169,7 +175,7 @@ impl Places<'_> {
             filter: Filter::default(),
         };
         let config = &self.service.config.search;
-        let searching = || search(self.snapshot, None, self.scope, config, &request);
+        let searching = || search(&self.reach.snapshot, None, &self.reach.visible, config, &request);
         // As every search: tantivy panics on what it does not expect in its files.
         let Ok(Ok(found)) = catch_unwind(AssertUnwindSafe(searching)) else { return Vec::new() };
         let mut paths: Vec<VaultPath> = Vec::new();

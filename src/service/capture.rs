@@ -67,6 +67,7 @@ impl Service {
         let sender = match principal {
             Principal::Owner => "",
             Principal::Capture(name) => name,
+            Principal::Agent(_) => return Err(ServiceError::forbidden("agents send no events; a capture token does")),
         };
         let elsewhere = || ServiceError::unavailable("no daemon serves this vault", "start `vault serve`");
         let taken = self.capture.as_ref().ok_or_else(elsewhere)?.take(body, sender);

@@ -1,5 +1,6 @@
 //! The one error that maps to an HTTP status and an exit code.
 
+use crate::access::Principal;
 use crate::index::catalog::CatalogError;
 use crate::search::SearchError;
 use crate::sync::RefusedError;
@@ -10,6 +11,8 @@ use crate::vault::WriteError;
 pub enum ErrorKind {
     /// The caller asked for something that makes no sense.
     Invalid,
+    /// The caller may not do it, whatever it is about.
+    Forbidden,
     /// What was asked for is not there, or not for the caller.
     NotFound,
     /// It would undo what somebody else did, or is there already.
@@ -25,6 +28,7 @@ impl ErrorKind {
     pub fn status(self) -> u16 {
         match self {
             Self::Invalid => 400,
+            Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::Conflict => 409,
             Self::Unavailable => 503,
@@ -36,13 +40,13 @@ impl ErrorKind {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::NotFound => 1,
-            Self::Invalid | Self::Conflict | Self::Unavailable | Self::Internal => 2,
+            Self::Invalid | Self::Forbidden | Self::Conflict | Self::Unavailable | Self::Internal => 2,
         }
     }
 
     /// The kind that a [code](Self::code) names.
     pub fn from_code(code: &str) -> Option<Self> {
-        [Self::Invalid, Self::NotFound, Self::Conflict, Self::Unavailable, Self::Internal]
+        [Self::Invalid, Self::Forbidden, Self::NotFound, Self::Conflict, Self::Unavailable, Self::Internal]
             .into_iter()
             .find(|kind| kind.code() == code)
     }
@@ -51,6 +55,7 @@ impl ErrorKind {
     pub fn code(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
+            Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
             Self::Conflict => "conflict",
             Self::Unavailable => "unavailable",
@@ -77,9 +82,30 @@ impl ServiceError {
         Self { kind: ErrorKind::Invalid, message: message.into(), hint: None }
     }
 
+    /// The caller may not do it.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Forbidden, message: message.into(), hint: None }
+    }
+
     /// What was asked for is not there.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
+    }
+
+    /// The same as an agent is told: what is wrong with the disk or the index names places that are none of its business.
+    #[must_use]
+    pub fn told_to(self, principal: &Principal) -> Self {
+        match (principal, self.kind) {
+            (Principal::Agent(_), ErrorKind::Unavailable) => Self {
+                message: "the vault cannot answer now".into(),
+                hint: Some("try again in a moment".into()),
+                ..self
+            },
+            (Principal::Agent(_), ErrorKind::Internal) => {
+                Self { message: "the server failed".into(), hint: None, ..self }
+            }
+            _ => self,
+        }
     }
 
     /// It would undo what somebody else did, or is there already.

@@ -5,11 +5,12 @@ use blake3::Hash;
 use super::error::{ErrorKind, ServiceError};
 use super::start::Service;
 use super::views::{ForgetParams, Forgotten, PurgedView};
-use crate::access::{Principal, Scope};
+use crate::access::Principal;
 use crate::chunk::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::index::{ContentHash, FileEntry, Snapshot};
 use crate::note::Note;
 use crate::path::VaultPath;
+use crate::search::Visible;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 
 /// What of a note is to go.
@@ -137,8 +138,8 @@ impl Service {
         let id: ChunkId =
             hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
         let snapshot = self.snapshot()?;
-        let scope = Scope::of(principal);
-        let allowed = |file: &&FileEntry| scope.allows(file.private);
+        let visible = Visible::of(&self.scope_of(principal), &snapshot.files);
+        let allowed = |file: &&FileEntry| visible.has(file);
         let target = |file: &FileEntry, part| Target { path: file.path.clone(), part, seen: Some(file.hash) };
         for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
             let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;

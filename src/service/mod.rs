@@ -8,10 +8,13 @@ mod forget;
 mod model;
 mod note;
 mod progress;
+mod reach;
 mod read;
 mod save;
+mod search;
 mod start;
 mod stats;
+mod status;
 mod time;
 mod undo;
 mod views;
@@ -21,6 +24,7 @@ pub use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAc
 pub use error::{ErrorKind, ServiceError};
 pub use note::{NoteParams, NoteView, PassageSpan};
 pub use progress::{Following, ProgressView};
+pub use reach::Limits;
 pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
 pub use views::{

@@ -9,11 +9,10 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::error::ServiceError;
-use super::read::{obsidian_url, visible};
 use super::start::Service;
 use super::time::rfc3339;
 use super::views::AnnotationView;
-use crate::access::{Principal, Scope};
+use crate::access::Principal;
 use crate::chunk::ChunkId;
 use crate::index::{FileEntry, Snapshot};
 use crate::note::{Node, Note};
@@ -49,7 +48,8 @@ pub struct NoteView {
     /// When it was last changed.
     pub updated_at: String,
     /// Opens it in Obsidian.
-    pub obsidian_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obsidian_url: Option<String>,
     /// Its whole text, frontmatter included.
     pub text: String,
     /// Its body as nodes: a text, or `{tag, attrs?, line_start?, line_end?, children}`. Raw HTML is text.
@@ -85,9 +85,11 @@ impl Service {
         let path = VaultPath::new(params.path.as_str())
             .map_err(|error| ServiceError::invalid(format!("`path` names no note: {error}")))?;
         let absent = || ServiceError::not_found(format!("there is no note at {path}"));
-        let snapshot = self.snapshot()?;
-        let scope = Scope::of(principal);
-        let file = visible(&snapshot, principal).find(|file| file.path.same_as(path.as_str())).ok_or_else(absent)?;
+        let reach = self.reach(principal)?;
+        let file = reach.file(path.as_str()).ok_or_else(absent)?;
+        if reach.is_agents() && !self.is_as_indexed(&reach, file) {
+            return Err(absent());
+        }
         let source = match self.source(&file.path) {
             Ok(source) => source,
             Err(ReadError::Gone) => return Err(absent()),
@@ -98,10 +100,11 @@ impl Service {
         };
         let note = Note::parse(&source.text, file.path.stem());
         // The file may say since it was indexed that it is private.
-        if !scope.allows(file.private || note.is_private()) {
+        if reach.is_agents() && source.stamp != file.stamp {
             return Err(absent());
         }
-        let names = Names::of(visible(&snapshot, principal));
+        let names = Names::of(reach.files());
+        self.log_read(principal, "note", path.as_str(), vec![path.to_string()]);
         let tree = note.tree(&source.text, |target| names.resolve(target, &file.path));
         Ok(NoteView {
             path: file.path.to_string(),
@@ -111,11 +114,11 @@ impl Service {
             metadata: Value::Object(note.metadata),
             created_at: rfc3339(note.created.map_or(file.created_ms, |time| time.as_millisecond())),
             updated_at: rfc3339(note.updated.map_or(file.updated_ms, |time| time.as_millisecond())),
-            obsidian_url: obsidian_url(&self.outside.on_disk(self.home.root(), &file.path)),
+            obsidian_url: self.obsidian_url(&reach, &file.path),
             body: tree.nodes,
             cut: tree.cut,
-            chunks: self.passages(&snapshot, file)?,
-            annotations: self.annotations_of(principal, file.path.as_str())?,
+            chunks: self.passages(&reach.snapshot, file)?,
+            annotations: self.annotations_in(&reach, file.path.as_str())?,
             title: note.title,
             text: source.text,
         })

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::read::phase;
 use super::start::Service;
+use super::status::phase;
 use super::views::Model;
 use crate::index::Snapshot;
 use crate::sync::{ModelStatus, Phase, Progress, Shared};

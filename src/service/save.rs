@@ -157,7 +157,9 @@ impl Service {
     pub(super) fn owner_only(&self, principal: &Principal) -> Result<(), ServiceError> {
         match principal {
             Principal::Owner => Ok(()),
-            Principal::Capture(_) => Err(ServiceError::not_found("there is nothing at this address")),
+            Principal::Capture(_) | Principal::Agent(_) => {
+                Err(ServiceError::forbidden("only the vault's owner may do this"))
+            }
         }
     }
 }

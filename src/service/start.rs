@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::agents::Agents;
 use crate::backup::Timer;
 use crate::capture::{self, Capture, Switches};
 use crate::config::Config;
@@ -29,6 +30,7 @@ pub struct Service {
     pub(super) files: Option<Arc<Files>>,
     pub(super) backup: Option<Timer>,
     pub(super) outside: Outside,
+    pub(super) agents: Arc<Agents>,
     /// One save at a time, from the look for what is there already until it is found itself.
     pub(super) saving: Mutex<()>,
 }
@@ -90,6 +92,7 @@ impl Service {
         let shared = Arc::clone(syncer.shared());
         let files = Arc::new(Files::new(home.root().to_owned(), &home.state_dir(), outside.clone()));
         let switches = Arc::new(Switches::new(home.root(), &config));
+        let agents = Arc::new(Agents::new(home.root().to_owned(), &home.state_dir()));
         let backup = config.backup.interval().filter(|_| watch);
         let capture = watch.then(|| start_capture(&home, &files, &switches, &shared)).transpose()?;
         Ok(Self {
@@ -104,6 +107,7 @@ impl Service {
             syncer: Some(syncer),
             lock: Some(lock),
             outside,
+            agents,
             saving: Mutex::default(),
         })
     }
@@ -118,6 +122,7 @@ impl Service {
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
         let switches = Arc::new(Switches::new(home.root(), &config));
+        let agents = Arc::new(Agents::new(home.root().to_owned(), &home.state_dir()));
         Ok(Self {
             capture: None,
             switches,
@@ -130,6 +135,7 @@ impl Service {
             files: None,
             backup: None,
             outside,
+            agents,
             saving: Mutex::default(),
         })
     }
@@ -152,6 +158,11 @@ impl Service {
     /// The vault's configuration.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The agents.
+    pub fn agents(&self) -> &Arc<Agents> {
+        &self.agents
     }
 
     /// The progress, the index and the model.

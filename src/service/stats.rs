@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::error::ServiceError;
-use super::read::{share, visible};
+use super::read::share;
 use super::start::Service;
 use super::time::rfc3339;
 use super::views::{Collection, Growth, Stats};
@@ -29,11 +29,12 @@ impl Service {
     /// # Errors
     /// When the index is not open yet.
     pub fn stats(&self, principal: &Principal) -> Result<Stats, ServiceError> {
-        let snapshot = self.snapshot()?;
+        let reach = self.settled_reach(principal)?;
+        let snapshot = &reach.snapshot;
         let zone = TimeZone::system();
         let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
         let mut months: BTreeMap<(i16, i8), (usize, usize)> = BTreeMap::new();
-        for file in visible(&snapshot, principal) {
+        for file in reach.files() {
             let count = counts.entry(file.path.collection()).or_default();
             count.files += 1;
             count.chunks += file.chunks.len();

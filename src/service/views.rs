@@ -59,10 +59,18 @@ pub struct SearchResponse {
     /// Why the answer is less than it could be, when it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
-    /// The share of the vault's chunks that are embedded, 0 to 1.
+    /// The share of the passages that may be seen that are embedded, 0 to 1.
     pub embedded_share: f64,
-    /// How long the server took, in milliseconds.
-    pub took_ms: f64,
+    /// How long the server took, in milliseconds. Agents are not told, so that the same answer is the same bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<f64>,
+}
+
+impl SearchResponse {
+    /// Where each hit stands.
+    pub(super) fn citations(&self) -> Vec<String> {
+        self.results.iter().map(|hit| hit.chunk.citation.clone()).collect()
+    }
 }
 
 /// A passage with its source.
@@ -86,8 +94,9 @@ pub struct ChunkView {
     pub line_end: u32,
     /// `notes/api.md#L42-L58`: path and lines of the file as indexed.
     pub citation: String,
-    /// Opens the note in Obsidian.
-    pub obsidian_url: String,
+    /// Opens the note in Obsidian. Agents are not told where the vault is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obsidian_url: Option<String>,
     /// The note's tags.
     pub tags: Vec<String>,
     /// The note's frontmatter.

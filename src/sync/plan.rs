@@ -67,6 +67,7 @@ mod tests {
             title: String::new(),
             tags: Vec::new(),
             private: false,
+            sources: Vec::new(),
             created_ms: 0,
             updated_ms: 0,
             chunks: Vec::new(),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::chunk::{chunk, cut_heading};
 use crate::index::keyword::Stemming;
 use crate::index::{FileEntry, FileUpdate, NewChunk};
-use crate::note::{Note, PrivateReason, Visibility};
+use crate::note::{Note, PrivateReason, Visibility, sources};
 use crate::path::VaultPath;
 use crate::vault::{ReadError, Rules, Source, Stamp, read};
 
@@ -89,6 +89,7 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
     }
     FileUpdate {
         private: note.is_private(),
+        sources: sources(&note.metadata),
         path,
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),

@@ -218,7 +218,7 @@ fn blocks_know_their_lines_and_links_their_notes() {
     assert_eq!((view.title.as_str(), view.collection.as_str(), view.text.as_str()), ("Bread", "notes", text));
     assert_eq!((view.tags.as_slice(), view.cut), (["food".to_owned()].as_slice(), false));
     assert_eq!(view.created_at, "2026-01-05T00:00:00Z");
-    assert!(view.annotations.is_empty() && view.obsidian_url.ends_with("bread.md"));
+    assert!(view.annotations.is_empty() && view.obsidian_url.unwrap().ends_with("bread.md"));
     let hit = &vault.words("overnight").0.results[0];
     let passage = view.chunks.iter().find(|chunk| chunk.hash == hit.chunk.hash).expect("the passage is listed");
     assert_eq!((passage.line_start, passage.line_end), (hit.chunk.line_start, hit.chunk.line_end));

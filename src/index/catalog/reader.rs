@@ -230,11 +230,10 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
     let mut checksums: Vec<i32> = Vec::new();
     let mut select = connection.prepare_cached(
         "SELECT id, path, mtime_ns, ctime_ns, size, inode, hash, read_ns, title, tags, private, created_ms, updated_ms, \
-         checksum FROM files WHERE id >= ?1 ORDER BY id LIMIT ?2",
+         checksum, sources FROM files WHERE id >= ?1 ORDER BY id LIMIT ?2",
     )?;
     let mut rows = select.query([first, limit])?;
     while let Some(row) = rows.next()? {
-        let tags: String = row.get(9)?;
         files.push(FileEntry {
             id: row.get(0)?,
             path: VaultPath::new(row.get::<_, String>(1)?).map_err(|error| damaged(&error))?,
@@ -247,8 +246,9 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
             hash: row.get(6)?,
             read_ns: row.get(7)?,
             title: row.get(8)?,
-            tags: serde_json::from_str(&tags).map_err(|error| damaged(&error))?,
+            tags: strings(row, 9)?,
             private: row.get(10)?,
+            sources: strings(row, 14)?,
             created_ms: row.get(11)?,
             updated_ms: row.get(12)?,
             chunks: Vec::new(),
@@ -284,15 +284,33 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
     }
 }
 
+fn strings(row: &rusqlite::Row<'_>, column: usize) -> Result<Vec<String>, CatalogError> {
+    serde_json::from_str(&row.get::<_, String>(column)?).map_err(|error| damaged(&error))
+}
+
 /// Over what memory keeps of a file, but its stamps.
 pub(super) fn entry_checksum(file: &FileEntry) -> i32 {
-    let FileEntry { id, path, stamp: _, hash, read_ns: _, title, tags, private, created_ms, updated_ms, chunks } = file;
+    let FileEntry {
+        id,
+        path,
+        stamp: _,
+        hash,
+        read_ns: _,
+        title,
+        tags,
+        private,
+        sources,
+        created_ms,
+        updated_ms,
+        chunks,
+    } = file;
     let mut sum = Checksum::default();
     sum.number(*id).text(path.as_str()).bytes(hash).text(title).number(*private);
     sum.number(*created_ms).number(*updated_ms);
-    for tag in tags {
-        sum.text(tag);
+    for text in tags.iter().chain(sources) {
+        sum.text(text);
     }
+    sum.number(tags.len() as i64);
     for ChunkEntry { row, id, line, content, words } in chunks {
         sum.number(*row as i64).number(id.to_bits() as i64).number(*line);
         sum.bytes(content.as_ref().map_or(&[], |content| content.as_bytes()));

@@ -257,13 +257,13 @@ impl Catalog {
 }
 
 fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Result<(), CatalogError> {
-    let FileEntry { id, path, stamp, hash, read_ns, title, tags, private, created_ms, updated_ms, chunks: _ } =
+    let FileEntry { id, path, stamp, hash, read_ns, title, tags, private, sources, created_ms, updated_ms, chunks: _ } =
         row.entry;
-    let tags = serde_json::to_string(tags).map_err(|error| CatalogError::Damaged(error.to_string()))?;
+    let list = |texts| serde_json::to_string(texts).map_err(|error| CatalogError::Damaged(error.to_string()));
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files VALUES \
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         )?
         .execute(params![
             id,
@@ -276,8 +276,9 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
             read_ns,
             hash,
             title,
-            tags,
+            list(tags)?,
             private,
+            list(sources)?,
             row.metadata,
             created_ms,
             updated_ms,

@@ -1,0 +1,130 @@
+//! What of the person's memory an agent was given, and why a note is not.
+
+use std::fmt;
+
+use globset::GlobSet;
+
+use crate::path::{ROOT_COLLECTION, folded};
+
+/// The folder of the agents. It is nobody's memory but theirs.
+pub const AGENTS: &str = "agents";
+
+/// Rules over notes. A note is given when all of them let it through.
+#[derive(Debug, Clone)]
+pub struct Grant {
+    /// The collections that were given.
+    pub collections: Collections,
+    /// In lower case; a tag stands for those below it.
+    pub exclude_tags: Vec<String>,
+    /// Where the note has to be, if that is said.
+    pub allowed: Option<GlobSet>,
+    /// Where it must not be.
+    pub denied: GlobSet,
+}
+
+/// Which collections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Collections {
+    /// All, those to come as well.
+    All,
+    /// These.
+    These(Vec<String>),
+}
+
+/// What the rules look at in a note.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its path in the vault.
+    pub path: &'a str,
+    /// Its tags.
+    pub tags: &'a [String],
+    /// Whether only the owner sees it.
+    pub private: bool,
+}
+
+/// The rule that hides a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is private.
+    Private,
+    /// It is in the folder of the agents.
+    Agents,
+    /// Its collection was not given.
+    Collection(String),
+    /// It has an excluded tag.
+    Tag(String),
+    /// `paths` has a rule against it.
+    Denied,
+    /// No rule of `paths` allows it.
+    NotAllowed,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Private => write!(f, "the note is private, which no agent ever sees"),
+            Self::Agents => write!(f, "the folder `{AGENTS}` is no memory of the person's"),
+            Self::Collection(name) => write!(f, "`collections` does not name `{name}`"),
+            Self::Tag(tag) => write!(f, "`exclude_tags` hides its tag `{tag}`"),
+            Self::Denied => write!(f, "a rule of `paths` that starts with `!` hides it"),
+            Self::NotAllowed => write!(f, "no rule of `paths` names it"),
+        }
+    }
+}
+
+impl Grant {
+    /// Why a note is not given; `None` when it is. The whole check, and nothing but it: sets of files are made of the parts.
+    pub fn refusal(&self, subject: &Subject<'_>) -> Option<Refusal> {
+        let collection = collection(subject.path);
+        if subject.private {
+            Some(Refusal::Private)
+        } else if is_agents(subject.path) {
+            Some(Refusal::Agents)
+        } else if !self.has_collection(collection) {
+            Some(Refusal::Collection(collection.to_owned()))
+        } else if let Some(tag) = subject.tags.iter().find(|tag| self.excludes(&tag.to_lowercase())) {
+            Some(Refusal::Tag(tag.clone()))
+        } else if self.denied.is_match(subject.path) {
+            Some(Refusal::Denied)
+        } else if !self.has_path(subject.path) {
+            Some(Refusal::NotAllowed)
+        } else {
+            None
+        }
+    }
+
+    /// Whether a collection was given.
+    pub fn has_collection(&self, name: &str) -> bool {
+        match &self.collections {
+            Collections::All => true,
+            Collections::These(names) => names.iter().any(|given| given == name),
+        }
+    }
+
+    /// Whether a tag, in lower case, hides a note.
+    pub fn excludes(&self, tag: &str) -> bool {
+        let below = |excluded: &String| tag.strip_prefix(excluded.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        self.exclude_tags.iter().any(|excluded| tag == excluded || below(excluded))
+    }
+
+    /// Whether there are rules for paths at all.
+    pub fn has_path_rules(&self) -> bool {
+        self.allowed.is_some() || !self.denied.is_empty()
+    }
+
+    /// Whether the rules for paths let one through.
+    pub fn has_path(&self, path: &str) -> bool {
+        !self.denied.is_match(path) && self.allowed.as_ref().is_none_or(|allowed| allowed.is_match(path))
+    }
+}
+
+fn collection(path: &str) -> &str {
+    path.split_once('/').map_or(ROOT_COLLECTION, |(top, _)| top)
+}
+
+/// Whether a path is that of the agents' folder or in it, in whatever case a disk may spell it.
+pub fn is_agents(path: &str) -> bool {
+    let top = path.split_once('/').map_or(path, |(top, _)| top);
+    let top = top.strip_suffix(".md").unwrap_or(top);
+    folded(top) == AGENTS
+}

@@ -1,0 +1,338 @@
+//! What a person lets an agent do: the frontmatter of its `agent.md`.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use serde_json::{Map, Value};
+
+use super::grant::{Collections, Grant};
+
+/// What an agent may do, as its `agent.md` says. What cannot be understood denies.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    /// What of the person's memory it may read; `None` for nothing.
+    pub grant: Option<Grant>,
+    /// The rules as they are written, whether or not it may read.
+    pub rules: Rules,
+    /// How it may write its own memory.
+    pub write_mode: WriteMode,
+    /// When its token ends.
+    pub expires: Option<Timestamp>,
+    /// Whether a request may say in which session it is made.
+    pub session_headers: bool,
+    /// Agents whose own memory it wants to read, and that may read its own: both have to name each other.
+    pub shares_memory_with: Vec<String>,
+    /// Where it may do less, or more, than `[agents]` says.
+    pub limits: PolicyLimits,
+    /// What could not be understood, as sentences. While there is any, nothing may be read.
+    pub problems: Vec<String>,
+}
+
+/// The rules for what may be read, as they are written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether anything may be read.
+    pub can_read_user_memory: bool,
+    /// The collections; `*` stands for all.
+    pub collections: Vec<String>,
+    /// Tags that hide a note.
+    pub exclude_tags: Vec<String>,
+    /// Globs; with `!` in front those that hide a note.
+    pub paths: Vec<String>,
+}
+
+/// How an agent may write its own memory, as Moltis has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteMode {
+    /// `MEMORY.md`, and files in `memory/`.
+    Hybrid,
+    /// `MEMORY.md` alone, which goes into prompts.
+    PromptOnly,
+    /// Files in `memory/` alone, which are found by searching.
+    SearchOnly,
+    /// Nothing.
+    #[default]
+    Off,
+}
+
+/// Limits of one agent; what is not said is as `[agents]` has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolicyLimits {
+    /// Results of one answer.
+    pub max_results: Option<usize>,
+    /// Characters of a snippet.
+    pub max_snippet_chars: Option<usize>,
+    /// Characters of all texts of an answer.
+    pub max_injected_chars: Option<usize>,
+    /// Milliseconds that an answer may take.
+    pub timeout_ms: Option<u64>,
+    /// Requests a minute.
+    pub requests_per_minute: Option<u32>,
+}
+
+impl Policy {
+    /// Reads the frontmatter of an `agent.md`. Keys it does not know are the person's own.
+    pub fn parse(frontmatter: &Map<String, Value>) -> Self {
+        let mut reader = Reader { frontmatter, problems: Vec::new() };
+        let may_read = reader.switch("can_read_user_memory");
+        let collections = match reader.value("collections") {
+            None => Collections::All,
+            Some(Value::String(text)) if text.trim() == "*" => Collections::All,
+            Some(_) => match reader.names("collections") {
+                names if names.iter().any(|name| name == "*") => Collections::All,
+                names => Collections::These(names),
+            },
+        };
+        let exclude_tags = reader.names("exclude_tags");
+        let paths = reader.names("paths");
+        let (denied, allowed): (Vec<&String>, Vec<&String>) = paths.iter().partition(|glob| glob.starts_with('!'));
+        let allowed = (!allowed.is_empty()).then(|| reader.globs(&allowed));
+        let denied = reader.globs(&denied);
+        let write_mode = reader.write_mode();
+        let expires = reader.expires();
+        let session_headers = reader.switch("session_headers");
+        let shares_memory_with = reader.names("shares_memory_with");
+        let limits = reader.limits();
+        let problems = reader.problems;
+        let written = match &collections {
+            Collections::All => vec!["*".into()],
+            Collections::These(names) => names.clone(),
+        };
+        let rules = Rules {
+            can_read_user_memory: may_read,
+            collections: written,
+            exclude_tags: exclude_tags.clone(),
+            paths: paths.clone(),
+        };
+        let grant = Grant {
+            collections,
+            exclude_tags: exclude_tags.iter().map(|tag| tag.trim_start_matches('#').to_lowercase()).collect(),
+            allowed,
+            denied,
+        };
+        Self {
+            grant: (may_read && problems.is_empty()).then_some(grant),
+            rules,
+            write_mode: if problems.is_empty() { write_mode } else { WriteMode::Off },
+            expires,
+            session_headers,
+            shares_memory_with,
+            limits,
+            problems,
+        }
+    }
+
+    /// A policy that allows nothing, for the reason given.
+    pub fn nothing(reason: impl Into<String>) -> Self {
+        Self { problems: vec![reason.into()], ..Self::default() }
+    }
+
+    /// Whether it has ended at a time.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+/// Reads values, and remembers what makes no sense.
+struct Reader<'a> {
+    frontmatter: &'a Map<String, Value>,
+    problems: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// A key counts whatever its case, as elsewhere in frontmatter. One that is there twice is unclear.
+    fn value(&mut self, key: &str) -> Option<&Value> {
+        let mut found = self.frontmatter.iter().filter(|(name, _)| name.trim().eq_ignore_ascii_case(key));
+        let value = found.next().map(|(_, value)| value);
+        if found.next().is_some() {
+            self.problems.push(format!("`{key}` is there twice"));
+        }
+        value.filter(|value| !value.is_null())
+    }
+
+    fn switch(&mut self, key: &str) -> bool {
+        match self.value(key).cloned() {
+            None | Some(Value::Bool(false)) => false,
+            Some(Value::Bool(true)) => true,
+            Some(other) => {
+                self.problems.push(format!("`{key}` is {other}; it takes true or false"));
+                false
+            }
+        }
+    }
+
+    fn names(&mut self, key: &str) -> Vec<String> {
+        let value = self.value(key).cloned();
+        let texts: Option<Vec<String>> = match &value {
+            None => Some(Vec::new()),
+            Some(Value::Array(items)) => {
+                items.iter().map(|item| item.as_str().map(|text| text.trim().into())).collect()
+            }
+            Some(Value::String(text)) => Some(vec![text.trim().into()]),
+            Some(_) => None,
+        };
+        match texts {
+            Some(texts) if texts.iter().all(|text| !text.is_empty()) => texts,
+            _ => {
+                self.problems.push(format!("`{key}` is not a list of texts"));
+                Vec::new()
+            }
+        }
+    }
+
+    fn globs(&mut self, globs: &[&String]) -> GlobSet {
+        let mut set = GlobSetBuilder::new();
+        for glob in globs {
+            // What names a folder means all that is in it, as in a .gitignore.
+            let bare = glob.trim_start_matches('!').trim_start_matches("./").trim_end_matches('/');
+            for glob in [bare.to_owned(), format!("{bare}/**")] {
+                match GlobBuilder::new(&glob).literal_separator(true).build() {
+                    Ok(glob) => drop(set.add(glob)),
+                    Err(error) => {
+                        self.problems.push(format!("`paths` has a glob that cannot be read: {error}"));
+                        break;
+                    }
+                }
+            }
+        }
+        set.build().unwrap_or_else(|error| {
+            self.problems.push(format!("`paths` cannot be read: {error}"));
+            GlobSet::empty()
+        })
+    }
+
+    fn write_mode(&mut self) -> WriteMode {
+        let Some(value) = self.value("write_mode").cloned() else { return WriteMode::Hybrid };
+        // YAML 1.1 reads `off` as false.
+        if value == Value::Bool(false) {
+            return WriteMode::Off;
+        }
+        serde_json::from_value(value.clone()).unwrap_or_else(|_| {
+            let takes = "hybrid, prompt-only, search-only or off";
+            self.problems.push(format!("`write_mode` is {value}; it takes {takes}"));
+            WriteMode::Off
+        })
+    }
+
+    /// A day counts to its end.
+    fn expires(&mut self) -> Option<Timestamp> {
+        let value = self.value("expires").cloned()?;
+        let text = value.as_str().map(str::trim).unwrap_or_default().to_owned();
+        if text.is_empty() && value.is_string() {
+            return None;
+        }
+        let end_of = |day: Date| day.tomorrow().ok()?.to_datetime(Time::midnight()).to_zoned(TimeZone::system()).ok();
+        let zoned = text.parse::<Zoned>().ok().map(|time| time.timestamp());
+        let day = || text.parse::<Date>().ok().filter(|_| text.len() == 10).and_then(end_of);
+        let local = || {
+            let time = text.parse::<jiff::civil::DateTime>().ok()?;
+            time.to_zoned(TimeZone::system()).ok()
+        };
+        let time = zoned.or_else(|| text.parse().ok()).or_else(|| day().or_else(local).map(|time| time.timestamp()));
+        if time.is_none() {
+            self.problems.push(format!("`expires` is {value}; write it as 2027-01-31 or 2027-01-31T09:30:00Z"));
+        }
+        time
+    }
+
+    fn limits(&mut self) -> PolicyLimits {
+        let Some(value) = self.value("limits").cloned() else { return PolicyLimits::default() };
+        serde_json::from_value(value).unwrap_or_else(|error| {
+            self.problems.push(format!("`limits` makes no sense: {error}"));
+            PolicyLimits::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::access::grant::Subject;
+
+    fn policy(value: Value) -> Policy {
+        Policy::parse(value.as_object().unwrap())
+    }
+
+    fn sees(policy: &Policy, path: &str, tags: &[&str]) -> bool {
+        let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
+        let subject = Subject { path, tags: &tags, private: false };
+        policy.grant.as_ref().is_some_and(|grant| grant.refusal(&subject).is_none())
+    }
+
+    #[test]
+    fn nothing_is_given_until_it_is_said() {
+        for silent in [json!({}), json!({ "can_read_user_memory": false }), json!({ "can_read_user_memory": null })] {
+            assert!(!sees(&policy(silent), "notes/a.md", &[]));
+        }
+        assert!(sees(&policy(json!({ "can_read_user_memory": true })), "notes/a.md", &[]));
+    }
+
+    #[test]
+    fn what_is_unclear_denies_all() {
+        for unclear in [
+            json!({ "can_read_user_memory": "yes please" }),
+            json!({ "can_read_user_memory": true, "Can_Read_User_Memory": true }),
+            json!({ "can_read_user_memory": true, "collections": 5 }),
+            json!({ "can_read_user_memory": true, "collections": ["notes", 5] }),
+            json!({ "can_read_user_memory": true, "collections": [""] }),
+            json!({ "can_read_user_memory": true, "exclude_tags": { "a": 1 } }),
+            json!({ "can_read_user_memory": true, "paths": ["notes/[a"] }),
+            json!({ "can_read_user_memory": true, "expires": "some day" }),
+            json!({ "can_read_user_memory": true, "write_mode": "everything" }),
+            json!({ "can_read_user_memory": true, "limits": { "max_results": -1 } }),
+        ] {
+            let policy = policy(unclear.clone());
+            assert!(!sees(&policy, "notes/a.md", &[]) && policy.write_mode == WriteMode::Off, "{unclear}");
+            assert_eq!(policy.problems.len(), 1, "{unclear}");
+        }
+    }
+
+    #[test]
+    fn deny_beats_allow() {
+        let policy = policy(json!({
+            "can_read_user_memory": true,
+            "collections": ["notes"],
+            "exclude_tags": ["#Health"],
+            "paths": ["notes/**", "!notes/diary/"],
+        }));
+        assert!(sees(&policy, "notes/a.md", &["work"]));
+        for (path, tags) in [
+            ("snippets/a.md", &[][..]),
+            ("notes/diary/a.md", &[]),
+            ("notes/diary", &[]),
+            ("notes/a.md", &["health"]),
+            ("notes/a.md", &["work", "Health/teeth"]),
+            ("a.md", &[]),
+        ] {
+            assert!(!sees(&policy, path, tags), "{path} {tags:?}");
+        }
+        assert!(!sees(
+            &Policy::parse(json!({ "can_read_user_memory": true, "collections": [] }).as_object().unwrap()),
+            "notes/a.md",
+            &[]
+        ));
+    }
+
+    #[test]
+    fn agents_folders_are_no_memory_of_the_person() {
+        let policy = policy(json!({ "can_read_user_memory": true, "collections": ["*", "agents"] }));
+        for path in ["agents/a/MEMORY.md", "Agents/a/MEMORY.md", "agents/a.md"] {
+            assert!(!sees(&policy, path, &[]), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_day_counts_to_its_end() {
+        let expires = |text: &str| policy(json!({ "expires": text })).expires.unwrap();
+        let next = "2027-02-01".parse::<Date>().unwrap().to_zoned(TimeZone::system()).unwrap().timestamp();
+        assert_eq!(expires("2027-01-31"), next);
+        assert_eq!(expires("2027-01-31T09:30:00Z").to_string(), "2027-01-31T09:30:00Z");
+        assert!(policy(json!({ "expires": "2020-01-01" })).is_expired(Timestamp::now()));
+        assert!(!policy(json!({ "expires": "" })).is_expired(Timestamp::now()));
+    }
+}

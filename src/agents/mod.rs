@@ -1,0 +1,17 @@
+//! The agents that a person lets in: who they are, what they may do, and what they read.
+//!
+//! Who an agent is and what it may do stands in `agents/<slug>/agent.md`, for the person to read and edit. Its token's hash,
+//! the session the token is bound to and the log of what it read are the vault's state: a checkout brings no removed agent
+//! back.
+
+mod log;
+mod pace;
+mod page;
+mod policies;
+mod registry;
+
+pub use log::{LogEntry, ReadLog};
+pub use pace::Pace;
+pub use page::{agent_page, revised_page};
+pub use policies::{Policies, agent_file, is_slug};
+pub use registry::{AgentToken, Agents, AgentsError};

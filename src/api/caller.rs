@@ -1,0 +1,97 @@
+//! Who asks, and how often an agent may.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::RETRY_AFTER;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::error::ApiError;
+use crate::access::{Principal, Session};
+use crate::service::Service;
+
+/// Over the Unix socket the person's own process says with this that it asks as an agent.
+pub const AS_AGENT: &str = "x-vault-agent";
+/// A request may say in which session it is made.
+const CHAT_TYPE: &str = "x-chat-type";
+const CHANNEL: &str = "x-channel";
+
+/// Who asks, as the guard or the Unix socket found out. Where nobody did, nobody is answered.
+pub(super) struct Asking(pub(super) Principal);
+
+impl<S: Sync> FromRequestParts<S> for Asking {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let principal = parts.extensions.get::<Principal>().cloned();
+        principal.map(Self).ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed"))
+    }
+}
+
+/// What a request says of the session it is made in.
+pub(super) fn claimed(headers: &HeaderMap) -> Session {
+    let said = |name| headers.get(name)?.to_str().ok().map(str::trim).filter(|text| !text.is_empty());
+    Session { chat_type: said(CHAT_TYPE).map(Into::into), channel: said(CHANNEL).map(Into::into) }
+}
+
+/// Over the Unix socket: the person, or the agent that the person's process steps down to.
+pub(super) async fn local(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
+    let principal = match request.headers().get(AS_AGENT) {
+        None => Some(Principal::Owner),
+        Some(slug) => slug.to_str().ok().and_then(|slug| service.agents().named(slug)).map(|mut caller| {
+            caller.claimed = claimed(request.headers());
+            Principal::Agent(caller)
+        }),
+    };
+    let Some(principal) = principal else {
+        let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "there is no agent of this name");
+        return error.hint("`vault agent list` names those there are").into_response();
+    };
+    request.extensions_mut().insert(principal);
+    next.run(request).await
+}
+
+/// Lets only the person through.
+pub(super) async fn owner_only(Asking(principal): Asking, request: Request, next: Next) -> Response {
+    match principal {
+        Principal::Owner => next.run(request).await,
+        Principal::Capture(_) => refused("this token may only send events"),
+        Principal::Agent(_) => refused("only the vault's owner may do this"),
+    }
+}
+
+/// Lets the person and agents through.
+pub(super) async fn readers_only(Asking(principal): Asking, request: Request, next: Next) -> Response {
+    match principal {
+        Principal::Owner | Principal::Agent(_) => next.run(request).await,
+        Principal::Capture(_) => refused("this token may only send events"),
+    }
+}
+
+fn refused(message: &str) -> Response {
+    ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()
+}
+
+/// Holds agents to their limits: so many requests a minute, and so long an answer.
+pub(super) async fn within_limits(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let Some(principal @ Principal::Agent(caller)) = request.extensions().get::<Principal>() else {
+        return next.run(request).await;
+    };
+    let Some(limits) = service.limits_of(principal) else { return next.run(request).await };
+    if let Err(wait) = service.agents().pace().take(&caller.slug, limits.requests_per_minute, Instant::now()) {
+        let seconds = wait.as_secs() + 1;
+        let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests in a minute");
+        return ([(RETRY_AFTER, seconds.to_string())], error.hint(format!("wait {seconds} s"))).into_response();
+    }
+    match tokio::time::timeout(limits.timeout, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the answer took too long");
+            error.hint("try again in a moment, or ask for less").into_response()
+        }
+    }
+}

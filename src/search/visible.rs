@@ -1,0 +1,86 @@
+//! The files of a scope: what a search, and every other read, may look at.
+
+use crate::access::{AGENTS, Scope, Subject, is_agents, own_file};
+use crate::index::{FileEntry, FileSet, Files};
+
+/// The files of one state of the index that a principal may see. All that is read is read through one.
+#[derive(Debug, Clone)]
+pub struct Visible(Option<FileSet>);
+
+impl Visible {
+    /// The files of a scope.
+    pub fn of(scope: &Scope, files: &Files) -> Self {
+        let Some(mut set) = alone(scope, files) else { return Self(None) };
+        // What was made of other notes is as hidden as they are.
+        let mut derived = files.facets().derived().clone();
+        derived.intersect(&set);
+        let scopes = scope.of_sources();
+        let hidden: Vec<u32> = derived.iter().filter(|id| !sources_are_in(&scopes, *id, files, MAX_DEPTH)).collect();
+        for id in hidden {
+            set.remove(id);
+        }
+        Self(Some(set))
+    }
+
+    /// Whether a file may be seen.
+    pub fn has(&self, file: &FileEntry) -> bool {
+        self.0.as_ref().is_none_or(|set| set.contains(file.id))
+    }
+
+    /// The files, if not all may be seen.
+    pub fn set(&self) -> Option<&FileSet> {
+        self.0.as_ref()
+    }
+
+    /// Hides one more file.
+    pub fn hide(&mut self, file: &FileEntry) {
+        if let Some(set) = &mut self.0 {
+            set.remove(file.id);
+        }
+    }
+}
+
+/// Whatever is made of what was made of something is followed so far.
+const MAX_DEPTH: usize = 8;
+
+/// Whether all that a file was made of may be seen. What is not there may not: nobody knows how private it was.
+fn sources_are_in(scopes: &[Scope], id: u32, files: &Files, depth: usize) -> bool {
+    let Some(file) = files.get(id) else { return false };
+    file.sources.iter().all(|source| {
+        let Some(source) = files.at(source) else { return false };
+        // A note may name itself.
+        source.id == id
+            || (scopes.iter().any(|scope| scope.has(&subject(source)))
+                && (source.sources.is_empty() || (depth > 0 && sources_are_in(scopes, source.id, files, depth - 1))))
+    })
+}
+
+/// The files that a scope has by what they are themselves; `None` for all.
+fn alone(scope: &Scope, files: &Files) -> Option<FileSet> {
+    let facets = files.facets();
+    let mut set = match scope {
+        Scope::Everything => return None,
+        Scope::Nothing => return Some(FileSet::new()),
+        Scope::Public => facets.all().clone(),
+        Scope::Given(grant) => {
+            let mut set = facets.of_collections(|name| !is_agents(name) && grant.has_collection(name));
+            if !grant.exclude_tags.is_empty() {
+                set.subtract(&facets.with_tags(|tag| grant.excludes(tag)));
+            }
+            let is_in = |id: &u32| files.get(*id).is_some_and(|file| grant.has_path(file.path.as_str()));
+            if grant.has_path_rules() { set.iter().filter(is_in).collect() } else { set }
+        }
+        Scope::Own { slugs, .. } => {
+            let is_own = |path: &str| slugs.iter().any(|slug| own_file(slug, path).is_some());
+            let agents = facets.of_collections(|name| name == AGENTS);
+            agents.iter().filter(|id| files.get(*id).is_some_and(|file| is_own(file.path.as_str()))).collect()
+        }
+    };
+    set.subtract(facets.private());
+    Some(set)
+}
+
+/// What the rules look at in a file.
+pub fn subject(file: &FileEntry) -> Subject<'_> {
+    Subject { path: file.path.as_str(), tags: &file.tags, private: file.private }
+}

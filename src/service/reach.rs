@@ -1,0 +1,172 @@
+//! What a principal sees: the files of one state of the index, and how much of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::ServiceError;
+use super::start::Service;
+use crate::access::{Caller, Policy, Principal, Scope, may_read};
+use crate::agents::LogEntry;
+use crate::index::{FileEntry, Snapshot};
+use crate::search::Visible;
+use crate::vault::Stamp;
+
+/// What a principal sees of one state of the index. Every read goes through one.
+pub(super) struct Reach {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) visible: Visible,
+    /// An agent's; the person has none.
+    pub(super) limits: Option<Limits>,
+}
+
+/// How much an agent gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Results of one answer.
+    pub max_results: usize,
+    /// Characters of a snippet.
+    pub max_snippet_chars: usize,
+    /// Characters of all texts of one answer.
+    pub max_injected_chars: usize,
+    /// After this an answer is given up.
+    pub timeout: Duration,
+    /// Requests a minute.
+    pub requests_per_minute: u32,
+}
+
+impl Reach {
+    /// The files that are seen, in no particular order.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
+        self.snapshot.files.iter().filter(|file| self.visible.has(file))
+    }
+
+    /// The file at a path, if it is seen; differences of Unicode normalisation do not count.
+    pub(super) fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
+        let exact = self.snapshot.files.at(path).filter(|file| self.visible.has(file));
+        exact.or_else(|| self.files().find(|file| file.path.same_as(path)))
+    }
+
+    /// Whether the answer is an agent's, who is told nothing of what it does not see.
+    pub(super) fn is_agents(&self) -> bool {
+        self.limits.is_some()
+    }
+
+    /// Embedded passages, and those that have something to embed.
+    pub(super) fn embedded(&self) -> (usize, usize) {
+        self.snapshot.embedded_within(self.visible.set())
+    }
+}
+
+impl Service {
+    /// What a principal may read of the person's memory.
+    pub fn scope_of(&self, principal: &Principal) -> Scope {
+        match principal {
+            Principal::Owner => Scope::Everything,
+            Principal::Capture(_) => Scope::Nothing,
+            Principal::Agent(caller) => match self.policy_of(caller) {
+                Some(policy) if self.session_allows(caller, &policy) => {
+                    policy.grant.clone().map_or(Scope::Nothing, |grant| Scope::Given(Arc::new(grant)))
+                }
+                _ => Scope::Nothing,
+            },
+        }
+    }
+
+    /// What an agent may read of the agents' own memory: its own, and that of those who share theirs with it and have its in
+    /// return. Nobody else has any.
+    pub fn own_scope_of(&self, principal: &Principal) -> Scope {
+        let Principal::Agent(caller) = principal else { return Scope::Nothing };
+        let Some(policy) = self.policy_of(caller).filter(|policy| self.session_allows(caller, policy)) else {
+            return Scope::Nothing;
+        };
+        let shares = |other: &String| {
+            let theirs = self.agents.policy(other);
+            *other != caller.slug && theirs.is_some_and(|theirs| theirs.shares_memory_with.contains(&caller.slug))
+        };
+        let others = policy.shares_memory_with.iter().filter(|other| shares(other)).cloned();
+        Scope::Own {
+            slugs: std::iter::once(caller.slug.clone()).chain(others).collect(),
+            given: policy.grant.clone().map(Arc::new),
+        }
+    }
+
+    /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.
+    pub(super) fn log_read(&self, principal: &Principal, what: &str, query: &str, given: Vec<String>) {
+        let Principal::Agent(caller) = principal else { return };
+        let refused = self.refusal_of(caller).filter(|_| given.is_empty());
+        self.agents.log().add(&caller.slug, &LogEntry { refused, ..LogEntry::now(what, query, given) });
+    }
+
+    /// Why an agent may read nothing at all of the person's memory, if so.
+    fn refusal_of(&self, caller: &Caller) -> Option<String> {
+        let Some(policy) = self.policy_of(caller) else { return Some("there is no such agent".into()) };
+        if !self.session_allows(caller, &policy) {
+            return Some("`[scope]` in memory.toml lets it read nothing in this session".into());
+        }
+        let problems = policy.problems.join("; ");
+        match (&policy.grant, problems.is_empty()) {
+            (Some(_), _) => None,
+            (None, true) => Some("`can_read_user_memory` is not true".into()),
+            (None, false) => Some(format!("its agent.md makes no sense: {problems}")),
+        }
+    }
+
+    /// What an agent's page says now; `None` when there is none, or its time is over.
+    pub(super) fn policy_of(&self, caller: &Caller) -> Option<Arc<Policy>> {
+        self.agents.policy(&caller.slug)
+    }
+
+    /// Whether `[scope]` lets an agent read in the session in which it asks.
+    pub(super) fn session_allows(&self, caller: &Caller, policy: &Policy) -> bool {
+        let session = if policy.session_headers { &caller.claimed } else { &caller.session };
+        may_read(&self.config.scope, session)
+    }
+
+    /// How much a principal gets; the person gets all.
+    pub fn limits_of(&self, principal: &Principal) -> Option<Limits> {
+        let Principal::Agent(caller) = principal else { return None };
+        let config = &self.config.agents;
+        let own = self.policy_of(caller).map(|policy| policy.limits.clone()).unwrap_or_default();
+        Some(Limits {
+            max_results: own.max_results.unwrap_or(config.max_results),
+            max_snippet_chars: own.max_snippet_chars.unwrap_or(config.max_snippet_chars),
+            max_injected_chars: own.max_injected_chars.unwrap_or(config.max_injected_chars),
+            timeout: Duration::from_millis(own.timeout_ms.unwrap_or(config.timeout_ms)),
+            requests_per_minute: own.requests_per_minute.unwrap_or(config.requests_per_minute),
+        })
+    }
+
+    /// What a principal sees of the person's memory now.
+    pub(super) fn reach(&self, principal: &Principal) -> Result<Reach, ServiceError> {
+        self.reach_of(principal, &self.scope_of(principal))
+    }
+
+    /// What a principal sees of a scope of its own now.
+    pub(super) fn reach_of(&self, principal: &Principal, scope: &Scope) -> Result<Reach, ServiceError> {
+        let snapshot = self.snapshot()?;
+        let visible = Visible::of(scope, &snapshot.files);
+        Ok(Reach { visible, limits: self.limits_of(principal), snapshot })
+    }
+
+    /// What a principal sees, less what has changed since it was indexed: an agent is told of it when it has been read again,
+    /// as it may have become private. Looks at every file; searches look at those they give alone.
+    pub(super) fn settled_reach(&self, principal: &Principal) -> Result<Reach, ServiceError> {
+        let mut reach = self.reach(principal)?;
+        if reach.is_agents() {
+            let changed: Vec<_> = reach.files().filter(|file| !self.is_as_indexed(&reach, file)).cloned().collect();
+            changed.iter().for_each(|file| reach.visible.hide(file));
+        }
+        Ok(reach)
+    }
+
+    /// Whether a file, and what it was made of, is on disk as it was indexed.
+    pub(super) fn is_as_indexed(&self, reach: &Reach, file: &FileEntry) -> bool {
+        let sources = file.sources.iter().filter_map(|source| reach.snapshot.files.at(source));
+        std::iter::once(file).chain(sources.map(AsRef::as_ref)).all(|file| self.has_stamp(file))
+    }
+
+    fn has_stamp(&self, file: &FileEntry) -> bool {
+        let on_disk = self.outside.on_disk(self.home.root(), &file.path);
+        on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == file.stamp)
+    }
+}
