@@ -43,7 +43,9 @@ pub struct Rules {
 }
 
 /// How an agent may write its own memory, as Moltis has it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema, clap::ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMode {
     /// `MEMORY.md`, and files in `memory/`.

@@ -1,5 +1,6 @@
 //! The HTTP API: decodes a request, calls the service on a blocking thread, encodes the answer.
 
+mod agents;
 mod auth;
 mod body;
 mod caller;

@@ -4,7 +4,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{capture, events, page, routes, writes};
+use super::{agents, capture, events, page, routes, writes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -29,6 +29,14 @@ use super::{capture, events, page, routes, writes};
         writes::annotate,
         writes::checkpoints,
         writes::restore,
+        agents::list,
+        agents::add,
+        agents::show,
+        agents::change,
+        agents::remove,
+        agents::rotate,
+        agents::explain,
+        agents::log,
         capture::events,
         capture::settings,
         capture::set_settings

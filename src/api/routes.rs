@@ -66,6 +66,7 @@ fn routes(service: Arc<Service>, live: &Live) -> Router {
         .route("/reindex", post(reindex))
         .route("/verify", post(verify))
         .merge(super::writes::routes())
+        .merge(super::agents::routes())
         .merge(super::capture::routes())
         .with_state(Arc::clone(&service))
         .merge(events)

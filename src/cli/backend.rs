@@ -4,11 +4,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use hyper::Method;
 
 use super::client::{Client, PATIENCE};
 use super::progress::Bar;
 use crate::access::Principal;
 use crate::config::Config;
+use crate::service::{
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
+    LogView, RotateParams,
+};
 use crate::service::{
     AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, ForgetParams, Forgotten, RestoreParams, Restored,
 };
@@ -200,4 +205,64 @@ impl Backend {
             Self::Here(service) => Ok(service.verify()?),
         }
     }
+
+    pub(super) fn agents(&mut self) -> anyhow::Result<AgentsView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/agents", &()),
+            Self::Here(service) => Ok(service.agents_view(&Principal::Owner)?),
+        }
+    }
+
+    pub(super) fn agent(&mut self, slug: &str) -> anyhow::Result<AgentView> {
+        match self {
+            Self::Daemon(client) => client.get(&agent_path(slug, ""), &()),
+            Self::Here(service) => Ok(service.agent(&Principal::Owner, slug)?),
+        }
+    }
+
+    pub(super) fn add_agent(&mut self, params: &AgentParams) -> anyhow::Result<AgentWithToken> {
+        match self {
+            Self::Daemon(client) => client.post("/api/agents", params),
+            Self::Here(service) => Ok(service.add_agent(&Principal::Owner, params)?),
+        }
+    }
+
+    pub(super) fn change_agent(&mut self, slug: &str, rules: &AgentRules) -> anyhow::Result<AgentView> {
+        match self {
+            Self::Daemon(client) => client.ask(Method::PATCH, &agent_path(slug, ""), rules),
+            Self::Here(service) => Ok(service.change_agent(&Principal::Owner, slug, rules)?),
+        }
+    }
+
+    pub(super) fn rotate_agent(&mut self, slug: &str, params: &RotateParams) -> anyhow::Result<AgentWithToken> {
+        match self {
+            Self::Daemon(client) => client.post(&agent_path(slug, "/rotate"), params),
+            Self::Here(service) => Ok(service.rotate_agent(&Principal::Owner, slug, params.clone())?),
+        }
+    }
+
+    pub(super) fn remove_agent(&mut self, slug: &str) -> anyhow::Result<AgentRemoved> {
+        match self {
+            Self::Daemon(client) => client.ask(Method::DELETE, &agent_path(slug, ""), &()),
+            Self::Here(service) => Ok(service.remove_agent(&Principal::Owner, slug)?),
+        }
+    }
+
+    pub(super) fn explain_agent(&mut self, slug: &str, what: &str) -> anyhow::Result<Explained> {
+        match self {
+            Self::Daemon(client) => client.get(&agent_path(slug, "/explain"), &ExplainParams { what: what.to_owned() }),
+            Self::Here(service) => Ok(service.explain_agent(&Principal::Owner, slug, what)?),
+        }
+    }
+
+    pub(super) fn agent_log(&mut self, slug: &str, params: &LogParams) -> anyhow::Result<LogView> {
+        match self {
+            Self::Daemon(client) => client.get(&agent_path(slug, "/log"), params),
+            Self::Here(service) => Ok(service.agent_log(&Principal::Owner, slug, params)?),
+        }
+    }
+}
+
+fn agent_path(slug: &str, rest: &str) -> String {
+    format!("/api/agents/{}{rest}", percent_encode(slug, ""))
 }

@@ -57,6 +57,16 @@ impl Client {
         self.send(Method::POST, path.to_owned(), serde_json::to_vec(body)?.into())
     }
 
+    /// Asks with another method.
+    pub(super) fn ask<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        self.send(method, path.to_owned(), serde_json::to_vec(body)?.into())
+    }
+
     fn send<T: DeserializeOwned>(&mut self, method: Method, uri: String, body: Bytes) -> anyhow::Result<T> {
         let request = Request::builder()
             .method(method)

@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod agent;
 mod annotate;
 mod backend;
 mod backup;
@@ -67,6 +68,7 @@ enum Command {
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
     Collections(collections::Collections),
+    Agent(agent::Agent),
     Token(token::Token),
     Backup(backup::Backup),
     Export(export::Export),
@@ -111,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
+        Command::Agent(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),

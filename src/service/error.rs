@@ -1,6 +1,7 @@
 //! The one error that maps to an HTTP status and an exit code.
 
 use crate::access::Principal;
+use crate::agents::AgentsError;
 use crate::index::catalog::CatalogError;
 use crate::search::SearchError;
 use crate::sync::RefusedError;
@@ -143,6 +144,12 @@ impl From<WriteError> for ServiceError {
             WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
             WriteError::Fs(_) => Self::unavailable(message, "nothing was written; see that the disk takes files again"),
         }
+    }
+}
+
+impl From<AgentsError> for ServiceError {
+    fn from(error: AgentsError) -> Self {
+        Self::unavailable(error.to_string(), "nothing was changed; see that the vault's `.vault/state` can be written")
     }
 }
 

@@ -1,5 +1,6 @@
 //! The use cases, each for a principal. What the transports and the command line call.
 
+mod agents;
 mod annotate;
 mod annotations;
 mod capture;
@@ -27,6 +28,10 @@ pub use progress::{Following, ProgressView};
 pub use reach::Limits;
 pub use read::{citation, percent_encode};
 pub use start::{Service, StartError};
+pub use views::{
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
+    LogView, RotateParams,
+};
 pub use views::{
     AnnotateParams, Annotated, AnnotationView, CheckpointView, CheckpointsParams, CheckpointsView, DeleteParams,
     ForgetParams, Forgotten, PassageView, PurgedView, RestoreParams, Restored,

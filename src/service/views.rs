@@ -9,8 +9,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::capture::CaptureState;
 use crate::config::Mode;
 
+mod agents;
 mod writes;
 
+pub use agents::*;
 pub use writes::*;
 
 /// A search.

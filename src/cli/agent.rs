@@ -1,0 +1,291 @@
+//! `vault agent`
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+
+use super::Outcome;
+use super::backend::Backend;
+use super::output::{self, DIM, TITLE, Terminal, count, printable};
+use crate::access::WriteMode;
+use crate::service::{AgentParams, AgentRules, AgentView, AgentWithToken, LogParams, RotateParams};
+
+/// Let agents in, see what each may read and did read, and take it back.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault agent add \"Claude\" --allow --collections notes,bookmarks\n  vault agent explain claude notes/plan.md\n  vault agent log claude\n  vault agent deny claude"
+)]
+pub(super) struct Agent {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make an agent: its page agents/<name>/agent.md, and a token, which is printed this once.
+    ///
+    /// It keeps a memory of its own from the start, and reads none of yours unless you say --allow.
+    Add {
+        /// What it is called.
+        name: String,
+        /// Let it read your memory, but for what is private.
+        #[arg(long)]
+        allow: bool,
+        #[command(flatten)]
+        rules: Rules,
+        #[command(flatten)]
+        session: Session,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the agents.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what an agent may do.
+    Show {
+        /// Its name, as `vault agent list` has it.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let an agent read your memory, or change what of it.
+    Allow {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        rules: Rules,
+    },
+    /// Let an agent read nothing of yours any more. It keeps its own memory.
+    Deny {
+        /// Its name.
+        name: String,
+    },
+    /// Give an agent a new token; the one it has counts no more.
+    Rotate {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        session: Session,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an agent: its token counts no more, and its page goes to .trash/. What it remembered stays.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+    /// Say whether an agent sees a note, and why. Exit code 1 when it does not.
+    Explain {
+        /// Its name.
+        name: String,
+        /// The note's path, or the hash of a passage.
+        what: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what an agent asked and which notes it was given, the newest first.
+    Log {
+        /// Its name.
+        name: String,
+        /// Entries at most.
+        #[arg(short = 'n', long, default_value_t = 50)]
+        limit: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What an agent's page is to say.
+#[derive(Debug, Args)]
+struct Rules {
+    /// The top-level folders it may read; all when it is not said.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    collections: Option<Vec<String>>,
+    /// Notes with one of these tags stay hidden.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    exclude_tags: Option<Vec<String>>,
+    /// Globs of what it may read; with ! in front of what it must not.
+    #[arg(long, value_delimiter = ',', value_name = "GLOBS")]
+    paths: Option<Vec<String>>,
+    /// How it may write its own memory.
+    #[arg(long, value_enum)]
+    write_mode: Option<WriteMode>,
+    /// The day on which its token ends: 2027-01-31.
+    #[arg(long, value_name = "DAY")]
+    expires: Option<String>,
+}
+
+/// The session that a token is bound to.
+#[derive(Debug, Args)]
+struct Session {
+    /// With whom it talks, as the rules of [scope] in memory.toml name it: direct, group, channel.
+    #[arg(long)]
+    chat_type: Option<String>,
+    /// Through which service it talks: slack, telegram.
+    #[arg(long)]
+    channel: Option<String>,
+}
+
+impl Rules {
+    fn with(self, can_read: Option<bool>) -> AgentRules {
+        AgentRules {
+            can_read_user_memory: can_read,
+            collections: self.collections,
+            exclude_tags: self.exclude_tags,
+            paths: self.paths,
+            write_mode: self.write_mode,
+            expires: self.expires,
+        }
+    }
+}
+
+impl Agent {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        backend.catch_up(false)?;
+        match self.action {
+            Action::Add { name, allow, rules, session, json } => {
+                let rules = rules.with(allow.then_some(true));
+                let Session { chat_type, channel } = session;
+                let added = backend.add_agent(&AgentParams { name, rules, chat_type, channel })?;
+                with_token(&added, json)
+            }
+            Action::List { json } => {
+                let found = backend.agents()?;
+                if json {
+                    output::json(&found)?;
+                }
+                for agent in found.agents.iter().filter(|_| !json) {
+                    line(agent)?;
+                }
+                if found.agents.is_empty() {
+                    eprintln!("vault: there are no agents; `vault agent add NAME` makes one");
+                }
+                Ok(if found.agents.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+            }
+            Action::Show { name, json } => {
+                let agent = backend.agent(&name)?;
+                if json {
+                    output::json(&agent)?
+                } else {
+                    show(&agent)?
+                }
+                Ok(Outcome::Done)
+            }
+            Action::Allow { name, rules } => changed(&backend.change_agent(&name, &rules.with(Some(true)))?),
+            Action::Deny { name } => {
+                let rules = AgentRules { can_read_user_memory: Some(false), ..AgentRules::default() };
+                changed(&backend.change_agent(&name, &rules)?)
+            }
+            Action::Rotate { name, session, json } => {
+                let Session { chat_type, channel } = session;
+                with_token(&backend.rotate_agent(&name, &RotateParams { chat_type, channel })?, json)
+            }
+            Action::Remove { name } => {
+                let removed = backend.remove_agent(&name)?;
+                println!("`{}` is an agent no more", printable(&name));
+                if let Some(id) = removed.checkpoint_id {
+                    eprintln!("Its page is in .trash/; `vault restore {id}` brings it back, without a token.");
+                }
+                Ok(Outcome::Done)
+            }
+            Action::Explain { name, what, json } => {
+                let explained = backend.explain_agent(&name, &what)?;
+                if json {
+                    output::json(&explained)?;
+                } else {
+                    let sees = if explained.visible { "sees" } else { "does not see" };
+                    println!("{} {sees} {}:", printable(&name), printable(&explained.path));
+                    explained.because.iter().for_each(|because| println!("- {}", printable(because)));
+                }
+                Ok(if explained.visible { Outcome::Done } else { Outcome::NothingFound })
+            }
+            Action::Log { name, limit, json } => {
+                let log = backend.agent_log(&name, &LogParams { limit: Some(limit) })?;
+                if json {
+                    output::json(&log)?;
+                }
+                let (terminal, mut out) = (Terminal::stdout(), std::io::stdout().lock());
+                for entry in log.entries.iter().filter(|_| !json) {
+                    let at = terminal.paint(DIM, &entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string());
+                    writeln!(out, "{at}  {:<8}  {}", entry.what, printable(&entry.query))?;
+                    for given in entry.given.iter().chain(&entry.refused) {
+                        writeln!(out, "    {}", printable(given))?;
+                    }
+                }
+                Ok(if log.entries.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+            }
+        }
+    }
+}
+
+fn with_token(AgentWithToken { agent, token }: &AgentWithToken, json: bool) -> anyhow::Result<Outcome> {
+    if json {
+        output::json(&AgentWithToken { agent: agent.clone(), token: token.clone() })?;
+        return Ok(Outcome::Done);
+    }
+    eprintln!(
+        "`{}` {}. What it may do is in {}. This is its token; it is not shown again:",
+        agent.slug,
+        reads(agent),
+        agent.path
+    );
+    println!("{token}");
+    Ok(Outcome::Done)
+}
+
+fn changed(agent: &AgentView) -> anyhow::Result<Outcome> {
+    println!("`{}` {}", agent.slug, reads(agent));
+    Ok(Outcome::Done)
+}
+
+fn reads(agent: &AgentView) -> String {
+    match agent.can_read_user_memory {
+        _ if agent.expired => "has no time left, and does nothing".into(),
+        _ if !agent.problems.is_empty() => "reads nothing: its page makes no sense".into(),
+        false => "reads none of your notes".into(),
+        true => format!("reads {} of yours", count(agent.files, "note")),
+    }
+}
+
+fn line(agent: &AgentView) -> anyhow::Result<()> {
+    let terminal = Terminal::stdout();
+    let slug = terminal.paint(TITLE, &printable(&agent.slug));
+    let token = if agent.token_since.is_some() { "" } else { ", has no token" };
+    writeln!(std::io::stdout(), "{slug}  {}{token}", reads(agent))?;
+    Ok(())
+}
+
+fn show(agent: &AgentView) -> anyhow::Result<()> {
+    let list = |items: &[String]| if items.is_empty() { "none".into() } else { items.join(", ") };
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
+    let mut out = std::io::stdout().lock();
+    for (name, value) in [
+        ("name", agent.name.clone()),
+        ("page", agent.path.clone()),
+        ("reads", reads(agent)),
+        ("collections", list(&agent.collections)),
+        ("hidden tags", list(&agent.exclude_tags)),
+        ("paths", list(&agent.paths)),
+        ("own memory", serde_json::to_value(agent.write_mode)?.as_str().unwrap_or_default().to_owned()),
+        ("expires", or_none(&agent.expires)),
+        ("token since", or_none(&agent.token_since)),
+        ("chat type", or_none(&agent.chat_type)),
+        ("channel", or_none(&agent.channel)),
+    ] {
+        writeln!(out, "{name:<12} {}", printable(&value))?;
+    }
+    for problem in &agent.problems {
+        writeln!(out, "{:<12} {}", "problem", printable(problem))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! The person lets agents in, sees what they may and did read, and takes it back.
+
+use jiff::Timestamp;
+
+use super::error::ServiceError;
+use super::reach::Reach;
+use super::save::now;
+use super::start::Service;
+use super::views::{
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LogParams, LogView,
+    RotateParams,
+};
+use crate::access::{Caller, Policy, Principal, Refusal, Scope, Session};
+use crate::agents::{AgentsError, agent_file, agent_page, revised_page};
+use crate::chunk::ChunkId;
+use crate::index::FileEntry;
+use crate::note::Note;
+use crate::search::{Visible, subject};
+use crate::vault::{Action, slug};
+
+/// Characters of an agent's name.
+const MAX_NAME_CHARS: usize = 60;
+/// Entries of the log that are given when nobody says how many.
+const LOG_ENTRIES: usize = 50;
+
+impl Service {
+    /// Makes an agent: its page, and a token that is shown this once.
+    ///
+    /// # Errors
+    /// When there is one of that name, a rule makes no sense, or the disk refuses.
+    pub fn add_agent(&self, principal: &Principal, params: &AgentParams) -> Result<AgentWithToken, ServiceError> {
+        self.owner_only(principal)?;
+        let name = params.name.trim();
+        let slug = slug(name);
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+            let message = format!("`name` is {name:?}; it takes a line of up to {MAX_NAME_CHARS} characters");
+            return Err(ServiceError::invalid(message));
+        }
+        let path = agent_file(&slug).ok_or_else(|| ServiceError::invalid("`name` makes no name for a folder"))?;
+        let page = agent_page(name, &now(), &params.rules.frontmatter());
+        makes_sense(&page)?;
+        if self.agents.policies().of(&slug).is_some() {
+            let message = format!("there is an agent `{slug}` already");
+            return Err(ServiceError { hint: Some(again(&slug)), ..ServiceError::conflict(message) });
+        }
+        self.files()?.create(&path, &page)?;
+        let session = RotateParams { chat_type: params.chat_type.clone(), channel: params.channel.clone() }.session();
+        let token = self.agents.give_token(&slug, Some(session.unwrap_or_else(Session::direct)))?;
+        self.settled(&path)?;
+        Ok(AgentWithToken { agent: self.agent(principal, &slug)?, token: token.reveal().to_owned() })
+    }
+
+    /// All agents.
+    ///
+    /// # Errors
+    /// When the tokens cannot be read, or the index is not open yet.
+    pub fn agents_view(&self, principal: &Principal) -> Result<AgentsView, ServiceError> {
+        self.owner_only(principal)?;
+        let slugs = self.agents.policies().slugs();
+        Ok(AgentsView { agents: slugs.iter().map(|slug| self.agent(principal, slug)).collect::<Result<_, _>>()? })
+    }
+
+    /// An agent.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn agent(&self, principal: &Principal, slug: &str) -> Result<AgentView, ServiceError> {
+        self.owner_only(principal)?;
+        let policy = self.agents.policies().of(slug).ok_or_else(|| no_agent(slug))?;
+        let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
+        let name = self.source(&path).map(|source| Note::parse(&source.text, slug).title);
+        let token = self.agents.token_of(slug)?;
+        let scope = policy.grant.clone().map_or(Scope::Nothing, |grant| Scope::Given(grant.into()));
+        let snapshot = self.snapshot()?;
+        let visible = Visible::of(&scope, &snapshot.files);
+        let seen = || snapshot.files.iter().filter(|file| visible.has(file));
+        Ok(AgentView {
+            slug: slug.to_owned(),
+            name: name.unwrap_or_else(|_| slug.to_owned()),
+            path: path.to_string(),
+            can_read_user_memory: policy.rules.can_read_user_memory,
+            collections: policy.rules.collections.clone(),
+            exclude_tags: policy.rules.exclude_tags.clone(),
+            paths: policy.rules.paths.clone(),
+            write_mode: policy.write_mode,
+            expires: policy.expires.map(|at| at.to_string()),
+            expired: policy.is_expired(Timestamp::now()),
+            token_since: token.as_ref().map(|token| token.created_at.to_string()),
+            chat_type: token.as_ref().and_then(|token| token.session.chat_type.clone()),
+            channel: token.and_then(|token| token.session.channel),
+            problems: policy.problems.clone(),
+            files: seen().count(),
+            chunks: seen().map(|file| file.chunks.len()).sum(),
+        })
+    }
+
+    /// Changes what an agent's page says. It counts when this returns.
+    ///
+    /// # Errors
+    /// When there is no such agent, a rule makes no sense, the page is edited at this moment, or the disk refuses.
+    pub fn change_agent(
+        &self,
+        principal: &Principal,
+        slug: &str,
+        rules: &AgentRules,
+    ) -> Result<AgentView, ServiceError> {
+        self.owner_only(principal)?;
+        let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
+        let files = self.files()?;
+        let (bytes, hash) = files.read(&path)?.ok_or_else(|| no_agent(slug))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| ServiceError::conflict(format!("`{path}` is not text; mend it by hand")))?;
+        let revised = revised_page(&text, &rules.frontmatter());
+        makes_sense(&revised)?;
+        files.replace(&path, hash, &revised, Action::Edit)?;
+        self.settled(&path)?;
+        self.agent(principal, slug)
+    }
+
+    /// Gives an agent a new token in place of the one it has. It is shown this once.
+    ///
+    /// # Errors
+    /// When there is no such agent, or the disk refuses.
+    pub fn rotate_agent(
+        &self,
+        principal: &Principal,
+        slug: &str,
+        params: RotateParams,
+    ) -> Result<AgentWithToken, ServiceError> {
+        self.owner_only(principal)?;
+        self.agents.policies().of(slug).ok_or_else(|| no_agent(slug))?;
+        let token = self.agents.give_token(slug, params.session())?;
+        Ok(AgentWithToken { agent: self.agent(principal, slug)?, token: token.reveal().to_owned() })
+    }
+
+    /// Removes an agent: its token counts no more from this moment, and its page goes to `.trash/`. What it remembered stays,
+    /// as does the log of what it read.
+    ///
+    /// # Errors
+    /// When there is no such agent, or the disk refuses.
+    pub fn remove_agent(&self, principal: &Principal, slug: &str) -> Result<AgentRemoved, ServiceError> {
+        self.owner_only(principal)?;
+        let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
+        let had_token = self.agents.take_token(slug)?;
+        let files = self.files()?;
+        let checkpoint_id = match files.read(&path)? {
+            Some((_, hash)) => {
+                let id = files.trash(&path, hash)?;
+                self.settled(&path)?;
+                Some(id.to_string())
+            }
+            None if had_token => None,
+            None => return Err(no_agent(slug)),
+        };
+        Ok(AgentRemoved { ok: true, checkpoint_id })
+    }
+
+    /// Whether an agent sees a note now, and why.
+    ///
+    /// # Errors
+    /// When there is no such agent, note or passage.
+    pub fn explain_agent(&self, principal: &Principal, slug: &str, what: &str) -> Result<Explained, ServiceError> {
+        self.owner_only(principal)?;
+        let policy = self.agents.policies().of(slug).ok_or_else(|| no_agent(slug))?;
+        let everything = self.reach(principal)?;
+        let file = self.named_file(&everything, what)?;
+        let session = self.agents.token_of(slug)?.map_or_else(Session::direct, |token| token.session);
+        let caller = Caller::new(slug, session);
+        let asking = Principal::Agent(caller.clone());
+        let given = self.reach(&asking)?;
+        let own = self.reach_of(&asking, &self.own_scope_of(&asking))?;
+        let mut because = Vec::new();
+        if policy.is_expired(Timestamp::now()) {
+            because.push("its time is over: `expires` is past".into());
+        } else if !policy.session_headers && !self.session_allows(&caller, &policy) {
+            because
+                .push("`[scope]` in memory.toml lets it read nothing in the session that its token is bound to".into());
+        }
+        because.extend(policy.problems.iter().map(|problem| format!("its page makes no sense: {problem}")));
+        if own.visible.has(file) {
+            because.push("it is of the agents' own memory, which this agent reads".into());
+        } else if !given.visible.has(file) {
+            if !policy.rules.can_read_user_memory {
+                because.push("`can_read_user_memory` is not true".into());
+            }
+            because.extend(self.hidden_by(&given, slug, file));
+        }
+        let seen = |reach: &Reach| reach.visible.has(file) && self.is_as_indexed(reach, file);
+        let visible = seen(&given) || seen(&own);
+        if visible && because.is_empty() {
+            because.push("the rules of its page let it through".into());
+        } else if !visible && because.is_empty() {
+            because.push("it has changed, and counts again when it has been read".into());
+        }
+        Ok(Explained { path: file.path.to_string(), visible, because })
+    }
+
+    /// The rule that hides a note, or one of those it was made of.
+    fn hidden_by(&self, given: &Reach, slug: &str, file: &FileEntry) -> Vec<String> {
+        let policy = self.agents.policies().of(slug);
+        let rule = |file: &FileEntry| {
+            let private = file.private.then_some(Refusal::Private);
+            let grant = policy.as_ref().and_then(|policy| policy.grant.as_ref());
+            grant.map_or(private, |grant| grant.refusal(&subject(file)))
+        };
+        if let Some(refusal) = rule(file) {
+            return vec![refusal.to_string()];
+        }
+        let sources = file.sources.iter().filter_map(|source| match given.snapshot.files.at(source) {
+            None => Some(format!("it was made of `{source}`, which is not there")),
+            Some(source) if given.visible.has(source) => None,
+            Some(source) => {
+                let why = rule(source).map_or_else(|| "which it does not see".into(), |refusal| refusal.to_string());
+                Some(format!("it was made of `{}`: {why}", source.path))
+            }
+        });
+        sources.collect()
+    }
+
+    /// The note with a path, or that of the passage with a hash.
+    fn named_file<'a>(&self, reach: &'a Reach, what: &str) -> Result<&'a FileEntry, ServiceError> {
+        let snapshot = &reach.snapshot;
+        let path = what.split_once('#').map_or(what, |(path, _)| path);
+        if let Some(file) = reach.file(path) {
+            return Ok(file);
+        }
+        if let Ok(id) = what.parse::<ChunkId>() {
+            for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
+                let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
+                if let Some(file) = chunk.and_then(|chunk| snapshot.files.get(chunk.file)) {
+                    return Ok(file);
+                }
+            }
+        }
+        Err(ServiceError::not_found(format!("there is no note or passage `{what}`")))
+    }
+
+    /// What an agent asked and which places it was given, newest first.
+    ///
+    /// # Errors
+    /// When there never was such an agent, or the log cannot be read.
+    pub fn agent_log(&self, principal: &Principal, slug: &str, params: &LogParams) -> Result<LogView, ServiceError> {
+        self.owner_only(principal)?;
+        let limit = match params.limit {
+            None => LOG_ENTRIES,
+            Some(limit @ 1..=10_000) => limit,
+            Some(limit) => return Err(ServiceError::invalid(format!("`limit` is {limit}; it takes 1 to 10000"))),
+        };
+        agent_file(slug).ok_or_else(|| no_agent(slug))?;
+        let entries = self.agents.log().entries(slug, limit).map_err(AgentsError::from)?;
+        if entries.is_empty() && self.agents.policies().of(slug).is_none() {
+            return Err(no_agent(slug));
+        }
+        Ok(LogView { entries })
+    }
+}
+
+fn no_agent(slug: &str) -> ServiceError {
+    let hint = Some("`vault agent list` names those there are".to_owned());
+    ServiceError { hint, ..ServiceError::not_found(format!("there is no agent `{slug}`")) }
+}
+
+fn again(slug: &str) -> String {
+    format!("`vault agent rotate {slug}` gives it a new token, `vault agent allow {slug}` what it may read")
+}
+
+/// Refuses a page that would deny all because of what was asked for.
+fn makes_sense(page: &str) -> Result<(), ServiceError> {
+    let policy = Policy::parse(&Note::parse(page, "agent").metadata);
+    match policy.problems.first() {
+        None => Ok(()),
+        Some(problem) => Err(ServiceError::invalid(problem.clone())),
+    }
+}
