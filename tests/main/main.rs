@@ -2,6 +2,7 @@
 
 mod support;
 
+mod agents;
 mod annotations;
 mod api_docs;
 mod backup;

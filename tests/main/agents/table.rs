@@ -1,0 +1,168 @@
+//! Every agent asks for everything, by every way there is, in the vault with all notes and in one that has only those it sees:
+//! the answers are the same bytes.
+
+use serde_json::{Value, json};
+
+use super::world::{AGENTS, NOTES, hashes, token_of, world};
+use crate::support::{Daemon, Request, encode};
+
+/// A request that an agent makes: method, target and body.
+type Asked = (&'static str, String, Option<Value>);
+
+/// Words that hidden notes have, some of them alone.
+const WORDS: [&str; 6] = ["quokka", "xylophone", "toothache", "marsupial", "quokka -noon", "\"hides a xylophone\""];
+
+/// Every way to ask for every thing.
+fn requests(all: &Daemon) -> Vec<Asked> {
+    let mut asked: Vec<Asked> = Vec::new();
+    let mut get = |target: String| asked.push(("GET", target, None));
+    for word in WORDS.map(encode) {
+        for more in
+            ["", "&highlight=true", "&limit=1000", "&collection=notes", "&collection=journal", "&collection=agents"]
+        {
+            get(format!("/api/user-memory/search?q={word}{more}"));
+        }
+        for more in [
+            "tag=health",
+            "tag=private",
+            "tag=work",
+            "path=notes/diary",
+            "path=agents/",
+            "until=2026-01-04",
+            "mode=keyword",
+        ] {
+            get(format!("/api/user-memory/search?q={word}&{more}"));
+        }
+    }
+    for target in [
+        "/api/user-memory/browse",
+        "/api/user-memory/browse?limit=1000",
+        "/api/user-memory/browse?limit=1&offset=1",
+        "/api/user-memory/browse?collection=journal",
+        "/api/user-memory/browse?collection=nothing",
+        "/api/user-memory/browse?collection=agents",
+        "/api/user-memory/browse?day=2026-01-04",
+        "/api/user-memory/stats",
+        "/api/user-memory/collections",
+        "/openapi.json",
+        "/health",
+        "/",
+    ] {
+        get(target.to_owned());
+    }
+    for (path, ..) in NOTES {
+        get(format!("/api/user-memory/note?path={}", encode(path)));
+    }
+    for path in
+        ["notes/none.md", "../memory.toml", "memory.toml", "/etc/passwd", "agents/ada/agent.md", ".vault/owner-token"]
+    {
+        get(format!("/api/user-memory/note?path={}", encode(path)));
+    }
+    for hash in hashes(all).into_iter().map(|(_, hash)| hash).chain(["0123456789abcdef".into(), "x".into()]) {
+        get(format!("/api/user-memory/chunk/{hash}"));
+    }
+    asked.extend(owners_alone());
+    asked
+}
+
+/// What only the person may ask, whatever it is about.
+fn owners_alone() -> Vec<Asked> {
+    let post = |target: &str, body: Value| ("POST", target.to_owned(), Some(body));
+    let hash = "0123456789abcdef";
+    let mut asked = vec![
+        post("/api/user-memory/save", json!({ "content": "x" })),
+        post("/api/user-memory/forget", json!({ "path": "notes/secret.md" })),
+        post("/api/user-memory/forget", json!({ "path": "notes/none.md" })),
+        post("/api/user-memory/annotate", json!({ "hash": hash, "note": "x" })),
+        post("/api/user-memory/checkpoints/x/restore", json!({})),
+        post("/api/user-memory/events", json!([])),
+        post("/reindex", json!({})),
+        post("/verify", json!({})),
+        post("/api/agents", json!({ "name": "Mallory", "rules": { "can_read_user_memory": true } })),
+        post("/api/agents/ada/rotate", json!({})),
+        ("PATCH", "/api/agents/ada".into(), Some(json!({ "can_read_user_memory": true }))),
+        ("PUT", "/api/user-memory/settings".into(), Some(json!({ "capture_searches": true }))),
+        ("DELETE", format!("/api/user-memory/chunk/{hash}"), None),
+        ("DELETE", "/api/agents/zoe".into(), None),
+    ];
+    for target in [
+        "/events",
+        "/api/user-memory/settings",
+        "/api/user-memory/checkpoints",
+        "/api/agents",
+        "/api/agents/zoe",
+        "/api/agents/nobody",
+        "/api/agents/ada/log",
+        "/api/agents/ada/explain?what=notes/secret.md",
+    ] {
+        asked.push(("GET", target.to_owned(), None));
+    }
+    asked
+}
+
+fn ask(vault: &Daemon, token: &str, (method, target, body): &Asked) -> (u16, String) {
+    let mut request = Request::new(method, target).header("Authorization", &format!("Bearer {token}"));
+    if let Some(body) = body {
+        request = request.json(body.to_string());
+    }
+    let reply = vault.send(&request);
+    (reply.status, String::from_utf8(reply.body).unwrap())
+}
+
+/// The whole table: agents × ways to ask × things seen, hidden, private and not there.
+#[test]
+fn what_is_hidden_is_as_if_it_were_not_there() {
+    let all = world(None, 0);
+    let requests = requests(&all);
+    for agent in AGENTS {
+        let reference = world(Some(agent), 0);
+        let tokens = (token_of(&all, agent), token_of(&reference, agent));
+        for asked in &requests {
+            let (got, expected) = (ask(&all, &tokens.0, asked), ask(&reference, &tokens.1, asked));
+            assert_eq!(got, expected, "{agent} {asked:?}");
+            assert!(got.0 < 500, "{agent} {asked:?} {got:?}");
+        }
+    }
+    // The table would hold if nobody saw anything.
+    let ada = token_of(&all, "ada");
+    let found = ask(&all, &ada, &("GET", "/api/user-memory/search?q=quokka&limit=100".into(), None)).1;
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let mut seen: Vec<&str> =
+        found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+    seen.sort_unstable();
+    let mut expected: Vec<&str> =
+        NOTES.iter().filter(|(.., seen)| seen.contains(&"ada")).map(|(path, ..)| *path).collect();
+    expected.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn only_the_person_may_do_what_is_the_persons() {
+    let vault = world(None, 0);
+    let tokens = AGENTS.map(|agent| token_of(&vault, agent));
+    for asked in owners_alone() {
+        for token in &tokens {
+            let (status, body) = ask(&vault, token, &asked);
+            assert_eq!(status, 403, "{asked:?} {body}");
+        }
+        assert_eq!(ask(&vault, "wrong", &asked).0, 401, "{asked:?}");
+    }
+}
+
+/// A crowd of private notes changes no byte of what an agent is told, scores included.
+#[test]
+fn a_thousand_hidden_notes_change_no_answer() {
+    let (few, many) = (world(None, 0), world(None, 1000));
+    let tokens = (token_of(&few, "ada"), token_of(&many, "ada"));
+    for word in ["quokka", "quokka marsupial house", "noon", "crowd", "marsupial -noon"] {
+        for more in ["", "&limit=100", "&collection=notes"] {
+            let asked = ("GET", format!("/api/user-memory/search?q={}{more}", encode(word)), None);
+            assert_eq!(ask(&few, &tokens.0, &asked), ask(&many, &tokens.1, &asked), "{asked:?}");
+        }
+    }
+    for target in ["/api/user-memory/stats", "/api/user-memory/browse?limit=1000", "/api/user-memory/collections"] {
+        let asked = ("GET", target.to_owned(), None);
+        assert_eq!(ask(&few, &tokens.0, &asked), ask(&many, &tokens.1, &asked), "{asked:?}");
+    }
+}

@@ -1,0 +1,142 @@
+//! A vault with everything in it that can be hidden, and agents that see some of it.
+
+use serde_json::{Value, json};
+
+use crate::support::Daemon;
+
+/// Who asks. Each sees what it is listed for in [`NOTES`].
+pub const AGENTS: [&str; 3] = ["ada", "bob", "eve"];
+
+/// What each agent's page says.
+pub fn page(agent: &str) -> String {
+    match agent {
+        "ada" => {
+            "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [notes, annotations, summaries]\n\
+                  exclude_tags: [health]\npaths: [\"**\", \"!notes/diary/**\"]\n---\n"
+        }
+        "bob" => "---\ntitle: Bob\ncan_read_user_memory: false\n---\n",
+        // What makes no sense denies.
+        "eve" => "---\ntitle: Eve\ncan_read_user_memory: true\ncollections: 5\n---\n",
+        other => panic!("no agent is called {other}"),
+    }
+    .into()
+}
+
+/// Paths, texts, and which agents see the note as the person's. Dates are said, so that two vaults give the same ones.
+pub const NOTES: &[(&str, &str, &[&str])] = &[
+    (
+        "notes/open.md",
+        "---\ncreated: 2026-01-02\n---\n# Open\n\nThe quokka eats at noon. See [[secret]] and [[plan]].\n",
+        &["ada"],
+    ),
+    (
+        "notes/plan.md",
+        "---\ncreated: 2026-01-03\ntags: [work]\n---\n# Plan\n\nBuild a house for the quokka.\n",
+        &["ada"],
+    ),
+    (
+        "notes/secret.md",
+        "---\ncreated: 2026-01-04\nprivate: true\n---\n# Secret\n\nThe quokka hides a xylophone.\n",
+        &[],
+    ),
+    ("notes/tagged.md", "---\ncreated: 2026-01-04\n---\n# Tagged\n\nA quokka of mine. #private\n", &[]),
+    ("notes/broken.md", "---\ncreated: 2026-01-04\nbroken: [\n---\n# Broken\n\nThe quokka fell.\n", &[]),
+    ("notes/double.md", "---\na: 1\na: 2\n---\n# Double\n\nTwo quokkas.\n", &[]),
+    (
+        "notes/ill.md",
+        "---\ncreated: 2026-01-05\ntags: [health/teeth]\n---\n# Ill\n\nThe quokka has a toothache.\n",
+        &[],
+    ),
+    ("notes/diary/today.md", "---\ncreated: 2026-01-06\n---\n# Today\n\nI met a quokka.\n", &[]),
+    ("journal/one.md", "---\ncreated: 2026-01-07\n---\n# Journal\n\nQuokka, quokka, quokka.\n", &[]),
+    ("notes/vault/glob.md", "---\ncreated: 2026-01-07\n---\n# Glob\n\nA quokka behind a glob.\n", &[]),
+    ("loose.md", "---\ncreated: 2026-01-08\n---\n# Loose\n\nA quokka at large.\n", &[]),
+    (
+        "annotations/on-plan.md",
+        "---\ncreated: 2026-01-09\nannotates:\n  path: notes/plan.md\n  line_start: 7\n  quote: Build a house for the quokka.\n---\n\
+         On [[plan]], `notes/plan.md#L7`:\n\n> Build a house for the quokka.\n\nWith a marsupial door.\n",
+        &["ada"],
+    ),
+    (
+        "annotations/on-secret.md",
+        "---\ncreated: 2026-01-09\nannotates:\n  path: notes/secret.md\n  line_start: 7\n  quote: The quokka hides a xylophone.\n---\n\
+         On [[secret]], `notes/secret.md#L7`:\n\n> The quokka hides a xylophone.\n\nWhat a marsupial.\n",
+        &[],
+    ),
+    (
+        "annotations/on-gone.md",
+        "---\ncreated: 2026-01-09\nannotates:\n  path: notes/gone.md\n  quote: The quokka is gone.\n---\n> The quokka is gone.\n\nGone.\n",
+        &[],
+    ),
+    (
+        "summaries/open.md",
+        "---\ncreated: 2026-01-10\nsources: [\"[[notes/open]]\", notes/plan.md#L7]\n---\n# Week\n\nA quokka, twice.\n",
+        &["ada"],
+    ),
+    (
+        "summaries/all.md",
+        "---\ncreated: 2026-01-10\nsources: [notes/open.md, notes/ill.md]\n---\n# All\n\nAll quokkas.\n",
+        &[],
+    ),
+    ("summaries/deep.md", "---\ncreated: 2026-01-10\nsources: [summaries/all.md]\n---\n# Deep\n\nDeep quokkas.\n", &[]),
+    ("agents/zoe/agent.md", "---\ntitle: Zoe\ncan_read_user_memory: true\n---\nA quokka.\n", &[]),
+    ("agents/zoe/MEMORY.md", "---\ncreated: 2026-01-11\n---\n# Zoe\n\nMy quokka.\n", &[]),
+    ("agents/zoe/memory/quokka.md", "---\ncreated: 2026-01-11\n---\nZoe's quokka.\n", &[]),
+];
+
+/// What each agent remembers itself.
+pub fn own(agent: &str) -> [(String, String); 2] {
+    [
+        (
+            format!("agents/{agent}/MEMORY.md"),
+            format!("---\ncreated: 2026-02-01\n---\n# Mine\n\nThe quokka of {agent}.\n"),
+        ),
+        (format!("agents/{agent}/memory/notes.md"), format!("---\ncreated: 2026-02-02\n---\n{agent} likes quokkas.\n")),
+    ]
+}
+
+const CONFIG: &str = "[embed]\nmodel = \"none\"\n[access]\nprivate = [\"notes/vault\"]\n[agents]\nrequests_per_minute = 100000\n\
+                      timeout_ms = 60000\n";
+
+/// The vault with all notes, or for one agent with those alone that it sees; and as many more private ones as are asked for.
+pub fn world(only_for: Option<&str>, crowd: usize) -> Daemon {
+    let mut vault = Daemon::with_config(CONFIG);
+    for (path, text, _) in NOTES.iter().filter(|(.., seen)| only_for.is_none_or(|agent| seen.contains(&agent))) {
+        vault.write(path, text);
+    }
+    for agent in AGENTS.into_iter().filter(|agent| only_for.is_none_or(|only| only == *agent)) {
+        vault.write(&format!("agents/{agent}/agent.md"), page(agent));
+        for (path, text) in own(agent) {
+            vault.write(&path, text);
+        }
+    }
+    for number in 0..crowd {
+        let text = format!(
+            "---\nprivate: true\n---\n# Crowd {number}\n\nquokka marsupial house {}\n",
+            "noon ".repeat(number % 7)
+        );
+        vault.write(&format!("notes/crowd/{number}.md"), text);
+    }
+    // Where the frontmatter has no date, that of the file counts.
+    let made = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_760_000_000);
+    for entry in walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file())
+    {
+        std::fs::File::options().write(true).open(entry.path()).unwrap().set_modified(made).unwrap();
+    }
+    vault.start();
+    vault
+}
+
+/// A token of an agent's, made by the person.
+pub fn token_of(vault: &Daemon, agent: &str) -> String {
+    let reply = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({ "chat_type": "direct" }));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    reply.json()["token"].as_str().unwrap().to_owned()
+}
+
+/// The hashes of all passages, by path, as the person sees them.
+pub fn hashes(vault: &Daemon) -> Vec<(String, String)> {
+    let all = vault.get("/api/user-memory/browse?limit=1000").json();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    all["chunks"].as_array().unwrap().iter().map(|chunk| (text(&chunk["path"]), text(&chunk["hash"]))).collect()
+}
