@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,9 +12,8 @@ use serde_json::Value;
 
 use super::check::{self, EventError};
 use super::event::Captured;
-use super::journal::{Commit, Queue};
+use super::journal::{self, Commit, Queue};
 use super::pages::{FindNote, Pages};
-use super::progress::Progress;
 use super::redact::redact;
 use super::switches::{Switches, takes};
 use super::writer::Writer;
@@ -83,7 +83,7 @@ impl Capture {
         let Options { root, state, files, switches, find_note } = options;
         let folder = state.join("pending");
         let queue = Queue::default();
-        let commit = Commit::start(&root, &folder, queue.clone(), |folder: &Path| Progress::load(folder).next)?;
+        let commit = Commit::start(&root, &folder, queue.clone(), Arc::clone(&switches))?;
         let failure = Arc::default();
         let writer = Writer {
             root,
@@ -143,6 +143,25 @@ impl Capture {
             }
         }
         Ok(())
+    }
+
+    /// Takes what is in its files, and what is switched off, out of the journal; gives how many events still wait there.
+    /// What was sent a moment ago is about to be in its file: it is waited for.
+    ///
+    /// # Errors
+    /// When the disk refuses. It is tried again.
+    pub fn sweep(&self, patience: Duration) -> Result<u64, CaptureError> {
+        let waiting = self.queue.settle(patience);
+        self.queue.sweep().map(|()| waiting).map_err(|refused| CaptureError::Unavailable(refused.to_string()))
+    }
+
+    /// The same for a vault that no capture is at work on, whose lock the caller has.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sweep_at_rest(state: &Path, switches: &Switches) -> Result<u64, CaptureError> {
+        let cleared = journal::clear(&state.join("pending"), &switches.capture());
+        cleared.map_err(|error| CaptureError::Unavailable(error.to_string()))
     }
 
     /// How it is.

@@ -34,11 +34,14 @@ const CASES: [(&str, &[usize]); 15] = [
 /// The one that old files pass.
 const TRASHED: &str = "note-trashed";
 
+/// The one that is passed when something is switched off or purged.
+pub(super) const SWEPT: &str = "events-swept";
+
 /// Events a second.
 const PACE: Duration = Duration::from_millis(2);
 
 pub fn points() -> impl Iterator<Item = &'static str> {
-    CASES.iter().map(|(point, _)| *point).chain([TRASHED])
+    CASES.iter().map(|(point, _)| *point).chain([TRASHED, SWEPT])
 }
 
 /// Sends events one after the other, and again what was not accepted.

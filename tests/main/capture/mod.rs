@@ -1,5 +1,6 @@
 //! What programs send in: as Markdown, each once, without secrets, and only what is switched on.
 
+mod gone;
 mod hostile;
 pub mod kills;
 mod refused;
