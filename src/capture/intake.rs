@@ -19,7 +19,7 @@ use super::switches::{Switches, takes};
 use super::writer::Writer;
 use crate::fs::FsError;
 use crate::path::VaultPath;
-use crate::vault::{Files, WriteError};
+use crate::vault::{Files, Globs, WriteError};
 
 /// Where captured events go.
 pub struct Options {
@@ -33,6 +33,8 @@ pub struct Options {
     pub switches: Arc<Switches>,
     /// Finds notes by their title.
     pub find_note: FindNote,
+    /// Notes that are private whatever they say themselves, by `[access] private`.
+    pub private: Globs,
 }
 
 /// The capture of one vault at work, until it is dropped.
@@ -80,7 +82,7 @@ impl Capture {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(options: Options) -> Result<Self, FsError> {
-        let Options { root, state, files, switches, find_note } = options;
+        let Options { root, state, files, switches, find_note, private } = options;
         let folder = state.join("pending");
         let queue = Queue::default();
         let commit = Commit::start(&root, &folder, queue.clone(), Arc::clone(&switches))?;
@@ -91,7 +93,7 @@ impl Capture {
             files: Arc::clone(&files),
             switches: Arc::clone(&switches),
             queue: queue.clone(),
-            pages: Pages::new(TimeZone::system(), find_note),
+            pages: Pages::new(TimeZone::system(), find_note, private),
             failure: Arc::clone(&failure),
         };
         let thread = std::thread::Builder::new().name("capture".into());
@@ -162,6 +164,11 @@ impl Capture {
     pub fn sweep_at_rest(state: &Path, switches: &Switches) -> Result<u64, CaptureError> {
         let cleared = journal::clear(&state.join("pending"), &switches.capture());
         cleared.map_err(|error| CaptureError::Unavailable(error.to_string()))
+    }
+
+    /// How many events wait in the state folder of a vault, whoever is at work on it.
+    pub fn waiting(state: &Path) -> u64 {
+        journal::waiting(&state.join("pending"))
     }
 
     /// How it is.

@@ -200,6 +200,20 @@ pub(super) fn clear(folder: &Path, config: &CaptureConfig) -> Result<u64, FsErro
     Ok(journal.next.saturating_sub(progress.next))
 }
 
+/// How many events of a journal are not in their files, whoever writes it at the moment.
+pub(super) fn waiting(folder: &Path) -> u64 {
+    let progress = Progress::load(folder);
+    let segments = segment::list(folder).unwrap_or_default();
+    let mut waiting = 0;
+    for mut records in segments.iter().filter_map(|(_, path)| Records::open(path, 0).ok()) {
+        while let Some(record) = records.next() {
+            let numbered = (record.first..).zip(&record.events);
+            waiting += numbered.filter(|(number, event)| event.is_some() && !progress.has(*number)).count() as u64;
+        }
+    }
+    waiting
+}
+
 /// Reads the journal from a number on, while it is written.
 #[derive(Debug)]
 pub(super) struct Cursor {
