@@ -30,6 +30,11 @@ pub(super) fn is_of(text: &str, key: &str, value: &str) -> bool {
     head(text).metadata.get(key).and_then(Value::as_str) == Some(value)
 }
 
+/// Whether a file was made by an event.
+pub(super) fn is_captured(text: &str) -> bool {
+    is_of(text, "source", SOURCE)
+}
+
 /// Whether a note may be written over: made by an event or `save`, not private, and read without a doubt.
 pub(super) fn is_ours(note: &note::Note) -> bool {
     let source = note.metadata.get("source").and_then(Value::as_str);

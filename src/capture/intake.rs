@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,15 +12,14 @@ use serde_json::Value;
 
 use super::check::{self, EventError};
 use super::event::Captured;
-use super::journal::{Commit, Queue};
+use super::journal::{self, Commit, Queue};
 use super::pages::{FindNote, Pages};
-use super::progress::Progress;
 use super::redact::redact;
 use super::switches::{Switches, takes};
 use super::writer::Writer;
 use crate::fs::FsError;
 use crate::path::VaultPath;
-use crate::vault::{Files, WriteError};
+use crate::vault::{Files, Globs, WriteError};
 
 /// Where captured events go.
 pub struct Options {
@@ -33,6 +33,8 @@ pub struct Options {
     pub switches: Arc<Switches>,
     /// Finds notes by their title.
     pub find_note: FindNote,
+    /// Notes that are private whatever they say themselves, by `[access] private`.
+    pub private: Globs,
 }
 
 /// The capture of one vault at work, until it is dropped.
@@ -80,10 +82,10 @@ impl Capture {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(options: Options) -> Result<Self, FsError> {
-        let Options { root, state, files, switches, find_note } = options;
+        let Options { root, state, files, switches, find_note, private } = options;
         let folder = state.join("pending");
         let queue = Queue::default();
-        let commit = Commit::start(&root, &folder, queue.clone(), |folder: &Path| Progress::load(folder).next)?;
+        let commit = Commit::start(&root, &folder, queue.clone(), Arc::clone(&switches))?;
         let failure = Arc::default();
         let writer = Writer {
             root,
@@ -91,7 +93,7 @@ impl Capture {
             files: Arc::clone(&files),
             switches: Arc::clone(&switches),
             queue: queue.clone(),
-            pages: Pages::new(TimeZone::system(), find_note),
+            pages: Pages::new(TimeZone::system(), find_note, private),
             failure: Arc::clone(&failure),
         };
         let thread = std::thread::Builder::new().name("capture".into());
@@ -143,6 +145,30 @@ impl Capture {
             }
         }
         Ok(())
+    }
+
+    /// Takes what is in its files, and what is switched off, out of the journal; gives how many events still wait there.
+    /// What was sent a moment ago is about to be in its file: it is waited for.
+    ///
+    /// # Errors
+    /// When the disk refuses. It is tried again.
+    pub fn sweep(&self, patience: Duration) -> Result<u64, CaptureError> {
+        let waiting = self.queue.settle(patience);
+        self.queue.sweep().map(|()| waiting).map_err(|refused| CaptureError::Unavailable(refused.to_string()))
+    }
+
+    /// The same for a vault that no capture is at work on, whose lock the caller has.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sweep_at_rest(state: &Path, switches: &Switches) -> Result<u64, CaptureError> {
+        let cleared = journal::clear(&state.join("pending"), &switches.capture());
+        cleared.map_err(|error| CaptureError::Unavailable(error.to_string()))
+    }
+
+    /// How many events wait in the state folder of a vault, whoever is at work on it.
+    pub fn waiting(state: &Path) -> u64 {
+        journal::waiting(&state.join("pending"))
     }
 
     /// How it is.

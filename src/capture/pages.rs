@@ -9,12 +9,12 @@ use jiff::{Timestamp, Zoned};
 
 use super::drafts::{Draft, Drafts};
 use super::event::{Bookmark, Captured, Clipboard, Event, Kind, Message, Note};
-use super::front::{front, is_of, is_ours, united, urls_of, with_participant};
+use super::front::{front, is_captured, is_of, is_ours, united, urls_of, with_participant};
 use super::markdown::{activity_line, file_line, search_line, turn};
 use super::names::Names;
 use crate::note::{self, compose, title_of, written};
 use crate::path::VaultPath;
-use crate::vault::{WriteError, slug};
+use crate::vault::{Globs, WriteError, slug};
 
 /// Conversations and addresses whose files are remembered; those forgotten are looked for again.
 const MAX_KNOWN: usize = 10_000;
@@ -29,11 +29,13 @@ pub(super) struct Pages {
     addresses: Option<HashMap<String, VaultPath>>,
     names: Names,
     find_note: FindNote,
+    /// Notes that are private whatever they say themselves.
+    private: Globs,
 }
 
 impl Pages {
-    pub(super) fn new(zone: TimeZone, find_note: FindNote) -> Self {
-        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), find_note }
+    pub(super) fn new(zone: TimeZone, find_note: FindNote, private: Globs) -> Self {
+        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), find_note, private }
     }
 
     /// Looks again next time: a file is not what it was.
@@ -143,7 +145,8 @@ impl Pages {
         let tags: Vec<String> = new.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()).collect();
         let titles = |draft: &Draft| {
             let note = note::Note::parse(&draft.text, draft.path.stem());
-            if is_ours(&note) { vec![note.title] } else { Vec::new() }
+            let may = is_ours(&note) && !self.private.is_match(draft.path.as_str());
+            if may { vec![note.title] } else { Vec::new() }
         };
         let mut elsewhere = None;
         for path in (self.find_note)(&title) {
@@ -180,6 +183,7 @@ impl Pages {
     }
 
     /// A page, known by its address: a new title takes the place of the old one, a new remark comes below the others.
+    /// Where the person has a bookmark of it, that is left alone, and says it already.
     fn bookmark(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Bookmark, at: &Zoned) -> Result<(), WriteError> {
         let title = one_line(&new.title);
         let remark = new.note.as_ref().map(|note| note.trim().to_owned());
@@ -197,7 +201,7 @@ impl Pages {
             None => Some(drafts.keyed(&mut self.names, &base, &new.url, urls)?),
         };
         let Some(draft) = draft else { return Ok(()) };
-        if draft.exists() {
+        if draft.exists() && is_captured(&draft.text) {
             let note = note::Note::parse(&draft.text, draft.path.stem());
             let body = draft.text[note.body.clone()].trim().to_owned();
             let remarked = remark.as_ref().is_none_or(|remark| body.contains(remark.as_str()));
@@ -211,7 +215,7 @@ impl Pages {
                 };
                 draft.text = compose(&front, &body);
             }
-        } else {
+        } else if !draft.exists() {
             let mut front = front(&title, at);
             front.insert("url".into(), new.url.clone().into());
             draft.text = compose(&front, &format!("<{}>\n\n{}", new.url, remark.as_deref().unwrap_or_default()));
@@ -305,8 +309,11 @@ fn addresses(drafts: &Drafts<'_>) -> HashMap<String, VaultPath> {
     let read = entries.filter_map(|entry| {
         let path = VaultPath::new(format!("{folder}/{}", entry.file_name().to_str()?)).ok()?;
         let (bytes, _) = drafts.files.read(&path).ok()??;
-        let urls = urls_of(std::str::from_utf8(&bytes).ok()?);
-        Some((urls.into_iter().find(|url| url.contains(':'))?, path))
+        let text = std::str::from_utf8(&bytes).ok()?;
+        Some((is_captured(text), urls_of(text).into_iter().find(|url| url.contains(':'))?, path))
     });
-    read.take(MAX_KNOWN).collect()
+    let mut read: Vec<_> = read.take(MAX_KNOWN).collect();
+    // Of several of one address the last counts: one that can be added to, where there is one.
+    read.sort_unstable();
+    read.into_iter().map(|(_, url, path)| (url, path)).collect()
 }

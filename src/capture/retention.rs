@@ -4,10 +4,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use super::event::Kind;
-use super::front::{SOURCE, head};
+use super::front::{head, is_captured};
 use crate::config::RetentionConfig;
 use crate::path::VaultPath;
 use crate::vault::Files;
@@ -34,14 +33,12 @@ pub(super) fn apply(root: &Path, files: &Files, config: &RetentionConfig) {
                 continue;
             };
             let Ok(Some((bytes, hash))) = files.read(&path) else { continue };
-            let Some(mut last) = std::str::from_utf8(&bytes).ok().and_then(captured_at) else { continue };
-            // A conversation may have gone on since it began.
-            if kind == Kind::Conversations
-                && let Some(modified) = entry.metadata().ok().and_then(|meta| timestamp(meta.modified().ok()?))
-            {
-                last = last.max(modified);
-            }
-            if last < before
+            let Some(captured) = std::str::from_utf8(&bytes).ok().and_then(captured_at) else { continue };
+            // It may have gone on since it began, or somebody has edited it.
+            let Some(modified) = entry.metadata().ok().and_then(|meta| timestamp(meta.modified().ok()?)) else {
+                continue;
+            };
+            if captured.max(modified) < before
                 && let Err(error) = files.trash(&path, hash)
             {
                 tracing::warn!("`{path}` is older than {days} days and stays: {error}");
@@ -53,7 +50,7 @@ pub(super) fn apply(root: &Path, files: &Files, config: &RetentionConfig) {
 /// When a file was captured, or last brought up to date; `None` when it is somebody else's.
 fn captured_at(text: &str) -> Option<Timestamp> {
     let note = head(text);
-    if note.metadata.get("source").and_then(Value::as_str) != Some(SOURCE) {
+    if !is_captured(text) {
         return None;
     }
     note.updated.max(note.created)
@@ -86,18 +83,27 @@ mod tests {
         write("searches/mine.md", &old.replace("source: capture", "source: me"));
         write("searches/plain.md", "# 2020\n");
         write("files/2020-01-05.md", old);
+        write("searches/2020-01-06.md", old);
         write("conversations/2020-01-05-x.md", old);
+        let long_ago = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+        let age = |path: &str| {
+            fs::File::options().write(true).open(root.join(path)).unwrap().set_modified(long_ago).unwrap();
+        };
+        for path in ["2020-01-05.md", "new.md", "mine.md", "plain.md"] {
+            age(&format!("searches/{path}"));
+        }
+        age("files/2020-01-05.md");
         let config = RetentionConfig { searches_days: 90, conversations_days: 90, ..RetentionConfig::default() };
         apply(root, &files, &config);
         assert!(root.join(".trash/searches/2020-01-05.md").exists() && !root.join("searches/2020-01-05.md").exists());
         let kept = ["searches/new.md", "searches/mine.md", "searches/plain.md", "files/2020-01-05.md"];
-        for kept in kept.into_iter().chain(["conversations/2020-01-05-x.md"]) {
+        // What was edited or went on of late stays, too.
+        let lately = ["searches/2020-01-06.md", "conversations/2020-01-05-x.md"];
+        for kept in kept.into_iter().chain(lately) {
             assert!(root.join(kept).exists(), "{kept}");
         }
-        let long_ago = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
-        let conversation = fs::File::options().write(true).open(root.join("conversations/2020-01-05-x.md")).unwrap();
-        conversation.set_modified(long_ago).unwrap();
+        lately.into_iter().for_each(age);
         apply(root, &files, &config);
-        assert!(!root.join("conversations/2020-01-05-x.md").exists());
+        assert!(lately.iter().all(|path| !root.join(path).exists()));
     }
 }

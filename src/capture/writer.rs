@@ -166,18 +166,20 @@ impl Writer {
         if Identity::of_vault(&self.root).is_none() {
             return Err(WriterError::Away);
         }
-        let unsettled = self.settle(progress, pass);
+        let mut unsettled = self.settle(progress, pass);
         let doubtful: HashSet<u64> = unsettled.iter().flat_map(|planned| &planned.added).map(|(at, _)| *at).collect();
         let from = pass.ahead.unwrap_or(0).max(progress.next);
         let (batch, end) = self.read(progress, cursor, from, durable)?;
         let mut drafts = Drafts::new(&self.files, &self.root);
         let config = self.switches.capture();
+        let mut dropped = false;
         for (number, captured) in &batch {
-            if !takes(&config, captured.event.kind()) {
+            let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.kind())) else {
                 // Switched off since it was sent.
                 progress.finish([*number]);
+                dropped |= captured.is_some();
                 continue;
-            }
+            };
             let name = Pass::name(&captured.event);
             let waits = name.as_ref().is_some_and(|name| pass.waits.contains(name));
             if waits || doubtful.contains(number) {
@@ -187,6 +189,10 @@ impl Writer {
                 pass.error.get_or_insert(error.into());
             }
         }
+        for planned in &mut unsettled {
+            planned.added.retain(|(number, _)| !progress.has(*number));
+        }
+        unsettled.retain(|planned| !planned.added.is_empty());
         progress.plan = drafts.plan();
         let planned = !progress.plan.is_empty();
         progress.plan.extend(unsettled.iter().cloned());
@@ -201,12 +207,16 @@ impl Writer {
                 pass.error.get_or_insert(error.into());
             }
         }
-        let left = batch.iter().filter(|(number, _)| !progress.has(*number));
-        pass.waits.extend(left.filter_map(|(_, captured)| Pass::name(&captured.event)));
+        let left =
+            batch.iter().filter(|(number, _)| !progress.has(*number)).filter_map(|(_, captured)| captured.as_ref());
+        pass.waits.extend(left.filter_map(|captured| Pass::name(&captured.event)));
         pass.ahead = Some(end).filter(|end| pass.error.is_some() && *end > from && *end < durable);
         progress.save(&self.folder)?;
         crash::point("capture-applied");
         self.queue.applied(progress.next);
+        if dropped {
+            self.queue.sweep_soon();
+        }
         Ok(())
     }
 
@@ -235,7 +245,7 @@ impl Writer {
         cursor: &mut Cursor,
         from: u64,
         durable: u64,
-    ) -> Result<(Vec<(u64, Captured)>, u64), WriterError> {
+    ) -> Result<(Vec<(u64, Option<Captured>)>, u64), WriterError> {
         let records = cursor.read(from, durable, BATCH)?;
         // What is missing in between was damaged, and is gone.
         let first = records.first().map_or(durable, |record| record.first);

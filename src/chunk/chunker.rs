@@ -50,10 +50,14 @@ pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
                     lead = Some(lead.map_or(block.span.start, |lead| lead.start)..block.span.end);
                 }
                 ref kind => {
-                    if *kind == BlockKind::Paragraph && turn::begins(path.collection(), &source[block.span.clone()]) {
-                        turns.push(block.span.start);
+                    for part in turn::parts(path.collection(), note, source, block.span.clone()) {
+                        let whole = part.start == block.span.start;
+                        let may = *kind == BlockKind::Paragraph || !whole;
+                        if may && turn::begins(path.collection(), &source[part.clone()]) {
+                            turns.push(part.start);
+                        }
+                        pieces.extend(split(source, part, matches!(kind, BlockKind::Code) && whole));
                     }
-                    pieces.extend(split(source, block.span.clone(), matches!(kind, BlockKind::Code)));
                 }
             }
         }

@@ -1,6 +1,11 @@
 //! The turns of a conversation.
 
+use std::ops::Range;
+
+use serde_json::Value;
+
 use super::split::Piece;
+use crate::note::Note;
 
 /// The collection whose notes are conversations.
 const COLLECTION: &str = "conversations";
@@ -26,6 +31,26 @@ fn speaker(block: &str) -> Option<&str> {
     };
     let (speaker, _) = rest.split_once(":**")?;
     (like(time, "dd:dd") && like(date, "dddd-dd-dd") && !speaker.contains('*')).then_some(speaker)
+}
+
+/// The parts of a block of a captured conversation, each of which begins with a turn, but for what is before the first. A
+/// fence or a tag that the person opened among the turns, and left open, would else take in all that are said later.
+pub(super) fn parts(collection: &str, note: &Note, source: &str, span: Range<usize>) -> Vec<Range<usize>> {
+    let is_captured = || note.metadata.get("source").and_then(Value::as_str) == Some("capture");
+    let mut parts = Vec::new();
+    let mut start = span.start;
+    if collection == COLLECTION && is_captured() {
+        let mut at = span.start;
+        for line in source[span.clone()].split_inclusive('\n') {
+            if at > start && speaker(line).is_some() {
+                parts.push(start..at);
+                start = at;
+            }
+            at += line.len();
+        }
+    }
+    parts.push(start..span.end);
+    parts
 }
 
 /// Where pieces begin a turn: the ends of the runs of pieces that belong together.

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::Args;
@@ -11,18 +12,26 @@ use super::backend::home;
 use super::output::{self, bytes, count, printable};
 use super::progress::Bar;
 use crate::backup;
+use crate::capture::Capture;
+use crate::vault::Home;
+
+/// So long what was captured a moment ago is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Write the whole vault into one file, to move it or to put it away.
 ///
-/// The file is a tar archive compressed with Zstandard. It holds every file of the folder, the git repository too, with times
-/// and permissions, and of `.vault/` nothing: no index, no token. `vault import` makes a vault of it again, and so does
-/// `tar --zstd -xf FILE -C DIR`. The file appears when it is whole; it is not encrypted, and readable by you alone.
+/// The file is a tar archive compressed with Zstandard. It holds every file of the folder, `.trash/` and the git repository
+/// too, with times and permissions, and of `.vault/` nothing: no index, no token, no checkpoints. `vault import` makes a vault
+/// of it again, and so does `tar --zstd -xf FILE -C DIR`. The file appears when it is whole; it is not encrypted, and readable
+/// by you alone.
 #[derive(Debug, Args)]
 pub(super) struct Export {
     /// The new file (FILE.tar.zst), outside of the vault; `-` for standard output.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Add what the program keeps of its own besides the index, such as what can be undone; tokens are never exported.
+    /// Add what the program keeps of its own, to go on elsewhere as here: the checkpoints that `vault restore` undoes changes
+    /// with (and so what was forgotten without --purge), captured events that wait for their files, and which events were there
+    /// already. Tokens are never exported.
     #[arg(long)]
     with_state: bool,
     /// Leave the git repository out.
@@ -38,6 +47,7 @@ impl Export {
         let home = home(vault)?;
         let options = backup::Export { state: self.with_state, git: !self.no_git };
         let to_stdout = self.file == Path::new("-");
+        let waiting = if self.with_state { 0 } else { waiting(&home) };
         let bar = Bar::bytes("exporting");
         let mut show = |done: u64, all: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
         let exported = if to_stdout {
@@ -60,9 +70,27 @@ impl Export {
                 println!("{files}, {}, in {}", bytes(exported.bytes), self.file.display());
             }
         }
+        if waiting > 0 {
+            let events = count(waiting as usize, "captured event");
+            eprintln!(
+                "vault: left out: {events} that `vault serve` has not written into files; `vault status` says why"
+            );
+        }
         for left_out in &exported.left_out {
             eprintln!("vault: left out: {}", printable(left_out));
         }
         Ok(Outcome::Done)
+    }
+}
+
+/// How many captured events are in no file, after a moment for a daemon to write them.
+fn waiting(home: &Home) -> u64 {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let waiting = Capture::waiting(&home.state_dir());
+        if waiting == 0 || Instant::now() > until {
+            return waiting;
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }

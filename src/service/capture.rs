@@ -1,5 +1,7 @@
 //! What programs send in, and what of it is kept.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -7,7 +9,7 @@ use utoipa::ToSchema;
 use super::error::ServiceError;
 use super::start::Service;
 use crate::access::Principal;
-use crate::capture::CaptureError;
+use crate::capture::{Capture, CaptureError};
 use crate::config::{CaptureConfig, ConfigError};
 
 /// What became of events.
@@ -116,7 +118,21 @@ impl Service {
             ConfigError::Fs(error) => ServiceError::unavailable(error.to_string(), "nothing was changed"),
             error => ServiceError::invalid(format!("{error}. Mend it first; nothing was changed")),
         })?;
+        if switches.iter().any(|(_, on)| !on)
+            && let Err(error) = self.sweep_journal(Duration::ZERO)
+        {
+            tracing::warn!("what waits and is switched off now is dropped later: {error}");
+        }
         Ok(CaptureSettings::of(&now))
+    }
+
+    /// Takes what is in its files, and what is switched off, out of the journal; gives how many events still wait there.
+    pub(super) fn sweep_journal(&self, patience: Duration) -> Result<u64, CaptureError> {
+        match (&self.capture, &self.lock) {
+            (Some(capture), _) => capture.sweep(patience),
+            (None, Some(_)) => Capture::sweep_at_rest(&self.home.state_dir(), &self.switches),
+            (None, None) => Ok(0),
+        }
     }
 
     /// How captured events are; nothing where no daemon takes any.

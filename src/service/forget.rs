@@ -1,5 +1,7 @@
 //! Removes a passage or a note, so that it can be undone, or with `purge` so that it cannot.
 
+use std::time::Duration;
+
 use blake3::Hash;
 
 use super::error::{ErrorKind, ServiceError};
@@ -12,6 +14,9 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::search::Visible;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
+
+/// So long a purge waits for captured events to be in their files.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What of a note is to go.
 enum Part {
@@ -96,6 +101,7 @@ impl Service {
             embeddings: self.forget_embeddings(embedded)?,
             commits,
             remains: in_trash(&purged)
+                .chain(self.clear_journal())
                 .chain(self.remains(principal, &path, forgotten.whole, commits, other_names))
                 .collect(),
         });
@@ -185,7 +191,10 @@ impl Service {
             trashed: purged.trashed,
             embeddings: 0,
             commits,
-            remains: in_trash(&purged).chain(self.remains(&Principal::Owner, path, true, commits, 0)).collect(),
+            remains: in_trash(&purged)
+                .chain(self.clear_journal())
+                .chain(self.remains(&Principal::Owner, path, true, commits, 0))
+                .collect(),
         });
         Ok(forgotten)
     }
@@ -203,6 +212,20 @@ impl Service {
         match &self.syncer {
             Some(syncer) if !contents.is_empty() => Ok(syncer.forget(contents)?),
             _ => Ok(0),
+        }
+    }
+
+    /// Leaves nothing of what was captured but in its files; gives what keeps it from that.
+    fn clear_journal(&self) -> Option<String> {
+        match self.sweep_journal(PATIENCE) {
+            Ok(0) => None,
+            Ok(1) => Some("1 captured event waits to be written; if it has the text, that comes back with it".into()),
+            Ok(waiting) => Some(format!(
+                "{waiting} captured events wait to be written; if one of them has the text, that comes back with it"
+            )),
+            Err(error) => Some(format!(
+                "the journal of captured events may have the text until the daemon can write it again: {error}"
+            )),
         }
     }
 

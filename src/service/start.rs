@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::fs::FsError;
 use crate::index::{Settings, Snapshot};
 use crate::sync::{LoadModel, Options, Shared, Syncer};
-use crate::vault::{Files, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
+use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
 /// So old an unfinished file is one that nobody will finish.
 const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
@@ -94,7 +94,8 @@ impl Service {
         let switches = Arc::new(Switches::new(home.root(), &config));
         let agents = Arc::new(Agents::new(home.root().to_owned(), &home.state_dir()));
         let backup = config.backup.interval().filter(|_| watch);
-        let capture = watch.then(|| start_capture(&home, &files, &switches, &shared)).transpose()?;
+        let private = globs("access.private", &config.access.private)?;
+        let capture = watch.then(|| start_capture(&home, &files, &switches, &shared, private)).transpose()?;
         Ok(Self {
             capture,
             switches,
@@ -176,6 +177,7 @@ fn start_capture(
     files: &Arc<Files>,
     switches: &Arc<Switches>,
     shared: &Arc<Shared>,
+    private: Globs,
 ) -> Result<Capture, FsError> {
     let shared = Arc::clone(shared);
     let titled = move |title: &str| {
@@ -190,6 +192,7 @@ fn start_capture(
         files: Arc::clone(files),
         switches: Arc::clone(switches),
         find_note: Box::new(titled),
+        private,
     })
 }
 

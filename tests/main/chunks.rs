@@ -122,3 +122,25 @@ proptest! {
         note(text.as_bytes());
     }
 }
+
+#[test]
+fn what_a_person_left_open_takes_in_no_turn() {
+    let front = "---\ntitle: x\nsource: capture\nsession: s\n---\n\n";
+    let turns =
+        "**10:01 · Maya:**\n> one\n>\n> # more\n\n**10:02 · user:** two\n\n**2026-01-06 10:03 · Maya:** three\n";
+    for open in
+        ["```rust\nmine", "~~~\nmine", "mine\n```", "%%\nmine", "<div>\n<pre>\nmine", "> ```\n> mine", "- mine\n  ```"]
+    {
+        let text = format!("{front}**10:00 · user:** zero\n\n{open}\n\n{turns}");
+        let chunks = cut_conversation(&text);
+        let said: Vec<&str> = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+        let begins = |time: &str| said.iter().filter(|said| said.starts_with(time)).count();
+        for time in ["**10:00", "**10:01", "**10:02", "**2026-01-06 10:03"] {
+            assert_eq!(begins(time), 1, "{time} after {open:?}: {said:#?}");
+        }
+        assert_eq!(*said.last().unwrap(), "**2026-01-06 10:03 · Maya:** three", "after {open:?}");
+    }
+    // A conversation that somebody else wrote is read as it is written.
+    let text = format!("```\nmine\n\n{turns}");
+    assert_eq!(cut_conversation(&text).len(), 1);
+}

@@ -1,7 +1,11 @@
 //! What is forgotten is gone, and nothing else is.
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::io::Write;
 use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::process::Stdio;
 
 use memory_vault::access::Principal;
 use memory_vault::chunk::{Chunk, RemoveError, chunk, without_chunk, without_lines};
@@ -366,4 +370,65 @@ fn from_the_command_line_with_a_daemon_and_without() {
     assert!(purged.contains("removed for good") && purged.contains("reindex --full"), "{purged}");
     assert_eq!(vault.run(&["checkpoints", "notes/a.md"]).code, 1);
     assert!(!vault.path(".trash/notes/a.md").exists());
+}
+
+/// A command as somebody at a terminal gives it, who types `answer`.
+#[cfg(target_os = "linux")]
+fn at_a_terminal(vault: &Daemon, args: &[&str], answer: &str) -> String {
+    let command = vault.command(args);
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let mut script = Command::new("script");
+    script.args(["-qec", &line.join(" "), "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => script.env(name, value),
+            None => script.env_remove(name),
+        };
+    }
+    let mut script = script.spawn().unwrap();
+    script.stdin.as_mut().unwrap().write_all(answer.as_bytes()).unwrap();
+    let output = script.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    text
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn somebody_at_a_terminal_is_asked() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/a.md", NOTE).write("notes/b.md", "one\ntwo\nthree\n");
+    for no in ["n\n", "\n", "perhaps\n"] {
+        let shown = at_a_terminal(&vault, &["forget", "notes/b.md:2"], no);
+        assert!(shown.contains("this in notes/b.md") && shown.contains("    two"), "{shown}");
+        assert!(shown.contains("Remove it? [y/N]") && shown.contains("nothing was changed"), "{shown}");
+        assert_eq!(fs::read_to_string(vault.path("notes/b.md")).unwrap(), "one\ntwo\nthree\n");
+    }
+    let shown = at_a_terminal(&vault, &["forget", "notes/b.md:2"], "Y\n");
+    assert!(shown.contains("to undo: vault restore "), "{shown}");
+    assert_eq!(fs::read_to_string(vault.path("notes/b.md")).unwrap(), "one\nthree\n");
+    let shown = at_a_terminal(&vault, &["forget", "notes/a.md", "--purge"], "no\n");
+    assert!(shown.contains("Remove it for good? [y/N]") && vault.path("notes/a.md").exists(), "{shown}");
+    let shown = at_a_terminal(&vault, &["forget", "notes/a.md", "--purge"], "yes\n");
+    assert!(shown.contains("removed for good") && !vault.path("notes/a.md").exists(), "{shown}");
+    let shown = at_a_terminal(&vault, &["forget", "notes/b.md", "--yes"], "");
+    assert!(!shown.contains("[y/N]") && !vault.path("notes/b.md").exists(), "{shown}");
+}
+
+#[test]
+fn a_turn_after_a_fence_that_was_left_open_goes_alone() {
+    let turns = |texts: &[&str]| {
+        let turns = texts.iter().map(|text| format!("\n**10:00 · Maya:** {text}\n")).collect::<String>();
+        format!("---\ntitle: x\nsource: capture\nsession: s\n---\n\n```\nmine\n{turns}")
+    };
+    let source = turns(&["one", "two", "three"]);
+    let path = VaultPath::new("conversations/a.md").unwrap();
+    let note = Note::parse(&source, "a");
+    let chunks = chunk(&path, &note, &source);
+    assert_eq!(chunks.len(), 4, "{chunks:?}");
+    for (at, left) in [(1, &["two", "three"]), (2, &["one", "three"]), (3, &["one", "two"])] {
+        let text = without_chunk(&note, &source, &chunks[at]).unwrap().text.unwrap();
+        assert_eq!(text, turns(left));
+    }
 }

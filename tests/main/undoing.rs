@@ -1,6 +1,7 @@
 //! What the program changed can be had again.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -123,4 +124,55 @@ fn requests_that_make_no_sense_are_refused() {
     assert_eq!(fs::read_to_string(vault.path("notes/a.md")).unwrap(), "text\n");
     let refused = vault.run(&["restore", "nothing"]);
     assert!(refused.code == 2 && refused.stderr.contains("20260105T183000123-a1b2"), "{}", refused.stderr);
+}
+
+#[test]
+fn checkpoints_that_are_old_or_too_much_are_dropped() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let save = |vault: &Daemon, content: &str| {
+        let body = json!({"content": content, "title": "Plan", "collection": "notes"});
+        assert_eq!(vault.post("/api/user-memory/save", &body).status, 200);
+    };
+    let ids = |vault: &Daemon| -> Vec<String> {
+        let listed = checkpoints(vault, "?path=notes/plan.md");
+        listed.iter().rev().map(|checkpoint| checkpoint["id"].as_str().unwrap().to_owned()).collect()
+    };
+    for content in ["one", "two", "three", "four"] {
+        save(&vault, content);
+    }
+    let before = ids(&vault);
+    let [.., old, large, kept] = before.as_slice() else { panic!("{before:?}") };
+    let file = |vault: &Daemon, id: &str, extension: &str| {
+        let path = vault.path(&format!(".vault/state/checkpoints/{id}.{extension}"));
+        fs::File::options().write(true).open(path).unwrap()
+    };
+    // So old as if it were made 31 days ago, like all before it.
+    vault.terminate();
+    let long_ago = SystemTime::now() - Duration::from_secs(31 * 24 * 3600);
+    for id in before.iter().take_while(|id| *id <= old) {
+        file(&vault, id, "json").set_modified(long_ago).unwrap();
+        if let Ok(path) = vault.path(&format!(".vault/state/checkpoints/{id}.content")).canonicalize() {
+            fs::File::options().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+        }
+    }
+    vault.start();
+    save(&vault, "five");
+    let now = ids(&vault);
+    assert_eq!((&now[0], &now[1], now.len()), (large, kept, 3));
+    let restore = |vault: &Daemon, id: &str| {
+        vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({"force": true})).status
+    };
+    assert_eq!(restore(&vault, old), 404);
+
+    // All of them are over 1 GB, though next to nothing of it is on the disk.
+    vault.terminate();
+    file(&vault, large, "content").set_len(1 << 30).unwrap();
+    vault.start();
+    save(&vault, "six");
+    let now = ids(&vault);
+    assert_eq!((&now[0], now.len()), (kept, 3), "the oldest goes");
+    assert!(!vault.path(&format!(".vault/state/checkpoints/{large}.content")).exists());
+    assert_eq!(restore(&vault, kept), 200);
+    assert!(fs::read_to_string(vault.path("notes/plan.md")).unwrap().ends_with("\n\nthree\n"));
 }

@@ -7,6 +7,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::super::event::Captured;
+use super::super::progress::Progress;
+use super::super::switches::Switches;
 use super::{Appended, Journal};
 use crate::fs::FsError;
 use crate::vault::Identity;
@@ -18,7 +20,7 @@ const MAX_BYTES: u64 = 1 << 30;
 const IDLE: Duration = Duration::from_secs(2);
 
 /// Why events were not accepted.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub(in super::super) enum Refused {
     /// Too much waits already.
     #[error("{0} events wait to be written into the vault; no more are taken until they are")]
@@ -43,6 +45,10 @@ struct Request {
 #[derive(Default)]
 struct State {
     requests: Vec<Request>,
+    /// Who waits for the journal to be swept.
+    sweeps: Vec<SyncSender<Result<(), Refused>>>,
+    /// It is to be swept, and nobody waits for it.
+    sweep: bool,
     /// No more requests are taken.
     closing: bool,
     /// Nothing more is written into files.
@@ -91,6 +97,34 @@ impl Queue {
         answered.recv().unwrap_or(Err(Refused::Closing))
     }
 
+    /// Has what is in its files, and what is switched off, taken off the disk; returns when it is.
+    pub(in super::super) fn sweep(&self) -> Result<(), Refused> {
+        let (answer, answered) = sync_channel(1);
+        {
+            let mut state = self.state();
+            if state.ended {
+                return Err(Refused::Closing);
+            }
+            state.sweeps.push(answer);
+        }
+        self.0.1.notify_all();
+        answered.recv().unwrap_or(Err(Refused::Closing))
+    }
+
+    /// The same in a moment, without waiting for it.
+    pub(in super::super) fn sweep_soon(&self) {
+        self.state().sweep = true;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until every event is in its file, or the time is up; gives how many are not.
+    pub(in super::super) fn settle(&self, patience: Duration) -> u64 {
+        let waits = |state: &mut State| state.applied < state.durable && !state.closing;
+        let state = self.0.1.wait_timeout_while(self.state(), patience, waits);
+        let state = state.unwrap_or_else(PoisonError::into_inner).0;
+        state.durable.saturating_sub(state.applied)
+    }
+
     /// How many events wait to be written into files.
     pub(in super::super) fn pending(&self) -> u64 {
         let state = self.state();
@@ -132,12 +166,14 @@ pub(in super::super) struct Commit {
     folder: PathBuf,
     queue: Queue,
     journal: Option<Journal>,
-    progress: fn(&Path) -> u64,
+    switches: Arc<Switches>,
+    /// It could not be swept, and is tried again.
+    unswept: bool,
 }
 
 impl Commit {
-    /// Opens the journal in `folder` and begins to write it; one that cannot be read is tried again. `progress` reads how far
-    /// it was applied.
+    /// Opens the journal in `folder` and begins to write it; one that cannot be read is tried again. What
+    /// is switched off does not stay in it.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -145,9 +181,10 @@ impl Commit {
         root: &Path,
         folder: &Path,
         queue: Queue,
-        progress: fn(&Path) -> u64,
+        switches: Arc<Switches>,
     ) -> Result<JoinHandle<()>, FsError> {
-        let mut commit = Self { root: root.to_owned(), folder: folder.to_owned(), queue, journal: None, progress };
+        let mut commit =
+            Self { root: root.to_owned(), folder: folder.to_owned(), queue, journal: None, switches, unswept: false };
         if let Err(error) = commit.open() {
             tracing::warn!("captured events cannot be read: {error}");
         }
@@ -160,8 +197,12 @@ impl Commit {
     }
 
     fn open(&mut self) -> Result<(), FsError> {
-        let applied = (self.progress)(&self.folder);
-        let journal = Journal::open(&self.folder, applied)?;
+        let progress = Progress::load(&self.folder);
+        let applied = progress.next;
+        let mut journal = Journal::open(&self.folder, applied)?;
+        // A kill may have come between a switch, or a last event in its file, and this.
+        let swept = journal.sweep(&progress, &self.switches.capture());
+        self.unswept = swept.inspect_err(|error| tracing::warn!("{error}")).is_err();
         let mut state = self.queue.state();
         (state.durable, state.bytes) = (journal.next, journal.bytes());
         state.applied = applied.min(journal.next);
@@ -175,26 +216,49 @@ impl Commit {
     fn run(mut self) {
         let mut known = 0;
         loop {
-            let (requests, applied, idle) = {
+            let (requests, sweeps, sweep, applied, idle) = {
                 let state = self.queue.state();
-                let wait = |state: &mut State| state.requests.is_empty() && !state.ended && state.applied == known;
+                let wait = |state: &mut State| {
+                    let asked = !state.requests.is_empty() || !state.sweeps.is_empty() || state.sweep;
+                    !asked && !state.ended && state.applied == known
+                };
                 let woken = self.queue.0.1.wait_timeout_while(state, IDLE, wait);
                 let (mut state, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
                 known = state.applied;
-                if state.ended && state.requests.is_empty() {
+                if state.ended && state.requests.is_empty() && state.sweeps.is_empty() {
                     break;
                 }
-                (std::mem::take(&mut state.requests), state.applied, timeout.timed_out())
+                let (requests, sweeps) = (std::mem::take(&mut state.requests), std::mem::take(&mut state.sweeps));
+                let sweep = std::mem::take(&mut state.sweep) || !sweeps.is_empty();
+                (requests, sweeps, sweep, state.applied, timeout.timed_out())
             };
             if !requests.is_empty() {
                 self.serve(requests);
             } else if Identity::of_vault(&self.root).is_some() {
                 self.tidy(applied, idle);
             }
+            if sweep || (self.unswept && idle) {
+                let swept = self.sweep();
+                self.unswept = swept.as_ref().inspect_err(|error| tracing::warn!("{error}")).is_err();
+                sweeps.iter().for_each(|answer| drop(answer.send(swept.clone())));
+            }
         }
-        let applied = self.queue.state().applied;
-        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_there()) {
-            let _ = journal.trim(applied, true);
+        let _ = self.sweep();
+    }
+
+    fn sweep(&mut self) -> Result<(), Refused> {
+        let disk = |error: FsError| Refused::Disk(error.to_string());
+        if Identity::of_vault(&self.root).is_none() {
+            return Err(Refused::Away);
+        }
+        match &mut self.journal {
+            None => self.open().map_err(disk),
+            Some(journal) if !journal.is_there() => Ok(()),
+            Some(journal) => {
+                journal.sweep(&Progress::load(&self.folder), &self.switches.capture()).map_err(disk)?;
+                self.queue.state().bytes = journal.bytes();
+                Ok(())
+            }
         }
     }
 
@@ -226,13 +290,7 @@ impl Commit {
                 answers.iter().zip(appended).for_each(|(answer, appended)| drop(answer.send(Ok(appended))));
             }
             Err(refused) => {
-                let again = || match &refused {
-                    Refused::Disk(reason) => Refused::Disk(reason.clone()),
-                    Refused::Full(count) => Refused::Full(*count),
-                    Refused::Away => Refused::Away,
-                    Refused::Closing => Refused::Closing,
-                };
-                answers.iter().for_each(|answer| drop(answer.send(Err(again()))));
+                answers.iter().for_each(|answer| drop(answer.send(Err(refused.clone()))));
             }
         }
     }

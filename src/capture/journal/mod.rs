@@ -14,7 +14,10 @@ use seen::Seen;
 use segment::{Records, Segment};
 
 use super::event::Captured;
-use crate::fs::{Context, FsError, crash, create_private_dir, sync_folder};
+use super::progress::Progress;
+use super::switches::takes;
+use crate::config::CaptureConfig;
+use crate::fs::{Context, FsError, crash, create_private_dir, sync_folder, write_atomically};
 use crate::vault::Identity;
 
 pub(super) use commit::{Commit, Queue, Waiting};
@@ -83,7 +86,7 @@ impl Journal {
             if events.is_empty() {
                 continue;
             }
-            let record = Record { first: next, events };
+            let record = Record { first: next, events: events.into_iter().map(Some).collect() };
             next = record.end();
             let encoded = record.encode().map_err(std::io::Error::other).on("encode", &self.folder)?;
             records.push((record, encoded.len() as u64));
@@ -167,6 +170,48 @@ impl Journal {
         }
         Ok(())
     }
+
+    /// Takes the text of all that is in its files, and of what is switched off, off the disk.
+    fn sweep(&mut self, progress: &Progress, config: &CaptureConfig) -> Result<(), FsError> {
+        self.trim(progress.next, true)?;
+        for segment in &mut self.segments {
+            let Some(bytes) =
+                segment.without(|number, event| progress.has(number) || !takes(config, event.event.kind()))?
+            else {
+                continue;
+            };
+            self.seen.keep(&segment.keys)?;
+            segment.keys.clear();
+            crash::point("events-swept");
+            write_atomically(&segment.path, &bytes, 0o600)?;
+            // What is written next goes to a file of its own: this one may be another now.
+            self.open = None;
+        }
+        Ok(())
+    }
+}
+
+/// Takes off the disk what a journal that nobody writes has of events that are in their files, or switched off; gives
+/// how many are left.
+pub(super) fn clear(folder: &Path, config: &CaptureConfig) -> Result<u64, FsError> {
+    let progress = Progress::load(folder);
+    let mut journal = Journal::open(folder, progress.next)?;
+    journal.sweep(&progress, config)?;
+    Ok(journal.next.saturating_sub(progress.next))
+}
+
+/// How many events of a journal are not in their files, whoever writes it at the moment.
+pub(super) fn waiting(folder: &Path) -> u64 {
+    let progress = Progress::load(folder);
+    let segments = segment::list(folder).unwrap_or_default();
+    let mut waiting = 0;
+    for mut records in segments.iter().filter_map(|(_, path)| Records::open(path, 0).ok()) {
+        while let Some(record) = records.next() {
+            let numbered = (record.first..).zip(&record.events);
+            waiting += numbered.filter(|(number, event)| event.is_some() && !progress.has(*number)).count() as u64;
+        }
+    }
+    waiting
 }
 
 /// Reads the journal from a number on, while it is written.

@@ -7,12 +7,12 @@ pub(super) const HEADER: usize = 4 + 4 + 8 + 32;
 /// No request is longer: what claims to be is damaged.
 const MAX_BYTES: usize = 16 << 20;
 
-/// Events that were accepted together. They are numbered one after the other.
+/// Events that were accepted together. They are numbered one after the other; of one that was taken out its place stays.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Record {
     /// The number of the first.
     pub(in super::super) first: u64,
-    pub(in super::super) events: Vec<Captured>,
+    pub(in super::super) events: Vec<Option<Captured>>,
 }
 
 impl Record {
@@ -23,6 +23,13 @@ impl Record {
 
     pub(super) fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
         let payload = serde_json::to_vec(&self.events)?;
+        let length = payload.len();
+        Ok(self.with_payload(payload, length))
+    }
+
+    /// Blank space behind JSON says nothing.
+    fn with_payload(&self, mut payload: Vec<u8>, length: usize) -> Vec<u8> {
+        payload.resize(length, b' ');
         let mut bytes = Vec::with_capacity(HEADER + payload.len());
         bytes.extend((payload.len() as u32).to_le_bytes());
         bytes.extend((self.events.len() as u32).to_le_bytes());
@@ -30,7 +37,15 @@ impl Record {
         let checksum = blake3::Hasher::new().update(&bytes).update(&payload).finalize();
         bytes.extend(checksum.as_bytes());
         bytes.extend(payload);
-        Ok(bytes)
+        bytes
+    }
+
+    /// The record in as many bytes as it had before events were taken out of it.
+    pub(super) fn encode_in(&self, length: usize) -> std::io::Result<Vec<u8>> {
+        let payload = serde_json::to_vec(&self.events)?;
+        let room = length.checked_sub(HEADER).filter(|room| *room >= payload.len());
+        let room = room.ok_or_else(|| std::io::Error::other("a record has grown"))?;
+        Ok(self.with_payload(payload, room))
     }
 
     /// The length of the payload that a header announces.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use super::super::event::Captured;
 use super::record::{HEADER, Record};
 use crate::fs::{Context, FsError};
 
@@ -28,7 +29,28 @@ impl Segment {
     pub(super) fn takes(&mut self, record: &Record, bytes: u64) {
         self.bytes += bytes;
         self.end = record.end();
-        self.keys.extend(record.events.iter().filter_map(|event| event.key));
+        self.keys.extend(record.events.iter().flatten().filter_map(|event| event.key));
+    }
+
+    /// The file's bytes without the events that are to go; `None` when it has none of those. Nothing in it changes its place.
+    pub(super) fn without(&self, goes: impl Fn(u64, &Captured) -> bool) -> Result<Option<Vec<u8>>, FsError> {
+        let mut bytes = std::fs::read(&self.path).on("read", &self.path)?;
+        let mut records = Records::open(&self.path, 0)?;
+        let mut changed = false;
+        loop {
+            let start = records.at as usize;
+            let Some(mut record) = records.next() else { break };
+            let mut fewer = false;
+            for (number, event) in (record.first..).zip(&mut record.events) {
+                fewer |= event.take_if(|event| goes(number, event)).is_some();
+            }
+            let place = start..records.at as usize;
+            if let Some(place) = bytes.get_mut(place.clone()).filter(|_| fewer) {
+                place.copy_from_slice(&record.encode_in(place.len()).on("encode", &self.path)?);
+                changed = true;
+            }
+        }
+        Ok(changed.then_some(bytes))
     }
 }
 

@@ -90,6 +90,20 @@ mod tests {
             ("PASSWORD = \"correct horse\"", "PASSWORD = \"[redacted: password]\""),
             ("DB_PASSWORD='s3cret'", "DB_PASSWORD='[redacted: password]'"),
             ("{\"password\": \"hunter2\"}", "{\"password\": \"[redacted: password]\"}"),
+            ("{\"password\" : \"x\"}", "{\"password\" : \"[redacted: password]\"}"),
+            ("{'password' :'x'}", "{'password' :'[redacted: password]'}"),
+            (r#""{\"password\":\"x\"}""#, r#""{\"password\":\"[redacted: password]\"}""#),
+            (r#"{\"password\" : \"a b\", \"n\":1}"#, r#"{\"password\" : \"[redacted: password]\", \"n\":1}"#),
+            (r#"{\"password\":\"a\\\"b\",\"n\":1}"#, r#"{\"password\":\"[redacted: password]\",\"n\":1}"#),
+            (r#"\\\"password\\\":\\\"x\\\","#, r#"\\\"password\\\":\\\"[redacted: password]\\\","#),
+            (r#"{\"password\":\"x"#, r#"{\"password\":\"[redacted: password]"#),
+            (r#"{"password": "a\"b c"}"#, r#"{"password": "[redacted: password]"}"#),
+            ("{\"password\": \"cut off", "{\"password\": \"[redacted: password]"),
+            (r#"echo \"password=hunter2\""#, r#"echo \"password=[redacted: password]\""#),
+            ("password\u{a0}:\u{a0}hunter2", "password\u{a0}:\u{a0}[redacted: password]"),
+            ("password\u{a0}=\u{a0}hunter2", "password\u{a0}=\u{a0}[redacted: password]"),
+            (r#"{\"api_key\": \"12345678abcdef\"}"#, r#"{\"api_key\": \"[redacted: secret]\"}"#),
+            (r#"{\"Authorization\":\"Bearer abc123def456\"}"#, r#"{\"Authorization\":\"Bearer [redacted: token]\"}"#),
             ("Passwort: geheim123", "Passwort: [redacted: password]"),
             ("curl -u x https://me:hunter2@example.org/a", "curl -u x https://me:[redacted: password]@example.org/a"),
             ("PWD=&abcd99 DB_PASSWORD=$up3rS", "PWD=[redacted: password] DB_PASSWORD=[redacted: password]"),
@@ -117,10 +131,26 @@ mod tests {
 
     #[test]
     fn card_numbers_are_redacted() {
-        for card in
-            ["4111111111111111", "4111 1111 1111 1111", "5555-5555-5555-4444", "3782 822463 10005", "6011111111111117"]
-        {
-            assert_eq!(redact(&format!("pay with {card}.")), "pay with [redacted: card number].", "{card}");
+        for card in [
+            "4111111111111111",
+            "4111 1111 1111 1111",
+            "4111  1111  1111  1111",
+            "4111 1111  1111 1111",
+            "4111\u{a0}1111\u{a0}1111\u{a0}1111",
+            "4111\u{202f}1111 1111\u{a0}1111",
+            "4111.1111.1111.1111",
+            "5555-5555-5555-4444",
+            "5555\u{2011}5555\u{2011}5555\u{2011}4444",
+            "3782 822463 10005",
+            "3782.822463.10005",
+            "6011111111111117",
+        ] {
+            for (before, after) in
+                [("pay with ", "."), ("", ""), ("(", ")"), ("=", ","), ("1 ", " 123"), ("x\n", " 12/27")]
+            {
+                let found = redact(&format!("{before}{card}{after}")).into_owned();
+                assert_eq!(found, format!("{before}[redacted: card number]{after}"), "{card}");
+            }
         }
     }
 
@@ -136,7 +166,19 @@ mod tests {
             "at 1735689600000, 1735689600000000 and 1735689600000000000",
             "4111 1111 1111 1112 is no card",
             "IBAN DE89 3704 0044 0532 0130 00",
-            "version 4.1111.1111.1111",
+            "version 4.1111.1111.1111, v4.11.0-rc.1, 2026.11.21.1 and 4111.1111.1111.1111.2",
+            "on 2026-01-05, 05.01.2026, 2026.01.05 12.30 and 4 11 2026, 20260105 1230",
+            "at 2026-01-05T12:00:00.123456789Z or 1735689600.123456",
+            "0151 2345 6789, 030 4111 1111, (030) 4111 1111 11, 1.800.555.0199 and 0049.170.1234567",
+            "ISBN 978 3 16 148410 0, 978.3.16.148410.0 and 3-540-49698-5",
+            "id 4FA85F64-5717-4562-B3FC-2C963F66AFA6 and 41111111111111111111111111111111",
+            "10.0.0.1, 192.168.100.200:8080 and 4111:1111:1111:1111::1",
+            "0.4111111111111111 and 4.4000000000000004 and 3.14159265358979",
+            "4111 1111 1111 1111 1111 1111 are numbers in a row",
+            "1 000 000, 4.111.111,00 and 4 111 111 111 111 111",
+            "4111-1111 1111-1111 and 4111-1111-1111-1111-12",
+            "\"password\" : \"\", password\\\":\\\"\\\" and \"password\": null",
+            "\"password\" : { \"type\" : \"string\" }",
             "the password: ask Maya",
             "Password: must be at least 8 characters",
             "let password = read_password();",

@@ -155,7 +155,7 @@ pub(super) static RULES: [Rule; 44] = [
     rule(
         "token",
         &["authorization"],
-        r#"(?i-u:authorization)["']?[ \t]*[:=][ \t]*["']?(?i-u:basic|bearer|token|digest|apikey)[ \t]+([A-Za-z0-9._~+/=\-]{6,4000})"#,
+        r#"(?i-u:authorization)\\*["']?[\t\p{Zs}]*[:=][\t\p{Zs}]*\\*["']?(?i-u:basic|bearer|token|digest|apikey)[ \t]+([A-Za-z0-9._~+/=\-]{6,4000})"#,
     ),
     rule_if("token", &["bearer"], r"(?-u:\b)(?i-u:bearer)[ \t]+([A-Za-z0-9._~+/=\-]{16,4000})", has_digit),
     rule("password", &["://"], r"[a-z][a-z0-9+.\-]{1,20}://[^\s/:@]{0,200}:([^\s/@]{1,200})@"),
@@ -163,21 +163,26 @@ pub(super) static RULES: [Rule; 44] = [
         "password",
         PASSWORDS,
         concat!(
-            r#"(?i-u:passw(?:or[dt])?|passwd|passphrase|pwd)[A-Za-z0-9_]{0,20}["']?[ \t]*"#,
-            r#"(?:[:=]>?[ \t]*"([^"\n]{1,200})"|[:=]>?[ \t]*'([^'\n]{1,200})'|=>?[ \t]*([^\s"'`]{1,200}))"#
+            r#"(?i-u:passw(?:or[dt])?|passwd|passphrase|pwd)[A-Za-z0-9_]{0,20}\\*["']?[\t\p{Zs}]*"#,
+            // As JSON within a string has it, once and more often; then what is quoted, and what is not.
+            r#"(?:[:=]>?[\t\p{Zs}]*\\"((?:[^"\\\n]|\\{2,}"?|\\[^"\\\n]){1,200}?)\\""#,
+            r#"|[:=]>?[\t\p{Zs}]*\\+"([^"\n]{1,200}?)\\+"|[:=]>?[\t\p{Zs}]*\\+"([^\s"\\]{1,200})"#,
+            r#"|[:=]>?[\t\p{Zs}]*"((?:[^"\\\n]|\\[^\n]){1,200})"|[:=]>?[\t\p{Zs}]*"([^"\n]{1,200})"#,
+            r#"|[:=]>?[\t\p{Zs}]*'([^'\n]{1,200})'"#,
+            r#"|=>?[\t\p{Zs}]*((?:[^\s"'`\\]|\\[^\s"'`]){1,200}))"#
         ),
         is_value,
     ),
     rule_if(
         "password",
         PASSWORDS,
-        r#"(?m)(?i-u:passw(?:or[dt])?|passwd|passphrase|pwd)[A-Za-z0-9_]{0,20}["']?[ \t]*:[ \t]*([^\s"'`]{4,200})[ \t]*$"#,
+        r#"(?m)(?i-u:passw(?:or[dt])?|passwd|passphrase|pwd)[A-Za-z0-9_]{0,20}["']?[\t\p{Zs}]*:[\t\p{Zs}]*([^\s"'`]{4,200})[\t\p{Zs}]*$"#,
         is_value,
     ),
     rule_if(
         "password",
         PASSWORDS,
-        r#"(?i-u:passw(?:or[dt])?|passwd|passphrase|pwd)[A-Za-z0-9_]{0,20}["']?[ \t]*:[ \t]*([^\s"'`]{4,200})"#,
+        r#"(?i-u:passw(?:or[dt])?|passwd|passphrase|pwd)[A-Za-z0-9_]{0,20}["']?[\t\p{Zs}]*:[\t\p{Zs}]*([^\s"'`]{4,200})"#,
         is_said_value,
     ),
     rule_if(
@@ -185,8 +190,8 @@ pub(super) static RULES: [Rule; 44] = [
         &["key", "secret", "token"],
         concat!(
             r#"(?i-u:api[_\- ]?key|access[_\-]?key(?:[_\-]?id)?|secret[_\-]?(?:access[_\-]?)?(?:key)?|client[_\-]?secret|"#,
-            r#"auth[_\-]?token|access[_\-]?token|refresh[_\-]?token|private[_\-]?key|token)["']?[ \t]*[:=]>?[ \t]*"#,
-            r#"["']?([^\s"'`,;&]{8,400})"#
+            r#"auth[_\-]?token|access[_\-]?token|refresh[_\-]?token|private[_\-]?key|token)\\*["']?[\t\p{Zs}]*[:=]>?[\t\p{Zs}]*"#,
+            r#"\\*["']?((?:[^\s"'`,;&\\]|\\[^\s"'`,;&]){8,400})"#
         ),
         is_random_value,
     ),

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Stdio;
 
+use serde_json::json;
 use tar::{Builder, EntryType, Header};
 
 use super::{answers, empty, git, repository};
@@ -252,4 +253,33 @@ fn an_archive_of_a_stranger_writes_nothing_outside() {
     hostile(&archive, |_| {});
     let unsigned = import(&archive, &folder.path().join("copies/vault"));
     assert!(unsigned.code == 2 && unsigned.stderr.contains("cut short"), "{}", unsigned.stderr);
+}
+
+#[test]
+fn what_is_captured_and_in_no_file_is_told() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let folder = empty();
+    let event = |path: &str| json!({"type": "file", "path": path, "action": "opened", "time": "2026-01-05T12:00:00Z"});
+    let send = |vault: &Daemon, path: &str| {
+        assert_eq!(vault.post("/api/user-memory/events", &event(path)).status, 202);
+    };
+    // A daemon at work is waited for.
+    send(&vault, "first-path");
+    let exported = export(&vault, &folder.path().join("one.tar.zst"), &[]).ok();
+    assert!(exported.stderr.is_empty(), "{}", exported.stderr);
+    import(&folder.path().join("one.tar.zst"), &folder.path().join("one")).ok();
+    let text = fs::read_to_string(folder.path().join("one/files/2026-01-05.md")).unwrap();
+    assert!(text.contains("first-path"), "{text}");
+
+    fs::remove_file(vault.path("files/2026-01-05.md")).unwrap();
+    fs::create_dir(vault.path("files/2026-01-05.md")).unwrap();
+    send(&vault, "second-path");
+    send(&vault, "third-path");
+    vault.kill();
+    let exported = export(&vault, &folder.path().join("two.tar.zst"), &[]).ok();
+    assert!(exported.stderr.contains("left out: 2 captured events"), "{}", exported.stderr);
+    // With the state they go along.
+    let exported = export(&vault, &folder.path().join("three.tar.zst"), &["--with-state"]).ok();
+    assert!(exported.stderr.is_empty(), "{}", exported.stderr);
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -34,11 +34,14 @@ const CASES: [(&str, &[usize]); 15] = [
 /// The one that old files pass.
 const TRASHED: &str = "note-trashed";
 
+/// The one that is passed when something is switched off or purged.
+pub(super) const SWEPT: &str = "events-swept";
+
 /// Events a second.
 const PACE: Duration = Duration::from_millis(2);
 
 pub fn points() -> impl Iterator<Item = &'static str> {
-    CASES.iter().map(|(point, _)| *point).chain([TRASHED])
+    CASES.iter().map(|(point, _)| *point).chain([TRASHED, SWEPT])
 }
 
 /// Sends events one after the other, and again what was not accepted.
@@ -174,7 +177,10 @@ fn dies_at(vault: &mut Daemon, sender: &mut Sender, point: &str) {
 fn killed_while_an_old_file_is_moved_away() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[retention]\nfiles_days = 30\n");
     let old = "---\ntitle: x\ncreated: 2020-01-05T10:00:00+01:00\nsource: capture\n---\n\n- 10:00 · x\n";
-    vault.write("files/2020-01-05.md", old).spawn(Some(&format!("{TRASHED}:1")));
+    vault.write("files/2020-01-05.md", old);
+    let file = fs::File::options().write(true).open(vault.path("files/2020-01-05.md")).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000)).unwrap();
+    vault.spawn(Some(&format!("{TRASHED}:1")));
     eventually("the daemon's end", || vault.was_killed().then_some(()));
     vault.start();
     let moved = vault.path(".trash/files/2020-01-05.md");

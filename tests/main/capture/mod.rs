@@ -1,5 +1,6 @@
 //! What programs send in: as Markdown, each once, without secrets, and only what is switched on.
 
+mod gone;
 mod hostile;
 pub mod kills;
 mod refused;
@@ -178,7 +179,8 @@ fn what_the_person_edits_in_between_stays() {
 #[test]
 fn notes_bookmarks_and_snippets_are_recognised() {
     let mut vault = Daemon::vault();
-    vault.write("bookmarks/mine.md", "---\ntitle: Mine\nsource: https://example.org/mine\n---\n\nWhy.\n").start();
+    let mine = "---\ntitle: Mine\nsource: https://example.org/mine\n---\n\nWhy.\n";
+    vault.write("bookmarks/mine.md", mine).write("bookmarks/own.md", mine.replace("mine", "own")).start();
     let note = |content: &str| json!({"type": "note", "title": "Plan", "content": content});
     let page =
         |url: &str, title: &str, note: &str| json!({"type": "bookmark", "url": url, "title": title, "note": note});
@@ -190,6 +192,7 @@ fn notes_bookmarks_and_snippets_are_recognised() {
         page("https://a.example/", "A, renamed", "second"),
         page("https://b.example/", "A", "other"),
         page("https://example.org/mine", "Mine", "more"),
+        page("https://example.org/mine", "Another title", "and more"),
         clip("ls -l"),
         clip("ls -l\nls -a"),
     ]));
@@ -200,9 +203,9 @@ fn notes_bookmarks_and_snippets_are_recognised() {
     let page = vault.read("bookmarks/a.md");
     assert!(page.contains("title: A, renamed\n") && page.ends_with("first\n\nsecond\n"), "{page}");
     assert!(vault.read("bookmarks/a-2.md").contains("https://b.example/"));
-    assert!(vault.read("bookmarks/mine.md").ends_with("Why.\n\nmore\n"));
+    assert_eq!(vault.read("bookmarks/mine.md"), mine, "the person's own is left alone");
     assert_eq!(vault.notes_in("snippets").len(), 2);
-    assert_eq!(vault.notes_in("bookmarks").len(), 3);
+    assert_eq!(vault.notes_in("bookmarks").len(), 4);
 }
 
 #[test]
@@ -280,4 +283,22 @@ fn what_the_person_wrote_is_not_written_over() {
     assert_eq!(vault.notes_in("notes").len(), 4);
     assert_eq!(vault.read("bookmarks/p.md"), doubtful);
     assert!(vault.read("bookmarks/p-2.md").ends_with("\n\na remark\n"));
+}
+
+#[test]
+fn a_note_that_is_private_by_its_place_is_not_written_over() {
+    let config = "[embed]\nmodel = \"none\"\n[access]\nprivate = [\"notes/plan.md\", \"notes/deep\"]\n";
+    let mut vault = Daemon::with_config(config);
+    let text = |title: &str| format!("---\ntitle: {title}\nsource: capture\n---\n\nmine\n");
+    vault.write("notes/plan.md", text("Plan")).write("notes/deep/other.md", text("Other")).start();
+    let note = |title: &str, content: &str| json!({"type": "note", "title": title, "content": content});
+    vault.capture(json!([note("Plan", "one"), note("Other", "one")]));
+    vault.captured();
+    vault.settle();
+    vault.capture(json!([note("Plan", "two"), note("Other", "two")]));
+    vault.captured();
+    assert_eq!((vault.read("notes/plan.md"), vault.read("notes/deep/other.md")), (text("Plan"), text("Other")));
+    assert!(vault.read("notes/plan-2.md").ends_with("\n\ntwo\n"));
+    assert!(vault.read("notes/other.md").ends_with("\n\ntwo\n"));
+    assert_eq!(vault.notes_in("notes").len(), 4);
 }
