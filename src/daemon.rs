@@ -29,6 +29,12 @@ pub enum DaemonError {
     /// The service did not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// Others than this machine could reach the address, and nobody said that they may.
+    #[error(
+        "{0} can be reached from other machines, over plain HTTP. `--allow-remote` serves there all the same; \
+         docs/security.md says what to put in front"
+    )]
+    Remote(SocketAddr),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}. `--port 0` takes any free port")]
     Listen {
@@ -68,11 +74,12 @@ impl Daemon {
     /// Takes the vault's lock, starts to index and listens on TCP and on the vault's Unix socket.
     ///
     /// # Errors
-    /// When another daemon serves the vault, or the address cannot be listened on.
-    pub async fn start(home: Home, config: Config) -> Result<Self, DaemonError> {
+    /// When another daemon serves the vault, the address cannot be listened on, or it can be reached from other machines and not
+    /// `allow_remote`.
+    pub async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Self, DaemonError> {
         let lock = home.lock()?;
         let token = home.owner_token()?;
-        let (tcp, address) = listen(&config.server.host, config.server.port).await?;
+        let (tcp, address) = listen(&config.server.host, config.server.port, allow_remote).await?;
         let socket = home.socket();
         let unix = listen_locally(&socket)?;
         let daemon = DaemonInfo { pid: std::process::id(), address: address.to_string(), socket: socket.clone() };
@@ -128,12 +135,15 @@ impl Daemon {
     }
 }
 
-async fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), DaemonError> {
+async fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
     let refused = |source| DaemonError::Listen { address: format!("{host}:{port}"), source };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let address = (bare, port).to_socket_addrs().map_err(refused)?.next();
     let address = address.ok_or_else(|| refused(io::Error::other("the name has no address")))?;
     if !address.ip().is_loopback() {
+        if !allow_remote {
+            return Err(DaemonError::Remote(address));
+        }
         tracing::warn!("listening on {address}: whoever reaches this address and has a token can read the vault");
     }
     let listener = TcpListener::bind(address).await.map_err(refused)?;

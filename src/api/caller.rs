@@ -1,7 +1,7 @@
 //! Who asks, and how often an agent may.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::RETRY_AFTER;
@@ -19,6 +19,8 @@ pub const AS_AGENT: &str = "x-vault-agent";
 /// A request may say in which session it is made.
 const CHAT_TYPE: &str = "x-chat-type";
 const CHANNEL: &str = "x-channel";
+/// Who sends events may take so long for a request.
+const CAPTURE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Who asks, as the guard or the Unix socket found out. Where nobody did, nobody is answered.
 pub(super) struct Asking(pub(super) Principal);
@@ -76,22 +78,28 @@ fn refused(message: &str) -> Response {
     ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()
 }
 
-/// Holds agents to their limits: so many requests a minute, and so long an answer.
+/// Holds agents to their limits: so many requests a minute, and so long an answer. A program that sends events byte by byte is
+/// hung up on too.
 pub(super) async fn within_limits(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
-    let Some(principal @ Principal::Agent(caller)) = request.extensions().get::<Principal>() else {
+    let principal = match request.extensions().get::<Principal>() {
+        Some(Principal::Capture(_)) => return within(CAPTURE_TIMEOUT, next.run(request)).await,
+        None | Some(Principal::Owner) => return next.run(request).await,
+        Some(agent @ Principal::Agent(_)) => agent,
+    };
+    let (Principal::Agent(caller), Some(limits)) = (principal, service.limits_of(principal)) else {
         return next.run(request).await;
     };
-    let Some(limits) = service.limits_of(principal) else { return next.run(request).await };
     if let Err(wait) = service.agents().pace().take(&caller.slug, limits.requests_per_minute, Instant::now()) {
         let seconds = wait.as_secs() + 1;
         let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests in a minute");
         return ([(RETRY_AFTER, seconds.to_string())], error.hint(format!("wait {seconds} s"))).into_response();
     }
-    match tokio::time::timeout(limits.timeout, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => {
-            let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the answer took too long");
-            error.hint("try again in a moment, or ask for less").into_response()
-        }
-    }
+    within(limits.timeout, next.run(request)).await
+}
+
+async fn within(timeout: Duration, answer: impl Future<Output = Response>) -> Response {
+    tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| {
+        let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the answer took too long");
+        error.hint("try again in a moment, or ask for less").into_response()
+    })
 }

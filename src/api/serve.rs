@@ -28,6 +28,9 @@ impl Default for Limits {
     }
 }
 
+/// The head of a request takes no more: a query of 16 KiB, each byte of it percent-encoded, fits.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
 /// Serves until `stop` holds true or its sender is gone. When it returns, no connection is left, and so none that holds
 /// what the router holds.
 pub async fn serve<L: Listener>(mut listener: L, router: Router, limits: Limits, mut stop: watch::Receiver<bool>) {
@@ -40,7 +43,7 @@ pub async fn serve<L: Listener>(mut listener: L, router: Router, limits: Limits,
             (stream, _) = listener.accept(), if connections.len() < limits.connections => {
                 let service = TowerToHyperService::new(router.clone());
                 let mut http = http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(limits.head);
+                http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MAX_HEAD_BYTES);
                 let connection = http.serve_connection(TokioIo::new(stream), service);
                 let mut stop = stopped.clone();
                 connections.spawn(async move {

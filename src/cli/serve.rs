@@ -27,6 +27,9 @@ pub(super) struct Serve {
     /// The port, instead of `[server] port`; 0 takes any free one.
     #[arg(long)]
     port: Option<u16>,
+    /// Listen on an address that other machines can reach. The API is plain HTTP: put TLS and a firewall in front of it.
+    #[arg(long)]
+    allow_remote: bool,
 }
 
 impl Serve {
@@ -38,7 +41,7 @@ impl Serve {
         let (root, token) = (home.root().to_owned(), home.owner_token_file());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let closed = runtime.block_on(async {
-            let daemon = Daemon::start(home, config).await?;
+            let daemon = Daemon::start(home, config, self.allow_remote).await?;
             println!("serving {}", root.display());
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
             println!("    at http://{}   (token in {token})", daemon.address());

@@ -323,7 +323,7 @@ fn help_names_every_command_and_option() {
     }
     for (command, options) in [
         ("init", &["DIR", "--adopt", "--no-git"][..]),
-        ("serve", &["--host", "--port"]),
+        ("serve", &["--host", "--port", "--allow-remote"]),
         (
             "search",
             &[

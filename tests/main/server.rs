@@ -1,9 +1,11 @@
 //! The real server over TCP: who is let in, what each route answers, and what bad requests get.
 
+use std::process::Stdio;
+
 use base64::Engine;
 use serde_json::Value;
 
-use crate::support::{Connection, Daemon, Request, encode};
+use crate::support::{Connection, Daemon, Request, encode, eventually};
 
 const SEARCH: &str = "/api/user-memory/search";
 
@@ -340,4 +342,25 @@ fn eight_clients_at_a_time_get_the_same_answer() {
             scope.spawn(|| (0..25).for_each(|_| assert_eq!(ask(), expected)));
         }
     });
+}
+
+#[test]
+fn addresses_that_others_can_reach_are_not_listened_on_unless_it_is_said() {
+    let mut vault = Daemon::vault();
+    for host in ["0.0.0.0", "[::]", "::"] {
+        let refused = vault.run(&["serve", "--port", "0", "--host", host]);
+        assert_eq!(refused.code, 2, "{}", refused.stderr);
+        assert!(refused.stderr.contains("--allow-remote") && !vault.path(".vault/daemon.json").exists());
+    }
+    vault.write("memory.toml", "[server]\nhost = \"0.0.0.0\"\n[embed]\nmodel = \"none\"\n");
+    assert!(vault.run(&["serve", "--port", "0"]).stderr.contains("--allow-remote"));
+    let mut child = vault
+        .command(&["serve", "--port", "0", "--allow-remote"])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the daemon", || vault.path(".vault/daemon.json").exists().then_some(()));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
