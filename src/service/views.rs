@@ -9,8 +9,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::capture::CaptureState;
 use crate::config::Mode;
 
+mod memory;
 mod writes;
 
+pub use memory::*;
 pub use writes::*;
 
 /// A search.
