@@ -6,6 +6,7 @@ mod caller;
 mod capture;
 mod error;
 mod events;
+mod memory;
 mod openapi;
 mod page;
 mod routes;

@@ -4,7 +4,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{capture, events, page, routes, writes};
+use super::{capture, events, memory, page, routes, writes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -31,7 +31,13 @@ use super::{capture, events, page, routes, writes};
         writes::restore,
         capture::events,
         capture::settings,
-        capture::set_settings
+        capture::set_settings,
+        memory::search,
+        memory::get,
+        memory::save,
+        memory::delete,
+        memory::forget,
+        memory::restore
     ),
     modifiers(&Tokens, &Tagged)
 )]
