@@ -17,6 +17,7 @@ mod damage;
 mod disk;
 mod forgetting;
 mod fuzzing;
+mod mcp;
 #[cfg(unix)]
 mod model;
 mod page;
