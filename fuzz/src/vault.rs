@@ -2,8 +2,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use memory_vault::access::{OwnerKey, Token};
-use memory_vault::api::{Guard, Live, Router, guarded, local};
+use memory_vault::api::{Guard, Live, guarded, local};
 use memory_vault::config::Config;
 use memory_vault::embed::{Embedder, HashEmbedder};
 use memory_vault::service::Service;
