@@ -6,6 +6,7 @@ mod annotations;
 mod capture;
 mod error;
 mod forget;
+mod memory;
 mod model;
 mod note;
 mod progress;
@@ -40,4 +41,8 @@ pub use views::{
     Backup, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, ReindexParams,
     Reindexing, SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification,
     Watching,
+};
+pub use views::{
+    MemoryCandidate, MemoryChange, MemoryDeleteParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams,
+    MemoryRestoreParams, MemorySaveParams, MemorySearchParams, MemoryText,
 };

@@ -137,7 +137,7 @@ impl Service {
         if names.contains(&collection) { collection } else { names.into_iter().next().unwrap_or(collection) }
     }
 
-    fn leaves_out(&self, path: &VaultPath) -> bool {
+    pub(super) fn leaves_out(&self, path: &VaultPath) -> bool {
         Rules::new(self.home.root(), &self.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
     }
 

@@ -10,9 +10,11 @@ use super::capture::CaptureState;
 use crate::config::Mode;
 
 mod agents;
+mod memory;
 mod writes;
 
 pub use agents::*;
+pub use memory::*;
 pub use writes::*;
 
 /// A search.
