@@ -4,7 +4,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, page, routes, writes};
+use super::{agents, capture, events, memory, page, routes, writes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -39,7 +39,13 @@ use super::{agents, capture, events, page, routes, writes};
         agents::log,
         capture::events,
         capture::settings,
-        capture::set_settings
+        capture::set_settings,
+        memory::search,
+        memory::get,
+        memory::save,
+        memory::delete,
+        memory::forget,
+        memory::restore
     ),
     modifiers(&Tokens, &Tagged)
 )]

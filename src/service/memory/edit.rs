@@ -225,13 +225,14 @@ mod tests {
 
     #[test]
     fn what_would_hide_a_file_or_a_text_is_refused() {
-        for content in ["a #private b", "---\nprivate: true\n---\nx", "tags: #private/x", "<!-- #private -->\n\nx"] {
+        for content in ["a #private b", "tags: #private/x", "<!-- #private -->\n\nx", "%% #private %%\n\nx"] {
             assert_eq!(with_content(None, content, true, &made()), Err(EditError::Private), "{content}");
-            assert_eq!(
-                saved("# Memory\n\n- one\n", content).is_err(),
-                content != "---\nprivate: true\n---\nx",
-                "{content}"
-            );
+            assert_eq!(saved("# Memory\n\n- one\n", content), Err(EditError::Private), "{content}");
+        }
+        // It says so where it does not count.
+        for existing in ["", "one\n", "---\ntitle: T\n---\n"] {
+            let text = saved(existing, "---\nprivate: true\n---\nx").unwrap();
+            assert!(!Note::parse(&text, "").is_private(), "{text}");
         }
         for content in ["<!-- open", "%% all of it %%", "ok\n\n<!-- open"] {
             assert_eq!(saved("one\n", content), Err(EditError::Hidden), "{content}");

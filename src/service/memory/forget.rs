@@ -7,10 +7,10 @@ use super::super::start::Service;
 use super::super::views::{MemoryCandidate, MemoryForgetParams, MemoryForgotten};
 use super::candidates::{Meant, Place, meant, places};
 use super::edit::checked;
-use super::own::{Own, WriteMode, forbidden};
+use super::own::{Own, forbidden};
 use super::target::{TargetError, own_name};
 use super::write::{Outcome, refused};
-use crate::access::Principal;
+use crate::access::{Principal, WriteMode};
 use crate::chunk::without_lines;
 use crate::note::Note;
 use crate::path::VaultPath;
@@ -64,18 +64,23 @@ impl Service {
 
     /// All places of the files that the agent may write, in the order of their paths.
     fn places(&self, own: &Own) -> Result<Vec<Place>, ServiceError> {
-        let snapshot = self.snapshot()?;
-        let files = snapshot.files.iter().map(|file| &file.path);
+        let reach = self.reach_own(own)?;
+        let files = reach.files().map(|file| &file.path);
         let may_write =
-            |path: &&VaultPath| own_name(&own.slug, path).is_some_and(|file| self.own_file(own, Some(file)).is_ok());
+            |path: &&VaultPath| own_name(own.slug, path).is_some_and(|file| self.file_to_write(own, Some(file)).is_ok());
         let mut paths: Vec<&VaultPath> = files.filter(may_write).collect();
         paths.sort_unstable();
-        let texts = paths.into_iter().filter_map(|path| self.file_of_own(own, path.as_str()));
-        Ok(texts.flat_map(|(path, text)| places(&path, &Note::parse(&text, path.stem()), &text)).collect())
+        let mut found = Vec::new();
+        for path in paths {
+            if let Some((path, text)) = self.file_of_own(own, path.as_str())? {
+                found.extend(places(&path, &Note::parse(&text, path.stem()), &text));
+            }
+        }
+        Ok(found)
     }
 
     /// Places in the passages that a search finds, the best first.
-    fn near(&self, own: &Own, query: &str, places: &[Place]) -> Result<Vec<usize>, ServiceError> {
+    fn near(&self, own: &Own<'_>, query: &str, places: &[Place]) -> Result<Vec<usize>, ServiceError> {
         let found = self.search_own(own, query, Some(HITS))?;
         let within = |at: &usize, path: &str, first: u32, last: u32| {
             let place = &places[*at];
@@ -87,7 +92,7 @@ impl Service {
         Ok(near.collect())
     }
 
-    fn forget_place(&self, own: &Own, place: &Place) -> Result<CheckpointId, ServiceError> {
+    fn forget_place(&self, own: &Own<'_>, place: &Place) -> Result<CheckpointId, ServiceError> {
         let path = &place.path;
         self.rewrite(own, path, Action::Forget, |existing| {
             let changed = || ServiceError::conflict(format!("`{path}` has changed since; nothing was written"));

@@ -1,64 +1,54 @@
-//! Whose memory it is, and what may be done with it.
+//! Whose memory it is, and what may be done with it. All that depends on who asks.
 
-use super::super::error::{ErrorKind, ServiceError};
+use super::super::error::ServiceError;
+use super::super::reach::Reach;
 use super::super::start::Service;
-use super::target::is_memory;
-use crate::access::{Principal, Scope};
-use crate::path::VaultPath;
-
-/// What an agent may write of its own memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WriteMode {
-    Hybrid,
-    PromptOnly,
-    SearchOnly,
-    Off,
-}
-
-impl WriteMode {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Hybrid => "hybrid",
-            Self::PromptOnly => "prompt-only",
-            Self::SearchOnly => "search-only",
-            Self::Off => "off",
-        }
-    }
-}
+use crate::access::{Principal, Scope, WriteMode};
+use crate::agents::LogEntry;
 
 /// An agent's own memory.
 #[derive(Debug)]
-pub(super) struct Own {
-    pub slug: String,
+pub(super) struct Own<'a> {
+    /// The agent's folder.
+    pub slug: &'a str,
+    /// What it may write.
     pub mode: WriteMode,
-    /// What it may read of it, and of that of agents that share theirs.
+    /// What it may read: its own memory, and that of agents which share theirs with it.
     pub scope: Scope,
-    pub others: Vec<String>,
-}
-
-impl Own {
-    /// Whether a file is of the memory that is read.
-    pub fn reads(&self, path: &VaultPath) -> bool {
-        let mut slugs = std::iter::once(&self.slug).chain(&self.others);
-        slugs.any(|slug| is_memory(slug, path))
-    }
+    principal: &'a Principal,
 }
 
 impl Service {
-    /// The memory of the one who asks.
-    pub(super) fn own(&self, principal: &Principal) -> Result<Own, ServiceError> {
+    /// The memory of the one who asks. The person has none of this kind.
+    pub(super) fn own<'a>(&self, principal: &'a Principal) -> Result<Own<'a>, ServiceError> {
         match principal {
+            Principal::Agent(caller) => Ok(Own {
+                slug: &caller.slug,
+                mode: self.policy_of(caller).map_or(WriteMode::Off, |policy| policy.write_mode),
+                scope: self.own_scope_of(principal),
+                principal,
+            }),
             Principal::Owner => {
+                let hint = "ask with an agent's token; over the Unix socket, `X-Vault-Agent: NAME` steps down to one";
                 let message = "this is for agents, each of which has a memory of its own";
-                let hint = "ask with an agent's token; your own notes are at /api/user-memory";
-                Err(forbidden(message, hint))
+                Err(ServiceError { hint: Some(hint.into()), ..ServiceError::forbidden(message) })
             }
-            Principal::Capture(_) => Err(ServiceError::not_found("there is nothing at this address")),
+            Principal::Capture(_) => Err(ServiceError::forbidden("this token may only send events")),
         }
+    }
+
+    /// What of the agents' memory it sees now.
+    pub(super) fn reach_own(&self, own: &Own<'_>) -> Result<Reach, ServiceError> {
+        self.reach_of(own.principal, &own.scope)
+    }
+
+    /// Logs what it asked, and which places it was given, for the person to see.
+    pub(super) fn log_own(&self, own: &Own<'_>, what: &str, query: &str, given: Vec<String>) {
+        self.agents.log().add(own.slug, &LogEntry::now(what, query, given));
     }
 }
 
-/// The one who asks may not.
+/// It may not, and what to do about it.
 pub(super) fn forbidden(message: impl Into<String>, hint: &str) -> ServiceError {
-    ServiceError { kind: ErrorKind::Conflict, message: message.into(), hint: Some(hint.into()) }
+    ServiceError { hint: Some(hint.into()), ..ServiceError::forbidden(message) }
 }

@@ -1,19 +1,25 @@
 //! Finds and reads what an agent remembers.
 
+use std::time::Instant;
+
 use super::super::error::ServiceError;
-use super::super::read::citation;
+use super::super::read::{citation, limit};
+use super::super::search::MAX_QUERY_BYTES;
 use super::super::start::Service;
-use super::super::views::{MemoryGetParams, MemorySearchParams, MemoryText, SearchParams, SearchResponse};
+use super::super::views::{MemoryGetParams, MemorySearchParams, MemoryText, SearchResponse};
 use super::own::Own;
 use super::target::folder;
 use crate::access::Principal;
 use crate::chunk::{Chunk, ChunkId, chunk};
 use crate::note::Note;
 use crate::path::VaultPath;
+use crate::search::{Filter, SearchRequest};
 use crate::vault::ReadError;
 
 /// One answer takes so much of a file.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
+/// A file that changes as fast as it is read is given up after so many times.
+const ROUNDS: usize = 4;
 
 impl Service {
     /// Finds passages of an agent's own memory, and of that of agents which share theirs with it.
@@ -26,17 +32,29 @@ impl Service {
         params: &MemorySearchParams,
     ) -> Result<SearchResponse, ServiceError> {
         let own = self.own(principal)?;
-        self.search_own(&own, &params.query, params.limit)
+        let found = self.search_own(&own, &params.query, params.limit)?;
+        self.log_own(&own, "memory_search", &params.query, found.citations());
+        Ok(found)
     }
 
     pub(super) fn search_own(
         &self,
-        own: &Own,
+        own: &Own<'_>,
         query: &str,
-        limit: Option<usize>,
+        most: Option<usize>,
     ) -> Result<SearchResponse, ServiceError> {
-        let params = SearchParams { q: query.to_owned(), limit, ..SearchParams::default() };
-        self.search_in(&own.scope, &params)
+        let started = Instant::now();
+        if query.len() > MAX_QUERY_BYTES {
+            let message = format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len());
+            return Err(ServiceError::invalid(message));
+        }
+        let request = SearchRequest {
+            text: query.to_owned(),
+            mode: self.config.search.mode,
+            limit: limit(most, self.config.search.limit)?,
+            filter: Filter::default(),
+        };
+        self.search_in(self.reach_own(own)?, request, false, started)
     }
 
     /// A passage, lines or a whole file of an agent's own memory, as it is on disk.
@@ -45,59 +63,79 @@ impl Service {
     /// When it is not an agent that asks, or its memory has no such passage or file.
     pub fn memory_get(&self, principal: &Principal, params: &MemoryGetParams) -> Result<MemoryText, ServiceError> {
         let own = self.own(principal)?;
-        match (&params.hash, &params.path) {
-            (Some(hash), None) if params.line.is_none() && params.lines.is_none() => self.passage_of_own(&own, hash),
-            (None, Some(path)) => {
-                let (path, line) = match params.line {
-                    None => line_in(path),
-                    line => (path.as_str(), line),
-                };
-                if line == Some(0) || params.lines == Some(0) {
-                    return Err(ServiceError::invalid("`line` and `lines` count from 1"));
-                }
-                let absent = || ServiceError::not_found(format!("your memory has no file `{path}`"));
-                let (path, text) = self.file_of_own(&own, path).ok_or_else(absent)?;
-                let part = lines_of(&path, &text, line, params.lines);
-                part.ok_or_else(|| ServiceError::not_found(format!("`{path}` has fewer lines")))
+        let (asked, found) = match (&params.hash, &params.path) {
+            (Some(hash), None) if params.line.is_none() && params.lines.is_none() => {
+                (hash, self.passage_of_own(&own, hash))
             }
-            _ => Err(ServiceError::invalid("give `hash`, or `path` with or without `line` and `lines`")),
-        }
+            (None, Some(path)) => (path, self.lines_of_own(&own, path, params.line, params.lines)),
+            _ => return Err(ServiceError::invalid("give `hash`, or `path` with or without `line` and `lines`")),
+        };
+        let given = found.iter().map(|found| found.citation.clone()).collect();
+        self.log_own(&own, "memory_get", asked, given);
+        found
     }
 
-    fn passage_of_own(&self, own: &Own, hash: &str) -> Result<MemoryText, ServiceError> {
+    fn lines_of_own(
+        &self,
+        own: &Own<'_>,
+        path: &str,
+        line: Option<u32>,
+        lines: Option<u32>,
+    ) -> Result<MemoryText, ServiceError> {
+        let (path, line) = if line.is_none() { line_in(path) } else { (path, line) };
+        if line == Some(0) || lines == Some(0) {
+            return Err(ServiceError::invalid("`line` and `lines` count from 1"));
+        }
+        let absent = || ServiceError::not_found(format!("your memory has no file `{path}`"));
+        let (path, text) = self.file_of_own(own, path)?.ok_or_else(absent)?;
+        let part = lines_of(&path, &text, line, lines);
+        part.ok_or_else(|| ServiceError::not_found(format!("`{path}` has fewer lines")))
+    }
+
+    fn passage_of_own(&self, own: &Own<'_>, hash: &str) -> Result<MemoryText, ServiceError> {
         let id: ChunkId =
             hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
-        let snapshot = self.snapshot()?;
-        let absent =
-            || ServiceError::not_found(format!("no passage has the hash {hash}; it changes when the text does"));
+        let reach = self.reach_own(own)?;
+        let snapshot = &reach.snapshot;
         for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
             let found = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
-            let file = found.and_then(|found| snapshot.files.get(found.file));
-            let Some((path, text)) = file.and_then(|file| self.file_of_own(own, file.path.as_str())) else { continue };
+            let file = found.and_then(|found| snapshot.files.get(found.file)).filter(|file| reach.visible.has(file));
+            let Some(file) = file else { continue };
+            let Some((path, text)) = self.file_of_own(own, file.path.as_str())? else { continue };
             let chunks = chunk(&path, &Note::parse(&text, path.stem()), &text);
             if let Some(passage) = chunks.iter().find(|chunk| chunk.id == id) {
                 return Ok(passage_text(&path, passage));
             }
         }
-        Err(absent())
+        Err(ServiceError::not_found(format!("no passage has the hash {hash}; it changes when the text does")))
     }
 
     /// A file of the memory and what it says now; nothing where it is none, or is kept from the agent.
-    pub(super) fn file_of_own(&self, own: &Own, path: &str) -> Option<(VaultPath, String)> {
-        let folder = folder(&own.slug);
-        let whole = if path.starts_with("agents/") { path.to_owned() } else { folder + path };
-        let snapshot = self.snapshot().ok()?;
-        let named = |path: &VaultPath| own.reads(path) && path.same_as(&whole);
-        let file = snapshot.files.iter().find(|file| named(&file.path)).filter(|file| !file.private)?;
-        // A folder on the way may have become a link since.
-        if self.files.as_ref().is_some_and(|files| files.check(&file.path).is_err()) {
-            return None;
+    pub(super) fn file_of_own(
+        &self,
+        own: &Own<'_>,
+        path: &str,
+    ) -> Result<Option<(VaultPath, String)>, ServiceError> {
+        let whole = if path.starts_with("agents/") { path.to_owned() } else { folder(own.slug) + path };
+        for _ in 0..ROUNDS {
+            let reach = self.reach_own(own)?;
+            let Some(file) = reach.file(&whole) else { return Ok(None) };
+            // A folder on the way may have become a link since.
+            if self.files.as_ref().is_some_and(|files| files.check(&file.path).is_err()) {
+                return Ok(None);
+            }
+            if self.is_as_indexed(&reach, file) {
+                match self.source(&file.path) {
+                    Ok(source) if Note::parse(&source.text, file.path.stem()).is_private() => return Ok(None),
+                    Ok(source) => return Ok(Some((file.path.clone(), source.text))),
+                    Err(ReadError::Changing) => {}
+                    Err(_) => return Ok(None),
+                }
+            }
+            // It was written to just now: what it says counts once it is indexed.
+            self.settled(&file.path)?;
         }
-        let source = match self.source(&file.path) {
-            Err(ReadError::Changing) => self.source(&file.path).ok()?,
-            source => source.ok()?,
-        };
-        (!Note::parse(&source.text, file.path.stem()).is_private()).then(|| (file.path.clone(), source.text))
+        Ok(None)
     }
 }
 

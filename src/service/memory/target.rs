@@ -2,17 +2,14 @@
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
+use crate::access::{WriteMode, own_file};
 use crate::path::{VaultPath, folded};
 use crate::vault::is_folder_name;
-
-use super::own::WriteMode;
 
 /// What goes into prompts.
 const PROMPT_FILES: [&str; 2] = ["MEMORY.md", "memory.md"];
 /// The folder of what is only searched.
 const FOLDER: &str = "memory/";
-/// What is derived, and read all the same.
-const FACTS: &str = "facts.md";
 /// Bytes of a name; file systems take 255, and sync services add to it.
 const MAX_NAME_BYTES: usize = 100;
 /// Who the agent is. No file that could be taken for it is ever named.
@@ -31,26 +28,33 @@ pub(super) enum TargetError {
     )]
     Name,
     /// The person lets the agent write other files only.
-    #[error("`write_mode` is `{}`: {}", .0.name(), .0.allowed())]
+    #[error("`write_mode` is `{}`: {}", name(*.0), allowed(*.0))]
     Mode(WriteMode),
 }
 
-impl WriteMode {
-    fn allowed(self) -> &'static str {
-        match self {
-            Self::Hybrid => "all files of the memory may be written",
-            Self::PromptOnly => "only `MEMORY.md` may be written",
-            Self::SearchOnly => "only `memory/<name>.md` may be written",
-            Self::Off => "nothing may be written",
-        }
+fn name(mode: WriteMode) -> &'static str {
+    match mode {
+        WriteMode::Hybrid => "hybrid",
+        WriteMode::PromptOnly => "prompt-only",
+        WriteMode::SearchOnly => "search-only",
+        WriteMode::Off => "off",
     }
+}
 
-    /// Where a text goes when nobody says.
-    pub(super) fn default_file(self) -> &'static str {
-        match self {
-            Self::SearchOnly => "memory/notes.md",
-            Self::Hybrid | Self::PromptOnly | Self::Off => "MEMORY.md",
-        }
+fn allowed(mode: WriteMode) -> &'static str {
+    match mode {
+        WriteMode::Hybrid => "all files of the memory may be written",
+        WriteMode::PromptOnly => "only `MEMORY.md` may be written",
+        WriteMode::SearchOnly => "only `memory/<name>.md` may be written",
+        WriteMode::Off => "nothing may be written",
+    }
+}
+
+/// Where a text goes when nobody says.
+pub(super) fn default_file(mode: WriteMode) -> &'static str {
+    match mode {
+        WriteMode::SearchOnly => "memory/notes.md",
+        WriteMode::Hybrid | WriteMode::PromptOnly | WriteMode::Off => "MEMORY.md",
     }
 }
 
@@ -74,14 +78,7 @@ pub(super) fn writable(slug: &str, mode: WriteMode, file: &str) -> Result<VaultP
 
 /// The name within an agent's folder of a file of its memory that may be written in some mode.
 pub(super) fn own_name<'p>(slug: &str, path: &'p VaultPath) -> Option<&'p str> {
-    path.as_str().strip_prefix(&folder(slug)).filter(|file| check(file).is_ok())
-}
-
-/// Whether a path is one of an agent's memory, to be read where the scope lets it. The person may call files what they like.
-pub(super) fn is_memory(slug: &str, path: &VaultPath) -> bool {
-    let Some(file) = path.as_str().strip_prefix(&folder(slug)) else { return false };
-    let listed = file == FACTS || PROMPT_FILES.contains(&file);
-    listed || file.strip_prefix(FOLDER).is_some_and(|name| !name.contains('/') && folded(name) != AGENT)
+    own_file(slug, path.as_str()).filter(|file| check(file).is_ok())
 }
 
 fn check(file: &str) -> Result<(), TargetError> {
@@ -122,7 +119,7 @@ mod tests {
         ] {
             let path = writable("coder", WriteMode::Hybrid, good).unwrap();
             assert_eq!(path.as_str(), format!("agents/coder/{good}"));
-            assert!(is_memory("coder", &path));
+            assert_eq!(own_name("coder", &path), Some(good));
         }
         let long = format!("memory/{}.md", "a".repeat(MAX_NAME_BYTES));
         for bad in [
@@ -190,30 +187,18 @@ mod tests {
         assert_eq!(allowed(WriteMode::SearchOnly), [false, false, true]);
         assert_eq!(allowed(WriteMode::Off), [false; 3]);
         for mode in [WriteMode::Hybrid, WriteMode::PromptOnly, WriteMode::SearchOnly] {
-            assert!(writable("x", mode, mode.default_file()).is_ok());
+            assert!(writable("x", mode, default_file(mode)).is_ok());
         }
         let said = writable("x", WriteMode::SearchOnly, "MEMORY.md").unwrap_err().to_string();
         assert_eq!(said, "`write_mode` is `search-only`: only `memory/<name>.md` may be written");
     }
 
     #[test]
-    fn what_is_read_is_memory_and_never_the_policy() {
-        let is = |path: &str| is_memory("a", &VaultPath::new(path).unwrap());
-        assert!(is("agents/a/facts.md") && is("agents/a/MEMORY.md") && is("agents/a/memory/50 % of it.md"));
-        for not in [
-            "agents/a/agent.md",
-            "agents/a/memory/Agent.md",
-            "agents/a/other.md",
-            "agents/b/MEMORY.md",
-            "agents/MEMORY.md",
-            "notes/MEMORY.md",
-            "agents/a/memory/b/c.md",
-        ] {
-            assert!(!is(not), "{not}");
-        }
+    fn names_are_within_the_folder_of_one() {
         let path = VaultPath::new("agents/a/memory/n.md").unwrap();
         assert_eq!(own_name("a", &path), Some("memory/n.md"));
         assert_eq!(own_name("b", &path), None);
         assert_eq!(own_name("a", &VaultPath::new("agents/a/facts.md").unwrap()), None);
+        assert_eq!(own_name("a", &VaultPath::new("agents/a/memory/agent.md").unwrap()), None);
     }
 }

@@ -8,8 +8,8 @@ use super::super::start::Service;
 use super::super::views::{MemoryChange, MemoryDeleteParams, MemoryRestoreParams, MemorySaveParams};
 use super::edit::{EditError, with_content, without_text};
 use super::own::{Own, forbidden};
-use super::target::{TargetError, own_name, writable};
-use crate::access::Principal;
+use super::target::{TargetError, default_file, own_name, writable};
+use crate::access::{Principal, Scope};
 use crate::capture::redact;
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
@@ -34,7 +34,7 @@ impl Service {
     /// file any more, or the disk refuses.
     pub fn memory_save(&self, principal: &Principal, params: &MemorySaveParams) -> Result<MemoryChange, ServiceError> {
         let own = self.own(principal)?;
-        let path = self.own_file(&own, params.file.as_deref())?;
+        let path = self.file_to_write(&own, params.file.as_deref())?;
         let given = text("content", &params.content)?;
         let content = if self.switches.capture().redact { redact(&given).into_owned() } else { given.clone() };
         let append = params.append.unwrap_or(true);
@@ -65,7 +65,7 @@ impl Service {
             (false, Some(text)) if !text.trim().is_empty() => Some(text),
             _ => return Err(ServiceError::invalid("give `text`, or `whole_file` and no `text`")),
         };
-        let path = self.own_file(&own, params.file.as_deref())?;
+        let path = self.file_to_write(&own, params.file.as_deref())?;
         let mut matches = None;
         let id = self.rewrite(&own, &path, Action::Forget, |existing| {
             let existing = existing.ok_or_else(|| gone(&path))?;
@@ -99,17 +99,20 @@ impl Service {
             checkpoint => checkpoint?,
         };
         // What the person took away stays so, whoever guesses the checkpoint's name.
-        let is_own = checkpoint.by.as_ref() == Some(&own.slug);
-        let file = own_name(&own.slug, &checkpoint.path).filter(|_| is_own).ok_or_else(absent)?;
-        let path = self.own_file(&own, Some(file))?;
-        let (_, undo) = files.restore_as(&id, false, Action::Restore.by(&own.slug))?;
+        let is_own = checkpoint.by.as_deref() == Some(own.slug);
+        let file = own_name(own.slug, &checkpoint.path).filter(|_| is_own).ok_or_else(absent)?;
+        let path = self.file_to_write(&own, Some(file))?;
+        let (_, undo) = files.restore_as(&id, false, Action::Restore.by(own.slug))?;
         self.changed(&path, &undo)
     }
 
     /// The file that is meant, when the agent may write it and would find what it writes.
-    pub(super) fn own_file(&self, own: &Own, file: Option<&str>) -> Result<VaultPath, ServiceError> {
-        let file = file.unwrap_or(own.mode.default_file());
-        let path = writable(&own.slug, own.mode, file).map_err(|error| match error {
+    pub(super) fn file_to_write(&self, own: &Own<'_>, file: Option<&str>) -> Result<VaultPath, ServiceError> {
+        if !matches!(own.scope, Scope::Own { .. }) {
+            return Err(forbidden("your memory is closed in this session", "the person says so in `memory.toml`"));
+        }
+        let file = file.unwrap_or(default_file(own.mode));
+        let path = writable(own.slug, own.mode, file).map_err(|error| match error {
             TargetError::Mode(_) => forbidden(format!("`{file}`: {error}"), "the person says so in your `agent.md`"),
             error => ServiceError::invalid(format!("`file` is {file:?}; {error}")),
         })?;
@@ -144,13 +147,13 @@ impl Service {
     /// Works out what a file says after a change, and writes that over what it said, as often as somebody else was faster.
     pub(super) fn rewrite(
         &self,
-        own: &Own,
+        own: &Own<'_>,
         path: &VaultPath,
         action: Action,
         mut change: impl FnMut(Option<&str>) -> Result<Outcome, ServiceError>,
     ) -> Result<CheckpointId, ServiceError> {
         let files = self.files()?;
-        let act = action.by(&own.slug);
+        let act = action.by(own.slug);
         let mut lost = WriteError::Changed(path.clone());
         for _ in 0..TRIES {
             let (existing, hash) = match files.read(path)? {
@@ -161,7 +164,7 @@ impl Service {
                 (Outcome::Text(text), _) if text.len() as u64 > self.config.index.max_file_bytes => {
                     return Err(too_long(path, text.len()));
                 }
-                (Outcome::Text(text), None) => files.create_for(&own.slug, path, &text),
+                (Outcome::Text(text), None) => files.create_for(own.slug, path, &text),
                 (Outcome::Text(text), Some(hash)) => files.replace(path, hash, &text, act),
                 (Outcome::Gone, Some(hash)) => files.trash_as(path, hash, act),
                 (Outcome::Gone, None) => return Err(gone(path)),
