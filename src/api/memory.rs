@@ -1,7 +1,7 @@
 //! The routes of an agent's own memory.
 
-use axum::extract::State;
 use axum::Router;
+use axum::extract::State;
 use axum::routing::post;
 
 use super::body::Fields;

@@ -45,12 +45,14 @@ impl Service {
             candidates: Vec::new(),
             needs_confirmation: false,
             checkpoint_ids: Vec::new(),
+            searchable: true,
         };
         match meant(&query, &places, &near, MAX_CANDIDATES) {
             Meant::One(at) if params.dry_run.unwrap_or(false) => forgotten.candidates.push(self.shown(&places[at])),
             Meant::One(at) => {
                 let id = self.forget_place(&own, &places[at])?;
-                self.changed(&places[at].path, &id)?;
+                let change = self.changed(&own, "memory_forget", &places[at].path, &id);
+                forgotten.searchable = change.searchable;
                 forgotten.deleted.push(self.shown(&places[at]));
                 forgotten.checkpoint_ids.push(id.to_string());
             }
@@ -66,8 +68,9 @@ impl Service {
     fn places(&self, own: &Own) -> Result<Vec<Place>, ServiceError> {
         let reach = self.reach_own(own)?;
         let files = reach.files().map(|file| &file.path);
-        let may_write =
-            |path: &&VaultPath| own_name(own.slug, path).is_some_and(|file| self.file_to_write(own, Some(file)).is_ok());
+        let may_write = |path: &&VaultPath| {
+            own_name(own.slug, path).is_some_and(|file| self.file_to_write(own, Some(file)).is_ok())
+        };
         let mut paths: Vec<&VaultPath> = files.filter(may_write).collect();
         paths.sort_unstable();
         let mut found = Vec::new();

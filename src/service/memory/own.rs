@@ -1,5 +1,7 @@
 //! Whose memory it is, and what may be done with it. All that depends on who asks.
 
+use std::time::Duration;
+
 use super::super::error::ServiceError;
 use super::super::reach::Reach;
 use super::super::start::Service;
@@ -40,6 +42,11 @@ impl Service {
     /// What of the agents' memory it sees now.
     pub(super) fn reach_own(&self, own: &Own<'_>) -> Result<Reach, ServiceError> {
         self.reach_of(own.principal, &own.scope)
+    }
+
+    /// How long a change waits for the index, so that its answer comes before the agent's time is over.
+    pub(super) fn patience_of(&self, own: &Own<'_>) -> Duration {
+        self.limits_of(own.principal).map_or(Duration::ZERO, |limits| limits.timeout / 2)
     }
 
     /// Logs what it asked, and which places it was given, for the person to see.

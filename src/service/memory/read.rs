@@ -111,11 +111,7 @@ impl Service {
     }
 
     /// A file of the memory and what it says now; nothing where it is none, or is kept from the agent.
-    pub(super) fn file_of_own(
-        &self,
-        own: &Own<'_>,
-        path: &str,
-    ) -> Result<Option<(VaultPath, String)>, ServiceError> {
+    pub(super) fn file_of_own(&self, own: &Own<'_>, path: &str) -> Result<Option<(VaultPath, String)>, ServiceError> {
         let whole = if path.starts_with("agents/") { path.to_owned() } else { folder(own.slug) + path };
         for _ in 0..ROUNDS {
             let reach = self.reach_own(own)?;

@@ -43,7 +43,7 @@ impl Service {
         let id = self.rewrite(&own, &path, Action::Edit, |existing| {
             Ok(Outcome::Text(with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?))
         })?;
-        Ok(MemoryChange { redacted: content != given, ..self.changed(&path, &id)? })
+        Ok(MemoryChange { redacted: content != given, ..self.changed(&own, "memory_save", &path, &id) })
     }
 
     /// Deletes a text from a file of an agent's own memory, or the file. Returns when it can no longer be found.
@@ -76,7 +76,7 @@ impl Service {
             let goes = left.empty && params.delete_if_empty.unwrap_or(true);
             Ok(if goes { Outcome::Gone } else { Outcome::Text(left.text) })
         })?;
-        Ok(MemoryChange { matches_removed: matches, ..self.changed(&path, &id)? })
+        Ok(MemoryChange { matches_removed: matches, ..self.changed(&own, "memory_delete", &path, &id) })
     }
 
     /// Undoes a change that an agent made to its own memory. Returns when the index agrees.
@@ -103,7 +103,7 @@ impl Service {
         let file = own_name(own.slug, &checkpoint.path).filter(|_| is_own).ok_or_else(absent)?;
         let path = self.file_to_write(&own, Some(file))?;
         let (_, undo) = files.restore_as(&id, false, Action::Restore.by(own.slug))?;
-        self.changed(&path, &undo)
+        Ok(self.changed(&own, "checkpoint_restore", &path, &undo))
     }
 
     /// The file that is meant, when the agent may write it and would find what it writes.
@@ -177,21 +177,24 @@ impl Service {
         Err(lost.into())
     }
 
-    /// Waits until the index says of a file what the disk does.
-    pub(super) fn changed(&self, path: &VaultPath, id: &CheckpointId) -> Result<MemoryChange, ServiceError> {
-        let settled = self.settled(path).map_err(|error| ServiceError {
-            message: format!("{}; checkpoint {id} has what it was", error.message),
-            ..error
-        })?;
-        Ok(MemoryChange {
+    /// What became of a file that was changed, once the index says so too. The agent hears of the change in any case: what it
+    /// is not told of it would do again.
+    pub(super) fn changed(&self, own: &Own<'_>, what: &str, path: &VaultPath, id: &CheckpointId) -> MemoryChange {
+        self.log_own(own, what, path.as_str(), Vec::new());
+        let settled = self.settled_within(path, self.patience_of(own));
+        if let Err(error) = &settled {
+            tracing::warn!("{error}");
+        }
+        MemoryChange {
             ok: true,
             path: path.to_string(),
             checkpoint_id: id.to_string(),
-            chunks: settled.map_or(0, |(_, chunks)| chunks),
-            file_deleted: settled.is_none(),
+            chunks: settled.as_ref().ok().copied().flatten().map_or(0, |(_, chunks)| chunks),
+            searchable: settled.is_ok(),
+            file_deleted: path.on_disk(self.home.root()).symlink_metadata().is_err(),
             redacted: false,
             matches_removed: None,
-        })
+        }
     }
 }
 

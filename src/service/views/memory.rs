@@ -91,7 +91,7 @@ pub struct MemoryDeleteParams {
     pub delete_if_empty: Option<bool>,
 }
 
-/// A file of an agent's memory that was changed, and can be found so.
+/// A file of an agent's memory that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryChange {
     /// Always true.
@@ -102,6 +102,8 @@ pub struct MemoryChange {
     pub checkpoint_id: String,
     /// How many passages the file has now.
     pub chunks: usize,
+    /// Whether a search finds the file as it is now. It does, unless the indexer is kept busy for seconds.
+    pub searchable: bool,
     /// Whether the file is gone now.
     pub file_deleted: bool,
     /// Whether secrets were taken out of the text, each marked as `[redacted: …]`.
@@ -135,6 +137,8 @@ pub struct MemoryForgotten {
     pub needs_confirmation: bool,
     /// What `checkpoint_restore` takes to undo this.
     pub checkpoint_ids: Vec<String>,
+    /// Whether a search no longer finds what was deleted. So it is, unless the indexer is kept busy for seconds.
+    pub searchable: bool,
 }
 
 /// A paragraph, list item or table row of an agent's memory.
