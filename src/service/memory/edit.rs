@@ -34,7 +34,7 @@ pub(super) enum EditError {
     Ambiguous(usize),
 }
 
-/// A text with its last word, so that what follows it can be told from what it hides.
+/// A word that comes after a text, to see whether that hides it.
 const PROBE: &str = "probe";
 
 /// The text of a file with content at its end, or in place of its body. `made` is what the frontmatter says where there must be some to
@@ -70,15 +70,19 @@ pub(super) fn with_content(
     if note.is_private() {
         return Err(EditError::Private);
     }
-    // What is there stays to be seen, and so will be what follows.
-    let before = if append { old.visible(existing, old.body.clone()).trim().len() } else { 0 };
+    // What is there stays to be seen, what is new is seen, and so will be what comes after it.
     let probed = format!("{text}{end}{PROBE}{end}");
     let after = Note::parse(&probed, "");
-    let visible = after.visible(&probed, after.body.clone());
-    let shown = visible.trim_end().strip_suffix(PROBE).map(|text| text.trim().len());
-    match shown {
-        Some(shown) if shown > before => Ok(text),
-        _ => Err(EditError::Hidden),
+    let seen = |from: usize, to: usize| after.visible(&probed, from..to.max(from)).trim().to_owned();
+    let stays = if append { kept.len().max(note.body.start) } else { note.body.start };
+    let same =
+        stays == note.body.start || seen(old.body.start, stays) == old.visible(existing, old.body.clone()).trim();
+    // An HTML comment that is never closed is no secret to a search, and hides all below it from who reads the rendered file.
+    let closed = after.problems.len() <= old.problems.len();
+    if closed && same && !seen(stays, text.len()).is_empty() && seen(stays, probed.len()).ends_with(PROBE) {
+        Ok(text)
+    } else {
+        Err(EditError::Hidden)
     }
 }
 
@@ -145,15 +149,21 @@ fn whole_lines(text: &str, body: usize, span: &Range<usize>) -> Range<usize> {
     if !starts_line || !ends_line {
         return span.clone();
     }
-    let start = body + above.len();
     let blank = |text: &str| text.is_empty() || text.ends_with("\n\n") || text.ends_with("\n\r\n");
+    let mut start = body + above.len();
     let mut end = span.end;
     if !text[..span.end].ends_with('\n') {
         end = text.len() - below.len();
         end += text[end..].len() - text[end..].trim_start_matches('\r').len();
         end += usize::from(text[end..].starts_with('\n'));
     }
-    if blank(above) {
+    if text[end..].trim().is_empty() {
+        // It was the last: the line above it is the last now.
+        let kept = above.trim_end();
+        let line_end = ["\r\n", "\n"].into_iter().find(|line_end| above[kept.len()..].starts_with(line_end));
+        start = body + if kept.is_empty() { 0 } else { kept.len() + line_end.map_or(0, str::len) };
+        end = text.len();
+    } else if blank(above) {
         end += text[end..].len() - text[end..].trim_start_matches(['\n', '\r']).len();
     }
     start..end
@@ -238,7 +248,9 @@ mod tests {
             assert_eq!(saved("one\n", content), Err(EditError::Hidden), "{content}");
         }
         assert_eq!(saved("one\n\n%%\n\ntwo\n", "%%"), Err(EditError::Hidden));
-        assert_eq!(saved("one\n\n<!-- two\n", "three"), Err(EditError::Hidden));
+        assert_eq!(saved("one\n\n<!-- two\n", "three -->"), Err(EditError::Hidden));
+        assert!(saved("one\n\n<!-- two\n", "three").is_ok(), "it is the person's to close");
+        assert_eq!(saved("one\n\n%%\n\ntwo\n", "%% and then a text that is longer"), Err(EditError::Hidden));
         assert!(saved("one\n\n%% said %%\n", "two %% three").is_ok());
         assert!(saved("one\n", "```\ncode\n```").is_ok());
     }
@@ -252,6 +264,8 @@ mod tests {
         assert_eq!(without("one\n\ntwo\n\nthree\n", "two").unwrap(), "one\n\nthree\n");
         assert_eq!(without("one\r\n\r\ntwo\r\nmore\r\n\r\nthree\r\n", "two\nmore").unwrap(), "one\r\n\r\nthree\r\n");
         assert_eq!(without("two\n\nthree", "two").unwrap(), "three");
+        assert_eq!(without("one\r\n\r\ntwo\r\n\r\n", "two").unwrap(), "one\r\n");
+        assert_eq!(without("one\n\ntwo\n", "one\n\ntwo\n").unwrap(), "");
         assert_eq!(without("one", "two"), Err(EditError::Absent));
         assert_eq!(without("one", " \n"), Err(EditError::Absent));
         assert_eq!(without("a b a", "a"), Err(EditError::Ambiguous(2)));

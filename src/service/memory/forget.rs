@@ -8,7 +8,7 @@ use super::super::views::{MemoryCandidate, MemoryForgetParams, MemoryForgotten};
 use super::candidates::{Meant, Place, meant, places};
 use super::edit::checked;
 use super::own::{Own, forbidden};
-use super::target::{TargetError, own_name};
+use super::target::{TargetError, own_name, writable};
 use super::write::{Outcome, refused};
 use crate::access::{Principal, WriteMode};
 use crate::chunk::without_lines;
@@ -68,9 +68,9 @@ impl Service {
     fn places(&self, own: &Own) -> Result<Vec<Place>, ServiceError> {
         let reach = self.reach_own(own)?;
         let files = reach.files().map(|file| &file.path);
-        let may_write = |path: &&VaultPath| {
-            own_name(own.slug, path).is_some_and(|file| self.file_to_write(own, Some(file)).is_ok())
-        };
+        // What is seen is neither left out nor kept from the agent.
+        let may_write =
+            |path: &&VaultPath| own_name(own.slug, path).is_some_and(|file| writable(own.slug, own.mode, file).is_ok());
         let mut paths: Vec<&VaultPath> = files.filter(may_write).collect();
         paths.sort_unstable();
         let mut found = Vec::new();

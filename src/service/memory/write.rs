@@ -153,6 +153,11 @@ impl Service {
         mut change: impl FnMut(Option<&str>) -> Result<Outcome, ServiceError>,
     ) -> Result<CheckpointId, ServiceError> {
         let files = self.files()?;
+        let reach = self.reach_own(own)?;
+        if reach.snapshot.files.at(path.as_str()).is_some_and(|file| !reach.visible.has(file)) {
+            return Err(kept(path));
+        }
+        drop(reach);
         let act = action.by(own.slug);
         let mut lost = WriteError::Changed(path.clone());
         for _ in 0..TRIES {
@@ -204,9 +209,13 @@ fn as_text(path: &VaultPath, bytes: Vec<u8>) -> Result<String, ServiceError> {
         return Err(ServiceError::conflict(format!("`{path}` is not text; nothing was written")));
     };
     if Note::parse(&text, path.stem()).is_private() {
-        return Err(forbidden(format!("`{path}` is kept from you"), "nothing was written; take another file"));
+        return Err(kept(path));
     }
     Ok(text)
+}
+
+fn kept(path: &VaultPath) -> ServiceError {
+    forbidden(format!("`{path}` is kept from you"), "nothing was written; take another file")
 }
 
 pub(super) fn refused(path: &VaultPath, error: EditError) -> ServiceError {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 pub struct MemorySearchParams {
     /// Words, `"phrases"` and `-exclusions`, or a question.
     pub query: String,
-    /// Hits at most; as many as the person lets agents have when it is not said.
+    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said, and never more than the agent may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,

@@ -15,7 +15,7 @@ fn what_is_saved_is_found_and_read_at_once() {
     assert_eq!(coder.find("aardvarks"), ["agents/coder/MEMORY.md#L1"]);
     // Below what is there, unless told otherwise.
     coder.save("MEMORY.md", "# Tools\n\n- Uses vim.\n- Uses tmux.");
-    assert_eq!(coder.find("tmux"), ["agents/coder/MEMORY.md#L3-L6"]);
+    assert_eq!(coder.find("tmux")[0], "agents/coder/MEMORY.md#L3-L6");
     coder.save("memory/2026-01-05.md", "A zebra came by.");
     assert_eq!(coder.find("zebra"), ["agents/coder/memory/2026-01-05.md#L1"]);
     let replaced = coder.call("save", json!({"content": "No zebra.", "file": "memory/2026-01-05.md", "append": false}));
@@ -115,7 +115,9 @@ fn only_what_is_clear_is_forgotten() {
     };
     // Two places have it.
     let unclear = forget(json!({"query": "green"}));
-    assert_eq!((&unclear["needs_confirmation"], hashes(&unclear).len()), (&json!(true), 2), "{unclear}");
+    assert_eq!(unclear["needs_confirmation"], true);
+    let shown = |at: usize| unclear["candidates"][at]["text"].as_str().unwrap().to_lowercase();
+    assert!(shown(0).contains("green") && shown(1).contains("green") && !shown(2).contains("green"), "{unclear}");
     assert_eq!((&unclear["deleted"], &unclear["checkpoint_ids"]), (&json!([]), &json!([])));
     let nothing = forget(json!({"query": "swimming"}));
     assert_eq!((&nothing["needs_confirmation"], hashes(&nothing).len()), (&json!(false), 0));
