@@ -9,6 +9,7 @@ mod error;
 mod events;
 mod openapi;
 mod page;
+mod qmd;
 mod routes;
 mod serve;
 mod sessions;

@@ -4,7 +4,11 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, page, routes, writes};
+use super::{agents, capture, events, page, qmd, routes, writes};
+
+mod limits;
+
+use limits::Exact;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -39,9 +43,21 @@ use super::{agents, capture, events, page, routes, writes};
         agents::log,
         capture::events,
         capture::settings,
-        capture::set_settings
+        capture::set_settings,
+        qmd::search,
+        qmd::search_for,
+        qmd::vsearch,
+        qmd::vsearch_for,
+        qmd::hybrid,
+        qmd::hybrid_for,
+        qmd::browse,
+        qmd::collections,
+        qmd::embed,
+        qmd::ingest,
+        qmd::delete_chunk
     ),
-    modifiers(&Tokens, &Tagged)
+    components(schemas(crate::service::ProgressView)),
+    modifiers(&Tokens, &Tagged, &Exact)
 )]
 struct Api;
 

@@ -4,6 +4,7 @@ mod agents;
 mod annotate;
 mod annotations;
 mod capture;
+mod embedding;
 mod error;
 mod forget;
 mod model;
@@ -22,6 +23,7 @@ mod views;
 mod watching;
 
 pub use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
+pub use embedding::{EmbeddedAs, Embedding};
 pub use error::{ErrorKind, ServiceError};
 pub use note::{NoteParams, NoteView, PassageSpan};
 pub use progress::{Following, ProgressView};

@@ -28,7 +28,7 @@ pub struct SearchParams {
     /// Only this collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
-    /// Only notes with this tag, or one below it.
+    /// Only notes with this tag, or one below it; with commas between them several, of which each must be there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
     /// Only notes whose path starts so.
