@@ -2,10 +2,10 @@
 //!
 //! They are lenient where such programs differ: fields that are not known are passed over.
 
+use axum::Router;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::routing::{get, post};
-use axum::Router;
 
 mod shapes;
 
@@ -16,7 +16,8 @@ use super::routes::{Answer, App, call_as, query};
 use crate::config::Mode;
 use crate::service::{ForgetParams, Saved};
 use shapes::{
-    Browsing, Deleted, Embed, EmbedAnswer, EmbedBody, Found, Ingest, Named, NamedCollection, Page, SearchBody, Searching,
+    Browsing, Deleted, Embed, EmbedAnswer, EmbedBody, Found, Ingest, Named, NamedCollection, Page, SearchBody,
+    Searching,
 };
 
 /// The routes, for the person and for agents.
@@ -112,10 +113,7 @@ pub(super) async fn browse(
 /// The collections, by name.
 #[utoipa::path(get, path = "/collections",
     responses((status = 200, body = Vec<NamedCollection>), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn collections(
-    State(service): State<App>,
-    Asking(principal): Asking,
-) -> Answer<Vec<NamedCollection>> {
+pub(super) async fn collections(State(service): State<App>, Asking(principal): Asking) -> Answer<Vec<NamedCollection>> {
     call_as(service, principal, |service, principal| service.stats(principal).map(NamedCollection::all)).await
 }
 

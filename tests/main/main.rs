@@ -21,6 +21,7 @@ mod fuzzing;
 #[cfg(unix)]
 mod model;
 mod page;
+mod qmd;
 mod reviewed;
 mod search;
 mod server;

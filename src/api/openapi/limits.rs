@@ -13,7 +13,8 @@ const CHECKPOINT: &str = "^[0-9]{8}T[0-9]{9}-[0-9a-f]{4}$";
 /// A path in the vault: no part of it is empty, `.` or `..`.
 const PATH: &str = r"^(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*(/(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*)*$";
 /// Lines that are not all blank, without control characters.
-const TEXT: &str = r"^([^\x00-\x08\x0b-\x1f\x7f-\x9f]|\r\n)*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x08\x0b-\x1f\x7f-\x9f]|\r\n)*$";
+const TEXT: &str =
+    r"^([^\x00-\x08\x0b-\x1f\x7f-\x9f]|\r\n)*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x08\x0b-\x1f\x7f-\x9f]|\r\n)*$";
 /// One line that is not blank.
 const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
 /// A tag: no white space, and no `#` before it.
@@ -29,7 +30,8 @@ const AGO: &str = "^([0-9]{1,5}(h|d|w|mo)|[0-9]{1,4}y)$";
 /// Captured events are not of the time before computers.
 const FROM_1970: &str = "^(19[789]|[2-9][0-9]{2})[0-9]-";
 /// What a browser opens without running it.
-const ADDRESS: &str = r#"^([hH][tT][tT][pP][sS]?|[mM][aA][iI][lL][tT][oO]|[fF][iI][lL][eE]):[^\s<>"\x00-\x1f\x7f-\x9f]+$"#;
+const ADDRESS: &str =
+    r#"^([hH][tT][tT][pP][sS]?|[mM][aA][iI][lL][tT][oO]|[fF][iI][lL][eE]):[^\s<>"\x00-\x1f\x7f-\x9f]+$"#;
 
 /// What a text may be.
 enum Kind {
