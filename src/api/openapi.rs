@@ -19,6 +19,7 @@ use limits::Exact;
         routes::reindex,
         routes::verify,
         routes::search,
+        routes::agent_search,
         routes::browse,
         routes::stats,
         routes::collections,

@@ -3,6 +3,7 @@
 mod agents;
 mod annotate;
 mod annotations;
+mod asking_for;
 mod capture;
 mod embedding;
 mod error;
@@ -22,6 +23,7 @@ mod undo;
 mod views;
 mod watching;
 
+pub use asking_for::{AgentFound, AgentSearchParams, AgentStatus};
 pub use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
 pub use embedding::{EmbeddedAs, Embedding};
 pub use error::{ErrorKind, ServiceError};
