@@ -1,5 +1,6 @@
 //! The OpenAPI document, generated from the routes.
 
+use utoipa::openapi::schema::{Object, Type};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
@@ -75,7 +76,7 @@ impl Modify for Tokens {
     }
 }
 
-/// An event has its type beside the fields of that type, so those are not all there may be.
+/// An event has its type beside the fields of that type.
 struct Tagged;
 
 impl Modify for Tagged {
@@ -83,7 +84,7 @@ impl Modify for Tagged {
         let schemas = &mut document.components.get_or_insert_default().schemas;
         for name in ["Message", "FileAction", "Search", "AgentActivity", "Note", "Bookmark", "Clipboard"] {
             if let Some(RefOr::T(Schema::Object(event))) = schemas.get_mut(name) {
-                event.additional_properties = None;
+                event.properties.insert("type".into(), Object::with_type(Type::String).into());
             }
         }
     }

@@ -43,5 +43,5 @@ pub use views::{
 pub use views::{
     Backup, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, ReindexParams,
     Reindexing, SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification,
-    Watching,
+    Watching, whole,
 };

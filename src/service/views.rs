@@ -10,9 +10,11 @@ use super::capture::CaptureState;
 use crate::config::Mode;
 
 mod agents;
+mod whole;
 mod writes;
 
 pub use agents::*;
+pub use whole::whole;
 pub use writes::*;
 
 /// A search.

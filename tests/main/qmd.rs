@@ -287,7 +287,8 @@ fn a_field_of_another_type_is_named() {
         ("/ingest", json!({"content": ""}), "content"),
         ("/ingest", json!({"content": "a", "metadata": "b"}), "metadata"),
         ("/ingest", json!({"content": "a", "metadata": {"created": "b"}}), "metadata"),
-        ("/ingest", json!({"content": "a", "title": "b\nc"}), "title"),
+        ("/ingest", json!({"content": "a", "title": ["b"]}), "title"),
+        ("/ingest", json!({"content": "a", "metadata": {"": 1}}), "metadata"),
         ("/delete-chunk", json!({}), "hash"),
         ("/delete-chunk", json!({"hash": 3}), "hash"),
     ] {
@@ -312,10 +313,9 @@ fn a_field_of_another_type_is_named() {
 #[test]
 fn bodies_that_are_none_are_refused() {
     let daemon = daemon();
-    let (deep, wide) =
-        ("[".repeat(200_000), format!("{{\"query\":\"tea\",\"x\":{}1{}}}", "[".repeat(500), "]".repeat(500)));
+    let deep = "[".repeat(200_000);
     for address in ["/search", "/vsearch", "/query", "/embed", "/ingest", "/delete-chunk"] {
-        for body in ["", "{", "[]", "[\"tea\"]", "null", "\"tea\"", "7", "{\"query\": \"\\ud800\"}", &deep, &wide] {
+        for body in ["", "{", "[]", "[\"tea\"]", "null", "\"tea\"", "7", "{\"query\": \"\\ud800\"}", &deep] {
             let reply = daemon.ask(Request::new("POST", address).json(body));
             assert!((400..500).contains(&reply.status), "{address} {body:.30}: {}", reply.status);
             reply.error();
@@ -325,6 +325,9 @@ fn bodies_that_are_none_are_refused() {
         assert!((400..500).contains(&daemon.ask(form).status), "{address}");
         assert_eq!(daemon.ask(Request::new("POST", address).json(vec![b' '; 2 << 20])).status, 413, "{address}");
     }
+    let passed_over = format!("{{\"query\":\"tea\",\"x\":{}{}}}", "[".repeat(400_000), "]".repeat(400_000));
+    let reply = daemon.ask(Request::new("POST", "/search").json(passed_over));
+    assert!(reply.status == 200 || (400..500).contains(&reply.status), "{}", reply.status);
     assert_eq!(good(daemon.get("/search?q=tea"))["total"], 2, "the server goes on");
 }
 
@@ -361,6 +364,8 @@ fn no_parameter_leads_out_of_the_vault() {
         assert_eq!(good(daemon.post("/search", &json!({"query": "tea", "tags": [bad]})))["total"], 0, "{bad:?}");
         let target = format!("/browse?collection={}", encode(bad));
         assert_eq!(good(daemon.get(&target))["total"], 0, "{bad:?}");
+    }
+    for bad in OUTWARD {
         for address in ["/ingest", "/embed"] {
             let reply = daemon.post(address, &json!({"content": "Out.", "collection": bad}));
             assert_eq!(reply.status, 400, "{address} {bad:?}: {}", reply.json());

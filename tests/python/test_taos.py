@@ -14,13 +14,13 @@ class QmdClient:
         self.base_url = base_url.rstrip("/")
         self.http = httpx.AsyncClient(timeout=60)
 
-    async def get(self, path, **params):
-        response = await self.http.get(f"{self.base_url}{path}", params=params)
+    async def get(self, address, /, **params):
+        response = await self.http.get(f"{self.base_url}{address}", params=params)
         response.raise_for_status()
         return response.json()
 
-    async def post(self, path, **body):
-        response = await self.http.post(f"{self.base_url}{path}", json=body)
+    async def post(self, address, /, **body):
+        response = await self.http.post(f"{self.base_url}{address}", json=body)
         response.raise_for_status()
         return response.json()
 

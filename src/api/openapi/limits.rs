@@ -39,6 +39,10 @@ enum Kind {
     Like(&'static str),
     /// Such a text of at most so many characters.
     UpTo(usize, &'static str),
+    /// Such a text, or a blank one.
+    Maybe(&'static str),
+    /// An object with such names.
+    Names(&'static str),
     /// A list of such texts.
     Each(&'static str),
     /// A line's number.
@@ -46,7 +50,7 @@ enum Kind {
     /// A time since 1970.
     Time,
 }
-use Kind::{Each, FromOne, Like, Time, UpTo};
+use Kind::{Each, FromOne, Like, Maybe, Names, Time, UpTo};
 
 /// The fields of what requests take, by the type that has them.
 const FIELDS: &[(&str, &str, Kind)] = &[
@@ -54,6 +58,7 @@ const FIELDS: &[(&str, &str, Kind)] = &[
     ("SaveParams", "title", UpTo(200, LINE)),
     ("SaveParams", "collection", UpTo(200, FOLDER)),
     ("SaveParams", "tags", Each(TAG)),
+    ("SaveParams", "metadata", Names(LINE)),
     ("ForgetParams", "hash", Like(HASH)),
     ("ForgetParams", "path", Like(PATH)),
     ("ForgetParams", "line_start", FromOne),
@@ -86,6 +91,8 @@ const FIELDS: &[(&str, &str, Kind)] = &[
     ("Clipboard", "app", Like(LINE)),
     ("EmbedText", "text", Like(TEXT)),
     ("Ingest", "content", Like(TEXT)),
+    ("Ingest", "collection", Maybe(FOLDER)),
+    ("Ingest", "metadata", Names(LINE)),
     ("Named", "hash", Like(HASH)),
 ];
 /// The types of events, which have two fields more.
@@ -106,7 +113,8 @@ impl Modify for Exact {
             }
         }
         for (path, item) in &mut document.paths.paths {
-            for operation in [&mut item.get, &mut item.put, &mut item.post, &mut item.delete].into_iter().flatten() {
+            let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete];
+            for operation in methods.into_iter().flatten() {
                 for parameter in operation.parameters.iter_mut().flatten() {
                     if let RefOr::T(parameter) = parameter {
                         limit_parameter(path, parameter);
@@ -121,6 +129,12 @@ impl Modify for Exact {
 fn limit(schema: &mut Schema, kind: &Kind) {
     match (kind, schema) {
         (Like(pattern), Schema::Object(text)) => text.pattern = Some((*pattern).into()),
+        (Maybe(pattern), Schema::Object(text)) => text.pattern = Some(format!(r"^\s*$|{pattern}")),
+        (Names(pattern), Schema::Object(map)) => {
+            let mut name = Object::with_type(Type::String);
+            name.pattern = Some((*pattern).into());
+            map.property_names = Some(Box::new(Schema::Object(name)));
+        }
         (UpTo(most, pattern), Schema::Object(text)) => {
             text.pattern = Some((*pattern).into());
             text.max_length = Some(*most);

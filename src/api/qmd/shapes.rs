@@ -7,8 +7,11 @@ use utoipa::{IntoParams, ToSchema};
 use crate::config::Mode;
 use crate::service::{
     Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, Forgotten, HitView, SaveParams, Saved,
-    SearchParams, SearchResponse, ServiceError, Stats,
+    SearchParams, SearchResponse, ServiceError, Stats, whole,
 };
+
+/// Characters of a title or a tag; of longer ones the rest does not count.
+const MAX_TITLE_CHARS: usize = 200;
 
 /// A search, in the address. Parameters that are not known are passed over.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -39,6 +42,7 @@ pub(in crate::api) struct SearchBody {
     #[serde(alias = "q")]
     query: String,
     /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
     /// Only this collection.
@@ -201,11 +205,12 @@ impl Ingest {
         let text = |value: Value| value.as_str().map(str::to_owned);
         let (title, collection) = (named("title").and_then(text), named("collection").and_then(text));
         let tags = named("tags").and_then(|tags| serde_json::from_value(tags).ok());
+        let tags = self.tags.or(tags).map(|tags: Vec<String>| tags.iter().filter_map(|tag| as_tag(tag)).collect());
         Ok(SaveParams {
             content: self.content,
-            title: said(self.title).or_else(|| said(title)),
+            title: self.title.and_then(|title| as_title(&title)).or_else(|| as_title(&title?)),
             collection: said(self.collection).or_else(|| said(collection)),
-            tags: self.tags.or(tags),
+            tags,
             metadata: Some(metadata),
         })
     }
@@ -293,6 +298,22 @@ impl Deleted {
 /// Programs send empty texts for what they do not want to say.
 fn said(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
+}
+
+/// Pages and files have titles of any form: one line of it, of the length that a title may have.
+fn as_title(title: &str) -> Option<String> {
+    let words: Vec<&str> =
+        title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    let title: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
+    Some(title).filter(|title| !title.is_empty())
+}
+
+/// A tag as Obsidian has them: no `#` before it and no white space in it.
+fn as_tag(tag: &str) -> Option<String> {
+    let words = tag.trim_start_matches('#').split(|c: char| c.is_whitespace() || c.is_control());
+    let tag = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    let tag: String = tag.trim_start_matches('#').chars().take(MAX_TITLE_CHARS).collect();
+    Some(tag).filter(|tag| !tag.is_empty())
 }
 
 /// `qmd serve` opens whatever index a request names. Here there is one, and to act on it in the place of another would be wrong.
