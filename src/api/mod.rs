@@ -7,6 +7,7 @@ mod caller;
 mod capture;
 mod error;
 mod events;
+mod memory;
 mod openapi;
 mod page;
 mod qmd;

@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, page, qmd, routes, writes};
+use super::{agents, capture, events, memory, page, qmd, routes, writes};
 
 mod limits;
 
@@ -46,6 +46,12 @@ use limits::Exact;
         capture::events,
         capture::settings,
         capture::set_settings,
+        memory::search,
+        memory::get,
+        memory::save,
+        memory::delete,
+        memory::forget,
+        memory::restore,
         qmd::search,
         qmd::search_for,
         qmd::vsearch,

@@ -14,7 +14,7 @@ use super::caller::Asking;
 use super::error::ErrorBody;
 use super::routes::{Answer, App, call_as, query};
 use crate::config::Mode;
-use crate::service::{ForgetParams, Saved};
+use crate::service::Saved;
 use shapes::{
     Browsing, Deleted, Embed, EmbedAnswer, EmbedBody, Found, Ingest, Named, NamedCollection, Page, SearchBody,
     Searching,
@@ -128,12 +128,12 @@ pub(super) async fn embed(
     let asked = asked.read()?;
     call_as(service, principal, move |service, principal| match asked {
         Embed::Text(asked) => service.embed(&asked.text, asked.kind()).map(EmbedAnswer::Embedded),
-        Embed::Keep(asked) => service.save(principal, &asked.params()?).map(EmbedAnswer::Kept),
+        Embed::Keep(asked) => service.keep(principal, &asked.params()?).map(EmbedAnswer::Kept),
     })
     .await
 }
 
-/// Keeps a text as a note. Answers when it can be found.
+/// Keeps a text: the person's as a note, an agent's in its own memory. Answers when it can be found.
 #[utoipa::path(post, path = "/ingest", request_body = Ingest,
     responses((status = 200, body = Saved), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn ingest(
@@ -142,10 +142,10 @@ pub(super) async fn ingest(
     Fields(asked): Fields<Ingest>,
 ) -> Answer<Saved> {
     let params = asked.params()?;
-    call_as(service, principal, move |service, principal| service.save(principal, &params)).await
+    call_as(service, principal, move |service, principal| service.keep(principal, &params)).await
 }
 
-/// Deletes the passage with a hash, or the note. Answers when it can no longer be found.
+/// Deletes the passage with a hash, or the note; for an agent, a passage of its own memory. Answers when it can no longer be found.
 #[utoipa::path(post, path = "/delete-chunk", request_body = Named,
     responses((status = 200, body = Deleted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn delete_chunk(
@@ -153,6 +153,6 @@ pub(super) async fn delete_chunk(
     Asking(principal): Asking,
     Fields(asked): Fields<Named>,
 ) -> Answer<Deleted> {
-    let params = ForgetParams { hash: Some(asked.hash()?), ..ForgetParams::default() };
-    call_as(service, principal, move |service, principal| service.forget(principal, &params).map(Deleted::of)).await
+    let hash = asked.hash()?;
+    call_as(service, principal, move |service, principal| service.drop_passage(principal, &hash).map(Deleted::of)).await
 }

@@ -81,6 +81,7 @@ fn routes(service: Arc<Service>, live: &Live) -> Router {
         .route("/api/user-memory/collections", get(collections))
         .route("/api/user-memory/chunk/{hash}", get(chunk))
         .route("/api/user-memory/note", get(note))
+        .merge(super::memory::routes())
         .merge(super::qmd::routes())
         .route_layer(middleware::from_fn(readers_only));
     Router::new()

@@ -43,7 +43,8 @@ impl Checkpoints {
             let id = terminal.paint(TITLE, &checkpoint.id);
             let bytes = checkpoint.bytes.map_or_else(|| "was not there".into(), output::bytes);
             let bytes = terminal.paint(DIM, &bytes);
-            writeln!(out, "{id}  {:<7}  {}  {bytes}", checkpoint.action, printable(&checkpoint.path))?;
+            let by = checkpoint.by.as_ref().map(|by| format!("  by {}", printable(by))).unwrap_or_default();
+            writeln!(out, "{id}  {:<7}  {}  {bytes}{by}", checkpoint.action, printable(&checkpoint.path))?;
         }
         if outcome == Outcome::NothingFound {
             eprintln!("vault: there is nothing to undo");

@@ -8,6 +8,8 @@ mod capture;
 mod embedding;
 mod error;
 mod forget;
+mod keep;
+mod memory;
 mod model;
 mod note;
 mod progress;
@@ -44,4 +46,8 @@ pub use views::{
     Backup, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, ReindexParams,
     Reindexing, SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification,
     Watching, whole,
+};
+pub use views::{
+    MemoryCandidate, MemoryChange, MemoryDeleteParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams,
+    MemoryRestoreParams, MemorySaveParams, MemorySearchParams, MemoryText,
 };

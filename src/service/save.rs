@@ -96,11 +96,20 @@ impl Service {
     /// Waits until the index says of a file what the disk does: how the note is named and how many passages it has, or that
     /// there is none.
     pub(super) fn settled(&self, path: &VaultPath) -> Result<Option<(ChunkId, usize)>, ServiceError> {
+        self.settled_within(path, PATIENCE)
+    }
+
+    /// The same for those who wait no longer than `patience`.
+    pub(super) fn settled_within(
+        &self,
+        path: &VaultPath,
+        patience: Duration,
+    ) -> Result<Option<(ChunkId, usize)>, ServiceError> {
         let behind = |why: String| {
             let message = format!("`{path}` is written, and the index does not follow{why}");
             ServiceError::unavailable(message, "`vault status` says what the indexer is doing")
         };
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience;
         let mut left_out = None;
         // It is whole, as if its writer had closed it.
         let noticed = self.notice(vec![Signal::Changed(path.clone(), Change::Closed)]);
@@ -137,7 +146,7 @@ impl Service {
         if names.contains(&collection) { collection } else { names.into_iter().next().unwrap_or(collection) }
     }
 
-    fn leaves_out(&self, path: &VaultPath) -> bool {
+    pub(super) fn leaves_out(&self, path: &VaultPath) -> bool {
         Rules::new(self.home.root(), &self.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
     }
 

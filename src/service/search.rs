@@ -20,7 +20,7 @@ use crate::search::{Degraded, Filter, Highlighter, Results, SearchError, SearchR
 use crate::sync::ModelStatus;
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
-const MAX_QUERY_BYTES: usize = 16 * 1024;
+pub(super) const MAX_QUERY_BYTES: usize = 16 * 1024;
 /// While notes change as fast as they are found, a search is begun anew so often.
 const MAX_CHANGED_ROUNDS: usize = 4;
 

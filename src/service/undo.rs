@@ -51,6 +51,7 @@ fn view(checkpoint: Checkpoint) -> CheckpointView {
         at: checkpoint.at.to_string(),
         path: checkpoint.path.to_string(),
         action: action.and_then(|action| action.as_str().map(str::to_owned)).unwrap_or_default(),
+        by: checkpoint.by,
         bytes: checkpoint.bytes,
     }
 }

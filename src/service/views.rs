@@ -10,10 +10,12 @@ use super::capture::CaptureState;
 use crate::config::Mode;
 
 mod agents;
+mod memory;
 mod whole;
 mod writes;
 
 pub use agents::*;
+pub use memory::*;
 pub use whole::whole;
 pub use writes::*;
 

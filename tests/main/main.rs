@@ -18,6 +18,7 @@ mod damage;
 mod disk;
 mod forgetting;
 mod fuzzing;
+mod memory;
 #[cfg(unix)]
 mod model;
 mod page;

@@ -1,8 +1,10 @@
 //! What the description says beyond the types: what a text may be, and with which status each request can fail. A program
 //! that holds to it is never refused for its form.
 
+use std::collections::BTreeMap;
+
 use utoipa::Modify;
-use utoipa::openapi::path::{Operation, Parameter};
+use utoipa::openapi::path::{Operation, Parameter, PathItem};
 use utoipa::openapi::schema::{AnyOf, KnownFormat, Object, SchemaFormat, Type};
 use utoipa::openapi::{OpenApi, RefOr, Response, Schema};
 
@@ -54,6 +56,10 @@ use Kind::{Each, FromOne, Like, Maybe, Names, Time, UpTo};
 
 /// The fields of what requests take, by the type that has them.
 const FIELDS: &[(&str, &str, Kind)] = &[
+    ("AgentParams", "name", UpTo(60, LINE)),
+    ("MemoryGetParams", "hash", Like(HASH)),
+    ("MemorySaveParams", "content", Like(TEXT)),
+    ("MemoryRestoreParams", "checkpoint_id", Like(CHECKPOINT)),
     ("SaveParams", "content", Like(TEXT)),
     ("SaveParams", "title", UpTo(200, LINE)),
     ("SaveParams", "collection", UpTo(200, FOLDER)),
@@ -112,9 +118,9 @@ impl Modify for Exact {
                 limit(field, kind);
             }
         }
+        tell_apart(document);
         for (path, item) in &mut document.paths.paths {
-            let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete];
-            for operation in methods.into_iter().flatten() {
+            for (_, operation) in operations(item) {
                 for parameter in operation.parameters.iter_mut().flatten() {
                     if let RefOr::T(parameter) = parameter {
                         limit_parameter(path, parameter);
@@ -124,6 +130,32 @@ impl Modify for Exact {
             }
         }
     }
+}
+
+/// Names operations that have one name, as what serves them may have, by their address.
+fn tell_apart(document: &mut OpenApi) {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for item in document.paths.paths.values_mut() {
+        for (_, operation) in operations(item) {
+            *times.entry(operation.operation_id.clone().unwrap_or_default()).or_default() += 1;
+        }
+    }
+    for (path, item) in &mut document.paths.paths {
+        let words: Vec<&str> =
+            path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        for (method, operation) in operations(item) {
+            let id = operation.operation_id.get_or_insert_default();
+            if times.get(id).is_none_or(|times| *times > 1) {
+                *id = format!("{method}_{}", words.join("_"));
+            }
+        }
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+    let PathItem { get, put, post, patch, delete, .. } = item;
+    let all = [("get", get), ("put", put), ("post", post), ("patch", patch), ("delete", delete)];
+    all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 fn limit(schema: &mut Schema, kind: &Kind) {
@@ -227,10 +259,12 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_hides_behind_a_range() {
+    fn no_answer_hides_behind_a_range_and_no_operation_behind_another() {
         let document = serde_json::to_value(super::super::document()).unwrap();
+        let mut ids = std::collections::BTreeSet::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {
+                assert!(ids.insert(operation["operationId"].as_str().unwrap().to_owned()), "{method} {path}");
                 assert!(operation["responses"]["4XX"].is_null(), "{method} {path}");
             }
         }

@@ -6,8 +6,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::config::Mode;
 use crate::service::{
-    Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, Forgotten, HitView, SaveParams, Saved,
-    SearchParams, SearchResponse, ServiceError, Stats, whole,
+    Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, HitView, SaveParams, Saved, SearchParams,
+    SearchResponse, ServiceError, Stats, whole,
 };
 
 /// Characters of a title or a tag; of longer ones the rest does not count.
@@ -186,11 +186,11 @@ pub(in crate::api) struct Ingest {
     content: String,
     /// The note's title; the first line of the content when it is not said.
     title: Option<String>,
-    /// The top-level folder that it goes to; `snippets` when it is not said.
+    /// The top-level folder that it goes to, `snippets` when it is not said; of an agent, the file in its `memory/`.
     collection: Option<String>,
-    /// Tags, without `#`.
+    /// Tags; those of an agent are not kept.
     tags: Option<Vec<String>>,
-    /// What else is to be in the frontmatter. What has a field of its own here, such as `title`, is taken for that.
+    /// What else is to be in the frontmatter; not kept of an agent. What has a field of its own here, such as `title`, is taken for that.
     metadata: Option<Map<String, Value>>,
     #[serde(rename = "dbPath")]
     #[schema(ignore)]
@@ -290,8 +290,8 @@ pub(in crate::api) struct Deleted {
 }
 
 impl Deleted {
-    pub(super) fn of(forgotten: Forgotten) -> Self {
-        Self { ok: true, checkpoint_id: forgotten.checkpoint_id }
+    pub(super) fn of(checkpoint_id: Option<String>) -> Self {
+        Self { ok: true, checkpoint_id }
     }
 }
 

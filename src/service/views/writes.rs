@@ -167,6 +167,9 @@ pub struct CheckpointView {
     pub path: String,
     /// The change: `create`, `edit`, `forget`, `trash` or `restore`.
     pub action: String,
+    /// The agent that asked for it; absent when it was you.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// How many bytes the note had; absent when it was not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,

@@ -79,6 +79,27 @@ pub enum Action {
     Restore,
 }
 
+impl Action {
+    /// The action as an agent asked for it.
+    pub fn by(self, agent: &str) -> Act<'_> {
+        Act { action: self, by: Some(agent) }
+    }
+}
+
+/// What is to be done to a file, and who asked for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Act<'a> {
+    pub(super) action: Action,
+    /// The agent; the person and their programs have no name here.
+    pub(super) by: Option<&'a str>,
+}
+
+impl From<Action> for Act<'_> {
+    fn from(action: Action) -> Self {
+        Self { action, by: None }
+    }
+}
+
 /// A file as it was before a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
@@ -90,6 +111,9 @@ pub struct Checkpoint {
     pub path: VaultPath,
     /// The change.
     pub action: Action,
+    /// The agent that asked for it; `None` when it was the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// How many bytes the file had; `None` when it was not there.
     pub bytes: Option<u64>,
     /// The file's permission bits.
@@ -252,6 +276,7 @@ mod tests {
             at: Timestamp::now(),
             path,
             action: Action::Edit,
+            by: None,
             bytes: Some(content.len() as u64),
             mode: Some(0o644),
             after: None,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use blake3::Hash;
 
 use super::super::read::read_bytes;
-use super::checkpoints::{Action, CheckpointId, Checkpoints, mode};
+use super::checkpoints::{Act, Action, CheckpointId, Checkpoints, mode};
 use super::error::WriteError;
 use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_owner_of, move_new};
 use crate::fs::{sync_folder, write_beside};
@@ -110,19 +110,31 @@ impl Files {
         self.make(path, text.as_bytes(), None)
     }
 
+    /// Makes a new note for an agent, so that this can be undone.
+    ///
+    /// # Errors
+    /// As [`Files::create`].
+    pub fn create_for(&self, agent: &str, path: &VaultPath, text: &str) -> Result<CheckpointId, WriteError> {
+        let _one = self.one_at_a_time()?;
+        self.check(path)?;
+        let id = self.keep(path, Action::Create.by(agent), None, Some(blake3::hash(text.as_bytes())), None)?;
+        self.make(path, text.as_bytes(), None).inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
+        Ok(id)
+    }
+
     /// Writes over a note that is as `before` says. What it was is kept.
     ///
     /// # Errors
     /// [`WriteError::Changed`] or [`WriteError::Gone`] when it is not so any more; when the disk refuses.
-    pub fn replace(
+    pub fn replace<'a>(
         &self,
         path: &VaultPath,
         before: Hash,
         text: &str,
-        action: Action,
+        act: impl Into<Act<'a>>,
     ) -> Result<CheckpointId, WriteError> {
         let _one = self.one_at_a_time()?;
-        self.write_over(path, before, text.as_bytes(), action)
+        self.write_over(path, before, text.as_bytes(), act.into())
     }
 
     /// Writes a note that begins with all that was there before, so that nothing needs to be kept; a new one when `before` is
@@ -158,10 +170,10 @@ impl Files {
         path: &VaultPath,
         before: Hash,
         bytes: &[u8],
-        action: Action,
+        act: Act<'_>,
     ) -> Result<CheckpointId, WriteError> {
         let had = self.expect(path, before)?;
-        let id = self.keep(path, action, Some(&had), Some(blake3::hash(bytes)), None)?;
+        let id = self.keep(path, act, Some(&had), Some(blake3::hash(bytes)), None)?;
         self.exchange(path, before, bytes).inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
         Ok(id)
     }

@@ -7,7 +7,7 @@ mod leftovers;
 mod names;
 mod undo;
 
-pub use checkpoints::{Action, Checkpoint, CheckpointId};
+pub use checkpoints::{Act, Action, Checkpoint, CheckpointId};
 pub use error::WriteError;
 pub use files::Files;
 pub use names::{free_name, is_folder_name, slug};

@@ -9,7 +9,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoints::{Action, Checkpoint, CheckpointId, mode};
+use super::checkpoints::{Act, Action, Checkpoint, CheckpointId, mode};
 use super::error::WriteError;
 use super::files::Files;
 use crate::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
@@ -37,8 +37,24 @@ impl Files {
     /// # Errors
     /// As [`Files::replace`].
     pub fn trash(&self, path: &VaultPath, before: Hash) -> Result<CheckpointId, WriteError> {
+        self.trash_as(path, before, Action::Trash.into())
+    }
+
+    /// The same for whoever asks.
+    ///
+    /// # Errors
+    /// As [`Files::replace`].
+    pub fn trash_as(&self, path: &VaultPath, before: Hash, act: Act<'_>) -> Result<CheckpointId, WriteError> {
         let _one = self.one_at_a_time()?;
-        self.move_to_trash(path, before, Action::Trash)
+        self.move_to_trash(path, before, act)
+    }
+
+    /// What is known of a change.
+    ///
+    /// # Errors
+    /// When there is no such checkpoint, or it cannot be read.
+    pub fn checkpoint(&self, id: &CheckpointId) -> Result<Checkpoint, WriteError> {
+        Ok(self.checkpoints.get(id)?.0)
     }
 
     /// The changes that can be undone, newest first.
@@ -56,6 +72,19 @@ impl Files {
     /// [`WriteError::Changed`] when the file has changed since, and not with `force`; when there is no such checkpoint, or the
     /// disk refuses.
     pub fn restore(&self, id: &CheckpointId, force: bool) -> Result<(VaultPath, CheckpointId), WriteError> {
+        self.restore_as(id, force, Action::Restore.into())
+    }
+
+    /// The same for whoever asks.
+    ///
+    /// # Errors
+    /// As [`Files::restore`].
+    pub fn restore_as(
+        &self,
+        id: &CheckpointId,
+        force: bool,
+        act: Act<'_>,
+    ) -> Result<(VaultPath, CheckpointId), WriteError> {
         let _one = self.one_at_a_time()?;
         let (checkpoint, content) = self.checkpoints.get(id)?;
         let path = checkpoint.path;
@@ -68,11 +97,11 @@ impl Files {
             return Err(WriteError::Changed(path));
         }
         let undo = match (now, content) {
-            (Some(now), Some(content)) => self.write_over(&path, now, &content, Action::Restore)?,
-            (Some(now), None) => self.move_to_trash(&path, now, Action::Restore)?,
+            (Some(now), Some(content)) => self.write_over(&path, now, &content, act)?,
+            (Some(now), None) => self.move_to_trash(&path, now, act)?,
             (None, None) => id.clone(),
             (None, Some(content)) => {
-                let undo = self.keep(&path, Action::Restore, None, Some(blake3::hash(&content)), None)?;
+                let undo = self.keep(&path, act, None, Some(blake3::hash(&content)), None)?;
                 let made = self.make(&path, &content, checkpoint.mode);
                 made.inspect_err(|_| drop(self.checkpoints.remove(&undo)))?;
                 // It is where it was, and in the trash no more.
@@ -131,11 +160,11 @@ impl Files {
         &self,
         path: &VaultPath,
         before: Hash,
-        action: Action,
+        act: Act<'_>,
     ) -> Result<CheckpointId, WriteError> {
         let had = self.expect(path, before)?;
         let trashed = self.place_in_trash(path)?;
-        let id = self.keep(path, action, Some(&had), None, Some(trashed.clone()))?;
+        let id = self.keep(path, act, Some(&had), None, Some(trashed.clone()))?;
         let (from, to) = (path.on_disk(&self.root), trashed.on_disk(&self.root));
         let moved = || -> Result<(), WriteError> {
             match move_new(&from, &to) {
@@ -200,7 +229,7 @@ impl Files {
     pub(super) fn keep(
         &self,
         path: &VaultPath,
-        action: Action,
+        act: Act<'_>,
         had: Option<&[u8]>,
         after: Option<Hash>,
         trashed: Option<VaultPath>,
@@ -210,7 +239,8 @@ impl Files {
             id: id.clone(),
             at: Timestamp::now(),
             path: path.clone(),
-            action,
+            action: act.action,
+            by: act.by.map(str::to_owned),
             bytes: had.map(|had| had.len() as u64),
             mode: mode(&path.on_disk(&self.root)),
             after: after.map(|hash| hash.to_hex().to_string()),
@@ -302,11 +332,30 @@ mod tests {
     }
 
     #[test]
+    fn what_an_agent_made_goes_and_comes_back() {
+        let (folder, files) = vault();
+        let made = files.create_for("coder", &path("agents/coder/MEMORY.md"), "text").unwrap();
+        assert!(matches!(
+            files.create_for("coder", &path("agents/coder/MEMORY.md"), "other"),
+            Err(WriteError::Exists(_))
+        ));
+        let known = files.checkpoint(&made).unwrap();
+        assert_eq!((known.action, known.by.as_deref(), known.bytes), (Action::Create, Some("coder"), None));
+        let (_, undo) = files.restore_as(&made, false, Action::Restore.by("coder")).unwrap();
+        assert!(read(&files, "agents/coder/MEMORY.md").is_none());
+        assert!(folder.path().join(".trash/agents/coder/MEMORY.md").exists());
+        files.restore(&undo, false).unwrap();
+        assert_eq!(read(&files, "agents/coder/MEMORY.md").unwrap().0, "text");
+        assert_eq!(files.checkpoints().unwrap().iter().filter(|kept| kept.by.is_some()).count(), 2);
+    }
+
+    #[test]
     fn undoing_what_never_happened_is_no_change() {
         let (_folder, files) = vault();
         let hash = files.create(&path("a.md"), "text").unwrap();
         // Killed before the note was replaced.
-        let id = files.keep(&path("a.md"), Action::Edit, Some(b"text"), Some(blake3::hash(b"new")), None).unwrap();
+        let id =
+            files.keep(&path("a.md"), Action::Edit.into(), Some(b"text"), Some(blake3::hash(b"new")), None).unwrap();
         assert_eq!(files.restore(&id, false).unwrap(), (path("a.md"), id));
         assert_eq!(files.read(&path("a.md")).unwrap().unwrap().1, hash);
     }

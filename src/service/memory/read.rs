@@ -1,0 +1,226 @@
+//! Finds and reads what an agent remembers.
+
+use std::time::Instant;
+
+use super::super::error::ServiceError;
+use super::super::read::{citation, limit};
+use super::super::search::MAX_QUERY_BYTES;
+use super::super::start::Service;
+use super::super::views::{MemoryGetParams, MemorySearchParams, MemoryText, SearchResponse};
+use super::own::Own;
+use super::target::folder;
+use crate::access::Principal;
+use crate::chunk::{Chunk, ChunkId, chunk};
+use crate::note::Note;
+use crate::path::VaultPath;
+use crate::search::{Filter, SearchRequest};
+use crate::vault::ReadError;
+
+/// One answer takes so much of a file.
+const MAX_TEXT_BYTES: usize = 50 * 1024;
+/// A file that changes as fast as it is read is given up after so many times.
+const ROUNDS: usize = 4;
+
+impl Service {
+    /// Finds passages of an agent's own memory, and of that of agents which share theirs with it.
+    ///
+    /// # Errors
+    /// When it is not an agent that asks, a parameter makes no sense, or the index is not open yet.
+    pub fn memory_search(
+        &self,
+        principal: &Principal,
+        params: &MemorySearchParams,
+    ) -> Result<SearchResponse, ServiceError> {
+        let own = self.own(principal)?;
+        let found = self.search_own(&own, &params.query, params.limit)?;
+        self.log_own(&own, "memory_search", &params.query, found.citations());
+        Ok(found)
+    }
+
+    pub(super) fn search_own(
+        &self,
+        own: &Own<'_>,
+        query: &str,
+        most: Option<usize>,
+    ) -> Result<SearchResponse, ServiceError> {
+        let started = Instant::now();
+        if query.len() > MAX_QUERY_BYTES {
+            let message = format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len());
+            return Err(ServiceError::invalid(message));
+        }
+        let request = SearchRequest {
+            text: query.to_owned(),
+            mode: self.config.search.mode,
+            limit: limit(most, self.config.search.limit)?,
+            filter: Filter::default(),
+        };
+        self.search_in(self.reach_own(own)?, request, false, started)
+    }
+
+    /// A passage, lines or a whole file of an agent's own memory, as it is on disk.
+    ///
+    /// # Errors
+    /// When it is not an agent that asks, or its memory has no such passage or file.
+    pub fn memory_get(&self, principal: &Principal, params: &MemoryGetParams) -> Result<MemoryText, ServiceError> {
+        let own = self.own(principal)?;
+        let (asked, found) = match (&params.hash, &params.path) {
+            (Some(hash), None) if params.line.is_none() && params.lines.is_none() => {
+                (hash, self.passage_of_own(&own, hash))
+            }
+            (None, Some(path)) => (path, self.lines_of_own(&own, path, params.line, params.lines)),
+            _ => return Err(ServiceError::invalid("give `hash`, or `path` with or without `line` and `lines`")),
+        };
+        let given = found.iter().map(|found| found.citation.clone()).collect();
+        self.log_own(&own, "memory_get", asked, given);
+        found
+    }
+
+    fn lines_of_own(
+        &self,
+        own: &Own<'_>,
+        path: &str,
+        line: Option<u32>,
+        lines: Option<u32>,
+    ) -> Result<MemoryText, ServiceError> {
+        let (path, line) = if line.is_none() { line_in(path) } else { (path, line) };
+        if line == Some(0) || lines == Some(0) {
+            return Err(ServiceError::invalid("`line` and `lines` count from 1"));
+        }
+        let absent = || ServiceError::not_found(format!("your memory has no file `{path}`"));
+        let (path, text) = self.file_of_own(own, path)?.ok_or_else(absent)?;
+        let part = lines_of(&path, &text, line, lines);
+        part.ok_or_else(|| ServiceError::not_found(format!("`{path}` has fewer lines")))
+    }
+
+    fn passage_of_own(&self, own: &Own<'_>, hash: &str) -> Result<MemoryText, ServiceError> {
+        let id: ChunkId =
+            hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
+        let reach = self.reach_own(own)?;
+        let snapshot = &reach.snapshot;
+        for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
+            let found = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
+            let file = found.and_then(|found| snapshot.files.get(found.file)).filter(|file| reach.visible.has(file));
+            let Some(file) = file else { continue };
+            let Some((path, text)) = self.file_of_own(own, file.path.as_str())? else { continue };
+            let chunks = chunk(&path, &Note::parse(&text, path.stem()), &text);
+            if let Some(passage) = chunks.iter().find(|chunk| chunk.id == id) {
+                return Ok(passage_text(&path, passage));
+            }
+        }
+        Err(ServiceError::not_found(format!("no passage has the hash {hash}; it changes when the text does")))
+    }
+
+    /// A file of the memory and what it says now; nothing where it is none, or is kept from the agent.
+    pub(super) fn file_of_own(&self, own: &Own<'_>, path: &str) -> Result<Option<(VaultPath, String)>, ServiceError> {
+        let whole = if path.starts_with("agents/") { path.to_owned() } else { folder(own.slug) + path };
+        for _ in 0..ROUNDS {
+            let reach = self.reach_own(own)?;
+            let Some(file) = reach.file(&whole) else { return Ok(None) };
+            // A folder on the way may have become a link since.
+            if self.files.as_ref().is_some_and(|files| files.check(&file.path).is_err()) {
+                return Ok(None);
+            }
+            if self.is_as_indexed(&reach, file) {
+                match self.source(&file.path) {
+                    Ok(source) if Note::parse(&source.text, file.path.stem()).is_private() => return Ok(None),
+                    Ok(source) => return Ok(Some((file.path.clone(), source.text))),
+                    Err(ReadError::Changing) => {}
+                    Err(_) => return Ok(None),
+                }
+            }
+            // It was written to just now: what it says counts once it is indexed.
+            self.settled(&file.path)?;
+        }
+        Ok(None)
+    }
+}
+
+/// `memory/notes.md:42` is line 42 of `memory/notes.md`.
+fn line_in(path: &str) -> (&str, Option<u32>) {
+    match path.rsplit_once(':').map(|(path, line)| (path, line.parse())) {
+        Some((path, Ok(line))) => (path, Some(line)),
+        _ => (path, None),
+    }
+}
+
+fn passage_text(path: &VaultPath, passage: &Chunk) -> MemoryText {
+    let (line_start, line_end) = (passage.lines.0 as u32, passage.lines.1 as u32);
+    MemoryText {
+        path: path.to_string(),
+        text: passage.text.clone(),
+        line_start,
+        line_end,
+        citation: citation(path.as_str(), line_start, line_end),
+        hash: Some(passage.id.to_string()),
+        cut: false,
+    }
+}
+
+/// Lines of a file; the passage at `line` where it is not said how many. Nothing where there are none.
+fn lines_of(path: &VaultPath, text: &str, line: Option<u32>, lines: Option<u32>) -> Option<MemoryText> {
+    let note = Note::parse(text, path.stem());
+    if let (Some(line), None) = (line, lines) {
+        let chunks = chunk(path, &note, text);
+        let at = |chunk: &&Chunk| (chunk.lines.0..=chunk.lines.1).contains(&(line as usize));
+        if let Some(passage) = chunks.iter().find(at) {
+            return Some(passage_text(path, passage));
+        }
+    }
+    // The empty line after the last line's end is none that people count.
+    let count = note.lines.count() - usize::from(note.lines.count() > 1 && text.ends_with(['\n', '\r']));
+    let first = line.unwrap_or(1) as usize;
+    let wanted = if line.is_some() { lines.unwrap_or(1) } else { lines.unwrap_or(u32::MAX) };
+    let last = first.saturating_add(wanted as usize - 1).min(count);
+    if first > count {
+        return None;
+    }
+    let start = note.lines.span(first).start;
+    let whole = |last: &usize| note.lines.span(*last).end - start <= MAX_TEXT_BYTES;
+    let fits = (first..=last).rev().find(whole).unwrap_or(first);
+    let text = &text[start..note.lines.span(fits).end];
+    let shown = text.floor_char_boundary(MAX_TEXT_BYTES);
+    let (line_start, line_end) = (first as u32, fits as u32);
+    Some(MemoryText {
+        path: path.to_string(),
+        text: text[..shown].to_owned(),
+        line_start,
+        line_end,
+        citation: citation(path.as_str(), line_start, line_end),
+        hash: None,
+        cut: fits < last || shown < text.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_those_that_are_asked_for() {
+        let path = VaultPath::new("agents/a/MEMORY.md").unwrap();
+        let text = "# One\n\n- a\n- b\n\n# Two\n\nc\n";
+        let get = |line, lines| lines_of(&path, text, line, lines).map(|got| (got.text, got.line_start, got.line_end));
+        assert_eq!(get(None, None).unwrap(), (text.to_owned(), 1, 8));
+        assert_eq!(get(None, Some(1)).unwrap(), ("# One\n".to_owned(), 1, 1));
+        assert_eq!(get(Some(3), Some(2)).unwrap(), ("- a\n- b\n".to_owned(), 3, 4));
+        assert_eq!(get(Some(7), Some(9)).unwrap(), ("\nc\n".to_owned(), 7, 8));
+        // Without a number of lines, the passage.
+        assert_eq!(get(Some(8), None).unwrap(), ("# Two\n\nc".to_owned(), 6, 8));
+        assert!(lines_of(&path, text, Some(4), None).unwrap().hash.is_some());
+        assert_eq!(get(Some(5), None).unwrap(), ("\n".to_owned(), 5, 5));
+        assert_eq!(get(Some(9), None), None);
+        let long = format!("{}\n", "x".repeat(20_000)).repeat(4);
+        let got = lines_of(&path, &long, None, None).unwrap();
+        assert_eq!((got.text.len(), got.line_end, got.cut), (40_002, 2, true));
+        let got = lines_of(&path, &"é".repeat(40_000), None, None).unwrap();
+        assert_eq!((got.text.len(), got.line_end, got.cut), (MAX_TEXT_BYTES, 1, true));
+    }
+
+    #[test]
+    fn a_path_may_name_a_line() {
+        assert_eq!(line_in("memory/a.md:42"), ("memory/a.md", Some(42)));
+        assert_eq!(line_in("memory/a.md"), ("memory/a.md", None));
+        assert_eq!(line_in("memory/a.md:x"), ("memory/a.md:x", None));
+        assert_eq!(line_in("a:99999999999"), ("a:99999999999", None));
+    }
+}

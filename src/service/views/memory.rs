@@ -1,0 +1,167 @@
+//! What agents say and hear of memory of their own.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A search of an agent's own memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemorySearchParams {
+    /// Words, `"phrases"` and `-exclusions`, or a question.
+    pub query: String,
+    /// Hits at most; as many as the person lets agents have when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+}
+
+/// What to read: `hash`, or `path` with or without lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryGetParams {
+    /// A passage's hash, as a search gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// A file of the memory: `MEMORY.md`, `memory/notes.md`, or the path that a search gives. `PATH:42` is its line 42.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// With `path`: a line, from 1. The passage at it, or `lines` from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub line: Option<u32>,
+    /// How many lines; all of the file's when `line` is not said either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub lines: Option<u32>,
+}
+
+/// A part of an agent's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryText {
+    /// The file's path in the vault.
+    pub path: String,
+    /// The lines.
+    pub text: String,
+    /// The first of them, from 1.
+    pub line_start: u32,
+    /// The last.
+    pub line_end: u32,
+    /// `agents/coder/MEMORY.md#L3-L4`.
+    pub citation: String,
+    /// The passage's hash, when it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Whether there are more lines than one answer takes (50 KB).
+    pub cut: bool,
+}
+
+/// What to remember.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemorySaveParams {
+    /// Markdown, up to 50 KB.
+    pub content: String,
+    /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; `MEMORY.md` when it is not said, or `memory/notes.md` where only that may be
+    /// written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Add to the end of the file (`true`, and when it is not said) or replace its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub append: Option<bool>,
+}
+
+/// What to delete: `text`, or with `whole_file` everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryDeleteParams {
+    /// `MEMORY.md`, `memory.md` or `memory/<name>.md`; without `whole_file` the one that `memory_save` takes when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The text, exactly as it stands in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Delete it wherever it stands in the file; refused without when it is there more than once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_matches: Option<bool>,
+    /// Delete the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_file: Option<bool>,
+    /// Delete the file when no text is left in it; so it is when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delete_if_empty: Option<bool>,
+}
+
+/// A file of an agent's memory that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryChange {
+    /// Always true.
+    pub ok: bool,
+    /// The file's path in the vault.
+    pub path: String,
+    /// What `checkpoint_restore` takes to undo this.
+    pub checkpoint_id: String,
+    /// How many passages the file has now.
+    pub chunks: usize,
+    /// Whether a search finds the file as it is now. It does, unless the indexer is kept busy for seconds.
+    pub searchable: bool,
+    /// Whether the file is gone now.
+    pub file_deleted: bool,
+    /// Whether secrets were taken out of the text, each marked as `[redacted: …]`.
+    pub redacted: bool,
+    /// How often the text was deleted; absent when none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches_removed: Option<usize>,
+}
+
+/// What to forget.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryForgetParams {
+    /// What it is about, its exact words, or the hash of a candidate.
+    pub query: String,
+    /// Change nothing, and say what would go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<bool>,
+}
+
+/// What is forgotten, or might be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryForgotten {
+    /// Always true.
+    pub ok: bool,
+    /// What was deleted.
+    pub deleted: Vec<MemoryCandidate>,
+    /// What may be meant, the likeliest first, when nothing was deleted.
+    pub candidates: Vec<MemoryCandidate>,
+    /// Whether it is not clear which is meant: ask again with the hash of one.
+    pub needs_confirmation: bool,
+    /// What `checkpoint_restore` takes to undo this.
+    pub checkpoint_ids: Vec<String>,
+    /// Whether a search no longer finds what was deleted. So it is, unless the indexer is kept busy for seconds.
+    pub searchable: bool,
+}
+
+/// A paragraph, list item or table row of an agent's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryCandidate {
+    /// Names it; it changes when the text does.
+    pub hash: String,
+    /// The file's path in the vault.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+    /// Its first line, from 1.
+    pub line_start: u32,
+    /// Its last line.
+    pub line_end: u32,
+    /// `agents/coder/MEMORY.md#L3-L4`.
+    pub citation: String,
+}
+
+/// What to undo.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryRestoreParams {
+    /// As the change gave it.
+    pub checkpoint_id: String,
+}

@@ -1,0 +1,108 @@
+//! Memory of agents' own, over HTTP against the real binary.
+
+mod limits;
+mod sharing;
+mod tools;
+mod undo;
+
+use std::fs;
+
+use memory_vault::access::Session;
+use memory_vault::agents::Agents;
+use serde_json::{Value, json};
+
+use crate::support::{Connection, Daemon, Request, notes_of};
+
+/// An agent that asks over TCP with a token of its own.
+pub struct Agent {
+    slug: String,
+    token: String,
+    address: String,
+}
+
+/// A vault in which nobody asks too often, with its daemon.
+pub fn vault() -> Daemon {
+    let mut vault =
+        Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n");
+    vault.start();
+    vault
+}
+
+/// Makes an agent's page, whose frontmatter says `more`, and gives it a token.
+pub fn agent(vault: &Daemon, slug: &str, more: &str) -> Agent {
+    agent_in(vault, slug, more, Session::direct())
+}
+
+pub fn agent_in(vault: &Daemon, slug: &str, more: &str, session: Session) -> Agent {
+    page(vault, slug, more);
+    let agents = Agents::new(vault.path(""), &vault.path(".vault/state"));
+    let token = agents.give_token(slug, Some(session)).unwrap().reveal().to_owned();
+    Agent { slug: slug.into(), token, address: vault.address().into() }
+}
+
+/// What an agent's page says from now on.
+pub fn page(vault: &Daemon, slug: &str, more: &str) {
+    let folder = vault.path(&format!("agents/{slug}"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("agent.md"), format!("---\ntitle: {slug}\n{more}\n---\n\nThe secret policy of {slug}.\n"))
+        .unwrap();
+}
+
+impl Agent {
+    /// What a tool answers, with its status.
+    #[track_caller]
+    pub fn ask(&self, tool: &str, body: Value) -> (u16, Value) {
+        self.try_ask(tool, body).expect("the server answers")
+    }
+
+    /// The same, where the server may be killed.
+    pub fn try_ask(&self, tool: &str, body: Value) -> Option<(u16, Value)> {
+        let request = Request::new("POST", &format!("/api/memory/{tool}")).json(body.to_string());
+        let request = request.header("Authorization", &format!("Bearer {}", self.token));
+        let reply = Connection::try_open(&self.address)?.send(&request)?;
+        Some((reply.status, reply.json()))
+    }
+
+    /// What a tool answers, which must be no error.
+    #[track_caller]
+    pub fn call(&self, tool: &str, body: Value) -> Value {
+        let (status, answer) = self.ask(tool, body.clone());
+        assert_eq!(status, 200, "{tool} {body}: {answer}");
+        answer
+    }
+
+    /// Which error it is, whose shape must be that of all errors.
+    #[track_caller]
+    pub fn refused(&self, tool: &str, body: Value) -> (u16, String) {
+        let (status, answer) = self.ask(tool, body.clone());
+        assert!((400..500).contains(&status), "{tool} {body}: {status} {answer}");
+        assert!(answer["error"]["code"].is_string(), "{answer}");
+        (status, answer["error"]["message"].as_str().unwrap().to_owned())
+    }
+
+    /// Saves a text, and gives the checkpoint.
+    #[track_caller]
+    pub fn save(&self, file: &str, content: &str) -> Value {
+        let saved = self.call("save", json!({"file": file, "content": content}));
+        assert_eq!(saved["searchable"], true, "{saved}");
+        saved["checkpoint_id"].clone()
+    }
+
+    /// The citations of what a search finds.
+    #[track_caller]
+    pub fn find(&self, query: &str) -> Vec<String> {
+        let found = self.call("search", json!({"query": query}));
+        let hits = found["results"].as_array().unwrap();
+        hits.iter().map(|hit| hit["citation"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// What a file of its folder says; nothing when it is not there.
+    pub fn text(&self, vault: &Daemon, file: &str) -> Option<String> {
+        fs::read_to_string(vault.path(&format!("agents/{}/{file}", self.slug))).ok()
+    }
+}
+
+/// All that the person and the agents have, to be compared.
+fn all(vault: &Daemon) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    notes_of(&vault.path(""))
+}

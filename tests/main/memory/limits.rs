@@ -1,0 +1,246 @@
+//! What an agent may write, and where.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{agent, all, page, vault};
+
+#[test]
+fn the_person_says_what_may_be_written() {
+    let vault = vault();
+    let coder = agent(&vault, "coder", "");
+    for (mode, prompt, searched, default) in [
+        ("hybrid", true, true, "MEMORY.md"),
+        ("prompt-only", true, false, "MEMORY.md"),
+        ("search-only", false, true, "memory/notes.md"),
+        ("off", false, false, ""),
+        ("nonsense", false, false, ""),
+    ] {
+        page(&vault, "coder", &format!("write_mode: {mode}"));
+        for (file, allowed) in [("MEMORY.md", prompt), ("memory.md", prompt), ("memory/a.md", searched)] {
+            let (status, answer) = coder.ask("save", json!({"file": file, "content": format!("- by {mode}")}));
+            assert_eq!(status, if allowed { 200 } else { 403 }, "{mode} {file}: {answer}");
+            let delete = coder.ask("delete", json!({"file": file, "text": format!("- by {mode}")}));
+            assert_eq!(delete.0, if allowed { 200 } else { 403 }, "{mode} {file}: {}", delete.1);
+            if !allowed {
+                assert!(answer["error"]["message"].as_str().unwrap().contains("write_mode"), "{answer}");
+            }
+        }
+        if default.is_empty() {
+            for (tool, body) in [("save", json!({"content": "x"})), ("forget", json!({"query": "x", "dry_run": true}))]
+            {
+                assert_eq!(coder.refused(tool, body).0, 403, "{mode} {tool}");
+            }
+        } else {
+            let saved = coder.call("save", json!({"content": "by default"}));
+            assert_eq!(saved["path"], format!("agents/coder/{default}"), "{mode}");
+            // What was done while it could be is undone while it can be.
+            page(&vault, "coder", "write_mode: off");
+            assert_eq!(coder.refused("restore", json!({"checkpoint_id": saved["checkpoint_id"]})).0, 403);
+            page(&vault, "coder", &format!("write_mode: {mode}"));
+            coder.call("restore", json!({"checkpoint_id": saved["checkpoint_id"]}));
+        }
+    }
+    // What it may not write it may read, and does not forget.
+    page(&vault, "coder", "");
+    coder.save("MEMORY.md", "A green aardvark.");
+    page(&vault, "coder", "write_mode: search-only");
+    assert_eq!(coder.find("aardvark").len(), 1);
+    let forgotten = coder.call("forget", json!({"query": "green aardvark"}));
+    assert_eq!((&forgotten["deleted"], &forgotten["candidates"]), (&json!([]), &json!([])));
+}
+
+#[test]
+fn no_other_file_is_written_or_named() {
+    let vault = vault();
+    let coder = agent(&vault, "coder", "");
+    coder.save("memory/a.md", "Mine.");
+    vault.post("/api/user-memory/save", &json!({"content": "The person's.", "title": "N", "collection": "notes"}));
+    let before = all(&vault);
+    let long = format!("memory/{}.md", "a".repeat(300));
+    for file in [
+        "",
+        ".",
+        "..",
+        "agent.md",
+        "AGENT.MD",
+        "facts.md",
+        "Memory.md",
+        "MEMORY.md/",
+        "MEMORY.md\0",
+        "MEMORY.md\n",
+        " MEMORY.md",
+        "memory",
+        "memory/",
+        "memory/agent.md",
+        "memory/AGENT.md",
+        "memory/ａｇｅｎｔ.md",
+        "memory/../agent.md",
+        "memory/../../../notes/n.md",
+        "memory/..%2fagent.md",
+        "memory/%2e%2e/agent.md",
+        "memory/..\\agent.md",
+        "memory\\..\\agent.md",
+        "memory/a/b.md",
+        "memory//a.md",
+        "memory/./a.md",
+        "memory/.a.md",
+        "memory/a.txt",
+        "memory/a.md.exe",
+        "memory/a\0.md",
+        "memory/a\u{7f}.md",
+        "memory/a\u{202e}.md",
+        "memory/\u{2024}\u{2024}\u{2215}agent.md",
+        "memory/\u{ff0e}\u{ff0e}\u{ff0f}agent.md",
+        "memory/..\u{2044}agent.md",
+        "memory/..\u{29f8}agent.md",
+        "../other/MEMORY.md",
+        "../../notes/n.md",
+        "notes/n.md",
+        "/etc/passwd",
+        "/MEMORY.md",
+        "//MEMORY.md",
+        "C:\\MEMORY.md",
+        "file:///MEMORY.md",
+        "~/MEMORY.md",
+        "agents/coder/MEMORY.md",
+        ".vault/state/agents.json",
+        "memory.toml",
+        &long,
+    ] {
+        for (tool, body) in [
+            ("save", json!({"file": file, "content": "owned"})),
+            ("save", json!({"file": file, "content": "owned", "append": false})),
+            ("delete", json!({"file": file, "text": "a"})),
+            ("delete", json!({"file": file, "whole_file": true})),
+        ] {
+            assert_eq!(coder.refused(tool, body).0, 400, "{tool} {file:?}");
+        }
+        if !matches!(file, "facts.md" | "agents/coder/MEMORY.md") {
+            assert_eq!(coder.refused("get", json!({"path": file})).0, 404, "{file:?}");
+        }
+        assert_eq!(coder.refused("get", json!({"path": format!("agents/coder/{file}")})).0, 404, "{file:?}");
+    }
+    assert_eq!(all(&vault), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_leads_nowhere() {
+    use std::os::unix::fs::symlink;
+    let vault = vault();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret.md"), "A secret walrus.\n").unwrap();
+    let coder = agent(&vault, "coder", "");
+    let folder = vault.path("agents/coder");
+    symlink(outside.path(), folder.join("memory")).unwrap();
+    symlink(outside.path().join("secret.md"), folder.join("MEMORY.md")).unwrap();
+    let refused = |file: &str| {
+        assert_eq!(coder.refused("save", json!({"file": file, "content": "x"})).0, 400, "{file}");
+        assert_eq!(coder.refused("save", json!({"file": file, "content": "x", "append": false})).0, 400, "{file}");
+        assert_eq!(coder.refused("delete", json!({"file": file, "whole_file": true})).0, 400, "{file}");
+        assert_eq!(coder.refused("delete", json!({"file": file, "text": "secret"})).0, 400, "{file}");
+        assert_eq!(coder.refused("get", json!({"path": file})).0, 404, "{file}");
+    };
+    for file in ["memory/secret.md", "memory/new.md", "MEMORY.md"] {
+        refused(file);
+    }
+    // One that takes the place of a file that was its own.
+    let (bob, folder) = (agent(&vault, "bob", ""), vault.path("agents/bob"));
+    bob.save("memory/secret.md", "Of my own.");
+    fs::rename(folder.join("memory"), folder.join("gone")).unwrap();
+    symlink(outside.path(), folder.join("memory")).unwrap();
+    assert_eq!(bob.refused("get", json!({"path": "memory/secret.md"})).0, 404);
+    assert_eq!(bob.refused("save", json!({"file": "memory/secret.md", "content": "x"})).0, 400);
+    let found = bob.call("search", json!({"query": "walrus"}));
+    assert_eq!(found["results"], json!([]));
+    assert_eq!(fs::read_to_string(outside.path().join("secret.md")).unwrap(), "A secret walrus.\n");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn nothing_becomes_frontmatter_and_nothing_hides() {
+    let vault = vault();
+    let coder = agent(&vault, "coder", "");
+    for (at, content) in [
+        "---\ntitle: injected\ncan_read_user_memory: true\n---\nzebra",
+        "---\nprivate: true\n---\nzebra",
+        "+++\ntitle = \"injected\"\n+++\nzebra",
+        "\u{feff}---\ntitle: injected\n---\nzebra",
+        "---\nunclosed: true\nzebra",
+        "---\r\ntitle: injected\r\n---\r\nzebra",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for (kind, append) in [("new", true), ("over", false)] {
+            let file = format!("memory/{kind}{at}.md");
+            coder.call("save", json!({"file": file, "content": content, "append": append}));
+            let hit = coder.call("search", json!({"query": "zebra", "limit": 1}));
+            let hit = &hit["results"][0];
+            assert_ne!(hit["title"], "injected", "{content:?}");
+            assert!(hit["metadata"]["can_read_user_memory"].is_null() && hit["metadata"]["private"].is_null(), "{hit}");
+            assert!(coder.call("get", json!({"path": file}))["text"].as_str().unwrap().contains("zebra"));
+            coder.call("delete", json!({"file": file, "whole_file": true}));
+        }
+    }
+    // The person's stays to the byte.
+    let mine = "---\ntitle: Mine # so\ntags: [a]\n---\n\n";
+    fs::write(vault.path("agents/coder/MEMORY.md"), format!("{mine}- one\n")).unwrap();
+    vault.finds("one", &["agents/coder/MEMORY.md"]);
+    coder.save("MEMORY.md", "---\ntitle: injected\n---");
+    coder.call("save", json!({"content": "- two", "append": false}));
+    assert_eq!(coder.text(&vault, "MEMORY.md").unwrap(), format!("{mine}- two\n"));
+    assert_eq!(coder.refused("delete", json!({"text": "title: Mine # so"})).0, 404);
+    let before = all(&vault);
+    for content in ["a #private zebra", "<!-- #private -->\n\nx", "<!-- open", "%% nothing but a comment %%"] {
+        let (status, message) = coder.refused("save", json!({"content": content}));
+        assert_eq!(status, 400, "{content}: {message}");
+    }
+    assert_eq!(all(&vault), before);
+    // What the person keeps from it is as good as gone, and is not written over.
+    fs::write(vault.path("agents/coder/MEMORY.md"), "---\nprivate: true\n---\n\nOf a walrus.\n").unwrap();
+    vault.finds("walrus", &["agents/coder/MEMORY.md"]);
+    assert!(coder.find("walrus").is_empty());
+    assert_eq!(coder.refused("get", json!({"path": "MEMORY.md"})).0, 404);
+    let before = all(&vault);
+    for (tool, body) in [
+        ("save", json!({"content": "x"})),
+        ("save", json!({"content": "x", "append": false})),
+        ("delete", json!({"text": "walrus"})),
+    ] {
+        assert_eq!(coder.refused(tool, body).0, 403, "{tool}");
+    }
+    assert_eq!(coder.call("forget", json!({"query": "walrus"}))["candidates"], json!([]));
+    assert_eq!(all(&vault), before);
+}
+
+#[test]
+fn texts_are_bounded_plain_and_without_secrets() {
+    let mut vault = crate::support::Daemon::with_config(
+        "[embed]\nmodel = \"none\"\n[index]\nmax_file_bytes = 120000\nexclude = [\"agents/*/memory/left-out.md\"]\n\
+         [access]\nprivate = [\"agents/*/memory/kept.md\"]\n[agents]\ntimeout_ms = 60000\n",
+    );
+    vault.start();
+    let coder = agent(&vault, "coder", "");
+    let text = |bytes: usize| "word ".repeat(bytes / 5);
+    assert_eq!(coder.refused("save", json!({"content": text(51_300)})).0, 400);
+    for bad in ["", "  \n", "a\u{1b}[2Jb", "a\0b", "a\rb"] {
+        assert_eq!(coder.refused("save", json!({"content": bad})).0, 400, "{bad:?}");
+    }
+    assert!(!vault.path("agents/coder/MEMORY.md").exists());
+    coder.save("MEMORY.md", &text(51_200));
+    coder.save("MEMORY.md", &text(51_200));
+    let (status, message) = coder.refused("save", json!({"content": text(51_200)}));
+    assert!(status == 400 && message.contains("more than is indexed"), "{message}");
+    assert_eq!(coder.text(&vault, "MEMORY.md").unwrap().len(), 2 * 51_199 + 3);
+    for file in ["memory/left-out.md", "memory/kept.md", "memory/a.tmp.md", "memory/~a.md"] {
+        assert_eq!(coder.refused("save", json!({"file": file, "content": "x"})).0, 403, "{file}");
+    }
+    let key = ["gh", "p_", "a8F3kZ0qL9xT2mB7a8F3kZ0qL9xT2mB7a8F3"].concat();
+    let saved = coder.call("save", json!({"file": "memory/k.md", "content": format!("The key is {key}.")}));
+    assert_eq!(saved["redacted"], true);
+    let text = coder.text(&vault, "memory/k.md").unwrap();
+    assert!(text.contains("[redacted: ") && !text.contains(&key), "{text}");
+}

@@ -1,0 +1,130 @@
+//! Whose memory is whose, and what many do at a time.
+
+use memory_vault::access::Session;
+use serde_json::{Value, json};
+
+use super::{agent, agent_in, page, vault};
+use crate::support::Request;
+
+#[test]
+fn agents_do_not_see_each_others_memory_unless_both_say_so() {
+    let vault = vault();
+    let (ada, bob) =
+        (agent(&vault, "ada", "can_read_user_memory: true"), agent(&vault, "bob", "can_read_user_memory: true"));
+    ada.save("MEMORY.md", "The aardvark of Ada.");
+    ada.save("memory/a.md", "A second aardvark.");
+    bob.save("MEMORY.md", "Nothing of note.");
+    let hash = ada.call("search", json!({"query": "second"}))["results"][0]["hash"].clone();
+    let sees_nothing = || {
+        assert!(bob.find("aardvark").is_empty());
+        for body in [
+            json!({"hash": hash}),
+            json!({"path": "agents/ada/MEMORY.md"}),
+            json!({"path": "agents/ada/memory/a.md:1"}),
+            json!({"path": "../ada/MEMORY.md"}),
+        ] {
+            assert_eq!(bob.refused("get", body).0, 404);
+        }
+        assert_eq!(bob.refused("get", json!({"hash": hash})).1.replace(hash.as_str().unwrap(), "h"), {
+            bob.refused("get", json!({"hash": "0123456789abcdef"})).1.replace("0123456789abcdef", "h")
+        });
+        let forgotten = bob.call("forget", json!({"query": "aardvark"}));
+        assert_eq!((&forgotten["candidates"], &forgotten["needs_confirmation"]), (&json!([]), &json!(false)));
+    };
+    sees_nothing();
+    // Nor as the person's memory.
+    let bearer = format!("Bearer {}", bob.token);
+    let search = vault.send(&Request::get("/api/user-memory/search?q=aardvark").header("Authorization", &bearer));
+    assert_eq!(search.json()["results"], json!([]));
+    // What another has changes no score.
+    let scores = |who: &super::Agent| who.call("search", json!({"query": "note"}))["results"].clone();
+    let before = scores(&bob);
+    for at in 0..5 {
+        ada.save(&format!("memory/n{at}.md"), "note note note");
+    }
+    assert_eq!(scores(&bob), before);
+
+    page(&vault, "bob", "shares_memory_with: [ada]");
+    sees_nothing();
+    page(&vault, "ada", "shares_memory_with: [bob]");
+    assert_eq!(bob.find("aardvark").len(), 2);
+    assert_eq!(bob.call("get", json!({"path": "agents/ada/MEMORY.md"}))["text"], "The aardvark of Ada.\n");
+    assert_eq!(bob.call("get", json!({"hash": hash}))["path"], "agents/ada/memory/a.md");
+    assert_eq!(bob.refused("get", json!({"path": "agents/ada/agent.md"})).0, 404);
+    // To read, not to write.
+    for file in ["agents/ada/MEMORY.md", "../ada/MEMORY.md"] {
+        assert_eq!(bob.refused("save", json!({"file": file, "content": "x"})).0, 400);
+        assert_eq!(bob.refused("delete", json!({"file": file, "text": "aardvark"})).0, 400);
+    }
+    assert_eq!(bob.call("forget", json!({"query": "The aardvark of Ada."}))["deleted"], json!([]));
+    page(&vault, "ada", "");
+    sees_nothing();
+    // The person sees what was asked.
+    let log = std::fs::read_to_string(vault.path(".vault/state/agents/bob.jsonl"));
+    let log =
+        log.unwrap_or_else(|error| panic!("{error}: {:?}", crate::support::contents(&vault.path(".vault/state"))));
+    assert!(log.contains("memory_search") && log.contains("memory_get") && log.contains("memory_save"), "{log}");
+}
+
+#[test]
+fn it_is_for_agents_alone() {
+    let vault = vault();
+    agent(&vault, "ada", "");
+    for tool in ["search", "get", "save", "delete", "forget", "restore"] {
+        let body = match tool {
+            "search" | "forget" => json!({"query": "x"}),
+            "save" => json!({"content": "x"}),
+            "restore" => json!({"checkpoint_id": "x"}),
+            _ => json!({}),
+        };
+        let reply = vault.post(&format!("/api/memory/{tool}"), &body);
+        assert_eq!(reply.status, 403, "{tool}: {}", reply.json());
+        assert!(reply.json()["error"]["hint"].as_str().unwrap().contains("token"), "{tool}");
+    }
+    assert!(!vault.path("agents/ada/MEMORY.md").exists());
+}
+
+#[test]
+fn in_a_session_that_is_denied_memory_is_closed() {
+    let vault = vault();
+    let direct = agent(&vault, "ada", "");
+    direct.save("MEMORY.md", "An aardvark.");
+    let group = Session { chat_type: Some("group".into()), channel: None };
+    let ada = agent_in(&vault, "ada", "", group);
+    assert!(ada.find("aardvark").is_empty());
+    assert_eq!(ada.refused("get", json!({"path": "MEMORY.md"})).0, 404);
+    assert_eq!(ada.refused("save", json!({"content": "x"})).0, 403);
+    assert_eq!(ada.refused("delete", json!({"text": "An aardvark."})).0, 403);
+    assert_eq!(ada.call("forget", json!({"query": "aardvark"}))["deleted"], json!([]));
+    assert_eq!(ada.text(&vault, "MEMORY.md").unwrap(), "An aardvark.\n");
+}
+
+#[test]
+fn nothing_is_lost_when_many_save_at_a_time() {
+    const THREADS: usize = 4;
+    const SAVES: usize = 8;
+    let vault = vault();
+    let agents = [agent(&vault, "ada", ""), agent(&vault, "bob", "")];
+    std::thread::scope(|scope| {
+        for (agent, thread) in agents.iter().flat_map(|agent| (0..THREADS).map(move |thread| (agent, thread))) {
+            scope.spawn(move || {
+                for save in 0..SAVES {
+                    let file = if save % 2 == 0 { "MEMORY.md" } else { "memory/shared.md" };
+                    agent.call("save", json!({"file": file, "content": format!("- {}{thread}x{save}", agent.slug)}));
+                }
+            });
+        }
+    });
+    for (agent, other) in [(&agents[0], "bob"), (&agents[1], "ada")] {
+        let text = agent.text(&vault, "MEMORY.md").unwrap() + &agent.text(&vault, "memory/shared.md").unwrap();
+        for (thread, save) in (0..THREADS).flat_map(|thread| (0..SAVES).map(move |save| (thread, save))) {
+            assert_eq!(text.matches(&format!("- {}{thread}x{save}\n", agent.slug)).count(), 1, "{text}");
+        }
+        assert!(!text.contains(other));
+    }
+    let listed = vault.get("/api/user-memory/checkpoints").json();
+    let by = |slug: &str| listed["checkpoints"].as_array().unwrap().iter().filter(|kept| kept["by"] == slug).count();
+    assert_eq!((by("ada"), by("bob")), (THREADS * SAVES, THREADS * SAVES));
+    let found: Value = agents[0].call("search", json!({"query": "bob0x0"}));
+    assert_eq!(found["results"], json!([]));
+}
