@@ -43,9 +43,7 @@ pub struct Rules {
 }
 
 /// How an agent may write its own memory, as Moltis has it.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema, clap::ValueEnum,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteMode {
     /// `MEMORY.md`, and files in `memory/`.

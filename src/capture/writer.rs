@@ -29,6 +29,9 @@ const LAST: Duration = Duration::from_millis(1500);
 /// Old files are looked for so often.
 const RETENTION: Duration = Duration::from_secs(24 * 3600);
 
+/// An event with its number; none, where it was taken out of the journal.
+type Numbered = (u64, Option<Captured>);
+
 /// Why events are not in their files yet.
 #[derive(Debug, thiserror::Error)]
 enum WriterError {
@@ -245,7 +248,7 @@ impl Writer {
         cursor: &mut Cursor,
         from: u64,
         durable: u64,
-    ) -> Result<(Vec<(u64, Option<Captured>)>, u64), WriterError> {
+    ) -> Result<(Vec<Numbered>, u64), WriterError> {
         let records = cursor.read(from, durable, BATCH)?;
         // What is missing in between was damaged, and is gone.
         let first = records.first().map_or(durable, |record| record.first);

@@ -116,8 +116,8 @@ struct Rules {
     /// Globs of what it may read; with ! in front of what it must not.
     #[arg(long, value_delimiter = ',', value_name = "GLOBS")]
     paths: Option<Vec<String>>,
-    /// How it may write its own memory.
-    #[arg(long, value_enum)]
+    /// How it may write its own memory: hybrid, prompt-only, search-only or off.
+    #[arg(long, value_name = "MODE", value_parser = write_mode)]
     write_mode: Option<WriteMode>,
     /// The day on which its token ends: 2027-01-31.
     #[arg(long, value_name = "DAY")]
@@ -133,6 +133,10 @@ struct Session {
     /// Through which service it talks: slack, telegram.
     #[arg(long)]
     channel: Option<String>,
+}
+
+fn write_mode(text: &str) -> Result<WriteMode, &'static str> {
+    serde_json::from_value(text.into()).map_err(|_| "it takes hybrid, prompt-only, search-only or off")
 }
 
 impl Rules {
