@@ -107,6 +107,33 @@ def test_a_wrong_token_in_the_url_is_refused(vault, token):
     assert answer.status_code == 401 and "error" in answer.json()
 
 
+def test_an_agent_reads_what_it_was_given_and_writes_its_own(vault):
+    token = vault.agent("Librarian")
+
+    async def work():
+        qmd = QmdClient(f"http://{token}@{vault.address}")
+        async with qmd.http:
+            tea = (await qmd.post("/search", query="steeped", limit=5, collection="notes", tags=["food"]))["items"]
+            hidden = (await qmd.post("/query", query="xylophone", limit=5))["items"]
+            saved = await qmd.post("/ingest", content="Likes sencha.", title="Tea", collection="people")
+            own = await qmd.post("/api/memory/search", query="sencha")
+            return tea, hidden, saved, own["results"], await qmd.get("/status")
+
+    tea, hidden, saved, own, status = asyncio.run(work())
+    assert [hit["path"] for hit in tea] == ["notes/tea.md"]
+    assert all("xylophone" not in hit["content"] for hit in hidden), "a private note"
+    assert saved["path"] == "agents/librarian/memory/people.md" and saved["hash"] in {hit["hash"] for hit in own}
+    assert "vault" not in status and status["files"] > 0
+    as_agent = httpx.get(
+        f"http://{vault.address}/api/user-memory/agent-search",
+        params={"q": "steeped", "agent_name": "librarian", "limit": 5}, headers=vault.bearer())
+    assert [hit["path"] for hit in as_agent.json()["results"]][:1] == ["notes/tea.md"]
+    unknown = httpx.get(
+        f"http://{vault.address}/api/user-memory/agent-search",
+        params={"q": "steeped", "agent_name": "nobody"}, headers=vault.bearer())
+    assert unknown.status_code == 403
+
+
 class UserMemory:
     """The store that taOS keeps of its user, over HTTP."""
 
