@@ -22,10 +22,11 @@ run: build ## Serve the vault in ~/vault (made first, if there is none) on port 
 	@[ -e "$(VAULT)/memory.toml" ] || target/vault init "$(VAULT)"
 	@exec target/vault serve --vault "$(VAULT)" --port "$(PORT)"
 
-test: deps ## Run the tests, the page's in a real browser and MCP's with a real client
+test: deps ## Run the tests, the page's in a real browser, MCP's with a real client, and programs in Python
 	@cargo test --locked
 	@tests/browser/run
 	@tests/mcp/run
+	@tests/python/run
 
 soak: deps ## Run the long tests: edits, searches and kills for MINUTES (30), and more cases of the others
 	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test soak -- --nocapture

@@ -37,9 +37,20 @@ impl Streams {
     }
 }
 
+/// An event of the stream.
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "says what is sent, which is text")]
+pub(super) struct ProgressEvent {
+    /// Always `progress`.
+    event: String,
+    /// `ProgressView`, as JSON.
+    #[schema(content_media_type = "application/json")]
+    data: String,
+}
+
 /// The progress of the index, now and at each change, as server-sent events named `progress`.
 #[utoipa::path(get, path = "/events",
-    responses((status = 200, content_type = "text/event-stream", body = crate::service::ProgressView),
+    responses((status = 200, content_type = "text/event-stream", body = ProgressEvent),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn events(State((service, streams)): State<(Arc<Service>, Streams)>) -> Response {
     let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {

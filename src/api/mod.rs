@@ -10,6 +10,7 @@ mod events;
 mod memory;
 mod openapi;
 mod page;
+mod qmd;
 mod routes;
 mod serve;
 mod sessions;

@@ -1,10 +1,15 @@
 //! The OpenAPI document, generated from the routes.
 
+use utoipa::openapi::schema::{Object, Type};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, memory, page, routes, writes};
+use super::{agents, capture, events, memory, page, qmd, routes, writes};
+
+mod limits;
+
+use limits::Exact;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -15,6 +20,7 @@ use super::{agents, capture, events, memory, page, routes, writes};
         routes::reindex,
         routes::verify,
         routes::search,
+        routes::agent_search,
         routes::browse,
         routes::stats,
         routes::collections,
@@ -45,9 +51,21 @@ use super::{agents, capture, events, memory, page, routes, writes};
         memory::save,
         memory::delete,
         memory::forget,
-        memory::restore
+        memory::restore,
+        qmd::search,
+        qmd::search_for,
+        qmd::vsearch,
+        qmd::vsearch_for,
+        qmd::hybrid,
+        qmd::hybrid_for,
+        qmd::browse,
+        qmd::collections,
+        qmd::embed,
+        qmd::ingest,
+        qmd::delete_chunk
     ),
-    modifiers(&Tokens, &Tagged)
+    components(schemas(crate::service::ProgressView)),
+    modifiers(&Tokens, &Tagged, &Exact)
 )]
 struct Api;
 
@@ -64,7 +82,7 @@ impl Modify for Tokens {
     }
 }
 
-/// An event has its type beside the fields of that type, so those are not all there may be.
+/// An event has its type beside the fields of that type.
 struct Tagged;
 
 impl Modify for Tagged {
@@ -72,7 +90,7 @@ impl Modify for Tagged {
         let schemas = &mut document.components.get_or_insert_default().schemas;
         for name in ["Message", "FileAction", "Search", "AgentActivity", "Note", "Bookmark", "Clipboard"] {
             if let Some(RefOr::T(Schema::Object(event))) = schemas.get_mut(name) {
-                event.additional_properties = None;
+                event.properties.insert("type".into(), Object::with_type(Type::String).into());
             }
         }
     }

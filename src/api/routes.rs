@@ -11,6 +11,7 @@ use axum::{Json, Router, middleware};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use utoipa::ToSchema;
 
 use super::auth::{Guard, guard};
 use super::body::Fields;
@@ -21,8 +22,8 @@ use super::page;
 use super::sessions::Sessions;
 use crate::access::{Keys, Principal};
 use crate::service::{
-    Browse, BrowseParams, Collections, NoteParams, NoteView, PassageView, ReindexParams, Reindexing, SearchParams,
-    SearchResponse, Service, ServiceError, Stats, Status, Verification,
+    AgentFound, AgentSearchParams, AgentStatus, Browse, BrowseParams, Collections, NoteParams, NoteView, PassageView,
+    ReindexParams, Reindexing, SearchParams, SearchResponse, Service, ServiceError, Stats, Status, Verification,
 };
 
 pub(super) type App = Arc<Service>;
@@ -62,7 +63,6 @@ fn routes(service: Arc<Service>, live: &Live) -> Router {
     let events =
         Router::new().route("/events", get(events::events)).with_state((Arc::clone(&service), live.streams.clone()));
     let owners = Router::new()
-        .route("/status", get(status))
         .route("/reindex", post(reindex))
         .route("/verify", post(verify))
         .merge(super::writes::routes())
@@ -73,13 +73,16 @@ fn routes(service: Arc<Service>, live: &Live) -> Router {
         .route_layer(middleware::from_fn(owner_only));
     let readers = Router::new()
         .route("/openapi.json", get(openapi))
+        .route("/status", get(status))
         .route("/api/user-memory/search", get(search))
+        .route("/api/user-memory/agent-search", get(agent_search))
         .route("/api/user-memory/browse", get(browse))
         .route("/api/user-memory/stats", get(stats))
         .route("/api/user-memory/collections", get(collections))
         .route("/api/user-memory/chunk/{hash}", get(chunk))
         .route("/api/user-memory/note", get(note))
         .merge(super::memory::routes())
+        .merge(super::qmd::routes())
         .route_layer(middleware::from_fn(readers_only));
     Router::new()
         .route("/health", get(health))
@@ -145,10 +148,25 @@ pub(super) async fn health() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
 
-/// How the vault and its index are.
-#[utoipa::path(get, path = "/status", responses((status = 200, body = Status), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn status(State(service): State<App>) -> Answer<Status> {
-    call(service, Service::status).await
+/// How the vault and its index are; to an agent, what it may read of them.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum AnyStatus {
+    /// The person's.
+    Whole(Box<Status>),
+    /// An agent's.
+    Agents(AgentStatus),
+}
+
+/// How the vault and its index are. An agent is told of what it may read.
+#[utoipa::path(get, path = "/status",
+    responses((status = 200, body = AnyStatus), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn status(State(service): State<App>, Asking(principal): Asking) -> Answer<AnyStatus> {
+    call_as(service, principal, |service, principal| match principal {
+        Principal::Owner => service.status().map(|status| AnyStatus::Whole(Box::new(status))),
+        _ => service.agent_status(principal).map(AnyStatus::Agents),
+    })
+    .await
 }
 
 /// Compares every note with the index, or builds it from nothing.
@@ -175,6 +193,19 @@ pub(super) async fn search(
 ) -> Answer<SearchResponse> {
     let params = query(params)?;
     call_as(service, principal, move |service, principal| service.search(principal, &params)).await
+}
+
+/// Finds what an agent would find: for the person any agent, for an agent itself. Whether there is an agent that may not read
+/// the person's memory is not told.
+#[utoipa::path(get, path = "/api/user-memory/agent-search", params(AgentSearchParams),
+    responses((status = 200, body = AgentFound), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn agent_search(
+    State(service): State<App>,
+    Asking(principal): Asking,
+    params: Result<Query<AgentSearchParams>, QueryRejection>,
+) -> Answer<AgentFound> {
+    let params = query(params)?;
+    call_as(service, principal, move |service, principal| service.agent_search(principal, &params)).await
 }
 
 /// Lists passages, of the newest notes first.

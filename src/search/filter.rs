@@ -11,7 +11,8 @@ pub struct Filter {
     pub collection: Option<String>,
     /// Only files whose path starts so.
     pub path: Option<String>,
-    /// Only notes with this tag, or one below it. Case does not count.
+    /// Only notes with this tag, or one below it; with commas between them several, of which each must be there. Case does not
+    /// count.
     pub tag: Option<String>,
     /// Only notes updated at this time or later, in milliseconds since 1970.
     pub since_ms: Option<i64>,
@@ -30,7 +31,7 @@ impl Filter {
         if let Some(collection) = &self.collection {
             set.intersect(&facets.of_collections(|name| name == collection));
         }
-        if let Some(tag) = &self.tag {
+        for tag in self.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty()) {
             let wanted = tag.trim_start_matches('#').to_lowercase();
             set.intersect(&facets.with_tags(|tag| is_at_or_below(tag, &wanted)));
         }

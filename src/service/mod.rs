@@ -3,9 +3,12 @@
 mod agents;
 mod annotate;
 mod annotations;
+mod asking_for;
 mod capture;
+mod embedding;
 mod error;
 mod forget;
+mod keep;
 mod listing;
 mod memory;
 mod model;
@@ -23,7 +26,9 @@ mod undo;
 mod views;
 mod watching;
 
+pub use asking_for::{AgentFound, AgentSearchParams, AgentStatus};
 pub use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
+pub use embedding::{EmbeddedAs, Embedding};
 pub use error::{ErrorKind, ServiceError};
 pub use listing::{Listing, ListingParams, NoteName};
 pub use note::{NoteParams, NoteView, PassageSpan};
@@ -42,7 +47,7 @@ pub use views::{
 pub use views::{
     Backup, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, ReindexParams,
     Reindexing, SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification,
-    Watching,
+    Watching, whole,
 };
 pub use views::{
     MemoryCandidate, MemoryChange, MemoryDeleteParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams,

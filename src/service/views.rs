@@ -11,10 +11,12 @@ use crate::config::Mode;
 
 mod agents;
 mod memory;
+mod whole;
 mod writes;
 
 pub use agents::*;
 pub use memory::*;
+pub use whole::whole;
 pub use writes::*;
 
 /// A search.
@@ -30,7 +32,7 @@ pub struct SearchParams {
     /// Only this collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
-    /// Only notes with this tag, or one below it.
+    /// Only notes with this tag, or one below it; with commas between them several, of which each must be there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
     /// Only notes whose path starts so.

@@ -23,6 +23,7 @@ mod memory;
 #[cfg(unix)]
 mod model;
 mod page;
+mod qmd;
 mod reviewed;
 mod search;
 mod server;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ChunkView;
+use super::{ChunkView, whole};
 
 /// How to delete a passage or a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
@@ -26,10 +26,10 @@ pub struct ForgetParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// With `path`: the first of the lines that go, from 1; the whole note when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     pub line_start: Option<usize>,
     /// The last of the lines; the first when it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     pub line_end: Option<usize>,
     /// The hash of the note as the caller has seen it; refused when it is not so any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub struct AnnotateParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// With `path`: a line of the passage, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// The remark: Markdown, up to 50 KB.
     pub note: String,

@@ -1,6 +1,7 @@
 //! What agents see, and that it is all.
 
 mod managing;
+mod programs;
 mod rules;
 mod table;
 mod world;

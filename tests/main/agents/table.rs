@@ -34,6 +34,19 @@ fn requests(all: &Daemon) -> Vec<Asked> {
             get(format!("/api/user-memory/search?q={word}&{more}"));
         }
     }
+    for word in WORDS.map(encode) {
+        for address in ["/search", "/vsearch", "/query"] {
+            get(format!("{address}?q={word}"));
+            get(format!("{address}?query={word}&tags=health&limit=1000"));
+        }
+        get(format!("/api/user-memory/agent-search?q={word}"));
+        for agent in ["ada", "bob", "eve", "zoe", "nobody", "ADA", "..", "ada%2F..%2Fzoe"] {
+            get(format!("/api/user-memory/agent-search?q={word}&agent_name={agent}"));
+        }
+    }
+    for target in ["/browse?limit=1000", "/browse?collection=journal", "/collections", "/status"] {
+        get(target.to_owned());
+    }
     for target in [
         "/api/user-memory/browse",
         "/api/user-memory/browse?limit=1000",
@@ -60,6 +73,17 @@ fn requests(all: &Daemon) -> Vec<Asked> {
     }
     for hash in hashes(all).into_iter().map(|(_, hash)| hash).chain(["0123456789abcdef".into(), "x".into()]) {
         get(format!("/api/user-memory/chunk/{hash}"));
+    }
+    for word in WORDS {
+        for body in [json!({ "query": word }), json!({ "query": word, "collection": "journal", "tags": ["health"] })] {
+            asked.push(("POST", "/search".into(), Some(body)));
+        }
+    }
+    // What they remember themselves is theirs to delete.
+    let own = |path: &str| AGENTS.iter().any(|agent| path.starts_with(&format!("agents/{agent}/")));
+    let others = hashes(all).into_iter().filter(|(path, _)| !own(path)).map(|(_, hash)| hash);
+    for hash in others.chain(["0123456789abcdef".into(), "x".into()]) {
+        asked.push(("POST", "/delete-chunk".into(), Some(json!({ "hash": hash }))));
     }
     asked.extend(owners_alone());
     asked

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 pub use answers::{Answers, assert_same, difference};
 pub use daemon::{Daemon, Ran, encode, vault_command};
 pub use dice::Dice;
-pub use http::{Connection, Request};
+pub use http::{Connection, Reply, Request};
 pub use mcp::Mcp;
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES};

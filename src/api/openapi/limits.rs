@@ -1,0 +1,272 @@
+//! What the description says beyond the types: what a text may be, and with which status each request can fail. A program
+//! that holds to it is never refused for its form.
+
+use std::collections::BTreeMap;
+
+use utoipa::Modify;
+use utoipa::openapi::path::{Operation, Parameter, PathItem};
+use utoipa::openapi::schema::{AnyOf, KnownFormat, Object, SchemaFormat, Type};
+use utoipa::openapi::{OpenApi, RefOr, Response, Schema};
+
+/// The name of a passage or a note.
+const HASH: &str = "^[0-9a-fA-F]{16}$";
+/// The name of a checkpoint.
+const CHECKPOINT: &str = "^[0-9]{8}T[0-9]{9}-[0-9a-f]{4}$";
+/// A path in the vault: no part of it is empty, `.` or `..`.
+const PATH: &str = r"^(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*(/(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*)*$";
+/// Lines that are not all blank, without control characters.
+const TEXT: &str =
+    r"^([^\x00-\x08\x0b-\x1f\x7f-\x9f]|\r\n)*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x08\x0b-\x1f\x7f-\x9f]|\r\n)*$";
+/// One line that is not blank.
+const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// A tag: no white space, and no `#` before it.
+const TAG: &str = r"^[^\s#\x00-\x1f\x7f-\x9f][^\s\x00-\x1f\x7f-\x9f]*$";
+/// The name of a folder, on every file system. Those that a device or the vault itself has are refused besides.
+const FOLDER: &str = concat!(
+    r#"^[^\s.<>:"|?*/\\\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"#,
+    r#"([^<>:"|?*/\\\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]*"#,
+    r#"[^\s.<>:"|?*/\\\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb])?$"#
+);
+/// How long ago: `12h`, `7d`, `2w`, `6mo`, `1y`.
+const AGO: &str = "^([0-9]{1,5}(h|d|w|mo)|[0-9]{1,4}y)$";
+/// Captured events are not of the time before computers.
+const FROM_1970: &str = "^(19[789]|[2-9][0-9]{2})[0-9]-";
+/// What a browser opens without running it.
+const ADDRESS: &str =
+    r#"^([hH][tT][tT][pP][sS]?|[mM][aA][iI][lL][tT][oO]|[fF][iI][lL][eE]):[^\s<>"\x00-\x1f\x7f-\x9f]+$"#;
+
+/// What a text may be.
+enum Kind {
+    /// Such a text.
+    Like(&'static str),
+    /// Such a text of at most so many characters.
+    UpTo(usize, &'static str),
+    /// Such a text, or a blank one.
+    Maybe(&'static str),
+    /// An object with such names.
+    Names(&'static str),
+    /// A list of such texts.
+    Each(&'static str),
+    /// A line's number.
+    FromOne,
+    /// A time since 1970.
+    Time,
+}
+use Kind::{Each, FromOne, Like, Maybe, Names, Time, UpTo};
+
+/// The fields of what requests take, by the type that has them.
+const FIELDS: &[(&str, &str, Kind)] = &[
+    ("AgentParams", "name", UpTo(60, LINE)),
+    ("MemoryGetParams", "hash", Like(HASH)),
+    ("MemorySaveParams", "content", Like(TEXT)),
+    ("MemoryRestoreParams", "checkpoint_id", Like(CHECKPOINT)),
+    ("SaveParams", "content", Like(TEXT)),
+    ("SaveParams", "title", UpTo(200, LINE)),
+    ("SaveParams", "collection", UpTo(200, FOLDER)),
+    ("SaveParams", "tags", Each(TAG)),
+    ("SaveParams", "metadata", Names(LINE)),
+    ("ForgetParams", "hash", Like(HASH)),
+    ("ForgetParams", "path", Like(PATH)),
+    ("ForgetParams", "line_start", FromOne),
+    ("ForgetParams", "line_end", FromOne),
+    ("ForgetParams", "seen", Like(HASH)),
+    ("AnnotateParams", "hash", Like(HASH)),
+    ("AnnotateParams", "path", Like(PATH)),
+    ("AnnotateParams", "line", FromOne),
+    ("AnnotateParams", "note", Like(TEXT)),
+    ("Message", "session", Like(LINE)),
+    ("Message", "role", Like(LINE)),
+    ("Message", "agent", Like(LINE)),
+    ("Message", "text", Like(TEXT)),
+    ("FileAction", "name", Like(LINE)),
+    ("FileAction", "path", Like(LINE)),
+    ("FileAction", "file_type", Like(LINE)),
+    ("FileAction", "action", Like(LINE)),
+    ("FileAction", "app", Like(LINE)),
+    ("Search", "query", Like(TEXT)),
+    ("Search", "where", Like(LINE)),
+    ("AgentActivity", "agent", Like(LINE)),
+    ("AgentActivity", "summary", Like(TEXT)),
+    ("Note", "title", Like(LINE)),
+    ("Note", "content", Like(TEXT)),
+    ("Note", "tags", Each(LINE)),
+    ("Bookmark", "url", Like(ADDRESS)),
+    ("Bookmark", "title", Like(LINE)),
+    ("Bookmark", "note", Like(TEXT)),
+    ("Clipboard", "content", Like(TEXT)),
+    ("Clipboard", "app", Like(LINE)),
+    ("EmbedText", "text", Like(TEXT)),
+    ("Ingest", "content", Like(TEXT)),
+    ("Ingest", "collection", Maybe(FOLDER)),
+    ("Ingest", "metadata", Names(LINE)),
+    ("Named", "hash", Like(HASH)),
+];
+/// The types of events, which have two fields more.
+const EVENTS: [&str; 7] = ["Message", "FileAction", "Search", "AgentActivity", "Note", "Bookmark", "Clipboard"];
+
+/// Says what texts may be.
+pub(super) struct Exact;
+
+impl Modify for Exact {
+    fn modify(&self, document: &mut OpenApi) {
+        let schemas = &mut document.components.get_or_insert_default().schemas;
+        let stamps = EVENTS.iter().flat_map(|event| [(*event, "id", &Like(LINE)), (*event, "time", &Time)]);
+        for (name, field, kind) in FIELDS.iter().map(|(name, field, kind)| (*name, *field, kind)).chain(stamps) {
+            if let Some(RefOr::T(Schema::Object(object))) = schemas.get_mut(name)
+                && let Some(RefOr::T(field)) = object.properties.get_mut(field)
+            {
+                limit(field, kind);
+            }
+        }
+        tell_apart(document);
+        for (path, item) in &mut document.paths.paths {
+            for (_, operation) in operations(item) {
+                for parameter in operation.parameters.iter_mut().flatten() {
+                    if let RefOr::T(parameter) = parameter {
+                        limit_parameter(path, parameter);
+                    }
+                }
+                spell_out(operation);
+            }
+        }
+    }
+}
+
+/// Names operations that have one name, as what serves them may have, by their address.
+fn tell_apart(document: &mut OpenApi) {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for item in document.paths.paths.values_mut() {
+        for (_, operation) in operations(item) {
+            *times.entry(operation.operation_id.clone().unwrap_or_default()).or_default() += 1;
+        }
+    }
+    for (path, item) in &mut document.paths.paths {
+        let words: Vec<&str> =
+            path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        for (method, operation) in operations(item) {
+            let id = operation.operation_id.get_or_insert_default();
+            if times.get(id).is_none_or(|times| *times > 1) {
+                *id = format!("{method}_{}", words.join("_"));
+            }
+        }
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+    let PathItem { get, put, post, patch, delete, .. } = item;
+    let all = [("get", get), ("put", put), ("post", post), ("patch", patch), ("delete", delete)];
+    all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+fn limit(schema: &mut Schema, kind: &Kind) {
+    match (kind, schema) {
+        (Like(pattern), Schema::Object(text)) => text.pattern = Some((*pattern).into()),
+        (Maybe(pattern), Schema::Object(text)) => text.pattern = Some(format!(r"^\s*$|{pattern}")),
+        (Names(pattern), Schema::Object(map)) => {
+            let mut name = Object::with_type(Type::String);
+            name.pattern = Some((*pattern).into());
+            map.property_names = Some(Box::new(Schema::Object(name)));
+        }
+        (UpTo(most, pattern), Schema::Object(text)) => {
+            text.pattern = Some((*pattern).into());
+            text.max_length = Some(*most);
+        }
+        (FromOne, Schema::Object(number)) => number.minimum = Some(1.into()),
+        (Time, Schema::Object(text)) => {
+            text.format = Some(SchemaFormat::KnownFormat(KnownFormat::DateTime));
+            text.pattern = Some(FROM_1970.into());
+        }
+        (Each(pattern), Schema::Array(list)) => {
+            if let utoipa::openapi::schema::ArrayItems::RefOrSchema(item) = &mut list.items
+                && let RefOr::T(Schema::Object(text)) = item.as_mut()
+            {
+                text.pattern = Some((*pattern).into());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn limit_parameter(path: &str, parameter: &mut Parameter) {
+    let Some(RefOr::T(schema)) = &mut parameter.schema else { return };
+    match (path, parameter.name.as_str()) {
+        (_, "hash") => limit(schema, &Like(HASH)),
+        (_, "since" | "until") => *schema = point_in_time(),
+        ("/api/user-memory/browse", "day") => {
+            if let Schema::Object(day) = schema {
+                day.format = Some(SchemaFormat::KnownFormat(KnownFormat::Date));
+            }
+        }
+        ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
+        ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(CHECKPOINT)),
+        _ => {}
+    }
+}
+
+/// A date, a time, or how long ago.
+fn point_in_time() -> Schema {
+    let text = || Object::with_type(Type::String);
+    let mut kinds = [text(), text(), text()];
+    kinds[0].format = Some(SchemaFormat::KnownFormat(KnownFormat::Date));
+    kinds[1].format = Some(SchemaFormat::KnownFormat(KnownFormat::DateTime));
+    kinds[2].pattern = Some(AGO.into());
+    let mut any = AnyOf::new();
+    any.items = kinds.into_iter().map(|kind| RefOr::T(Schema::Object(kind))).collect();
+    Schema::AnyOf(any)
+}
+
+/// Puts the statuses with which a request can fail in the place of `4XX`.
+fn spell_out(operation: &mut Operation) {
+    let Some(error) = operation.responses.responses.remove("4XX") else { return };
+    let has_body = operation.request_body.is_some();
+    let parameters = operation.parameters.as_deref().unwrap_or_default();
+    let names_something = has_body || !parameters.is_empty();
+    let needs_token = operation.security.is_none();
+    let statuses = [
+        ("400", "It makes no sense", names_something),
+        ("401", "A token is needed, or a code that counts", needs_token || has_body),
+        ("403", "This token may not, or another page or host asks", true),
+        ("404", "It is not there", names_something),
+        ("409", "It was changed meanwhile, or is there already", has_body),
+        ("413", "The body is too large", has_body),
+        ("415", "The body is not JSON", has_body),
+        ("422", "A field of the body is missing, or of another type", has_body),
+        ("429", "This agent asks too often", needs_token),
+    ];
+    for (status, description, _) in statuses.iter().filter(|(_, _, can)| *can) {
+        let mut response = error.clone();
+        if let RefOr::T(Response { description: said, .. }) = &mut response {
+            *said = (*description).into();
+        }
+        operation.responses.responses.entry((*status).into()).or_insert(response);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_of_the_table_is_there() {
+        let document = serde_json::to_value(super::super::document()).unwrap();
+        let schemas = &document["components"]["schemas"];
+        for (name, field, _) in FIELDS {
+            assert!(schemas[name]["properties"][field].is_object(), "{name} has no `{field}`");
+        }
+        let limited = &schemas["SaveParams"]["properties"];
+        assert!(limited["content"]["pattern"].is_string() && limited["tags"]["items"]["pattern"].is_string());
+        assert_eq!(schemas["AnnotateParams"]["properties"]["line"]["minimum"], 1);
+    }
+
+    #[test]
+    fn no_answer_hides_behind_a_range_and_no_operation_behind_another() {
+        let document = serde_json::to_value(super::super::document()).unwrap();
+        let mut ids = std::collections::BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                assert!(ids.insert(operation["operationId"].as_str().unwrap().to_owned()), "{method} {path}");
+                assert!(operation["responses"]["4XX"].is_null(), "{method} {path}");
+            }
+        }
+    }
+}

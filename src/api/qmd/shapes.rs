@@ -1,0 +1,327 @@
+//! What the addresses of `qmd serve` take and give.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::config::Mode;
+use crate::service::{
+    Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, HitView, SaveParams, Saved, SearchParams,
+    SearchResponse, ServiceError, Stats, whole,
+};
+
+/// Characters of a title or a tag; of longer ones the rest does not count.
+const MAX_TITLE_CHARS: usize = 200;
+
+/// A search, in the address. Parameters that are not known are passed over.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::api) struct Searching {
+    /// Words, `"phrases"` and `-exclusions`, or a question; also as `query`.
+    #[serde(alias = "query")]
+    q: String,
+    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// Only this collection.
+    collection: Option<String>,
+    /// Only notes with all these tags, or ones below them; with commas between them.
+    #[serde(alias = "tag")]
+    tags: Option<String>,
+    /// Which sides are asked, instead of the one that the address stands for.
+    mode: Option<Mode>,
+    #[serde(rename = "dbPath")]
+    #[param(ignore)]
+    db_path: Option<String>,
+}
+
+/// A search. Fields that are not known are passed over.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(in crate::api) struct SearchBody {
+    /// Words, `"phrases"` and `-exclusions`, or a question; also as `q`.
+    #[serde(alias = "q")]
+    query: String,
+    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    #[serde(default, deserialize_with = "whole")]
+    #[schema(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// Only this collection.
+    collection: Option<String>,
+    /// Only notes with all these tags, or ones below them.
+    tags: Option<Vec<String>>,
+    /// Which sides are asked, instead of the one that the address stands for.
+    mode: Option<Mode>,
+    #[serde(rename = "dbPath")]
+    #[schema(ignore)]
+    db_path: Option<String>,
+}
+
+impl From<Searching> for SearchBody {
+    fn from(asked: Searching) -> Self {
+        let Searching { q: query, limit, collection, tags, mode, db_path } = asked;
+        let tags = tags.map(|tags| tags.split(',').map(str::to_owned).collect());
+        Self { query, limit, collection, tags, mode, db_path }
+    }
+}
+
+impl SearchBody {
+    /// The search that is meant; `mode` where it does not say.
+    pub(super) fn params(self, mode: Mode) -> Result<SearchParams, ServiceError> {
+        one_index(self.db_path.as_deref())?;
+        Ok(SearchParams {
+            q: self.query,
+            mode: Some(self.mode.unwrap_or(mode)),
+            collection: said(self.collection),
+            tag: self.tags.map(|tags| tags.join(",")),
+            limit: self.limit,
+            ..SearchParams::default()
+        })
+    }
+}
+
+/// What was found: the same hits as `results` and as `items`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct Found {
+    #[serde(flatten)]
+    response: SearchResponse,
+    /// The hits once more.
+    items: Vec<HitView>,
+    /// How many hits these are.
+    total: usize,
+}
+
+impl Found {
+    pub(super) fn of(response: SearchResponse) -> Self {
+        Self { items: response.results.clone(), total: response.results.len(), response }
+    }
+}
+
+/// Which passages. Parameters that are not known are passed over.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::api) struct Browsing {
+    /// Only this collection.
+    collection: Option<String>,
+    /// Passages at most, 1 to 1,000; 20 when it is not said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// Passages to leave out first.
+    #[param(minimum = 0)]
+    offset: Option<usize>,
+    #[serde(rename = "dbPath")]
+    #[param(ignore)]
+    db_path: Option<String>,
+}
+
+impl Browsing {
+    pub(super) fn params(self) -> Result<BrowseParams, ServiceError> {
+        one_index(self.db_path.as_deref())?;
+        let (limit, offset) = (self.limit, self.offset);
+        Ok(BrowseParams { collection: said(self.collection), limit, offset, ..BrowseParams::default() })
+    }
+}
+
+/// A page of passages.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct Page {
+    /// This page.
+    chunks: Vec<ChunkView>,
+    /// How many passages there are on all pages.
+    total: usize,
+    /// How many were left out first.
+    offset: usize,
+}
+
+impl Page {
+    pub(super) fn of(found: Browse, params: &BrowseParams) -> Self {
+        Self { chunks: found.chunks, total: found.total, offset: params.offset.unwrap_or(0) }
+    }
+}
+
+/// A collection, with its name.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct NamedCollection {
+    /// Its name.
+    name: String,
+    #[serde(flatten)]
+    collection: Collection,
+}
+
+impl NamedCollection {
+    pub(super) fn all(stats: Stats) -> Vec<Self> {
+        stats.details.into_iter().map(|(name, collection)| Self { name, collection }).collect()
+    }
+}
+
+/// A text to embed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::api) struct EmbedText {
+    /// Up to 50 KB. Of a longer text than the model reads, the rest does not count.
+    pub(super) text: String,
+    /// How to embed it.
+    pub(super) options: Option<EmbedOptions>,
+}
+
+impl EmbedText {
+    pub(super) fn kind(&self) -> EmbeddedAs {
+        let is_query = self.options.as_ref().and_then(|options| options.is_query).unwrap_or_default();
+        if is_query { EmbeddedAs::Query } else { EmbeddedAs::Document }
+    }
+}
+
+/// How to embed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::api) struct EmbedOptions {
+    /// Whether the text is a query; else it is embedded as a document is.
+    is_query: Option<bool>,
+}
+
+/// A text to keep. Fields that are not known are passed over.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(in crate::api) struct Ingest {
+    /// Markdown, up to 50 KB; also as `body` or `text`.
+    #[serde(alias = "body", alias = "text")]
+    content: String,
+    /// The note's title; the first line of the content when it is not said.
+    title: Option<String>,
+    /// The top-level folder that it goes to, `snippets` when it is not said; of an agent, the file in its `memory/`.
+    collection: Option<String>,
+    /// Tags; those of an agent are not kept.
+    tags: Option<Vec<String>>,
+    /// What else is to be in the frontmatter; not kept of an agent. What has a field of its own here, such as `title`, is taken for that.
+    metadata: Option<Map<String, Value>>,
+    #[serde(rename = "dbPath")]
+    #[schema(ignore)]
+    db_path: Option<String>,
+}
+
+impl Ingest {
+    pub(super) fn params(self) -> Result<SaveParams, ServiceError> {
+        one_index(self.db_path.as_deref())?;
+        let mut metadata = self.metadata.unwrap_or_default();
+        let mut named = |key: &str| metadata.remove(key);
+        let text = |value: Value| value.as_str().map(str::to_owned);
+        let (title, collection) = (named("title").and_then(text), named("collection").and_then(text));
+        let tags = named("tags").and_then(|tags| serde_json::from_value(tags).ok());
+        let tags = self.tags.or(tags).map(|tags: Vec<String>| tags.iter().filter_map(|tag| as_tag(tag)).collect());
+        Ok(SaveParams {
+            content: self.content,
+            title: self.title.and_then(|title| as_title(&title)).or_else(|| as_title(&title?)),
+            collection: said(self.collection).or_else(|| said(collection)),
+            tags,
+            metadata: Some(metadata),
+        })
+    }
+}
+
+/// A text to embed, or one to keep.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(in crate::api) enum Embed {
+    /// To embed.
+    Text(EmbedText),
+    /// To keep.
+    Keep(Ingest),
+}
+
+/// Either, as it comes: what is wrong with it is told of the field.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::api) struct EmbedBody {
+    text: Option<String>,
+    options: Option<EmbedOptions>,
+    #[serde(alias = "body")]
+    content: Option<String>,
+    title: Option<String>,
+    collection: Option<String>,
+    tags: Option<Vec<String>>,
+    metadata: Option<Map<String, Value>>,
+    db_path: Option<String>,
+}
+
+impl EmbedBody {
+    pub(super) fn read(self) -> Result<Embed, ServiceError> {
+        let Self { text, options, content, title, collection, tags, metadata, db_path } = self;
+        match (text, content) {
+            (Some(text), None) => Ok(Embed::Text(EmbedText { text, options })),
+            (None, Some(content)) => Ok(Embed::Keep(Ingest { content, title, collection, tags, metadata, db_path })),
+            _ => Err(ServiceError::invalid("it takes `text`, which is embedded, or `content`, which is kept")),
+        }
+    }
+}
+
+/// The embedding, or where the text is kept.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(in crate::api) enum EmbedAnswer {
+    /// The text was embedded.
+    Embedded(Embedding),
+    /// The text was kept.
+    Kept(Saved),
+}
+
+/// A passage, or a note, by its hash.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(in crate::api) struct Named {
+    /// 16 hexadecimal digits.
+    hash: String,
+    #[serde(rename = "dbPath")]
+    #[schema(ignore)]
+    db_path: Option<String>,
+}
+
+impl Named {
+    pub(super) fn hash(self) -> Result<String, ServiceError> {
+        one_index(self.db_path.as_deref())?;
+        Ok(self.hash)
+    }
+}
+
+/// What was deleted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in crate::api) struct Deleted {
+    /// Always true.
+    ok: bool,
+    /// What brings it back; absent when nothing can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint_id: Option<String>,
+}
+
+impl Deleted {
+    pub(super) fn of(checkpoint_id: Option<String>) -> Self {
+        Self { ok: true, checkpoint_id }
+    }
+}
+
+/// Programs send empty texts for what they do not want to say.
+fn said(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// Pages and files have titles of any form: one line of it, of the length that a title may have.
+fn as_title(title: &str) -> Option<String> {
+    let words: Vec<&str> =
+        title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    let title: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
+    Some(title).filter(|title| !title.is_empty())
+}
+
+/// A tag as Obsidian has them: no `#` before it and no white space in it.
+fn as_tag(tag: &str) -> Option<String> {
+    let words = tag.trim_start_matches('#').split(|c: char| c.is_whitespace() || c.is_control());
+    let tag = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    let tag: String = tag.trim_start_matches('#').chars().take(MAX_TITLE_CHARS).collect();
+    Some(tag).filter(|tag| !tag.is_empty())
+}
+
+/// `qmd serve` opens whatever index a request names. Here there is one, and to act on it in the place of another would be wrong.
+fn one_index(db_path: Option<&str>) -> Result<(), ServiceError> {
+    match db_path {
+        Some(path) if !path.is_empty() => {
+            Err(ServiceError::invalid("`dbPath` names another index; there is one here, which needs no name"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,147 @@
+//! Agents at the addresses of `qmd serve`, and the search that answers as one of them would be answered.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::world::{hashes, token_of, world};
+use crate::support::{Daemon, Reply, Request, encode};
+
+fn post(vault: &Daemon, token: &str, address: &str, body: &Value) -> Reply {
+    let request = Request::new("POST", address).header("Authorization", &format!("Bearer {token}"));
+    vault.send(&request.json(body.to_string()))
+}
+
+fn get(vault: &Daemon, token: &str, target: &str) -> Reply {
+    vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")))
+}
+
+#[track_caller]
+fn good(reply: Reply) -> Value {
+    assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
+    reply.json()
+}
+
+#[test]
+fn what_an_agent_ingests_goes_to_its_own_memory_alone() {
+    let vault = world(None, 0);
+    let (ada, eve) = (token_of(&vault, "ada"), token_of(&vault, "eve"));
+    let before = vault.get("/api/user-memory/stats").json()["collections"].clone();
+    let asked = json!({"content": "The echidna naps.", "title": "Echidnas", "collection": "Knowledge!", "tags": ["x"],
+        "metadata": {"created": "1970-01-01"}});
+    let saved = good(post(&vault, &ada, "/ingest", &asked));
+    assert_eq!((&saved["ok"], &saved["path"]), (&true.into(), &"agents/ada/memory/knowledge.md".into()));
+    let text = fs::read_to_string(vault.path("agents/ada/memory/knowledge.md")).unwrap();
+    assert!(text.ends_with("## Echidnas\n\nThe echidna naps.\n") && !text.contains("1970"), "{text}");
+    let plain = good(post(&vault, &ada, "/embed", &json!({"content": "An echidna snores."})));
+    assert_eq!(plain["path"], "agents/ada/MEMORY.md");
+    let found = good(post(&vault, &ada, "/api/memory/search", &json!({"query": "echidna"})));
+    let found: Vec<&Value> = found["results"].as_array().unwrap().iter().map(|hit| &hit["hash"]).collect();
+    assert!(found.contains(&&saved["hash"]) && found.contains(&&plain["hash"]), "{found:?} {saved} {plain}");
+    assert_eq!(good(post(&vault, &ada, "/search", &json!({"query": "echidna"})))["total"], 0, "it is not the person's");
+
+    for token in [&eve, &token_of(&vault, "bob")] {
+        assert_eq!(post(&vault, token, "/delete-chunk", &json!({"hash": saved["hash"]})).status, 404);
+    }
+    let deleted = good(post(&vault, &ada, "/delete-chunk", &json!({"hash": saved["hash"]})));
+    assert!(deleted["ok"] == true && deleted["checkpoint_id"].is_string(), "{deleted}");
+    assert_eq!(post(&vault, &ada, "/delete-chunk", &json!({"hash": saved["hash"]})).status, 404);
+    let mut after = vault.get("/api/user-memory/stats").json()["collections"].clone();
+    after["agents"].take();
+    let mut before = before;
+    before["agents"].take();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn an_agent_deletes_nothing_of_the_persons() {
+    let vault = world(None, 0);
+    let ada = token_of(&vault, "ada");
+    for (path, hash) in hashes(&vault).into_iter().filter(|(path, _)| !path.starts_with("agents/ada/")) {
+        let reply = post(&vault, &ada, "/delete-chunk", &json!({"hash": hash}));
+        assert_eq!(reply.status, 404, "{path}");
+        assert_eq!(reply.error(), format!("no passage has the hash {hash}; it changes when the text does"));
+        assert!(vault.path(&path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn what_an_agent_ingests_is_bound_by_its_write_mode() {
+    let vault = world(None, 0);
+    let asked = json!({"content": "x", "collection": "knowledge"});
+    for (mode, expected) in [
+        ("hybrid", Some("agents/bob/memory/knowledge.md")),
+        ("prompt-only", Some("agents/bob/MEMORY.md")),
+        ("search-only", Some("agents/bob/memory/knowledge.md")),
+        ("off", None),
+    ] {
+        let page = format!("---\ntitle: Bob\nwrite_mode: {mode}\n---\n");
+        fs::write(vault.path("agents/bob/agent.md"), page).unwrap();
+        let bob = token_of(&vault, "bob");
+        let reply = post(&vault, &bob, "/ingest", &asked);
+        match expected {
+            Some(path) => assert_eq!(good(reply)["path"], path, "{mode}"),
+            None => assert_eq!(reply.status, 403, "{mode}"),
+        }
+    }
+    let bob = token_of(&vault, "bob");
+    for collection in ["../zoe", "..", "agent", "/etc", "a/../../zoe/MEMORY"] {
+        let reply = post(&vault, &bob, "/ingest", &json!({"content": "x", "collection": collection}));
+        assert!(matches!(reply.status, 400 | 403), "{collection}: {}", reply.status);
+    }
+    let page = fs::read_to_string(vault.path("agents/bob/agent.md")).unwrap();
+    assert_eq!(page, "---\ntitle: Bob\nwrite_mode: off\n---\n");
+}
+
+#[test]
+fn the_person_is_answered_as_an_agent_would_be() {
+    let vault = world(None, 0);
+    let ada = token_of(&vault, "ada");
+    for word in ["quokka", "xylophone", "marsupial"].map(encode) {
+        let own = good(get(&vault, &ada, &format!("/api/user-memory/search?q={word}")));
+        let as_ada = good(vault.get(&format!("/api/user-memory/agent-search?q={word}&agent_name=ada")));
+        assert_eq!(
+            (&as_ada["results"], &as_ada["query"], &as_ada["agent"]),
+            (&own["results"], &own["query"], &"ada".into())
+        );
+        let itself = get(&vault, &ada, &format!("/api/user-memory/agent-search?q={word}&agent_name=ada"));
+        let nobody = get(&vault, &ada, &format!("/api/user-memory/agent-search?q={word}"));
+        assert_eq!((good(itself.clone()), itself.body), (as_ada, nobody.body));
+    }
+    let log = vault.get("/api/agents/ada/log").json();
+    assert!(log["entries"].as_array().unwrap().iter().any(|entry| entry["query"] == "xylophone"), "{log}");
+}
+
+#[test]
+fn an_agent_that_may_not_one_that_is_not_and_another_are_the_same() {
+    let vault = world(None, 0);
+    let refused = vault.get("/api/user-memory/agent-search?q=quokka&agent_name=nobody");
+    assert_eq!((refused.status, refused.json()["error"]["code"].clone()), (403, "forbidden".into()));
+    let names = ["bob", "eve", "zo", "Ada", "ada/", "..", "../ada", "ada%00", "%ff", "agents/ada", &"a".repeat(5000)];
+    for name in names {
+        let reply = vault.get(&format!("/api/user-memory/agent-search?q=quokka&agent_name={name}"));
+        assert_eq!((reply.status, &reply.body), (403, &refused.body), "{name:.20}");
+    }
+    let (ada, bob) = (token_of(&vault, "ada"), token_of(&vault, "bob"));
+    for (token, name) in [(&ada, "zoe"), (&ada, "bob"), (&ada, "nobody"), (&bob, "ada"), (&bob, "bob"), (&bob, "")] {
+        let reply = get(&vault, token, &format!("/api/user-memory/agent-search?q=quokka&agent_name={name}"));
+        assert_eq!((reply.status, &reply.body), (403, &refused.body), "{name}");
+    }
+    let unnamed = vault.get("/api/user-memory/agent-search?q=quokka");
+    assert_eq!(unnamed.status, 400);
+    assert!(unnamed.error().contains("agent_name"), "{}", unnamed.error());
+    assert_eq!(vault.get("/api/user-memory/agent-search?agent_name=ada").status, 400);
+}
+
+#[test]
+fn the_status_tells_an_agent_of_what_it_sees() {
+    let vault = world(None, 0);
+    let status = good(get(&vault, &token_of(&vault, "ada"), "/status"));
+    let mut keys: Vec<&String> = status.as_object().unwrap().keys().collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["chunks", "collections", "embedded_share", "files", "model", "version"]);
+    assert_eq!(status["files"], 4, "{status}");
+    let nothing = good(get(&vault, &token_of(&vault, "bob"), "/status"));
+    assert_eq!((&nothing["files"], &nothing["collections"]), (&0.into(), &json!({})));
+    assert!(vault.status()["index_dir"].is_string(), "the person is told all");
+}
