@@ -324,6 +324,8 @@ describe("the keyboard and looks", () => {
     await page.keyboard.type("notes/pangolin.md");
     await page.keyboard.press("Enter");
     await page.waitForSelector(".hidden-from");
+    await send("PATCH", "/typed", { can_read_user_memory: true });
+    await page.waitForSelector(".answer .seen");
     await tabTo(page, "#refresh-log");
     await page.keyboard.press("Escape");
     await page.waitForSelector("#add-agent");

@@ -12,17 +12,18 @@ function sentence(text) {
 
 const reasons = (because) => h("ul", { class: "because" }, because.map((one) => h("li", {}, sentence(one))));
 
-/** A field for a note, and the answer for an agent. */
+/** A field for a note, and the answer for an agent; `again` asks anew what was asked last, as the answer may be another. */
 export function explain({ slug, name }) {
   const field = h("input", { id: "explain", name: "what", required: true, autocomplete: "off", spellcheck: "false", placeholder: "notes/plan.md" });
   const answer = h("div", { class: "answer", role: "status" });
   let asked = 0;
-  const submit = async (event) => {
-    event.preventDefault();
+  let last;
+  const ask = async (what) => {
     asked += 1;
+    last = what;
     const mine = asked;
     try {
-      const { path, visible, because } = await api.explain(slug, field.value.trim());
+      const { path, visible, because } = await api.explain(slug, what);
       if (mine !== asked) return;
       answer.replaceChildren(
         h("p", { class: visible ? "seen" : "hidden-from" }, h("strong", {}, `${name} ${visible ? "sees" : "does not see"} `),
@@ -32,11 +33,16 @@ export function explain({ slug, name }) {
       if (mine === asked) answer.replaceChildren(failure(error));
     }
   };
-  return h("section", {}, h("h3", {}, "What does it see?"),
+  const submit = (event) => {
+    event.preventDefault();
+    ask(field.value.trim());
+  };
+  const section = h("section", {}, h("h3", {}, "What does it see?"),
     h("form", { class: "explain", on: { submit } },
       h("label", { for: "explain", class: "hint" }, "A note’s path, or a passage’s hash"),
       h("div", { class: "row" }, field, h("button", {}, "Explain"))),
     answer);
+  return { section, again: () => last && ask(last) };
 }
 
 /** Shows for a note which agents see it, and why. */

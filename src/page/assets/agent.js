@@ -41,7 +41,7 @@ export function facts(agent, { all = false } = {}) {
     ["Expires", agent.expires ? when(agent.expires) : all && "never"],
     ["Token since", agent.token_since ? when(agent.token_since) : all && "none"],
     ["Talks", all && ([agent.chat_type, agent.channel].filter(Boolean).join(", ") || "anywhere")],
-    ["Page", all && h("a", { href: address({ ...route(), note: agent.path, lines: undefined }) }, agent.path)],
+    ["Page", all && h("a", { id: "agent-page", href: address({ ...route(), note: agent.path, lines: undefined }) }, agent.path)],
   ];
   return h("dl", { class: "facts" }, rows.filter(([, value]) => value).map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -78,5 +78,10 @@ export function makeAgent(agent, changed) {
       button("rotate", "New token", () => rotate(now, changed)),
       button("remove", "Remove", () => remove(now), "danger")));
   paint(agent);
-  return { slug: agent.slug, paint, body: h("div", {}, head, explain(agent), readLog(agent)) };
+  const { section, again } = explain(agent);
+  const repaint = (now) => {
+    paint(now);
+    again();
+  };
+  return { slug: agent.slug, paint: repaint, body: h("div", {}, head, section, readLog(agent)) };
 }

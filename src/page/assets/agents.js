@@ -58,7 +58,7 @@ async function load({ quiet = false, moved = false, from } = {}) {
 const title = (text) => h("h2", { tabindex: -1 }, text);
 
 function back() {
-  return h("p", {}, h("a", { class: "quiet", href: address({ ...route(), agent: undefined }) }, "‹ All agents"));
+  return h("p", {}, h("a", { class: "quiet", href: address({ view: "agents" }) }, "‹ All agents"));
 }
 
 /** What there is of one agent; what is written into its fields stays. */
@@ -82,7 +82,7 @@ function all({ agents }) {
 
 function card(agent) {
   return h("li", { class: "card" },
-    h("h3", {}, h("a", { id: `agent-${agent.slug}`, href: address({ ...route(), agent: agent.slug }) }, agent.name)),
+    h("h3", {}, h("a", { id: `agent-${agent.slug}`, href: address({ view: "agents", agent: agent.slug }) }, agent.name)),
     h("p", { class: "reads" }, reads(agent)),
     warnings(agent),
     allowSwitch(agent, changed),
