@@ -20,6 +20,8 @@ use crate::vault::{Action, slug};
 
 /// Characters of an agent's name.
 const MAX_NAME_CHARS: usize = 60;
+/// Places at which a path may end, in what is to be explained.
+const MAX_PATH_ENDS: usize = 8;
 /// Entries of the log that are given when nobody says how many.
 const LOG_ENTRIES: usize = 50;
 
@@ -220,8 +222,9 @@ impl Service {
     /// The note with a path, or that of the passage with a hash.
     fn named_file<'a>(&self, reach: &'a Reach, what: &str) -> Result<&'a FileEntry, ServiceError> {
         let snapshot = &reach.snapshot;
-        let path = what.split_once('#').map_or(what, |(path, _)| path);
-        if let Some(file) = reach.file(path) {
+        // A path may have a `#` of its own before that of the lines.
+        let ends = std::iter::once(what.len()).chain(what.rmatch_indices('#').map(|(at, _)| at));
+        if let Some(file) = ends.take(MAX_PATH_ENDS).find_map(|end| reach.file(&what[..end])) {
             return Ok(file);
         }
         if let Ok(id) = what.parse::<ChunkId>() {

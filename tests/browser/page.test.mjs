@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { Vault, eventually, openBrowser, openTab, overflow, root, violations } from "./support.mjs";
+import { Tabs, Vault, eventually, focused, openBrowser, overflow, root, text, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 const QUESTION = "what would make us go back to paper";
 
 const vault = new Vault();
 let browser;
-let tabs = [];
+const tabs = new Tabs();
 
 before(async () => {
   PAYLOADS.forEach((payload, at) => vault.write(`hostile/${at}.md`, `Zebrafish ${at}.\n\n${payload}\n\nEnd of ${at}.\n`));
@@ -26,24 +26,9 @@ after(async () => {
   vault.remove();
 });
 
-/** No test leaves a script error, a dialog, or a request to anywhere else behind. */
-afterEach(async () => {
-  const open = tabs;
-  tabs = [];
-  const wrong = [];
-  for (const tab of open) {
-    wrong.push(...tab.problems, ...tab.elsewhere.map((address) => `asked ${address}`));
-    if (!tab.isClosed() && (await tab.evaluate(() => globalThis.__xss)) !== undefined) wrong.push("a note ran a script");
-    await tab.context().close();
-  }
-  assert.deepEqual(wrong, []);
-});
+afterEach(() => tabs.close());
 
-async function tab(options) {
-  const page = await openTab(browser, options);
-  tabs.push(page);
-  return page;
-}
+const tab = (options) => tabs.tab(browser, options);
 
 /** A tab that `vault open` opened. */
 async function opened(options) {
@@ -61,8 +46,6 @@ async function search(page, query) {
   await page.waitForFunction(() => /passage|Nothing/.test(document.querySelector(".summary").textContent));
 }
 
-const focused = (page, selector) => page.waitForFunction((wanted) => document.activeElement?.matches(wanted), selector);
-const text = (page, selector) => page.locator(selector).first().innerText();
 const parameters = (page) => new URLSearchParams(new URL(page.url()).hash.split("?")[1]);
 
 describe("the way in", () => {
@@ -212,7 +195,7 @@ describe("the keyboard", () => {
     assert.deepEqual(await violations(page), []);
     await page.keyboard.press("Escape");
     await page.waitForSelector("dialog.help", { state: "detached" });
-    for (const [key, name] of [["2", "browse"], ["3", "stats"], ["4", "settings"], ["1", "search"]]) {
+    for (const [key, name] of [["2", "browse"], ["3", "stats"], ["4", "settings"], ["5", "agents"], ["1", "search"]]) {
       await page.keyboard.press(key);
       await page.waitForSelector(`nav a[data-view=${name}][aria-current=page]`);
       await page.evaluate(() => document.activeElement.blur());

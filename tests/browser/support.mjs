@@ -3,7 +3,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
@@ -12,6 +13,8 @@ const binary = process.env.VAULT_BINARY ?? join(root, "target/debug/vault");
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 /** Long: a machine that is busy with other things is no failure. */
 export const PATIENCE = 60_000;
+
+const TYPES = { html: "text/html; charset=utf-8", css: "text/css", js: "text/javascript", svg: "image/svg+xml" };
 
 /** Waits until `probe` gives something. */
 export async function eventually(what, probe) {
@@ -139,15 +142,42 @@ export async function openTab(browser, { width = 1280, height = 860, scheme = "l
   });
   // To work on the page without building the program each time.
   if (process.env.PAGE_FILES) {
-    await page.route("**/page/*.{js,css,svg}", async (route) => {
-      const response = await route.fetch().catch(() => undefined);
+    await page.route(/^[^?#]*\/(page\/[a-z-]+\.(js|css|svg))?$/, async (route) => {
+      const response = await route.fetch({ url: new URL("/", route.request().url()).href }).catch(() => undefined);
       if (!response) return route.abort();
-      const body = readFileSync(join(process.env.PAGE_FILES, new URL(route.request().url()).pathname.split("/").at(-1)));
-      await route.fulfill({ response, body });
+      const name = new URL(route.request().url()).pathname.split("/").at(-1) || "index.html";
+      const headers = { ...response.headers(), "content-type": TYPES[name.split(".").at(-1)] };
+      delete headers["content-length"];
+      await route.fulfill({ response, headers, body: readFileSync(resolve(root, process.env.PAGE_FILES, name)) });
     });
   }
   return page;
 }
+
+/** The tabs of one test. */
+export class Tabs {
+  open = [];
+
+  async tab(browser, options) {
+    const page = await openTab(browser, options);
+    this.open.push(page);
+    return page;
+  }
+
+  /** No test leaves a script error, a dialog, or a request to anywhere else behind. */
+  async close() {
+    const wrong = [];
+    for (const tab of this.open.splice(0)) {
+      wrong.push(...tab.problems, ...tab.elsewhere.map((address) => `asked ${address}`));
+      if (!tab.isClosed() && (await tab.evaluate(() => globalThis.__xss)) !== undefined) wrong.push("a note ran a script");
+      await tab.context().close();
+    }
+    assert.deepEqual(wrong, []);
+  }
+}
+
+export const focused = (page, selector) => page.waitForFunction((wanted) => document.activeElement?.matches(wanted), selector);
+export const text = (page, selector) => page.locator(selector).first().innerText();
 
 /** What axe-core finds against WCAG 2 A and AA, as lines. */
 export async function violations(page) {

@@ -54,6 +54,8 @@ function query(path, params) {
 }
 
 const BASE = "/api/user-memory";
+const AGENTS = "/api/agents";
+const agent = (slug, more = "") => `${AGENTS}/${encodeURIComponent(slug)}${more}`;
 
 export const api = {
   trade: (code) => json("/page/token", { method: "POST", body: { code }, as: null }),
@@ -74,4 +76,12 @@ export const api = {
     json(`${BASE}/checkpoints/${encodeURIComponent(id)}/restore`, { method: "POST", body: { force } }),
   settings: () => json(`${BASE}/settings`),
   change: (settings) => json(`${BASE}/settings`, { method: "PUT", body: settings }),
+  agents: () => json(AGENTS),
+  agent: (slug) => json(agent(slug)),
+  addAgent: (body) => json(AGENTS, { method: "POST", body }),
+  changeAgent: (slug, rules) => json(agent(slug), { method: "PATCH", body: rules }),
+  removeAgent: (slug) => json(agent(slug), { method: "DELETE" }),
+  rotateAgent: (slug) => json(agent(slug, "/rotate"), { method: "POST", body: {} }),
+  explain: (slug, what) => json(query(agent(slug, "/explain"), { what })),
+  agentLog: (slug, limit) => json(query(agent(slug, "/log"), { limit })),
 };

@@ -8,14 +8,15 @@ import { follow } from "./live.js";
 import { help, listen, toggleScores } from "./keys.js";
 import { showLogin, tradeCode } from "./login.js";
 import { arrive, onRoute, route, visit } from "./route.js";
+import * as agents from "./agents.js";
 import * as browse from "./browse.js";
 import * as note from "./note.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 
-const VIEWS = { search, browse, stats, settings };
-const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings" };
+const VIEWS = { search, browse, stats, settings, agents };
+const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents" };
 
 let started = false;
 let shown;
@@ -87,6 +88,7 @@ function back(event, inField) {
     search.focus();
     return true;
   }
+  if (agents.close()) return true;
   field?.blur?.();
   return false;
 }
@@ -126,6 +128,7 @@ listen({
   2: view("browse"),
   3: view("stats"),
   4: view("settings"),
+  5: view("agents"),
 });
 
 byId("save").addEventListener("click", save);

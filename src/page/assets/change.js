@@ -8,7 +8,7 @@ import { address, go, route } from "./route.js";
 const TOAST_MS = 12_000;
 
 /** Tells the views that something was changed by the person. */
-function changed() {
+export function changed() {
   document.dispatchEvent(new CustomEvent("vault-changed"));
 }
 
@@ -34,7 +34,7 @@ export function toast(text, action, { failed = false } = {}) {
   return shown;
 }
 
-const sentence = (error) => [error.message, error.hint].filter(Boolean).join(". ");
+export const sentence = (error) => [error.message, error.hint].filter(Boolean).join(". ");
 
 /** Deletes a passage or a note, and offers to take it back. */
 export async function remove(hash, citation, { note = false } = {}) {
@@ -53,7 +53,8 @@ export async function remove(hash, citation, { note = false } = {}) {
   }
 }
 
-function offerUndo(text, checkpoint) {
+/** Says what was done, with a button that takes it back. */
+export function offerUndo(text, checkpoint) {
   if (checkpoint === undefined || checkpoint === null) return toast(text);
   const undo = async () => {
     undoable = undefined;
@@ -86,16 +87,17 @@ function link(path, lines) {
   return h("a", { href: address({ ...route(), note: path, lines }) }, "Open");
 }
 
-/** A dialog with a form; `send` gets its fields, and may throw what the person is told. */
-function dialog(title, fields, verb, send) {
+/** A dialog with a form; `send` gets its fields, may throw what the person is told, and may give what comes after. Gives the form. */
+export function dialog(title, fields, verb, send) {
   const said = h("p", { class: "failure", role: "alert", hidden: true });
   const submit = h("button", { class: "primary" }, verb);
   const form = h("form", { on: { submit: async (event) => {
     event.preventDefault();
     submit.disabled = true;
     try {
-      await send(Object.fromEntries(new FormData(form)));
+      const then = await send(Object.fromEntries(new FormData(form)), form);
       made.close();
+      then?.();
     } catch (error) {
       said.textContent = sentence(error);
       said.hidden = false;
@@ -109,6 +111,7 @@ function dialog(title, fields, verb, send) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
   const made = show(h("dialog", { "aria-labelledby": "dialog-title" }, form));
+  return form;
 }
 
 /** Shows a dialog, which is gone when it is closed; the focus goes back to where it was. */
@@ -118,7 +121,9 @@ export function show(made) {
   document.body.append(made);
   made.addEventListener("close", () => {
     made.remove();
-    before?.focus?.();
+    // What is behind may have been made anew meanwhile.
+    const there = before?.isConnected ? before : before?.id && byId(before.id);
+    if (there && !document.querySelector("dialog[open]")) there.focus();
   });
   made.showModal();
   return made;

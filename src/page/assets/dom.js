@@ -87,9 +87,22 @@ export function debounced(wait, call) {
   };
 }
 
+/** Has `change` make a part of the page anew; the focus stays on what has the same id. */
+export function keepingFocusById(change) {
+  const id = document.activeElement?.id;
+  change();
+  if (id && document.activeElement?.id !== id) byId(id)?.focus({ preventScroll: true });
+}
+
 /** What a failed request says, for people. */
 export function failure(error, retry) {
   const hint = error.hint ? h("p", { class: "hint" }, error.hint) : undefined;
   const again = retry ? h("button", { type: "button", on: { click: retry } }, "Try again") : undefined;
   return h("div", { class: "failure", role: "alert" }, h("p", {}, error.message), hint, again);
+}
+
+/** A switch with its name and what it does; `set` gets what it was switched to, and the box. */
+export function toggle(id, name, hint, on, set) {
+  const box = h("input", { type: "checkbox", role: "switch", id, checked: on, "aria-describedby": `${id}-hint`, on: { change: () => set(box.checked, box) } });
+  return h("div", { class: "switch" }, box, h("label", { for: id }, name), h("p", { class: "hint", id: `${id}-hint` }, hint));
 }

@@ -34,7 +34,7 @@ const KEYS = [
   ["w", "Write a snippet"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
-  ["1 2 3 4", "Search, Browse, Statistics, Settings"],
+  ["1 2 3 4 5", "Search, Browse, Statistics, Settings, Agents"],
   ["?", "This list"],
 ];
 

@@ -5,6 +5,7 @@ import { byId, failure, h, say, when } from "./dom.js";
 import { copy, copyButton, focusedHit } from "./list.js";
 import { address, go, route } from "./route.js";
 import { elements, mark } from "./tree.js";
+import { whoSees } from "./agent-sees.js";
 import { annotate, remove } from "./change.js";
 
 const place = () => byId("reader");
@@ -13,6 +14,8 @@ let open;
 let asked = 0;
 /** What had the focus when the note was opened. */
 let cameFrom;
+/** The link that opened it, where that was no passage's. */
+let cameBy;
 /** The heading that the link just followed names. */
 let wantedHeading;
 
@@ -37,6 +40,7 @@ export async function show(now, before = {}) {
     return;
   }
   cameFrom ??= focusedHit()?.chunk.hash;
+  if (!before.note) cameBy = document.activeElement?.closest?.("#main a");
   await load(now.note, true);
 }
 
@@ -45,7 +49,8 @@ function giveFocusBack(before) {
   const was = hits.find((item) => item.chunk.hash === cameFrom)
     ?? hits.find((item) => item.chunk.path === before.note && `${item.chunk.line_start}-${item.chunk.line_end}` === before.lines);
   cameFrom = undefined;
-  (was?.querySelector(".hit-title") ?? byId("main")).focus();
+  (was?.querySelector(".hit-title") ?? (cameBy?.isConnected ? cameBy : byId("main"))).focus();
+  cameBy = undefined;
 }
 
 async function load(path, first) {
@@ -98,6 +103,7 @@ function render(note) {
       h("h2", {}, note.title),
       h("p", { class: "hit-meta" },
         h("a", { class: "cite", href: note.obsidian_url, title: "Open in Obsidian" }, note.path), when(note.updated_at), tags,
+        h("button", { type: "button", class: "quiet", on: { click: () => whoSees(note.path) } }, "Who can see this?"),
         h("button", { type: "button", class: "quiet danger", on: { click: () => remove(note.hash, note.path, { note: true }) } }, "Delete note"))),
     body,
     ...(note.cut ? [h("p", { class: "hint" }, "This note is very long; its end is not shown here.")] : []),

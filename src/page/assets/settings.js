@@ -1,7 +1,7 @@
 // What is kept, and what can be taken back.
 
 import { api, token } from "./api.js";
-import { bytes, failure, h, say, when } from "./dom.js";
+import { bytes, failure, h, say, toggle, when } from "./dom.js";
 import { restore } from "./change.js";
 import { shortcuts } from "./keys.js";
 
@@ -38,11 +38,6 @@ async function leave() {
 }
 
 export function update() {}
-
-function toggle(id, name, hint, on, set) {
-  const box = h("input", { type: "checkbox", role: "switch", id, checked: on, "aria-describedby": `${id}-hint`, on: { change: () => set(box.checked, box) } });
-  return h("div", { class: "switch" }, box, h("label", { for: id }, name), h("p", { class: "hint", id: `${id}-hint` }, hint));
-}
 
 async function capture() {
   try {

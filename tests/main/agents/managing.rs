@@ -55,6 +55,20 @@ fn an_agent_comes_and_goes() {
 }
 
 #[test]
+fn a_path_may_have_a_number_sign_of_its_own() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/c#.md", "A quokka.\n").write("notes/c.md", "# C\n").start();
+    vault.run(&["agent", "add", "ada", "--allow", "--paths", "notes/c#.md"]).ok();
+    for (what, path) in
+        [("notes/c#.md", "notes/c#.md"), ("notes/c#.md#L1", "notes/c#.md"), ("notes/c.md#A#B", "notes/c.md")]
+    {
+        let said = vault.run(&["agent", "explain", "ada", what, "--json"]).json();
+        assert_eq!((&said["path"], &said["visible"]), (&json!(path), &json!(path.contains('#'))), "{what}");
+    }
+    assert_eq!(vault.get(&format!("/api/agents/ada/explain?what={}", "%23".repeat(500))).status, 404);
+}
+
+#[test]
 fn a_checkout_brings_no_removed_agent_back() {
     let mut vault = Daemon::vault();
     vault.start();

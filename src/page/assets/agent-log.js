@@ -1,0 +1,82 @@
+// What an agent asked, and which places it was given.
+
+import { api } from "./api.js";
+import { count, failure, h, say } from "./dom.js";
+import { address, route } from "./route.js";
+
+const FIRST = 50;
+const MOST = 10_000;
+/** Places of an answer that are shown at once. */
+const PLACES = 5;
+
+const WHAT = {
+  search: "Searched", browse: "Browsed", passage: "Read a passage", note: "Read a note", page: "Was given other rules",
+  memory_search: "Searched its own memory", memory_get: "Read its own memory", memory_save: "Wrote to its own memory",
+  memory_delete: "Deleted from its own memory", memory_forget: "Forgot of its own memory", memory_restore: "Undid a change of its own memory",
+};
+
+/** The log of an agent as a section, the newest first. */
+export function readLog({ slug, name }) {
+  const list = h("ol", { class: "log", "aria-label": `What ${name} asked, the newest first` });
+  const end = h("div", {});
+  let limit = FIRST;
+  let asked = 0;
+  const load = async () => {
+    asked += 1;
+    const mine = asked;
+    try {
+      const { entries } = await api.agentLog(slug, limit);
+      if (mine !== asked) return undefined;
+      list.replaceChildren(...entries.map(item));
+      const button = h("button", { type: "button", class: "more", on: { click: more } }, "Show older ones");
+      const all = entries.length ? undefined : h("p", {}, "It has asked nothing yet.");
+      end.replaceChildren(...[entries.length === limit && limit < MOST ? button : all].filter(Boolean));
+      return entries.length;
+    } catch (error) {
+      if (mine === asked) end.replaceChildren(failure(error, load));
+      return undefined;
+    }
+  };
+  const refresh = async () => {
+    const shown = await load();
+    if (shown !== undefined) say(shown ? count(shown, "request") : "It has asked nothing yet");
+  };
+  async function more() {
+    const before = list.children.length;
+    limit = Math.min(MOST, limit * 2);
+    await load();
+    list.children[before]?.focus();
+  }
+  load();
+  return h("section", {},
+    h("div", { class: "agents-head" }, h("h3", {}, "What it read"),
+      h("button", { type: "button", id: "refresh-log", class: "quiet", on: { click: refresh } }, "Refresh")),
+    h("p", { class: "hint" }, "Everything it asked of this vault, and every place that it was given. It is kept on this machine alone, up to a limit."),
+    list, end);
+}
+
+function item({ at, what, query = "", given = [], refused }) {
+  const nothing = !given.length && !refused && /search|browse/.test(what) ? h("p", { class: "hint" }, "Nothing was found") : undefined;
+  const places = given.map((place) => h("li", {}, placeLink(place)));
+  const rest = places.length > PLACES + 1 ? places.splice(PLACES) : [];
+  return h("li", { tabindex: -1 },
+    h("p", {}, moment(at), h("span", { class: "what" }, WHAT[what] ?? what.replaceAll("_", " ")), query !== given[0] && query ? h("q", {}, query) : undefined),
+    places.length > 0 && h("ul", { "aria-label": "Places given" }, places),
+    rest.length > 0 && h("details", {}, h("summary", {}, `${count(rest.length, "more place")}`), h("ul", {}, rest)),
+    refused && h("p", { class: "refused" }, `Refused: ${refused}`),
+    nothing);
+}
+
+function moment(time) {
+  const date = new Date(time);
+  const shown = date.toLocaleString(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return h("time", { datetime: time, title: date.toLocaleString() }, shown);
+}
+
+/** A citation as a link that opens the note here; what is none is a text. */
+function placeLink(place) {
+  if (/^and \d+ more$/.test(place)) return place;
+  const [, path, from, to] = /^(.+?)(?:#L(\d+)(?:-L(\d+))?)?$/s.exec(place);
+  const lines = from && `${from}-${to ?? from}`;
+  return h("a", { class: "cite", href: address({ ...route(), note: path, lines }) }, place);
+}

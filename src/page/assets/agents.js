@@ -1,0 +1,90 @@
+// Who else may read: the agents, and what each was given. One of them, when the address names it.
+
+import { api } from "./api.js";
+import { byId, count, failure, h, keepingFocusById } from "./dom.js";
+import { allowSwitch, facts, makeAgent, reads, warnings } from "./agent.js";
+import { addAgent } from "./agent-forms.js";
+import { address, go, route } from "./route.js";
+
+let view;
+let asked = 0;
+/** The answer that is shown, as it came. */
+let told;
+
+export function show(main) {
+  view = { place: h("div", { class: "agents" }) };
+  main.replaceChildren(view.place);
+  load();
+}
+
+/** The route changed within this view. */
+export function update(now, before) {
+  if (now.agent !== before.agent) load({ moved: true, from: before.agent });
+}
+
+/** Something has changed, and an agent may see less or more. */
+export function changed() {
+  load({ quiet: true });
+}
+
+/** From one agent back to all; says no when all are shown. */
+export function close() {
+  if (route().view !== "agents" || !route().agent) return false;
+  go({ agent: undefined });
+  return true;
+}
+
+async function load({ quiet = false, moved = false, from } = {}) {
+  const { agent: slug } = route();
+  asked += 1;
+  const mine = asked;
+  try {
+    const answer = slug ? await api.agent(slug) : await api.agents();
+    if (mine !== asked) return;
+    const text = JSON.stringify(answer);
+    if (quiet && text === told) return;
+    told = text;
+    keepingFocusById(() => (slug ? one(answer) : all(answer)));
+    if (moved) (byId(`agent-${from}`) ?? view.place.querySelector("h2")).focus();
+  } catch (error) {
+    // What is shown is better than nothing, where nobody asked for it anew.
+    if (mine !== asked || (quiet && error.status === 0)) return;
+    told = undefined;
+    view.agent = undefined;
+    view.place.replaceChildren(title("Agents"), slug ? back() : "", failure(error, () => load()));
+  }
+}
+
+const title = (text) => h("h2", { tabindex: -1 }, text);
+
+function back() {
+  return h("p", {}, h("a", { class: "quiet", href: address({ view: "agents" }) }, "‹ All agents"));
+}
+
+/** What there is of one agent; what is written into its fields stays. */
+function one(agent) {
+  if (view.agent?.slug === agent.slug && view.agent.body.isConnected) return view.agent.paint(agent);
+  view.agent = makeAgent(agent, changed);
+  view.place.replaceChildren(back(), title(agent.name), view.agent.body);
+}
+
+function all({ agents }) {
+  view.agent = undefined;
+  const summary = agents.length
+    ? `${count(agents.length, "agent")}. What each may read is in its page in agents/, and counts at once.`
+    : "No agent may read anything yet. One that you add gets a token, and sees what you say.";
+  view.place.replaceChildren(
+    h("div", { class: "agents-head" }, title("Agents"),
+      h("button", { type: "button", id: "add-agent", on: { click: () => addAgent(changed) } }, "Add an agent")),
+    h("p", { class: "hint" }, summary),
+    h("ul", { class: "cards", "aria-label": "Agents" }, agents.map(card)));
+}
+
+function card(agent) {
+  return h("li", { class: "card" },
+    h("h3", {}, h("a", { id: `agent-${agent.slug}`, href: address({ view: "agents", agent: agent.slug }) }, agent.name)),
+    h("p", { class: "reads" }, reads(agent)),
+    warnings(agent),
+    allowSwitch(agent, changed),
+    facts(agent));
+}
