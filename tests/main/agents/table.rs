@@ -85,13 +85,109 @@ fn requests(all: &Daemon) -> Vec<Asked> {
     for hash in others.chain(["0123456789abcdef".into(), "x".into()]) {
         asked.push(("POST", "/delete-chunk".into(), Some(json!({ "hash": hash }))));
     }
+    let known: Vec<String> = hashes(all).into_iter().map(|(_, hash)| hash).collect();
     asked.extend(owners_alone());
+    let others = hashes(all).into_iter().filter(|(path, _)| NOTES.iter().any(|(note, ..)| note == path));
+    asked.extend(as_qmd());
+    asked.extend(others.map(|(_, hash)| post("/delete-chunk", json!({ "hash": hash }))));
+    asked.extend(of_own_memory(&known));
+    asked.extend(over_mcp(&known));
+    asked
+}
+
+fn post(target: &str, body: Value) -> Asked {
+    ("POST", target.to_owned(), Some(body))
+}
+
+/// The addresses of `qmd serve`, and what an agent is told of others.
+fn as_qmd() -> Vec<Asked> {
+    let mut asked = Vec::new();
+    for target in ["/browse?limit=1000", "/browse?collection=journal", "/collections", "/status"] {
+        asked.push(("GET", target.to_owned(), None));
+    }
+    for word in WORDS {
+        for target in ["/search", "/vsearch", "/query"] {
+            asked.push(("GET", format!("{target}?q={}&limit=100", encode(word)), None));
+            asked.push(post(target, json!({ "query": word, "limit": 100 })));
+            asked.push(post(
+                target,
+                json!({ "query": word, "limit": 100, "collection": "journal", "tags": ["health"] }),
+            ));
+        }
+        for name in ["ada", "bob", "eve", "zoe", "nobody", ""] {
+            let target = format!("/api/user-memory/agent-search?q={}&agent_name={name}", encode(word));
+            asked.push(("GET", target, None));
+        }
+    }
+    asked
+}
+
+/// The tools of an agent's own memory, where they change nothing.
+fn of_own_memory(known: &[String]) -> Vec<Asked> {
+    let mut asked = Vec::new();
+    for word in WORDS {
+        asked.push(post("/api/memory/search", json!({ "query": word, "limit": 50 })));
+        asked.push(post("/api/memory/forget", json!({ "query": word, "dry_run": true })));
+    }
+    for hash in known {
+        asked.push(post("/api/memory/get", json!({ "hash": hash })));
+    }
+    for path in NOTES.iter().map(|(path, ..)| *path).chain([
+        "MEMORY.md",
+        "agent.md",
+        "agents/bob/MEMORY.md",
+        "../zoe/MEMORY.md",
+    ]) {
+        asked.push(post("/api/memory/get", json!({ "path": path })));
+        if path != "MEMORY.md" {
+            asked.push(post("/api/memory/delete", json!({ "file": path, "whole_file": true })));
+        }
+    }
+    asked.push(post("/api/memory/restore", json!({ "checkpoint_id": "20260101T000000000-0000" })));
+    asked
+}
+
+/// Every tool, resource, prompt and completion of MCP.
+fn over_mcp(known: &[String]) -> Vec<Asked> {
+    let message = |method: &str, params: Value| {
+        post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+    };
+    let tool = |name: &str, arguments: Value| message("tools/call", json!({ "name": name, "arguments": arguments }));
+    let mut asked = vec![
+        message("tools/list", json!({})),
+        message("resources/list", json!({})),
+        message("resources/templates/list", json!({})),
+        message("prompts/list", json!({})),
+        tool("status", json!({})),
+        tool("multi_get", json!({ "pattern": "**" })),
+        tool("no_such_tool", json!({})),
+    ];
+    for word in WORDS {
+        for name in ["search", "vector_search", "deep_search"] {
+            asked.push(tool(name, json!({ "query": word, "limit": 50 })));
+            asked.push(tool(name, json!({ "query": word, "collection": "journal" })));
+        }
+        asked.push(tool("memory_search", json!({ "query": word })));
+    }
+    for (path, ..) in NOTES {
+        asked.push(tool("get", json!({ "what": path })));
+        asked.push(tool("multi_get", json!({ "what": [path] })));
+        asked.push(tool("memory_get", json!({ "path": path })));
+        asked.push(message("resources/read", json!({ "uri": format!("vault://{path}") })));
+    }
+    for hash in known {
+        asked.push(tool("get", json!({ "what": hash })));
+        asked.push(tool("memory_get", json!({ "hash": hash })));
+    }
+    for start in ["", "n", "notes/", "notes/s", "journal", "agents/", "summaries/"] {
+        let complete = json!({ "ref": { "type": "ref/resource", "uri": "vault://{+path}" }, "argument": { "name": "path", "value": start } });
+        asked.push(message("completion/complete", complete));
+    }
     asked
 }
 
 /// What only the person may ask, whatever it is about.
 fn owners_alone() -> Vec<Asked> {
-    let post = |target: &str, body: Value| ("POST", target.to_owned(), Some(body));
     let hash = "0123456789abcdef";
     let mut asked = vec![
         post("/api/user-memory/save", json!({ "content": "x" })),
@@ -127,7 +223,7 @@ fn owners_alone() -> Vec<Asked> {
 fn ask(vault: &Daemon, token: &str, (method, target, body): &Asked) -> (u16, String) {
     let mut request = Request::new(method, target).header("Authorization", &format!("Bearer {token}"));
     if let Some(body) = body {
-        request = request.json(body.to_string());
+        request = request.json(body.to_string()).header("Accept", "application/json, text/event-stream");
     }
     let reply = vault.send(&request);
     (reply.status, String::from_utf8(reply.body).unwrap())
