@@ -10,10 +10,11 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
 use crate::access::{OwnerKey, Token};
-use crate::api::{Guard, Limits, Live, Router, guarded, local, serve};
+use crate::api::{Guard, Limits, Live, guarded, local, serve};
 use crate::capture::CaptureTokens;
 use crate::config::Config;
 use crate::fs::{Context, FsError, create_private_dir};
+use crate::mcp;
 use crate::service::{Service, StartError};
 use crate::vault::{DaemonInfo, Home, HomeError};
 
@@ -49,12 +50,18 @@ pub enum DaemonError {
 /// A daemon that listens and indexes.
 pub struct Daemon {
     service: Arc<Service>,
-    address: SocketAddr,
+    tcp: Option<(TcpListener, SocketAddr, Guard)>,
     socket: PathBuf,
-    tcp: TcpListener,
     unix: UnixListener,
-    guard: Guard,
     announced: Announced,
+}
+
+/// Where a daemon serves.
+enum Serves {
+    /// Over TCP too, and to other machines where that is allowed.
+    Network { allow_remote: bool },
+    /// On its Unix socket alone.
+    Locally,
 }
 
 /// What the daemon says of itself in the vault.
@@ -77,12 +84,30 @@ impl Daemon {
     /// When another daemon serves the vault, the address cannot be listened on, or it can be reached from other machines and not
     /// `allow_remote`.
     pub async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Self, DaemonError> {
+        Self::with(home, config, Serves::Network { allow_remote }).await
+    }
+
+    /// The same on the vault's Unix socket alone: for a program that is to be reached by nobody but the person's own.
+    ///
+    /// # Errors
+    /// When another daemon serves the vault, or the socket cannot be listened on.
+    pub async fn start_locally(home: Home, config: Config) -> Result<Self, DaemonError> {
+        Self::with(home, config, Serves::Locally).await
+    }
+
+    async fn with(home: Home, config: Config, serves: Serves) -> Result<Self, DaemonError> {
         let lock = home.lock()?;
         let token = home.owner_token()?;
-        let (tcp, address) = listen(&config.server.host, config.server.port, allow_remote).await?;
+        let tcp = match serves {
+            Serves::Network { allow_remote } => {
+                Some(listen(&config.server.host, config.server.port, allow_remote).await?)
+            }
+            Serves::Locally => None,
+        };
         let socket = home.socket();
         let unix = listen_locally(&socket)?;
-        let daemon = DaemonInfo { pid: std::process::id(), address: address.to_string(), socket: socket.clone() };
+        let address = tcp.as_ref().map_or_else(|| socket.display().to_string(), |(_, address)| address.to_string());
+        let daemon = DaemonInfo { pid: std::process::id(), address, socket: socket.clone() };
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
@@ -90,12 +115,13 @@ impl Daemon {
         let service = Arc::new(Service::start(home, config, lock, true)?);
         let agents = Arc::clone(service.agents());
         let guard = Guard::new(vec![Arc::new(OwnerKey::new(&token)), captures, agents], hosts);
-        Ok(Self { service, address, socket, tcp, unix, guard, announced })
+        let tcp = tcp.map(|(listener, address)| (listener, address, guard));
+        Ok(Self { service, tcp, socket, unix, announced })
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// Where it listens over TCP, if it does.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.tcp.as_ref().map(|(_, address, _)| *address)
     }
 
     /// What it serves.
@@ -106,11 +132,10 @@ impl Daemon {
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
     /// Says whether they could be: in the middle of something long they are left as they are, which loses nothing.
     pub async fn run(self, stop: impl Future<Output = ()>) -> bool {
-        let Self { service, socket, tcp, unix, guard, announced, .. } = self;
+        let Self { service, tcp, socket, unix, announced } = self;
         let (stopping, stopped) = watch::channel(false);
         let live = Live::new(stopped.clone());
-        let outside =
-            serve(tcp, guarded(Arc::clone(&service), &live, guard, Router::new()), Limits::default(), stopped.clone());
+        let outside = serve_outside(Arc::clone(&service), &live, tcp, stopped.clone());
         let inside = serve_locally(Arc::clone(&service), &live, announced, unix, stopped.clone());
         let outside_vault = Home::socket_outside(service.home().root()).filter(|path| *path != socket);
         let beside = serve_beside(Arc::clone(&service), &live, outside_vault.clone(), stopped);
@@ -151,6 +176,19 @@ async fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListene
     Ok((listener, address))
 }
 
+/// Serves over TCP, where it listens there.
+async fn serve_outside(
+    service: Arc<Service>,
+    live: &Live,
+    tcp: Option<(TcpListener, SocketAddr, Guard)>,
+    stopped: watch::Receiver<bool>,
+) {
+    if let Some((listener, _, guard)) = tcp {
+        let more = mcp::router(Arc::clone(&service));
+        serve(listener, guarded(service, live, guard, more), Limits::default(), stopped).await;
+    }
+}
+
 /// Serves on the Unix socket, and makes it anew, with all that the daemon says of itself, when the vault was restored
 /// without them.
 async fn serve_locally(
@@ -163,7 +201,8 @@ async fn serve_locally(
     let (mut listener, socket) = (unix, announced.daemon.socket.clone());
     loop {
         let (close, closed) = watch::channel(false);
-        let serving = serve(listener, local(Arc::clone(&service), live, Router::new()), Limits::default(), closed);
+        let router = local(Arc::clone(&service), live, mcp::router(Arc::clone(&service)));
+        let serving = serve(listener, router, Limits::default(), closed);
         let lost = async {
             let found = loop {
                 tokio::select! {
@@ -197,7 +236,8 @@ async fn serve_beside(service: Arc<Service>, live: &Live, socket: Option<PathBuf
         listen_locally(socket).ok()
     });
     if let Some(listener) = listener {
-        serve(listener, local(service, live, Router::new()), Limits::default(), stopped).await;
+        let more = mcp::router(Arc::clone(&service));
+        serve(listener, local(service, live, more), Limits::default(), stopped).await;
     }
 }
 

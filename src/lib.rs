@@ -16,6 +16,7 @@ pub mod daemon;
 pub mod embed;
 pub mod fs;
 pub mod index;
+pub mod mcp;
 pub mod note;
 pub mod page;
 pub mod path;

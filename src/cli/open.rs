@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use serde::Deserialize;
 
@@ -47,9 +47,14 @@ impl Open {
                  the background: `vault service install --vault {root}`"
             );
         };
+        let Ok(address) = daemon.address.parse::<SocketAddr>() else {
+            bail!(
+                "process {} serves this vault for one agent, without the page. `vault serve` serves both: start it when \
+                 that agent has ended",
+                daemon.pid
+            );
+        };
         let Code { code } = client.post("/page/code", &())?;
-        let address: SocketAddr =
-            daemon.address.parse().with_context(|| format!("not an address: {}", daemon.address))?;
         let url = format!("http://{}/#code={code}", reachable(address));
         let mut out = std::io::stdout();
         if self.print || !open(&url) {

@@ -44,7 +44,9 @@ impl Serve {
             let daemon = Daemon::start(home, config, self.allow_remote).await?;
             println!("serving {}", root.display());
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
-            println!("    at http://{}   (token in {token})", daemon.address());
+            if let Some(address) = daemon.address() {
+                println!("    at http://{address}   (token in {token})");
+            }
             println!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root));
             // Not the service: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.service().shared());
@@ -61,7 +63,7 @@ impl Serve {
 }
 
 /// Done at the first SIGINT or SIGTERM; a second SIGINT ends the process at once.
-fn stopped() -> std::io::Result<impl Future<Output = ()>> {
+pub(super) fn stopped() -> std::io::Result<impl Future<Output = ()>> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {

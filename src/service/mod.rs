@@ -6,6 +6,7 @@ mod annotations;
 mod capture;
 mod error;
 mod forget;
+mod listing;
 mod memory;
 mod model;
 mod note;
@@ -24,6 +25,7 @@ mod watching;
 
 pub use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
 pub use error::{ErrorKind, ServiceError};
+pub use listing::{Listing, ListingParams, NoteName};
 pub use note::{NoteParams, NoteView, PassageSpan};
 pub use progress::{Following, ProgressView};
 pub use reach::Limits;

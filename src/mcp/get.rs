@@ -1,0 +1,186 @@
+//! `get`: a passage, a note, or some lines of it.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::refs::{Place, uri_of};
+use super::search::DATA;
+use super::tools::{About, Effect, Entry, Told};
+use crate::access::Principal;
+use crate::note::Lines;
+use crate::service::{NoteParams, Service, ServiceError, citation};
+
+/// What one answer holds of a note at most, in bytes; the rest is asked for by line.
+pub(super) const MOST_BYTES: usize = 50_000;
+
+/// What to get.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// A passage's hash, as a search gives it; or a note's path (`notes/api.md`), with lines if you like (`notes/api.md:42`,
+    /// `notes/api.md#L42-L58`), or its URI (`vault://notes/api.md`).
+    #[schema(min_length = 1, max_length = 4096)]
+    what: String,
+    /// The first line to get of a note, from 1.
+    #[serde(default)]
+    #[schema(minimum = 1)]
+    line: Option<usize>,
+    /// How many lines to get of a note at most; to its end when it is not said.
+    #[serde(default)]
+    #[schema(minimum = 1)]
+    lines: Option<usize>,
+}
+
+/// Text of a note.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Text {
+    /// Where it is, to be cited: `notes/api.md#L42-L58`.
+    pub(super) citation: String,
+    /// The note's path.
+    pub(super) path: String,
+    /// The note as a resource.
+    uri: String,
+    /// The note's title.
+    title: String,
+    /// The name of the passage, or of the note as it is now.
+    hash: String,
+    /// The note's tags.
+    tags: Vec<String>,
+    /// When the note was last changed, as RFC 3339.
+    updated_at: String,
+    /// The text, as it is in the file.
+    pub(super) text: String,
+    /// Its first line, from 1.
+    line_start: usize,
+    /// Its last line.
+    line_end: usize,
+    /// How many lines the note has; absent for a passage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_lines: Option<usize>,
+    /// The line at which to go on, when the text was too long for one answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_line: Option<usize>,
+}
+
+impl Told for Text {
+    fn text(&self) -> String {
+        let more = match self.next_line {
+            Some(line) => format!("\n(There is more: get `{}` with `line` {line}.)\n", self.path),
+            None => String::new(),
+        };
+        format!("[{}] {} {DATA}\n\n{}\n{more}", self.citation, self.title, self.text.trim_end())
+    }
+}
+
+impl Text {
+    /// Whether more was asked for than there was room for.
+    pub(super) fn is_cut(&self) -> bool {
+        self.next_line.is_some()
+    }
+}
+
+/// Which lines, and how much of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window {
+    pub(super) line: Option<usize>,
+    pub(super) lines: Option<usize>,
+    pub(super) bytes: usize,
+}
+
+pub(super) fn tool() -> Entry {
+    Entry::new(
+        About {
+            name: "get",
+            title: "Read a note or a passage",
+            description: "Reads a passage by the hash that a search gave, or a note by its path, whole or from a line on. Use \
+                it to see what stands around a hit before you rely on it. Gives the text as it is in the file, with a \
+                citation. A long note comes in parts: `next_line` says where to go on.",
+            effect: Effect::Reads,
+        },
+        |service, principal, params: Params| {
+            let window = Window { line: params.line, lines: params.lines, bytes: MOST_BYTES };
+            read(service, principal, &params.what, window)
+        },
+    )
+}
+
+/// Reads what a caller names.
+pub(super) fn read(
+    service: &Service,
+    principal: &Principal,
+    what: &str,
+    window: Window,
+) -> Result<Text, ServiceError> {
+    if window.line == Some(0) || window.lines == Some(0) {
+        return Err(ServiceError::invalid("lines are counted from 1"));
+    }
+    match Place::parse(what)? {
+        Place::Hash(hash) => passage(service, principal, &hash, window),
+        Place::Note(path, named) => {
+            let first = window.line.or(named.map(|(first, _)| first)).unwrap_or(1);
+            let last = named.filter(|_| window.line.is_none()).and_then(|(_, last)| last);
+            let lines = match last {
+                Some(last) if last < first => {
+                    return Err(ServiceError::invalid(format!("`{what}` ends before it begins")));
+                }
+                Some(last) => Some(window.lines.unwrap_or(usize::MAX).min(last - first + 1)),
+                None => window.lines,
+            };
+            note(service, principal, path, Window { line: Some(first), lines, ..window })
+        }
+    }
+}
+
+fn passage(service: &Service, principal: &Principal, hash: &str, window: Window) -> Result<Text, ServiceError> {
+    if window.line.is_some() {
+        return Err(ServiceError::invalid("a hash names a whole passage; `line` goes with a path"));
+    }
+    let chunk = service.passage(principal, hash)?.chunk;
+    Ok(Text {
+        uri: uri_of(&chunk.path),
+        citation: chunk.citation,
+        path: chunk.path,
+        title: chunk.title,
+        hash: chunk.hash,
+        tags: chunk.tags,
+        updated_at: chunk.updated_at,
+        text: chunk.content,
+        line_start: chunk.line_start as usize,
+        line_end: chunk.line_end as usize,
+        total_lines: None,
+        next_line: None,
+    })
+}
+
+fn note(service: &Service, principal: &Principal, path: String, window: Window) -> Result<Text, ServiceError> {
+    let note = service.note(principal, &NoteParams { path })?;
+    let index = Lines::new(&note.text);
+    let total = index.count().max(1);
+    let first = window.line.unwrap_or(1);
+    if first == 0 || first > total {
+        return Err(ServiceError::invalid(format!("{} has {total} lines; line {first} was asked for", note.path)));
+    }
+    let until = first.saturating_add(window.lines.unwrap_or(total) - 1).min(total);
+    let start = index.span(first).start;
+    let fits = |line: &usize| index.span(*line).end - start <= window.bytes;
+    let last = (first..=until).take_while(fits).last();
+    let (last, text) = match last {
+        Some(last) => (last, &note.text[start..index.span(last).end]),
+        // One line that is too long for an answer.
+        None => (first, &note.text[start..note.text.floor_char_boundary(start + window.bytes)]),
+    };
+    Ok(Text {
+        citation: citation(&note.path, first as u32, last as u32),
+        uri: uri_of(&note.path),
+        path: note.path,
+        title: note.title,
+        hash: note.hash,
+        tags: note.tags,
+        updated_at: note.updated_at,
+        text: text.to_owned(),
+        line_start: first,
+        line_end: last,
+        total_lines: Some(total),
+        next_line: (last < until).then_some(last + 1),
+    })
+}

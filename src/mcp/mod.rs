@@ -1,0 +1,20 @@
+//! The Model Context Protocol: the vault as tools, resources and prompts, over streamable HTTP.
+//!
+//! A transport: decodes a request, calls the service on a blocking thread for the principal that the listener found, and
+//! encodes the answer. Nothing is kept between two requests.
+
+mod complete;
+mod get;
+mod multi_get;
+mod prompts;
+mod refs;
+mod resources;
+mod router;
+mod schema;
+mod search;
+mod server;
+mod status;
+mod tools;
+
+pub use router::{MAX_MESSAGE_BYTES, router};
+pub use tools::changes_nothing;

@@ -1,0 +1,64 @@
+//! `status`: what there is, as far as the caller sees it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::tools::{About, Effect, Entry, Told};
+use crate::access::Principal;
+
+/// Nothing is asked.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {}
+
+/// What there is.
+#[derive(Debug, Serialize, ToSchema)]
+struct Seen {
+    /// Notes that can be found.
+    notes: usize,
+    /// Passages that can be found.
+    passages: usize,
+    /// Passages of each collection.
+    collections: BTreeMap<String, usize>,
+    /// How the vault and its index are; for the person alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    vault: Option<Value>,
+}
+
+impl Told for Seen {
+    fn text(&self) -> String {
+        let mut text = format!("{} notes, {} passages.\n", self.notes, self.passages);
+        for (name, passages) in &self.collections {
+            text += &format!("- {name}: {passages} passages\n");
+        }
+        if let Some(vault) = &self.vault {
+            text += &format!("\n{vault:#}\n");
+        }
+        text
+    }
+}
+
+pub(super) fn tool() -> Entry {
+    Entry::new(
+        About {
+            name: "status",
+            title: "What there is",
+            description: "Says how many notes and passages you can see, and in which collections (top-level folders) they are. \
+                Use it once to learn what this memory holds, or when searches find nothing: with no notes in sight, the \
+                person has not given you access.",
+            effect: Effect::Reads,
+        },
+        |service, principal, Params {}| {
+            let stats = service.stats(principal)?;
+            let vault = match principal {
+                Principal::Owner => serde_json::to_value(service.status()?).ok(),
+                _ => None,
+            };
+            Ok(Seen { notes: stats.files, passages: stats.total, collections: stats.collections, vault })
+        },
+    )
+}

@@ -1,0 +1,146 @@
+//! The tools: what each is called, takes and gives, and how a model is told when to use it.
+
+use std::sync::LazyLock;
+
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{get, multi_get, schema, search, status};
+use crate::access::Principal;
+use crate::service::{Service, ServiceError};
+
+/// An answer that a person, or a model whose client shows it nothing else, can read.
+pub(super) trait Told {
+    /// The answer as text, citations included.
+    fn text(&self) -> String;
+}
+
+type Run = Box<dyn Fn(&Service, &Principal, JsonObject) -> Result<CallToolResult, ServiceError> + Send + Sync>;
+
+/// One tool.
+pub(super) struct Entry {
+    /// What clients are told of it.
+    pub(super) tool: Tool,
+    run: Run,
+}
+
+/// What a tool does to the vault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing.
+    Reads,
+}
+
+/// What a tool is called, and what a model is told of it.
+pub(super) struct About {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) description: &'static str,
+    pub(super) effect: Effect,
+}
+
+static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let mut tools = search::tools();
+    tools.extend([get::tool(), multi_get::tool(), status::tool()]);
+    tools
+});
+
+/// All tools, in the order in which clients show them.
+pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
+    TOOLS.iter()
+}
+
+/// The tool with a name.
+pub(super) fn named(name: &str) -> Option<&'static Entry> {
+    all().find(|entry| entry.tool.name == name)
+}
+
+/// Whether a call of a tool may be made again when nobody knows what became of the first.
+pub fn changes_nothing(tool: &str) -> bool {
+    let annotations = named(tool).and_then(|entry| entry.tool.annotations.as_ref());
+    annotations.is_some_and(|annotations| annotations.read_only_hint == Some(true))
+}
+
+impl Entry {
+    /// A tool that reads its arguments as `P` and answers with `A`.
+    pub(super) fn new<P, A>(about: About, run: fn(&Service, &Principal, P) -> Result<A, ServiceError>) -> Self
+    where
+        P: DeserializeOwned + ToSchema + 'static,
+        A: Serialize + ToSchema + Told + 'static,
+    {
+        let hints = ToolAnnotations::with_title(about.title).open_world(false);
+        let hints = match about.effect {
+            Effect::Reads => hints.read_only(true).destructive(false).idempotent(true),
+        };
+        let mut tool = Tool::new(about.name, about.description, schema::of::<P>())
+            .with_title(about.title)
+            .with_annotations(hints);
+        tool.output_schema = Some(schema::of::<A>().into());
+        let run = move |service: &Service, principal: &Principal, arguments: JsonObject| {
+            let params = serde_path_to_error::deserialize(Value::Object(arguments))
+                .map_err(|error| ServiceError::invalid(explain(&error)))?;
+            let answer = run(service, principal, params)?;
+            let value = serde_json::to_value(&answer).map_err(|error| ServiceError::invalid(error.to_string()))?;
+            let mut result = CallToolResult::structured(value);
+            result.content = vec![ContentBlock::text(answer.text())];
+            Ok(result)
+        };
+        Self { tool, run: Box::new(run) }
+    }
+
+    /// Calls the tool. What the service refuses is an answer too, so that the model sees why.
+    pub(super) fn call(&self, service: &Service, principal: &Principal, arguments: JsonObject) -> CallToolResult {
+        (self.run)(service, principal, arguments).unwrap_or_else(|error| failed(&error))
+    }
+}
+
+/// A field and what is wrong with it.
+fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    match error.path().to_string().as_str() {
+        "." => error.inner().to_string(),
+        path => format!("`{path}`: {}", error.inner()),
+    }
+}
+
+/// What a model is told of a failure: a word for programs, a sentence, and what to do next.
+fn failed(error: &ServiceError) -> CallToolResult {
+    let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    CallToolResult::error(vec![ContentBlock::text(format!("{}: {}{hint}", error.kind.code(), error.message))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether every field of a schema says what it is, and nothing is left to be looked up.
+    fn check(tool: &str, schema: &Value) {
+        if let Some(fields) = schema["properties"].as_object() {
+            for (name, field) in fields {
+                assert!(field["description"].is_string() || field["oneOf"].is_array(), "{tool}: {name}: {field}");
+                check(tool, field);
+                check(tool, &field["items"]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_tool_is_described_in_full() {
+        for entry in all() {
+            let (name, tool) = (&entry.tool.name, serde_json::to_value(&entry.tool).unwrap());
+            assert!(tool["description"].as_str().is_some_and(|text| text.len() > 80), "{tool}");
+            assert!(tool["inputSchema"]["additionalProperties"] == false, "{name}: {}", tool["inputSchema"]);
+            assert!(!tool.to_string().contains("$ref") && !tool.to_string().contains("\"null\""), "{tool}");
+            for schema in ["inputSchema", "outputSchema"] {
+                assert_eq!(tool[schema]["type"], "object", "{name}: {}", tool[schema]);
+                check(name, &tool[schema]);
+            }
+            for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
+                assert!(tool["annotations"][hint].is_boolean(), "{name}: {hint}");
+            }
+        }
+        assert!(changes_nothing("search") && !changes_nothing("no such tool"));
+    }
+}
