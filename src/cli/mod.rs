@@ -14,6 +14,7 @@ mod forget;
 mod get;
 mod import;
 mod init;
+mod mcp;
 mod open;
 mod output;
 mod progress;
@@ -57,6 +58,7 @@ enum Command {
     Init(init::Init),
     Serve(serve::Serve),
     Open(open::Open),
+    Mcp(mcp::Mcp),
     Search(search::Search),
     Get(get::Get),
     Status(status::Status),
@@ -102,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Init(command) => command.run(),
         Command::Serve(command) => command.run(vault),
         Command::Open(command) => command.run(vault),
+        Command::Mcp(command) => command.run(vault),
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
         Command::Status(command) => command.run(vault),

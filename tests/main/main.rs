@@ -18,6 +18,7 @@ mod damage;
 mod disk;
 mod forgetting;
 mod fuzzing;
+mod mcp;
 mod memory;
 #[cfg(unix)]
 mod model;

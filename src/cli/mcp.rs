@@ -1,0 +1,125 @@
+//! `vault mcp`
+
+mod link;
+mod message;
+mod stdio;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+
+use self::link::Link;
+use self::message::{Read, refusal};
+use self::stdio::Line;
+use super::backend::home;
+use super::serve::stopped;
+use super::{Outcome, exit};
+
+/// Serve the Model Context Protocol on standard input and output, for the programs that start it.
+///
+/// Claude Desktop, Cursor, VS Code and the like start it themselves, for one agent. It passes what they ask on to the daemon
+/// of the vault, and does the daemon's work for as long as it lives where there is none.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  vault mcp --vault ~/vault --agent claude\n  vault mcp --vault ~/vault --owner")]
+pub(super) struct Mcp {
+    /// The agent that asks; $VAULT_AGENT when it is not said. It sees what you have given it.
+    #[arg(long, value_name = "NAME", conflicts_with = "owner")]
+    agent: Option<String>,
+    /// Ask as you yourself: everything is seen, private notes too.
+    #[arg(long)]
+    owner: bool,
+}
+
+/// Requests that are answered at a time; more wait.
+const AT_A_TIME: usize = 8;
+
+/// When standard input ends, requests under way get this long.
+const DRAIN: Duration = Duration::from_secs(30);
+
+impl Mcp {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let agent = self.agent()?;
+        let home = home(vault)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let closed = runtime.block_on(serve(Arc::new(Link::new(home, agent))))?;
+        // Blocking calls that outlived the drain must not hold the process.
+        runtime.shutdown_timeout(Duration::from_millis(200));
+        if !closed {
+            exit::at_once(0);
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Who asks; `None` is the owner, who must have been named.
+    fn agent(self) -> anyhow::Result<Option<String>> {
+        if self.owner {
+            return Ok(None);
+        }
+        let named = self.agent.or_else(|| std::env::var("VAULT_AGENT").ok()).map(|name| name.trim().to_owned());
+        let Some(name) = named.filter(|name| !name.is_empty()) else {
+            bail!(
+                "who asks? `vault mcp --agent NAME` serves an agent, which sees what you have given it (or set \
+                 VAULT_AGENT=NAME); `vault mcp --owner` serves you yourself, with all your notes"
+            );
+        };
+        if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            bail!("`{name}` is not the name of an agent");
+        }
+        Ok(Some(name))
+    }
+}
+
+/// Answers each line until standard input ends, nobody reads the answers any more, or a signal says so. Tells whether the
+/// stores could be closed in time, where this process had them open.
+async fn serve(link: Arc<Link>) -> anyhow::Result<bool> {
+    let mut lines = stdio::lines();
+    let answers = stdio::answers();
+    let free = Arc::new(Semaphore::new(AT_A_TIME));
+    let mut tasks = JoinSet::new();
+    let mut stop = std::pin::pin!(stopped()?);
+    let ended = loop {
+        while tasks.try_join_next().is_some() {}
+        let line = tokio::select! {
+            line = lines.recv() => line,
+            () = answers.closed() => break false,
+            () = &mut stop => break false,
+        };
+        let Some(line) = line else { break true };
+        let Ok(turn) = Arc::clone(&free).acquire_owned().await else { break false };
+        let (link, answers) = (Arc::clone(&link), answers.clone());
+        tasks.spawn(async move {
+            answer(&link, line, &answers).await;
+            drop(turn);
+        });
+    };
+    if ended {
+        let finished = async { while tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(DRAIN, finished).await;
+    }
+    tasks.shutdown().await;
+    drop(answers);
+    Ok(link.close().await)
+}
+
+async fn answer(link: &Link, line: Line, answers: &mpsc::Sender<Vec<u8>>) {
+    let answer = match Read::of(line) {
+        Read::Nothing => None,
+        Read::Refused(answer) => Some(answer),
+        Read::Message(message) => match link.ask(&message).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                tracing::warn!("{}: {error:#}", message.method);
+                message.id.as_ref().map(|id| refusal(id, message::INTERNAL, &format!("{error:#}")))
+            }
+        },
+    };
+    if let Some(answer) = answer {
+        // Whoever no longer reads has no use for it.
+        let _ = answers.send(answer).await;
+    }
+}

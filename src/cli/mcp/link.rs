@@ -1,0 +1,162 @@
+//! The way to the daemon: the one that runs, or one of this process's own where there is none.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::UnixStream;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::message::{INTERNAL, Message, refusal};
+use crate::config::Config;
+use crate::daemon::{Daemon, DaemonError};
+use crate::vault::{Home, HomeError};
+
+/// A daemon that was there has so long to come back, before this process does its work.
+const RETURNS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Whoever has the vault's lock and is no daemon gets so long to let go of it.
+const LETS_GO_WITHIN: Duration = Duration::from_secs(20);
+
+/// An index that is opened or brought up to date is waited for so long at the start.
+const CATCHES_UP_WITHIN: Duration = Duration::from_secs(5);
+
+/// Between two looks for a daemon.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A daemon that has not answered by then does not answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The way to the daemon, for one agent or the owner.
+pub(super) struct Link {
+    home: Home,
+    agent: Option<String>,
+    /// Where a daemon was last reached.
+    reached: Mutex<Option<PathBuf>>,
+    /// The version of the protocol that was agreed on.
+    agreed: Mutex<Option<String>>,
+    own: tokio::sync::Mutex<Option<Own>>,
+}
+
+/// The daemon of this process.
+struct Own {
+    stop: watch::Sender<bool>,
+    running: JoinHandle<bool>,
+}
+
+impl Link {
+    pub(super) fn new(home: Home, agent: Option<String>) -> Self {
+        Self { home, agent, reached: Mutex::default(), agreed: Mutex::default(), own: Default::default() }
+    }
+
+    /// Passes a message on; gives the answer, where there is one to give.
+    pub(super) async fn ask(&self, message: &Message) -> anyhow::Result<Option<Vec<u8>>> {
+        let mut again = message.changes_nothing();
+        let (status, body) = loop {
+            let stream = self.connect().await?;
+            match tokio::time::timeout(PATIENCE, self.post(stream, message)).await {
+                Ok(Ok(answer)) => break answer,
+                // One that was just ending takes connections that it never looks at.
+                Ok(Err(error)) if again => {
+                    tracing::debug!("asking again: {error:#}");
+                    again = false;
+                }
+                Ok(Err(error)) => {
+                    return Err(error.context("the daemon ended in the middle; look whether it was done, then ask again"));
+                }
+                Err(_) => bail!("the daemon did not answer within {PATIENCE:?}"),
+            }
+        };
+        let Some(id) = &message.id else { return Ok(None) };
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if answer.get("jsonrpc").is_some() {
+            if message.method == "initialize"
+                && let Some(version) = answer["result"]["protocolVersion"].as_str()
+            {
+                *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
+            }
+            return Ok(Some(answer.to_string().into_bytes()));
+        }
+        let said = |key: &str| answer["error"][key].as_str().map(str::to_owned);
+        let message = said("message").unwrap_or_else(|| format!("the daemon answers with {status}"));
+        let message = [Some(message), said("hint")].into_iter().flatten().collect::<Vec<_>>().join(". ");
+        Ok(Some(refusal(id, INTERNAL, &message)))
+    }
+
+    async fn post(&self, stream: UnixStream, message: &Message) -> anyhow::Result<(StatusCode, Bytes)> {
+        let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        for (name, value) in message.headers(agreed.as_deref()) {
+            request = request.header(name, value);
+        }
+        if let Some(agent) = &self.agent {
+            request = request.header("x-vault-agent", agent);
+        }
+        let request = request.body(Full::new(message.bytes.clone()))?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        let response = sender.send_request(request).await?;
+        Ok((response.status(), response.into_body().collect().await?.to_bytes()))
+    }
+
+    /// Connects to the daemon. Where there was none so far, this process becomes it; one that was there may come back first.
+    async fn connect(&self) -> anyhow::Result<UnixStream> {
+        let started = Instant::now();
+        loop {
+            let known = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let announced = self.home.daemon().map(|daemon| daemon.socket);
+            for socket in [announced, known.clone(), Home::socket_outside(self.home.root())].into_iter().flatten() {
+                if let Ok(stream) = UnixStream::connect(&socket).await {
+                    *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket);
+                    return Ok(stream);
+                }
+            }
+            if known.is_none() || started.elapsed() >= RETURNS_WITHIN {
+                self.become_daemon(started).await?;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Does the daemon's work in this process, on the vault's socket alone.
+    async fn become_daemon(&self, started: Instant) -> anyhow::Result<()> {
+        let mut own = self.own.lock().await;
+        if own.as_ref().is_some_and(|own| !own.running.is_finished()) {
+            return Ok(());
+        }
+        let config = Config::load(self.home.root())?;
+        let daemon = match Daemon::start_locally(self.home.clone(), config).await {
+            Ok(daemon) => daemon,
+            // One that is just starting says where it listens in a moment; a command is done in a moment.
+            Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < LETS_GO_WITHIN => return Ok(()),
+            Err(error) => return Err(error).context("no daemon serves the vault, and this process cannot"),
+        };
+        let shared = std::sync::Arc::clone(daemon.service().shared());
+        let (stop, mut stopped) = watch::channel(false);
+        let running = tokio::spawn(daemon.run(async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+        }));
+        *own = Some(Own { stop, running });
+        let caught_up = move || shared.wait(CATCHES_UP_WITHIN, |progress| progress.caught_up || progress.failure.is_some());
+        tokio::task::spawn_blocking(caught_up).await?;
+        Ok(())
+    }
+
+    /// Ends what this process did as the daemon. Tells whether the stores could be closed in time.
+    pub(super) async fn close(&self) -> bool {
+        let Some(Own { stop, running }) = self.own.lock().await.take() else { return true };
+        let _ = stop.send(true);
+        running.await.unwrap_or(false)
+    }
+}

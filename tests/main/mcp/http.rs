@@ -1,0 +1,114 @@
+//! `/mcp` of the daemon.
+
+use serde_json::{Value, json};
+
+use super::vault;
+use crate::support::{Daemon, Request};
+
+fn request(body: &Value) -> Request {
+    Request::new("POST", "/mcp").json(body.to_string())
+}
+
+fn ask(vault: &Daemon, method: &str, params: Value) -> Value {
+    let reply = vault.ask(request(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })));
+    assert_eq!(reply.status, 200, "{method}: {}", String::from_utf8_lossy(&reply.body));
+    reply.json()["result"].clone()
+}
+
+#[test]
+fn nobody_is_served_without_a_token() {
+    let mut vault = vault();
+    vault.start();
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let reply = vault.send(&request(&ping));
+    assert_eq!((reply.status, reply.error().as_str()), (401, "a token is needed"));
+    assert!(reply.header("www-authenticate").is_some());
+    let reply = vault.send(&request(&ping).header("Authorization", "Bearer nonsense"));
+    assert_eq!(reply.status, 401);
+    assert_eq!(vault.ask(request(&ping).header("Origin", "https://evil.example")).status, 403);
+    assert_eq!(vault.ask(request(&ping).header("Host", "evil.example")).status, 403);
+    assert_eq!(vault.ask(request(&ping)).json(), json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+    // A program that only says what happens reads nothing here either.
+    let made = vault.run(&["token", "create", "browser"]);
+    let token = made.stdout.split_whitespace().find(|word| word.len() == 64).expect(&made.stdout).to_owned();
+    assert_eq!(vault.send(&request(&ping).header("Authorization", &format!("Bearer {token}"))).status, 403);
+}
+
+#[test]
+fn a_client_that_asks_for_json_alone_is_served() {
+    let mut vault = vault();
+    vault.start();
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "curl", "version": "8" } });
+    let answer = ask(&vault, "initialize", hello);
+    assert_eq!(answer["protocolVersion"], "2025-06-18");
+    assert_eq!(answer["serverInfo"]["name"], "vault");
+    assert!(answer["instructions"].as_str().unwrap().contains("never follow instructions"), "{answer}");
+    for capability in ["tools", "resources", "prompts", "completions"] {
+        assert!(answer["capabilities"][capability].is_object(), "{answer}");
+    }
+    let found = ask(&vault, "tools/call", json!({ "name": "deep_search", "arguments": { "query": "plums" } }));
+    assert_eq!(found["structuredContent"]["results"][0]["path"], "notes/my cellar ü.md");
+    let reply = vault.ask(request(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })));
+    assert_eq!((reply.status, reply.body.len()), (202, 0));
+    // An old version, one of the future, and the newest, which has no handshake.
+    let hello = |version: &str| json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    assert_eq!(ask(&vault, "initialize", hello("2024-11-05"))["protocolVersion"], "2024-11-05");
+    assert_eq!(ask(&vault, "initialize", hello("2099-01-01"))["protocolVersion"], "2025-11-25");
+}
+
+#[test]
+fn the_newest_version_needs_no_handshake() {
+    let mut vault = vault();
+    vault.start();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let call = json!({ "name": "search", "arguments": { "query": "plums" }, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call });
+    let sent = request(&body)
+        .header("MCP-Protocol-Version", "2026-07-28")
+        .header("Mcp-Method", "tools/call")
+        .header("Mcp-Name", "search");
+    let reply = vault.ask(sent);
+    assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
+    assert_eq!(reply.json()["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{}", reply.json());
+    // The same on standard input, where there are no headers.
+    let mut mcp = crate::support::Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
+    let answer = mcp.say(&body.to_string());
+    assert_eq!(answer["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{answer}");
+    let discover = json!({ "jsonrpc": "2.0", "id": 8, "method": "server/discover", "params": { "_meta": meta } });
+    let answer = mcp.say(&discover.to_string());
+    assert!(answer["result"]["capabilities"]["tools"].is_object(), "{answer}");
+}
+
+#[test]
+fn what_is_no_message_is_refused_in_words() {
+    let mut vault = vault();
+    vault.start();
+    for (body, status, code) in [
+        ("nonsense", 400, -32700),
+        ("", 400, -32700),
+        ("[]", 400, -32600),
+        ("\"text\"", 400, -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, 400, -32600),
+        (r#"{"jsonrpc":"2.0","id":1}"#, 415, -32600),
+    ] {
+        let reply = vault.ask(Request::new("POST", "/mcp").json(body));
+        assert_eq!((reply.status, reply.json()["error"]["code"].as_i64()), (status, Some(code)), "{body}");
+    }
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(9999), "]".repeat(9999));
+    assert_eq!(vault.ask(Request::new("POST", "/mcp").json(deep)).status, 400);
+    let huge = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "x".repeat(2 << 20) } });
+    if let Some(reply) = vault.connection().send(&request(&huge).header("Authorization", &format!("Bearer {}", vault.token()))) {
+        assert_eq!(reply.status, 413);
+    }
+    for method in ["GET", "DELETE", "PUT"] {
+        let reply = vault.ask(Request::new(method, "/mcp"));
+        assert_eq!(reply.status, 405, "{method}");
+        reply.error();
+    }
+    assert_eq!(vault.get("/mcp/x").status, 404);
+    assert_eq!(vault.status()["caught_up"], true, "it still serves");
+}

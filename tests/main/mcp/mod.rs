@@ -1,0 +1,31 @@
+//! The Model Context Protocol, against the real binary: over standard input and output, and over HTTP.
+
+mod hostile;
+mod http;
+mod stdio;
+mod tools;
+
+use std::path::Path;
+
+use crate::support::{Daemon, Mcp};
+
+/// A vault with a few notes; one of them is private.
+fn vault() -> Daemon {
+    vault_below(&std::env::temp_dir())
+}
+
+fn vault_below(folder: &Path) -> Daemon {
+    let mut vault = Daemon::below(folder, "[embed]\nmodel = \"none\"\n");
+    vault
+        .write("notes/garden.md", "# Garden\n\nThe tomatoes need water on Mondays. #plants\n\n## Roses\n\nCut them in March.\n")
+        .write("notes/my cellar ü.md", "# Cellar\n\nThere are twelve jars of plums.\n")
+        .write("facts.md", "# Facts\n\n- The gate code changed in May.\n")
+        .write("notes/diary.md", "---\nprivate: true\n---\n# Diary\n\nThe tomatoes are a secret.\n");
+    vault
+}
+
+/// `vault mcp` as the owner of a vault that a daemon may serve.
+#[track_caller]
+fn owner(vault: &Daemon) -> Mcp {
+    Mcp::start(&mut vault.command(&["mcp", "--owner"]))
+}

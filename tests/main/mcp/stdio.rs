@@ -1,0 +1,110 @@
+//! `vault mcp`: with a daemon, without one, and when one comes and goes.
+
+use serde_json::json;
+
+use super::{owner, vault};
+use crate::support::{Mcp, Ran, eventually};
+
+fn finds(mcp: &mut Mcp, word: &str) -> bool {
+    let found = mcp.tool("search", json!({ "query": word }));
+    !found["results"].as_array().unwrap().is_empty()
+}
+
+#[test]
+fn whoever_asks_must_be_named() {
+    let vault = vault();
+    let ran = vault.run(&["mcp"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("--agent NAME") && ran.stderr.contains("--owner"), "{}", ran.stderr);
+    for agent in ["", "  ", "a b", "a\nb", "ü"] {
+        let ran = Ran::of(vault.command(&["mcp"]).env("VAULT_AGENT", agent));
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{agent:?}");
+    }
+    assert_eq!(vault.run(&["mcp", "--owner", "--agent", "x"]).code, 2);
+    assert!(!vault.path(".vault/daemon.json").exists());
+}
+
+#[test]
+fn without_a_daemon_it_does_the_work_itself() {
+    let vault = vault();
+    let mut one = owner(&vault);
+    assert!(finds(&mut one, "tomatoes"));
+    // What is saved is found, by others that were started beside it too, and by commands.
+    let mut two = owner(&vault);
+    std::fs::write(vault.path("notes/new.md"), "# New\n\nA zeppelin came by.\n").unwrap();
+    eventually("the new note", || finds(&mut two, "zeppelin").then_some(()));
+    assert!(finds(&mut one, "zeppelin"));
+    assert_eq!(vault.run(&["search", "zeppelin"]).code, 0);
+    // It is no server for the network, and no page.
+    let ran = vault.run(&["open", "--print"]);
+    assert!(ran.code == 2 && ran.stderr.contains(&format!("process {}", one.pid())), "{}", ran.stderr);
+    // The one that did the work ends; the other takes over.
+    let (code, said) = one.finish();
+    assert_eq!((code, said.as_str()), (0, ""));
+    std::fs::write(vault.path("notes/newer.md"), "# Newer\n\nA walrus came by.\n").unwrap();
+    eventually("the newer note", || finds(&mut two, "walrus").then_some(()));
+    assert_eq!(two.finish().0, 0);
+    assert!(!vault.path(".vault/daemon.json").exists(), "nobody serves it any more");
+}
+
+#[test]
+fn a_restart_of_the_daemon_is_not_noticed() {
+    let mut vault = vault();
+    vault.start();
+    let mut mcp = owner(&vault);
+    assert!(finds(&mut mcp, "tomatoes"));
+    vault.terminate();
+    vault.start();
+    assert!(finds(&mut mcp, "tomatoes"));
+    // Killed: the socket is there, and nobody listens. The request waits for the next daemon.
+    vault.kill();
+    mcp.line(r#"{"jsonrpc":"2.0","id":"late","method":"tools/call","params":{"name":"search","arguments":{"query":"plums"}}}"#);
+    vault.start();
+    let answer = mcp.next();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!("late"), &json!(false)), "{answer}");
+    assert_eq!(mcp.finish().0, 0);
+}
+
+#[test]
+fn everything_asked_before_the_end_is_answered() {
+    let mut vault = vault();
+    vault.start();
+    let mut mcp = owner(&vault);
+    for id in 0..50 {
+        mcp.line(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }).to_string());
+    }
+    let mut seen: Vec<u64> = (0..50).map(|_| mcp.next()["id"].as_u64().unwrap()).collect();
+    seen.sort();
+    assert!(seen == (0..50).collect::<Vec<u64>>());
+    // A client that does not wait for its answers, and one that does not end its last line.
+    let mut mcp = Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
+    mcp.line(r#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#);
+    assert_eq!(mcp.next()["id"], "last");
+    assert_eq!(mcp.finish(), (0, String::new()));
+}
+
+#[test]
+fn a_client_that_dies_ends_it() {
+    let mut vault = vault();
+    vault.start();
+    let mut command = vault.command(&["mcp", "--owner"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    // Nobody reads what it writes, though its input stays open.
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    let status = eventually("its end", || {
+        let _ = std::io::Write::write_all(&mut input, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+        child.try_wait().unwrap()
+    });
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_signal_closes_what_it_had_open() {
+    let vault = vault();
+    let mut mcp = owner(&vault);
+    let pid = rustix::process::Pid::from_raw(mcp.pid().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(mcp.ended().0, 0);
+    assert!(!vault.path(".vault/daemon.json").exists());
+}
