@@ -22,9 +22,10 @@ run: build ## Serve the vault in ~/vault (made first, if there is none) on port 
 	@[ -e "$(VAULT)/memory.toml" ] || target/vault init "$(VAULT)"
 	@exec target/vault serve --vault "$(VAULT)" --port "$(PORT)"
 
-test: deps ## Run the tests, those of the page in a real browser
+test: deps ## Run the tests, the page's in a real browser and MCP's with a real client
 	@cargo test --locked
 	@tests/browser/run
+	@tests/mcp/run
 
 soak: deps ## Run the long tests: edits, searches and kills for MINUTES (30), and more cases of the others
 	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test soak -- --nocapture

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 /// The homes that are part of the design, whatever the documentation says.
 const HOMES: &[(&str, &str)] = &[
     ("axum", "api"),
+    ("axum", "mcp"),
     ("clap", "cli"),
     ("gray_matter", "note"),
     ("hnsw_rs", "index/vectors"),
@@ -73,8 +74,12 @@ fn dependencies_stay_in_their_homes() {
     for source in sources() {
         for used in source.program().dependencies_used(&listed) {
             empty.retain(|(name, home)| *name != used.dependency || !source.is_in(home));
-            let home = match HOMES.iter().find(|(dependency, _)| *dependency == used.dependency) {
-                Some((_, home)) => source.is_in(home) || VISITS.contains(&(&used.dependency, &source.file, &used.path)),
+            let mut homes = HOMES.iter().filter(|(dependency, _)| *dependency == used.dependency).peekable();
+            let home = match homes.peek() {
+                Some(_) => {
+                    homes.any(|(_, home)| source.is_in(home))
+                        || VISITS.contains(&(&used.dependency, &source.file, &used.path))
+                }
                 None => listed[&used.dependency].iter().any(|home| home == "everywhere" || source.is_in(home)),
             };
             if !home {
@@ -90,11 +95,8 @@ fn dependencies_stay_in_their_homes() {
 fn the_homes_of_the_design_are_documented() {
     let listed = listed_dependencies();
     for (dependency, home) in HOMES {
-        assert_eq!(
-            listed[*dependency].first().map(String::as_str),
-            Some(*home),
-            "{dependency} in docs/dependencies.md"
-        );
+        let listed = &listed[*dependency];
+        assert!(listed.iter().any(|listed| listed == home), "{dependency} in docs/dependencies.md: {listed:?}");
     }
     // A visit that nobody makes any more is a hole in the wall.
     for (dependency, file, path) in VISITS {

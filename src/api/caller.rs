@@ -44,10 +44,12 @@ pub(super) fn claimed(headers: &HeaderMap) -> Session {
 pub(super) async fn local(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
     let principal = match request.headers().get(AS_AGENT) {
         None => Some(Principal::Owner),
-        Some(slug) => slug.to_str().ok().and_then(|slug| service.agents().named(slug)).map(|mut caller| {
-            caller.claimed = claimed(request.headers());
-            Principal::Agent(caller)
-        }),
+        Some(slug) => {
+            std::str::from_utf8(slug.as_bytes()).ok().and_then(|slug| service.agents().named(slug)).map(|mut caller| {
+                caller.claimed = claimed(request.headers());
+                Principal::Agent(caller)
+            })
+        }
     };
     let Some(principal) = principal else {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "there is no agent of this name");

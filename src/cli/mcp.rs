@@ -19,6 +19,8 @@ use self::stdio::Line;
 use super::backend::home;
 use super::serve::stopped;
 use super::{Outcome, exit};
+use crate::agents::agent_file;
+use crate::vault::slug;
 
 /// Serve the Model Context Protocol on standard input and output, for the programs that start it.
 ///
@@ -45,6 +47,14 @@ impl Mcp {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let agent = self.agent()?;
         let home = home(vault)?;
+        if let Some(slug) = &agent
+            && !agent_file(slug).is_some_and(|page| page.on_disk(home.root()).is_file())
+        {
+            bail!(
+                "there is no agent `{slug}`. `vault agent add {slug} --allow` makes one that reads your notes; \
+                 `vault agent list` names those there are"
+            );
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let closed = runtime.block_on(serve(Arc::new(Link::new(home, agent))))?;
         // Blocking calls that outlived the drain must not hold the process.
@@ -55,7 +65,7 @@ impl Mcp {
         Ok(Outcome::Done)
     }
 
-    /// Who asks; `None` is the owner, who must have been named.
+    /// The folder's name of the agent that asks; `None` is the owner, who must have been named.
     fn agent(self) -> anyhow::Result<Option<String>> {
         if self.owner {
             return Ok(None);
@@ -67,10 +77,7 @@ impl Mcp {
                  VAULT_AGENT=NAME); `vault mcp --owner` serves you yourself, with all your notes"
             );
         };
-        if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
-            bail!("`{name}` is not the name of an agent");
-        }
-        Ok(Some(name))
+        Ok(Some(slug(&name)))
     }
 }
 

@@ -98,19 +98,20 @@ pub(super) fn tool() -> Entry {
             effect: Effect::Reads,
         },
         |service, principal, params: Params| {
-            let window = Window { line: params.line, lines: params.lines, bytes: MOST_BYTES };
+            let bytes = room(service, principal, MOST_BYTES);
+            let window = Window { line: params.line, lines: params.lines, bytes };
             read(service, principal, &params.what, window)
         },
     )
 }
 
+/// How many bytes an answer may hold for this principal.
+pub(super) fn room(service: &Service, principal: &Principal, at_most: usize) -> usize {
+    service.limits_of(principal).map_or(at_most, |limits| at_most.min(limits.max_injected_chars))
+}
+
 /// Reads what a caller names.
-pub(super) fn read(
-    service: &Service,
-    principal: &Principal,
-    what: &str,
-    window: Window,
-) -> Result<Text, ServiceError> {
+pub(super) fn read(service: &Service, principal: &Principal, what: &str, window: Window) -> Result<Text, ServiceError> {
     if window.line == Some(0) || window.lines == Some(0) {
         return Err(ServiceError::invalid("lines are counted from 1"));
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::get::{MOST_BYTES, Text, Window, read};
+use super::get::{self, MOST_BYTES, Text, Window, read};
 use super::tools::{About, Effect, Entry, Told};
 use crate::access::Principal;
 use crate::service::{ListingParams, Service, ServiceError};
@@ -90,10 +90,11 @@ pub(super) fn tool() -> Entry {
 }
 
 fn run(service: &Service, principal: &Principal, params: Params) -> Result<Texts, ServiceError> {
-    let mut room = params.max_bytes.unwrap_or(MOST_BYTES);
-    if !(1000..=MOST_BYTES_IN_ALL).contains(&room) {
-        return Err(ServiceError::invalid(format!("`max_bytes` is {room}; it takes 1000 to {MOST_BYTES_IN_ALL}")));
+    let asked = params.max_bytes.unwrap_or(MOST_BYTES);
+    if !(1000..=MOST_BYTES_IN_ALL).contains(&asked) {
+        return Err(ServiceError::invalid(format!("`max_bytes` is {asked}; it takes 1000 to {MOST_BYTES_IN_ALL}")));
     }
+    let mut room = get::room(service, principal, asked);
     let names = match (params.what, params.glob) {
         (Some(names), None) if (1..=MOST_NAMES).contains(&names.len()) => names,
         (Some(names), None) => {

@@ -40,7 +40,8 @@ pub(super) fn uri_of(path: &str) -> String {
 
 /// The path that a resource's name stands for.
 pub(super) fn path_of(uri: &str) -> Result<String, ServiceError> {
-    let not_one = || ServiceError::invalid(format!("`{uri}` is not the URI of a note: `{SCHEME}path`, percent-encoded"));
+    let not_one =
+        || ServiceError::invalid(format!("`{uri}` is not the URI of a note: `{SCHEME}path`, percent-encoded"));
     let encoded = uri.get(SCHEME.len()..).filter(|_| is_uri(uri)).ok_or_else(not_one)?;
     decode(encoded).ok_or_else(not_one)
 }

@@ -1,6 +1,8 @@
 //! Notes as resources: `vault://path`.
 
-use rmcp::model::{Annotations, ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use rmcp::model::{
+    Annotations, ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+};
 use serde_json::json;
 
 use super::refs::{path_of, uri_of};
@@ -76,6 +78,12 @@ pub(super) fn read(service: &Service, principal: &Principal, uri: &str) -> Resul
         }
         _ => failed(&error),
     })?;
+    let room = service.limits_of(principal).map_or(usize::MAX, |limits| limits.max_injected_chars);
+    if note.text.len() > room {
+        let message =
+            format!("this note has over {room} bytes, which is more than you get at once; the tool `get` gives parts");
+        return Err(ErrorData::invalid_params(message, Some(json!({ "uri": uri }))));
+    }
     let text = ResourceContents::text(note.text, uri_of(&note.path)).with_mime_type(MARKDOWN);
     Ok(ReadResourceResult::new(vec![text]))
 }

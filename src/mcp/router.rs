@@ -36,8 +36,7 @@ pub fn router(service: Arc<Service>) -> Router {
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
         .disable_allowed_hosts();
-    let mcp: Mcp =
-        StreamableHttpService::new(move || Ok(Server::new(Arc::clone(&service))), Arc::default(), config);
+    let mcp: Mcp = StreamableHttpService::new(move || Ok(Server::new(Arc::clone(&service))), Arc::default(), config);
     Router::new().route("/mcp", post(answer)).with_state(mcp)
 }
 

@@ -189,7 +189,10 @@ fn find(service: &Service, principal: &Principal, query: Query, mode: Mode) -> R
     let found = service.search(principal, &params)?;
     Ok(Hits {
         query: found.query,
-        mode: serde_json::to_value(found.mode).ok().and_then(|mode| Some(mode.as_str()?.to_owned())).unwrap_or_default(),
+        mode: serde_json::to_value(found.mode)
+            .ok()
+            .and_then(|mode| Some(mode.as_str()?.to_owned()))
+            .unwrap_or_default(),
         results: found.results.into_iter().map(Hit::from).collect(),
         degraded: found.degraded,
     })

@@ -61,8 +61,12 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities =
-            ServerCapabilities::builder().enable_completions().enable_prompts().enable_resources().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_completions()
+            .enable_prompts()
+            .enable_resources()
+            .enable_tools()
+            .build();
         let vault = Implementation::new("vault", env!("CARGO_PKG_VERSION"))
             .with_title("vault")
             .with_description(env!("CARGO_PKG_DESCRIPTION"));

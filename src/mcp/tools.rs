@@ -75,9 +75,8 @@ impl Entry {
         let hints = match about.effect {
             Effect::Reads => hints.read_only(true).destructive(false).idempotent(true),
         };
-        let mut tool = Tool::new(about.name, about.description, schema::of::<P>())
-            .with_title(about.title)
-            .with_annotations(hints);
+        let mut tool =
+            Tool::new(about.name, about.description, schema::of::<P>()).with_title(about.title).with_annotations(hints);
         tool.output_schema = Some(schema::of::<A>().into());
         let run = move |service: &Service, principal: &Principal, arguments: JsonObject| {
             let params = serde_path_to_error::deserialize(Value::Object(arguments))

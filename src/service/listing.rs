@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::error::ServiceError;
-use super::read::visible;
 use super::start::Service;
 use super::time::rfc3339;
 use crate::access::Principal;
 use crate::index::FileEntry;
 use crate::vault::globs;
+
+/// So many names of a long list are logged.
+const MOST_LOGGED: usize = 100;
 
 /// Which notes, and how many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,18 +53,25 @@ impl Service {
     pub fn listing(&self, principal: &Principal, params: &ListingParams) -> Result<Listing, ServiceError> {
         let glob = params.glob.as_ref().map(|glob| globs("glob", std::slice::from_ref(glob))).transpose();
         let glob = glob.map_err(|error| ServiceError::invalid(error.to_string()))?;
-        let snapshot = self.snapshot()?;
-        let mut files: Vec<&Arc<FileEntry>> = visible(&snapshot, principal)
+        let reach = self.settled_reach(principal)?;
+        let mut files: Vec<&Arc<FileEntry>> = reach
+            .files()
             .filter(|file| params.after.as_deref().is_none_or(|after| file.path.as_str() > after))
             .filter(|file| glob.as_ref().is_none_or(|glob| glob.is_match(file.path.as_str())))
             .collect();
         files.sort_by(|one, two| one.path.cmp(&two.path));
-        let notes = files.iter().take(params.limit).map(|file| NoteName {
-            path: file.path.to_string(),
-            title: file.title.clone(),
-            bytes: file.stamp.size,
-            updated_at: rfc3339(file.updated_ms),
-        });
-        Ok(Listing { notes: notes.collect(), total: files.len() })
+        let notes: Vec<NoteName> = files
+            .iter()
+            .take(params.limit)
+            .map(|file| NoteName {
+                path: file.path.to_string(),
+                title: file.title.clone(),
+                bytes: file.stamp.size,
+                updated_at: rfc3339(file.updated_ms),
+            })
+            .collect();
+        let given = notes.iter().take(MOST_LOGGED).map(|note| note.path.clone()).collect();
+        self.log_read(principal, "list", params.glob.as_deref().unwrap_or_default(), given);
+        Ok(Listing { notes, total: files.len() })
     }
 }

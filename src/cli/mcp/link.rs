@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::message::{INTERNAL, Message, refusal};
+use crate::api::AS_AGENT;
 use crate::config::Config;
 use crate::daemon::{Daemon, DaemonError};
 use crate::vault::{Home, HomeError};
@@ -70,7 +71,9 @@ impl Link {
                     again = false;
                 }
                 Ok(Err(error)) => {
-                    return Err(error.context("the daemon ended in the middle; look whether it was done, then ask again"));
+                    return Err(
+                        error.context("the daemon ended in the middle; look whether it was done, then ask again")
+                    );
                 }
                 Err(_) => bail!("the daemon did not answer within {PATIENCE:?}"),
             }
@@ -101,7 +104,7 @@ impl Link {
             request = request.header(name, value);
         }
         if let Some(agent) = &self.agent {
-            request = request.header("x-vault-agent", agent);
+            request = request.header(AS_AGENT, agent.as_bytes());
         }
         let request = request.body(Full::new(message.bytes.clone()))?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
@@ -148,7 +151,8 @@ impl Link {
             let _ = stopped.wait_for(|stop| *stop).await;
         }));
         *own = Some(Own { stop, running });
-        let caught_up = move || shared.wait(CATCHES_UP_WITHIN, |progress| progress.caught_up || progress.failure.is_some());
+        let caught_up =
+            move || shared.wait(CATCHES_UP_WITHIN, |progress| progress.caught_up || progress.failure.is_some());
         tokio::task::spawn_blocking(caught_up).await?;
         Ok(())
     }

@@ -46,7 +46,9 @@ impl Read {
         let line = match line {
             Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Self::Nothing,
             Line::Whole(line) => line,
-            Line::TooLong => return refused(INVALID_REQUEST, &format!("a message has {MAX_MESSAGE_BYTES} bytes at most")),
+            Line::TooLong => {
+                return refused(INVALID_REQUEST, &format!("a message has {MAX_MESSAGE_BYTES} bytes at most"));
+            }
         };
         let message: Value = match serde_json::from_slice(&line) {
             Ok(message) => message,
@@ -105,7 +107,8 @@ impl Message {
 
 /// A text as the protocol writes it in a header: in Base64 where a header cannot hold it.
 fn sayable(text: &str) -> String {
-    let plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.trim() == text && !text.starts_with("=?");
+    let plain =
+        text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.trim() == text && !text.starts_with("=?");
     if plain && !text.is_empty() { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
 }
 
@@ -147,7 +150,9 @@ mod tests {
 
     #[test]
     fn a_message_says_in_headers_what_it_is() {
-        let Read::Message(message) = read(r#"{"id":1,"method":"tools/call","params":{"name":"sück"}}"#) else { panic!() };
+        let Read::Message(message) = read(r#"{"id":1,"method":"tools/call","params":{"name":"sück"}}"#) else {
+            panic!()
+        };
         let headers = message.headers(Some("2025-11-25"));
         let expected = ["tools/call", "2025-11-25", "=?base64?c8O8Y2s=?="];
         assert_eq!(headers.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), expected);

@@ -74,7 +74,11 @@ fn nothing_outside_the_vault_is_read_or_named() {
     ] {
         let mut said = mcp.refused("get", json!({ "what": path }));
         let many = mcp.tool("multi_get", json!({ "what": [path] }));
-        assert_eq!((many["results"].as_array().unwrap().len(), many["failed"].as_array().unwrap().len()), (0, 1), "{path:?}");
+        assert_eq!(
+            (many["results"].as_array().unwrap().len(), many["failed"].as_array().unwrap().len()),
+            (0, 1),
+            "{path:?}"
+        );
         said += &many.to_string();
         said += &mcp.error("resources/read", json!({ "uri": path })).to_string();
         said += &mcp.error("resources/read", json!({ "uri": format!("vault://{path}") })).to_string();
@@ -90,7 +94,8 @@ fn nothing_outside_the_vault_is_read_or_named() {
             assert!(none || (path.is_empty() && field == "path"), "{field} {path:?}: {found}");
         }
         let reference = json!({ "type": "ref/resource", "uri": "vault://{+path}" });
-        let completed = mcp.result("completion/complete", json!({ "ref": reference, "argument": { "name": "path", "value": path } }));
+        let completed = mcp
+            .result("completion/complete", json!({ "ref": reference, "argument": { "name": "path", "value": path } }));
         let values = completed["completion"]["values"].as_array().unwrap();
         assert!(values.iter().all(|value| vault.path(value.as_str().unwrap()).is_file()), "{completed}");
     }
@@ -107,8 +112,14 @@ fn lines_that_are_no_messages_end_nothing() {
         ("[]".to_owned(), -32600),
         (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#.to_owned(), -32600),
         ("null".to_owned(), -32600),
-        (format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(9999), "]".repeat(9999)), -32700),
-        (json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "x".repeat(2 << 20) } }).to_string(), -32600),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(9999), "]".repeat(9999)),
+            -32700,
+        ),
+        (
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "x".repeat(2 << 20) } }).to_string(),
+            -32600,
+        ),
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#.to_owned(), -32600),
     ] {
         let answer = mcp.say(&line);
@@ -127,7 +138,10 @@ fn lines_that_are_no_messages_end_nothing() {
     }
     assert_eq!(mcp.ask("ping", json!({}))["result"], json!({}));
     // Not of this version of JSON-RPC, or with parameters that are none: an error with the request's id.
-    for line in [r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[]}"#] {
+    for line in [
+        r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[]}"#,
+    ] {
         let answer = mcp.say(line);
         assert!(answer["id"] == "a" && answer["error"]["code"].is_i64(), "{line}: {answer}");
     }

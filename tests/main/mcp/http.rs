@@ -98,10 +98,13 @@ fn what_is_no_message_is_refused_in_words() {
         let reply = vault.ask(Request::new("POST", "/mcp").json(body));
         assert_eq!((reply.status, reply.json()["error"]["code"].as_i64()), (status, Some(code)), "{body}");
     }
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(9999), "]".repeat(9999));
+    let deep =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(9999), "]".repeat(9999));
     assert_eq!(vault.ask(Request::new("POST", "/mcp").json(deep)).status, 400);
     let huge = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "x".repeat(2 << 20) } });
-    if let Some(reply) = vault.connection().send(&request(&huge).header("Authorization", &format!("Bearer {}", vault.token()))) {
+    if let Some(reply) =
+        vault.connection().send(&request(&huge).header("Authorization", &format!("Bearer {}", vault.token())))
+    {
         assert_eq!(reply.status, 413);
     }
     for method in ["GET", "DELETE", "PUT"] {

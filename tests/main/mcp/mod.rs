@@ -1,5 +1,6 @@
 //! The Model Context Protocol, against the real binary: over standard input and output, and over HTTP.
 
+mod agents;
 mod hostile;
 mod http;
 mod stdio;
@@ -17,7 +18,10 @@ fn vault() -> Daemon {
 fn vault_below(folder: &Path) -> Daemon {
     let mut vault = Daemon::below(folder, "[embed]\nmodel = \"none\"\n");
     vault
-        .write("notes/garden.md", "# Garden\n\nThe tomatoes need water on Mondays. #plants\n\n## Roses\n\nCut them in March.\n")
+        .write(
+            "notes/garden.md",
+            "# Garden\n\nThe tomatoes need water on Mondays. #plants\n\n## Roses\n\nCut them in March.\n",
+        )
         .write("notes/my cellar ü.md", "# Cellar\n\nThere are twelve jars of plums.\n")
         .write("facts.md", "# Facts\n\n- The gate code changed in May.\n")
         .write("notes/diary.md", "---\nprivate: true\n---\n# Diary\n\nThe tomatoes are a secret.\n");

@@ -47,7 +47,11 @@ fn get_takes_whatever_names_a_passage_or_a_note() {
         (json!({ "what": "notes/garden.md:5-7" }), "notes/garden.md#L5-L7", "## Roses\n\nCut them in March.\n"),
         (json!({ "what": "notes/garden.md#L5-L5" }), "notes/garden.md#L5", "## Roses\n"),
         (json!({ "what": "notes/garden.md", "line": 5, "lines": 1 }), "notes/garden.md#L5", "## Roses\n"),
-        (json!({ "what": "vault://notes/my%20cellar%20%C3%BC.md", "lines": 1 }), "notes/my cellar ü.md#L1", "# Cellar\n"),
+        (
+            json!({ "what": "vault://notes/my%20cellar%20%C3%BC.md", "lines": 1 }),
+            "notes/my cellar ü.md#L1",
+            "# Cellar\n",
+        ),
     ] {
         let got = mcp.tool("get", arguments);
         assert_eq!((got["citation"].as_str(), got["text"].as_str()), (Some(citation), Some(text)), "{got}");
@@ -82,10 +86,14 @@ fn a_long_note_comes_in_parts() {
 #[test]
 fn multi_get_keeps_to_its_room() {
     let mut vault = vault();
-    vault.write("long/a.md", "a long line\n".repeat(200)).write("long/b.md", "b\n").write("long/c.md", "c\n".repeat(900));
+    vault
+        .write("long/a.md", "a long line\n".repeat(200))
+        .write("long/b.md", "b\n")
+        .write("long/c.md", "c\n".repeat(900));
     vault.start();
     let mut mcp = owner(&vault);
-    let got = mcp.tool("multi_get", json!({ "what": ["facts.md", "../x.md", "notes/none.md", "vault://notes/garden.md#L7"] }));
+    let got = mcp
+        .tool("multi_get", json!({ "what": ["facts.md", "../x.md", "notes/none.md", "vault://notes/garden.md#L7"] }));
     assert_eq!(texts(&got["results"], "citation"), ["facts.md#L1-L3", "notes/garden.md#L7"]);
     assert_eq!(texts(&got["failed"], "code"), ["invalid", "not_found"]);
     let got = mcp.tool("multi_get", json!({ "glob": "long/*.md", "max_bytes": 3000 }));
@@ -93,7 +101,9 @@ fn multi_get_keeps_to_its_room() {
     assert_eq!(got["left_out"], json!(["long/c.md"]));
     let got = mcp.tool("multi_get", json!({ "glob": "**/*.md", "lines": 1 }));
     assert_eq!(got["results"].as_array().unwrap().len(), 7, "{got}");
-    for bad in [json!({}), json!({ "what": [], "glob": "*" }), json!({ "what": [] }), json!({ "glob": "[", "lines": 1 })] {
+    for bad in
+        [json!({}), json!({ "what": [], "glob": "*" }), json!({ "what": [] }), json!({ "glob": "[", "lines": 1 })]
+    {
         assert!(mcp.refused("multi_get", bad).starts_with("invalid: "));
     }
     assert!(mcp.refused("multi_get", json!({ "glob": "*", "max_bytes": 10 })).contains("`max_bytes` is 10"));
@@ -144,7 +154,10 @@ fn notes_are_resources() {
     assert!(uris.is_sorted() && uris.contains(&"vault://notes/my%20cellar%20%C3%BC.md".into()), "{uris:?}");
     let read = mcp.result("resources/read", json!({ "uri": "vault://notes/my%20cellar%20%C3%BC.md" }));
     let note = &read["contents"][0];
-    assert_eq!((&note["mimeType"], &note["uri"]), (&json!("text/markdown"), &json!("vault://notes/my%20cellar%20%C3%BC.md")));
+    assert_eq!(
+        (&note["mimeType"], &note["uri"]),
+        (&json!("text/markdown"), &json!("vault://notes/my%20cellar%20%C3%BC.md"))
+    );
     assert_eq!(note["text"], "# Cellar\n\nThere are twelve jars of plums.\n");
     let templates = mcp.result("resources/templates/list", json!({}))["resourceTemplates"].clone();
     assert_eq!(texts(&templates, "uriTemplate"), ["vault://{+path}", "vault://{collection}/{+path}"]);
@@ -172,9 +185,11 @@ fn paths_are_completed() {
     assert_eq!(found["values"], json!(["notes", "vault"]));
     let found = complete("vault://{collection}/{+path}", "path", "my", json!({ "collection": "notes" }));
     assert_eq!(found["values"], json!(["my cellar ü.md"]));
-    let prompt = json!({ "ref": { "type": "ref/prompt", "name": "recall" }, "argument": { "name": "topic", "value": "x" } });
+    let prompt =
+        json!({ "ref": { "type": "ref/prompt", "name": "recall" }, "argument": { "name": "topic", "value": "x" } });
     assert_eq!(mcp.result("completion/complete", prompt)["completion"]["values"], json!([]));
-    let unknown = json!({ "ref": { "type": "ref/prompt", "name": "nothing" }, "argument": { "name": "topic", "value": "x" } });
+    let unknown =
+        json!({ "ref": { "type": "ref/prompt", "name": "nothing" }, "argument": { "name": "topic", "value": "x" } });
     assert_eq!(mcp.error("completion/complete", unknown)["code"], -32602);
 }
 
@@ -189,7 +204,9 @@ fn prompts_take_their_argument() {
         let got = mcp.result("prompts/get", json!({ "name": name, "arguments": { argument: "the plums" } }));
         assert_eq!(got["messages"][0]["role"], "user");
         assert!(got["messages"][0]["content"]["text"].as_str().unwrap().contains("\n\nthe plums\n\n"), "{got}");
-        for arguments in [json!({}), json!({ argument: 7 }), json!({ argument: " " }), json!({ argument: "x", "more": "y" })] {
+        for arguments in
+            [json!({}), json!({ argument: 7 }), json!({ argument: " " }), json!({ argument: "x", "more": "y" })]
+        {
             assert_eq!(mcp.error("prompts/get", json!({ "name": name, "arguments": arguments }))["code"], -32602);
         }
     }

@@ -24,7 +24,8 @@ impl Mcp {
     #[track_caller]
     pub fn start(command: &mut Command) -> Self {
         let mut mcp = Self::spawn(command);
-        let hello = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+        let hello =
+            json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
         let answer = mcp.ask("initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], VERSION, "{answer}");
         mcp.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);

@@ -1,0 +1,164 @@
+//! What agents see over MCP: what they were given, and of the rest not even that it is there.
+
+use serde_json::{Value, json};
+
+use super::vault;
+use crate::support::{Daemon, Mcp, Request};
+
+/// Makes an agent and gives its token.
+#[track_caller]
+fn add(vault: &Daemon, args: &[&str]) -> String {
+    let made = vault.run(&[&["agent", "add"], args, &["--json"]].concat()).ok().json();
+    made["token"].as_str().unwrap().to_owned()
+}
+
+fn agent(vault: &Daemon, name: &str) -> Mcp {
+    Mcp::start(&mut vault.command(&["mcp", "--agent", name]))
+}
+
+/// The answer to a request with everything in it that names what was asked for taken out.
+fn answer(mcp: &mut Mcp, method: &str, params: &Value, name: &str) -> String {
+    let mut answer = mcp.ask(method, params.clone());
+    answer["id"] = Value::Null;
+    answer.to_string().replace(name, "NAME").replace(&name.replace(' ', "%20"), "NAME")
+}
+
+#[test]
+fn an_agent_sees_what_it_was_given() {
+    let mut vault = vault();
+    vault.start();
+    add(&vault, &["Ada Lovelace", "--allow", "--collections", "notes"]);
+    add(&vault, &["Nobody's Friend"]);
+    let mut ada = agent(&vault, "ada-lovelace");
+    let status = ada.tool("status", json!({}));
+    assert_eq!((&status["notes"], &status["collections"]), (&json!(2), &json!({ "notes": 3 })), "{status}");
+    assert_eq!(status.get("vault"), None, "how the vault is kept is the person's business");
+    let found = ada.tool("search", json!({ "query": "tomatoes" }));
+    assert!(found["results"].as_array().unwrap().iter().all(|hit| hit["path"] == "notes/garden.md"), "{found}");
+    let listed = ada.result("resources/list", json!({}));
+    assert_eq!(listed["resources"].as_array().unwrap().len(), 2, "{listed}");
+    let mut other = Mcp::start(vault.command(&["mcp"]).env("VAULT_AGENT", "Nobody's Friend"));
+    assert_eq!(other.tool("status", json!({})), json!({ "notes": 0, "passages": 0, "collections": {} }));
+    assert_eq!(other.tool("search", json!({ "query": "tomatoes" }))["results"], json!([]));
+    assert_eq!(other.result("resources/list", json!({}))["resources"], json!([]));
+    // What an agent read is logged.
+    let log = vault.run(&["agent", "log", "ada-lovelace"]).ok().stdout;
+    assert!(log.contains("notes/garden.md"), "{log}");
+}
+
+#[test]
+fn what_is_hidden_is_as_what_is_not_there() {
+    let mut vault = vault();
+    vault.start();
+    let passage = vault.get("/api/user-memory/search?mode=keyword&q=secret").json()["results"][0]["hash"].clone();
+    add(&vault, &["ada", "--allow", "--collections", "notes"]);
+    let mut ada = agent(&vault, "ada");
+    for (hidden, absent) in [
+        ("notes/diary.md", "notes/dinar.md"),
+        ("facts.md", "facto.md"),
+        ("agents/ada/agent.md", "agents/ada/agena.md"),
+        (passage.as_str().unwrap(), "0123456789abcdef"),
+    ] {
+        let mut compare = |method: &str, params: &dyn Fn(&str) -> Value| {
+            let [one, two] = [hidden, absent].map(|name| answer(&mut ada, method, &params(name), name));
+            assert_eq!(one, two, "{method} {hidden}");
+        };
+        let call = |tool: &'static str, arguments: Value| json!({ "name": tool, "arguments": arguments });
+        compare("tools/call", &|name| call("get", json!({ "what": name })));
+        compare("tools/call", &|name| call("get", json!({ "what": name, "line": 1, "lines": 9 })));
+        compare("tools/call", &|name| call("multi_get", json!({ "what": [name, "notes/garden.md"] })));
+        compare("tools/call", &|name| call("multi_get", json!({ "glob": name })));
+        compare("tools/call", &|name| call("search", json!({ "query": "the", "path": name })));
+        compare("resources/read", &|name| json!({ "uri": format!("vault://{name}") }));
+        compare("resources/list", &|name| json!({ "cursor": format!("after:vault://{}", &name[..1]) }));
+        compare("completion/complete", &|name| {
+            let reference = json!({ "type": "ref/resource", "uri": "vault://{+path}" });
+            json!({ "ref": reference, "argument": { "name": "path", "value": name } })
+        });
+    }
+    // A word of a hidden note finds what a word of no note finds.
+    let [one, two] = ["secret", "zeppelin"].map(|word| {
+        let found = ada.tool("search", json!({ "query": word }));
+        found.to_string().replace(word, "WORD")
+    });
+    assert_eq!(one, two);
+}
+
+#[test]
+fn a_token_and_a_name_give_the_same() {
+    let mut vault = vault();
+    vault.start();
+    let token = add(&vault, &["ada", "--allow"]);
+    let mut ada = agent(&vault, "ada");
+    for params in [
+        json!({ "name": "search", "arguments": { "query": "tomatoes" } }),
+        json!({ "name": "get", "arguments": { "what": "notes/diary.md" } }),
+        json!({ "name": "status" }),
+    ] {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let request = Request::new("POST", "/mcp").json(body.to_string());
+        let reply = vault.send(&request.header("Authorization", &format!("Bearer {token}")));
+        assert_eq!(reply.json()["result"], ada.ask("tools/call", params)["result"]);
+    }
+}
+
+#[test]
+fn an_agent_that_is_gone_is_told_so() {
+    let mut vault = vault();
+    add(&vault, &["ada", "--allow"]);
+    let ran = vault.run(&["mcp", "--agent", "bob"]);
+    assert!(ran.code == 2 && ran.stderr.contains("no agent `bob`") && ran.stdout.is_empty(), "{}", ran.stderr);
+    vault.start();
+    let mut ada = agent(&vault, "ada");
+    assert_eq!(ada.tool("search", json!({ "query": "plums" }))["results"].as_array().unwrap().len(), 1);
+    vault.run(&["agent", "deny", "ada"]).ok();
+    assert_eq!(ada.tool("search", json!({ "query": "plums" }))["results"], json!([]), "at once");
+    vault.run(&["agent", "remove", "ada"]).ok();
+    let error = ada.error("tools/call", json!({ "name": "search", "arguments": { "query": "plums" } }));
+    assert!(error["message"].as_str().unwrap().contains("no agent of this name"), "{error}");
+}
+
+#[test]
+fn an_agent_gets_no_more_than_its_limits() {
+    let mut vault = Daemon::with_config(
+        "[embed]\nmodel = \"none\"\n[agents]\nmax_injected_chars = 1000\nrequests_per_minute = 12\n",
+    );
+    vault.write("notes/long.md", "a line of the long note\n".repeat(200)).write("notes/short.md", "short\n").start();
+    add(&vault, &["ada", "--allow"]);
+    let mut ada = agent(&vault, "ada");
+    let part = ada.tool("get", json!({ "what": "notes/long.md" }));
+    assert!(part["text"].as_str().unwrap().len() <= 1000 && part["next_line"] == 42, "{part}");
+    let many = ada.tool("multi_get", json!({ "glob": "notes/*", "max_bytes": 100_000 }));
+    assert!(many.to_string().len() < 3000, "{many}");
+    assert!(ada.error("resources/read", json!({ "uri": "vault://notes/long.md" }))["message"].is_string());
+    assert_eq!(
+        ada.result("resources/read", json!({ "uri": "vault://notes/short.md" }))["contents"][0]["text"],
+        "short\n"
+    );
+    let refused = (0..20).map(|_| ada.ask("ping", json!({}))).find(|answer| answer["error"].is_object());
+    let refused = refused.expect("too many requests in a minute");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("too many requests"), "{refused}");
+}
+
+/// The JSON in `docs/agents.md` is what a person pastes.
+#[test]
+fn the_set_ups_in_the_documentation_work() {
+    let vault = vault();
+    add(&vault, &["claude", "--allow"]);
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/agents.md")).unwrap();
+    let blocks = page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let inline =
+        page.lines().filter_map(|line| Some(line.split_once("openclaw mcp set vault '")?.1.strip_suffix('\'')?));
+    let mut tried = 0;
+    for text in blocks.chain(inline) {
+        let json: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let server = ["mcpServers", "servers"].iter().find_map(|key| json[key].get("vault")).unwrap_or(&json);
+        assert_eq!(server["command"], "vault");
+        let args: Vec<&str> = server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+        let args: Vec<&str> = args.into_iter().filter(|arg| !["--vault", "/home/maya/vault"].contains(arg)).collect();
+        let mut mcp = Mcp::start(&mut vault.command(&args));
+        assert_eq!(mcp.tool("search", json!({ "query": "plums" }))["results"].as_array().unwrap().len(), 1);
+        tried += 1;
+    }
+    assert_eq!(tried, 4);
+}
