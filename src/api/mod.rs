@@ -16,6 +16,7 @@ mod sessions;
 mod writes;
 
 pub use auth::Guard;
+pub use axum::Router;
 pub use caller::AS_AGENT;
 pub use openapi::document as openapi;
 pub use routes::{Live, guarded, local};
