@@ -56,6 +56,14 @@ pub struct Daemon {
     announced: Announced,
 }
 
+/// Where a daemon serves.
+enum Serves {
+    /// Over TCP too, and to other machines where that is allowed.
+    Network { allow_remote: bool },
+    /// On its Unix socket alone.
+    Locally,
+}
+
 /// What the daemon says of itself in the vault.
 #[derive(Clone)]
 struct Announced {
@@ -76,7 +84,7 @@ impl Daemon {
     /// When another daemon serves the vault, the address cannot be listened on, or it can be reached from other machines and not
     /// `allow_remote`.
     pub async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Self, DaemonError> {
-        Self::with(home, config, Some(allow_remote)).await
+        Self::with(home, config, Serves::Network { allow_remote }).await
     }
 
     /// The same on the vault's Unix socket alone: for a program that is to be reached by nobody but the person's own.
@@ -84,17 +92,17 @@ impl Daemon {
     /// # Errors
     /// When another daemon serves the vault, or the socket cannot be listened on.
     pub async fn start_locally(home: Home, config: Config) -> Result<Self, DaemonError> {
-        Self::with(home, config, None).await
+        Self::with(home, config, Serves::Locally).await
     }
 
-    /// Over TCP if it is said whether others may reach it.
-    async fn with(home: Home, config: Config, over_tcp: Option<bool>) -> Result<Self, DaemonError> {
+    async fn with(home: Home, config: Config, serves: Serves) -> Result<Self, DaemonError> {
         let lock = home.lock()?;
         let token = home.owner_token()?;
-        let server = &config.server;
-        let tcp = match over_tcp {
-            Some(allow_remote) => Some(listen(&server.host, server.port, allow_remote).await?),
-            None => None,
+        let tcp = match serves {
+            Serves::Network { allow_remote } => {
+                Some(listen(&config.server.host, config.server.port, allow_remote).await?)
+            }
+            Serves::Locally => None,
         };
         let socket = home.socket();
         let unix = listen_locally(&socket)?;

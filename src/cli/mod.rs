@@ -87,11 +87,14 @@ enum Outcome {
     Damaged,
 }
 
+/// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
+const DEFAULT_LOG: &str = "warn,rmcp=error";
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     crate::allocator::configure();
     let cli = Cli::parse_from(search::negated_words_last(std::env::args_os()));
-    let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| "warn".into());
+    let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| DEFAULT_LOG.into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -49,8 +49,7 @@ impl Open {
         };
         let Ok(address) = daemon.address.parse::<SocketAddr>() else {
             bail!(
-                "process {} serves this vault for one agent, without the page. `vault serve` serves both: start it when \
-                 that agent has ended",
+                "process {} serves this vault to agents alone, without the page. `vault serve` serves both",
                 daemon.pid
             );
         };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
@@ -13,8 +13,9 @@ use super::exit;
 use super::output::shell_quoted;
 use super::progress::Bar;
 use crate::config::Config;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, DaemonError};
 use crate::sync::{ModelStatus, Phase, Progress, Shared};
+use crate::vault::{Home, HomeError};
 
 /// Keep the vault searchable: watch its notes, index what changes, and answer over HTTP.
 ///
@@ -32,6 +33,12 @@ pub(super) struct Serve {
     allow_remote: bool,
 }
 
+/// A daemon that stands in for this one lets go of the vault within that time.
+const GIVES_WAY_WITHIN: Duration = Duration::from_secs(10);
+
+/// Between two looks whether it has.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
 impl Serve {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
@@ -41,7 +48,7 @@ impl Serve {
         let (root, token) = (home.root().to_owned(), home.owner_token_file());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let closed = runtime.block_on(async {
-            let daemon = Daemon::start(home, config, self.allow_remote).await?;
+            let daemon = start(home, config, self.allow_remote).await?;
             println!("serving {}", root.display());
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
             if let Some(address) = daemon.address() {
@@ -59,6 +66,22 @@ impl Serve {
             exit::at_once(0);
         }
         Ok(Outcome::Done)
+    }
+}
+
+/// Starts the daemon; a `vault mcp` that stands in for one gives way.
+async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Daemon, DaemonError> {
+    let started = Instant::now();
+    loop {
+        match Daemon::start(home.clone(), config.clone(), allow_remote).await {
+            Err(DaemonError::Home(HomeError::Held(Some(other))))
+                if other.is_stopgap() && started.elapsed() < GIVES_WAY_WITHIN =>
+            {
+                home.want_lock()?;
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            result => return result,
+        }
     }
 }
 

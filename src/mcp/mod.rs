@@ -5,6 +5,7 @@
 
 mod complete;
 mod get;
+mod memory;
 mod multi_get;
 mod prompts;
 mod refs;

@@ -3,6 +3,8 @@
 use rmcp::model::{ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
+use crate::access::Principal;
+
 /// Arguments over this are refused.
 const MOST_BYTES: usize = 50_000;
 
@@ -13,6 +15,8 @@ struct Entry {
     description: &'static str,
     argument: &'static str,
     means: &'static str,
+    /// Whether it takes a memory of one's own.
+    remembers: bool,
     say: fn(&str) -> String,
 }
 
@@ -23,6 +27,7 @@ const PROMPTS: [Entry; 2] = [
         description: "What do my notes say about a topic?",
         argument: "topic",
         means: "What to recall",
+        remembers: false,
         say: |topic| {
             format!(
                 "What do my notes say about the following?\n\n{topic}\n\nLook with `deep_search`, in other words too if the first \
@@ -38,6 +43,7 @@ const PROMPTS: [Entry; 2] = [
         description: "Keep something in your memory.",
         argument: "text",
         means: "What to remember",
+        remembers: true,
         say: |text| {
             format!(
                 "Remember the following.\n\n{text}\n\nLook with `memory_search` first whether you know it already. Then keep it \
@@ -49,12 +55,14 @@ const PROMPTS: [Entry; 2] = [
     },
 ];
 
-pub(super) fn all() -> Vec<Prompt> {
+/// The prompts that are of use to a principal: only agents remember.
+pub(super) fn of(principal: &Principal) -> Vec<Prompt> {
     let prompt = |entry: &Entry| {
         let argument = PromptArgument::new(entry.argument).with_description(entry.means).with_required(true);
         Prompt::new(entry.name, Some(entry.description), Some(vec![argument])).with_title(entry.title)
     };
-    PROMPTS.iter().map(prompt).collect()
+    let of_use = |entry: &&Entry| !entry.remembers || matches!(principal, Principal::Agent(_));
+    PROMPTS.iter().filter(of_use).map(prompt).collect()
 }
 
 /// Whether there is a prompt with such a name.

@@ -7,7 +7,7 @@ use super::refs::uri_of;
 use super::tools::{About, Effect, Entry, Told};
 use crate::access::Principal;
 use crate::config::Mode;
-use crate::service::{HitView, SearchParams, Service, ServiceError};
+use crate::service::{HitView, SearchParams, SearchResponse, Service, ServiceError};
 
 /// Hits when nobody says how many: what a model reads costs it room.
 const HITS: usize = 6;
@@ -112,6 +112,18 @@ impl From<HitView> for Hit {
     }
 }
 
+impl From<SearchResponse> for Hits {
+    fn from(found: SearchResponse) -> Self {
+        let mode = serde_json::to_value(found.mode).ok().and_then(|mode| Some(mode.as_str()?.to_owned()));
+        Self {
+            query: found.query,
+            mode: mode.unwrap_or_default(),
+            results: found.results.into_iter().map(Hit::from).collect(),
+            degraded: found.degraded,
+        }
+    }
+}
+
 impl Told for Hits {
     fn text(&self) -> String {
         let mut text = match self.results.len() {
@@ -186,14 +198,5 @@ fn find(service: &Service, principal: &Principal, query: Query, mode: Mode) -> R
         limit: Some(limit),
         highlight: false,
     };
-    let found = service.search(principal, &params)?;
-    Ok(Hits {
-        query: found.query,
-        mode: serde_json::to_value(found.mode)
-            .ok()
-            .and_then(|mode| Some(mode.as_str()?.to_owned()))
-            .unwrap_or_default(),
-        results: found.results.into_iter().map(Hit::from).collect(),
-        degraded: found.degraded,
-    })
+    service.search(principal, &params).map(Hits::from)
 }

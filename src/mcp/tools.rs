@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{get, multi_get, schema, search, status};
+use super::{get, memory, multi_get, schema, search, status};
 use crate::access::Principal;
 use crate::service::{Service, ServiceError};
 
@@ -32,6 +32,10 @@ pub(super) struct Entry {
 pub(super) enum Effect {
     /// Nothing.
     Reads,
+    /// It may write over something, and does so once more at the next call.
+    Replaces,
+    /// It takes something away, and at the next call finds it gone.
+    Removes,
 }
 
 /// What a tool is called, and what a model is told of it.
@@ -48,9 +52,17 @@ static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     tools
 });
 
+static MEMORY_TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(memory::tools);
+
 /// All tools, in the order in which clients show them.
-pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
-    TOOLS.iter()
+fn all() -> impl Iterator<Item = &'static Entry> {
+    TOOLS.iter().chain(MEMORY_TOOLS.iter())
+}
+
+/// The tools that are of use to a principal: a memory of its own is an agent's alone.
+pub(super) fn of(principal: &Principal) -> impl Iterator<Item = &'static Entry> {
+    let own = matches!(principal, Principal::Agent(_)).then(|| MEMORY_TOOLS.iter());
+    TOOLS.iter().chain(own.into_iter().flatten())
 }
 
 /// The tool with a name.
@@ -74,6 +86,8 @@ impl Entry {
         let hints = ToolAnnotations::with_title(about.title).open_world(false);
         let hints = match about.effect {
             Effect::Reads => hints.read_only(true).destructive(false).idempotent(true),
+            Effect::Replaces => hints.read_only(false).destructive(true).idempotent(false),
+            Effect::Removes => hints.read_only(false).destructive(true).idempotent(true),
         };
         let mut tool =
             Tool::new(about.name, about.description, schema::of::<P>()).with_title(about.title).with_annotations(hints);
@@ -140,6 +154,7 @@ mod tests {
                 assert!(tool["annotations"][hint].is_boolean(), "{name}: {hint}");
             }
         }
-        assert!(changes_nothing("search") && !changes_nothing("no such tool"));
+        assert!(changes_nothing("search") && changes_nothing("memory_get"));
+        assert!(!changes_nothing("memory_save") && !changes_nothing("no such tool"));
     }
 }

@@ -67,6 +67,13 @@ pub struct DaemonInfo {
     pub socket: PathBuf,
 }
 
+impl DaemonInfo {
+    /// Whether it listens on its Unix socket alone, for the program that started it, and gives way to a daemon that serves all.
+    pub fn is_stopgap(&self) -> bool {
+        self.address.parse::<std::net::SocketAddr>().is_err()
+    }
+}
+
 impl Home {
     /// Opens the vault at `root` and makes sure that `.vault/` is there and stays out of git. Where it may not be written,
     /// a folder of the user's own stands in for it.
@@ -202,7 +209,25 @@ impl Home {
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = write!(file, "{}", std::process::id());
         let _ = fs::remove_file(self.daemon_file());
+        let _ = fs::remove_file(self.wanted_file());
         Ok(file)
+    }
+
+    /// Asks a [stopgap](DaemonInfo::is_stopgap) that has the lock to let go of it. Whoever takes the lock takes this back.
+    ///
+    /// # Errors
+    /// When it cannot be said.
+    pub fn want_lock(&self) -> Result<(), FsError> {
+        write_atomically(&self.wanted_file(), b"", 0o600)
+    }
+
+    /// Whether a daemon that serves all waits for the lock.
+    pub fn is_lock_wanted(&self) -> bool {
+        self.wanted_file().exists()
+    }
+
+    fn wanted_file(&self) -> PathBuf {
+        self.dir.join("lock-wanted")
     }
 
     pub(super) fn lock_file(&self) -> PathBuf {

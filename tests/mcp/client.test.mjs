@@ -115,6 +115,18 @@ async function useEverything(client) {
   assert.ok(refused.isError && refused.content[0].text.startsWith("not_found: "), JSON.stringify(refused));
   await assert.rejects(client.callTool({ name: "no_such_tool", arguments: {} }), { code: -32602 });
 
+  for (const name of ["memory_save", "memory_delete", "memory_forget", "checkpoint_restore"]) {
+    assert.equal(named[name]?.annotations.destructiveHint, true, name);
+  }
+  const saved = await call(client, "memory_save", { content: "The person likes aardvarks." });
+  const { results: [own] } = await call(client, "memory_search", { query: "aardvarks" });
+  assert.equal(own.path, saved.path);
+  assert.match((await call(client, "memory_get", { path: "MEMORY.md" })).text, /aardvarks/);
+  const forgotten = await call(client, "memory_forget", { query: "aardvarks" });
+  assert.equal(forgotten.deleted.length, 1);
+  await call(client, "checkpoint_restore", { checkpoint_id: forgotten.checkpoint_ids[0] });
+  assert.equal((await call(client, "memory_delete", { file: "MEMORY.md", whole_file: true })).file_deleted, true);
+
   const { resources } = await client.listResources();
   assert.deepEqual(resources.map((resource) => resource.name), ["notes/garden.md", "notes/my cellar ü.md"]);
   const { contents: [note] } = await client.readResource({ uri: resources[1].uri });

@@ -33,6 +33,9 @@ const CATCHES_UP_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks for a daemon.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
+/// A daemon that serves all, and not this agent alone, goes first; whether there is one is looked at so often.
+const ASKED_EVERY: Duration = Duration::from_millis(500);
+
 /// A daemon that has not answered by then does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -147,8 +150,17 @@ impl Link {
         };
         let shared = std::sync::Arc::clone(daemon.service().shared());
         let (stop, mut stopped) = watch::channel(false);
+        let home = self.home.clone();
         let running = tokio::spawn(daemon.run(async move {
-            let _ = stopped.wait_for(|stop| *stop).await;
+            let asked = async {
+                while !home.is_lock_wanted() {
+                    tokio::time::sleep(ASKED_EVERY).await
+                }
+            };
+            tokio::select! {
+                _ = stopped.wait_for(|stop| *stop) => {}
+                () = asked => {}
+            }
         }));
         *own = Some(Own { stop, running });
         let caught_up =

@@ -159,7 +159,7 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
         message("resources/templates/list", json!({})),
         message("prompts/list", json!({})),
         tool("status", json!({})),
-        tool("multi_get", json!({ "pattern": "**" })),
+        tool("multi_get", json!({ "glob": "**" })),
         tool("no_such_tool", json!({})),
     ];
     for word in WORDS {

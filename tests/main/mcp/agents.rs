@@ -140,6 +140,49 @@ fn an_agent_gets_no_more_than_its_limits() {
     assert!(refused["error"]["message"].as_str().unwrap().contains("too many requests"), "{refused}");
 }
 
+#[test]
+fn an_agent_remembers_for_itself() {
+    let mut vault = vault();
+    vault.start();
+    add(&vault, &["ada"]);
+    add(&vault, &["bob"]);
+    let mut ada = agent(&vault, "ada");
+    let saved = ada.tool("memory_save", json!({ "content": "The person likes aardvarks." }));
+    assert_eq!((&saved["path"], &saved["searchable"]), (&json!("agents/ada/MEMORY.md"), &json!(true)), "{saved}");
+    let found = ada.tool("memory_search", json!({ "query": "aardvarks" }));
+    assert_eq!(found["results"][0]["citation"], "agents/ada/MEMORY.md#L1", "{found}");
+    let got = ada.tool("memory_get", json!({ "hash": found["results"][0]["hash"] }));
+    assert!(got["text"].as_str().unwrap().contains("likes aardvarks"), "{got}");
+    let mut bob = agent(&vault, "bob");
+    assert_eq!(bob.tool("memory_search", json!({ "query": "aardvarks" }))["results"], json!([]));
+    let dry = ada.tool("memory_forget", json!({ "query": "aardvarks", "dry_run": true }));
+    assert_eq!((dry["candidates"].as_array().unwrap().len(), &dry["deleted"]), (1, &json!([])), "{dry}");
+    let gone = ada.tool("memory_forget", json!({ "query": "aardvarks" }));
+    assert!(!vault.path("agents/ada/MEMORY.md").exists(), "{gone}");
+    ada.tool("checkpoint_restore", json!({ "checkpoint_id": gone["checkpoint_ids"][0] }));
+    assert!(vault.path("agents/ada/MEMORY.md").exists());
+    let gone = ada.tool("memory_delete", json!({ "file": "MEMORY.md", "text": "The person likes aardvarks." }));
+    assert_eq!(gone["matches_removed"], 1, "{gone}");
+    for (tool, arguments) in [
+        ("memory_save", json!({ "content": "x", "file": "../bob/MEMORY.md" })),
+        ("memory_save", json!({ "content": "x", "file": "agent.md" })),
+        ("memory_save", json!({ "content": "x", "path": "MEMORY.md" })),
+        ("memory_get", json!({ "path": "/etc/passwd" })),
+        ("memory_get", json!({ "path": "../bob/agent.md" })),
+        ("memory_delete", json!({ "file": "memory/%2e%2e/agent.md", "whole_file": true })),
+        ("checkpoint_restore", json!({ "checkpoint_id": "../../agents.json" })),
+    ] {
+        ada.refused(tool, arguments);
+    }
+    // The person has notes, and none of these tools.
+    let mut owner = super::owner(&vault);
+    let listed = owner.result("tools/list", json!({})).to_string();
+    assert!(!listed.contains("memory_save") && listed.contains("deep_search"), "{listed}");
+    assert!(owner.refused("memory_save", json!({ "content": "x" })).starts_with("forbidden: "));
+    let listed = ada.result("tools/list", json!({}))["tools"].clone();
+    assert_eq!(listed.as_array().unwrap().len(), 12, "{listed}");
+}
+
 /// The JSON in `docs/agents.md` is what a person pastes.
 #[test]
 fn the_set_ups_in_the_documentation_work() {

@@ -29,7 +29,7 @@ fn nobody_is_served_without_a_token() {
     assert_eq!(vault.ask(request(&ping).header("Host", "evil.example")).status, 403);
     assert_eq!(vault.ask(request(&ping)).json(), json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
     // A program that only says what happens reads nothing here either.
-    let made = vault.run(&["token", "create", "browser"]);
+    let made = vault.run(&["token", "add", "--capture", "browser"]);
     let token = made.stdout.split_whitespace().find(|word| word.len() == 64).expect(&made.stdout).to_owned();
     assert_eq!(vault.send(&request(&ping).header("Authorization", &format!("Bearer {token}"))).status, 403);
 }

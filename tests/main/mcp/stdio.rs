@@ -66,6 +66,20 @@ fn a_restart_of_the_daemon_is_not_noticed() {
 }
 
 #[test]
+fn a_daemon_that_is_started_later_goes_first() {
+    let mut vault = vault();
+    let mut mcp = owner(&vault);
+    assert!(finds(&mut mcp, "tomatoes"));
+    // As a service of the system may start after the program that an agent lives in.
+    vault.start();
+    assert!(finds(&mut mcp, "tomatoes"));
+    assert_eq!(vault.find("tomatoes").len(), 2);
+    assert!(!vault.path(".vault/lock-wanted").exists());
+    vault.terminate();
+    assert_eq!(mcp.finish().0, 0);
+}
+
+#[test]
 fn everything_asked_before_the_end_is_answered() {
     let mut vault = vault();
     vault.start();
