@@ -276,7 +276,7 @@ fn show(agent: &AgentView) -> anyhow::Result<()> {
     for (name, value) in [
         ("name", agent.name.clone()),
         ("page", agent.path.clone()),
-        ("reads", reads(agent)),
+        ("reads", reads(agent).trim_start_matches("reads ").to_owned()),
         ("collections", list(&agent.collections)),
         ("hidden tags", list(&agent.exclude_tags)),
         ("paths", list(&agent.paths)),

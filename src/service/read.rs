@@ -87,9 +87,22 @@ impl Service {
         let id: ChunkId =
             hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
         let snapshot = &reach.snapshot;
-        for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
-            let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
-            let Some(chunk) = chunk else { continue };
+        let mut rows = snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))?;
+        if rows.is_empty() && reach.is_agents() {
+            // Any other: what is not there takes as long as what is hidden (`benches/hidden`).
+            rows.extend(snapshot.files.iter().find_map(|file| file.chunks.first()).map(|chunk| chunk.row));
+        }
+        for row in rows {
+            let chunk = match snapshot.read(|reader| reader.chunk(row)) {
+                Ok(Some(chunk)) if chunk.id == id => chunk,
+                Ok(_) => continue,
+                // An agent is not told that what it may not see is damaged.
+                Err(error) if error.is_damage() && reach.is_agents() => {
+                    self.damaged(error);
+                    continue;
+                }
+                Err(error) => return Err(self.damaged(error)),
+            };
             let file = snapshot.files.get(chunk.file).filter(|file| reach.visible.has(file));
             if let Some(file) = file.filter(|file| !reach.is_agents() || self.is_as_indexed(reach, file)) {
                 return self.view(reach, file, chunk).map_err(|error| self.damaged(error));
