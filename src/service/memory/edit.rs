@@ -115,7 +115,9 @@ pub(super) fn without_text(existing: &str, text: &str, all: bool) -> Result<With
     }
     let mut left = existing.to_owned();
     for span in found.iter().rev() {
-        left.replace_range(whole_lines(existing, body, span), "");
+        // What went below may have taken blank lines along that this one ends with.
+        let span = span.start..span.end.min(left.len());
+        left.replace_range(whole_lines(&left, body, &span), "");
     }
     checked(existing, &note, left).map(|(text, empty)| Without { text, matches: found.len(), empty })
 }
@@ -160,8 +162,8 @@ fn whole_lines(text: &str, body: usize, span: &Range<usize>) -> Range<usize> {
     if text[end..].trim().is_empty() {
         // It was the last: the line above it is the last now.
         let kept = above.trim_end();
-        let line_end = ["\r\n", "\n"].into_iter().find(|line_end| above[kept.len()..].starts_with(line_end));
-        start = body + if kept.is_empty() { 0 } else { kept.len() + line_end.map_or(0, str::len) };
+        let line_end = above[kept.len()..].find('\n').filter(|_| !kept.is_empty());
+        start = body + kept.len() + line_end.map_or(0, |at| at + 1);
         end = text.len();
     } else if blank(above) {
         end += text[end..].len() - text[end..].trim_start_matches(['\n', '\r']).len();
@@ -271,6 +273,10 @@ mod tests {
         assert_eq!(without("a b a", "a"), Err(EditError::Ambiguous(2)));
         let all = without_text("- a\n- b\n- a\n", "- a", true).unwrap();
         assert_eq!((all.text.as_str(), all.matches, all.empty), ("- b\n", 2, false));
+        for (existing, text) in [("a\n\na\n", "a"), ("a\n\na\n\n", "a\n\n"), ("a a\n", "a")] {
+            assert!(without_text(existing, text, true).unwrap().empty, "{existing:?}");
+        }
+        assert_eq!(without_text("x  \n\na\n\na\n", "a", true).unwrap().text, "x  \n");
         assert!(without_text("\u{feff}a\n", "a", false).unwrap().empty);
         assert!(!without_text("---\nt: 1\n---\na\n", "a", false).unwrap().empty);
     }
