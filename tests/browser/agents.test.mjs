@@ -351,6 +351,16 @@ describe("the keyboard and looks", () => {
     assert.fail(`the tab key does not reach ${selector}`);
   }
 
+  test("no width is too narrow, and none falls between two", async () => {
+    await made("Narrow");
+    const page = await opened(ofAgent("narrow"));
+    await page.waitForSelector(".facts");
+    for (const width of [320, 500, 640, 641, 760, 761, 999, 1000]) {
+      await page.setViewportSize({ width, height: 700 });
+      assert.deepEqual(await overflow(page), [], `${width} pixels`);
+    }
+  });
+
   const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740, touch: true } };
   for (const scheme of ["light", "dark"]) {
     for (const [name, size] of Object.entries(sizes)) {
