@@ -238,8 +238,14 @@ describe("what agents see and saw", () => {
     await page.waitForSelector("#reader", { state: "hidden" });
     await focused(page, ".log a.cite");
     await finds(token, "asked meanwhile");
+    const kept = await fetch(`${vault.origin}/api/memory/save`, {
+      method: "POST", headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" }, body: JSON.stringify({ content: "Pangolins again." }),
+    });
+    assert.equal(kept.status, 200);
     await page.click("#refresh-log");
     await items.filter({ hasText: "asked meanwhile" }).waitFor();
+    await items.filter({ hasText: "Wrote to its own memory" }).locator("a.cite").click();
+    await page.waitForFunction(() => document.querySelector("#reader .body")?.textContent.includes("Pangolins again."));
     const line = (number) => JSON.stringify({ at: "2026-01-05T12:00:00Z", what: "search", query: `older ${number}`, given: [] });
     await made("Busy");
     await finds(await (await send("POST", "/busy/rotate", {})).json().then((one) => one.token), "first");
@@ -345,6 +351,16 @@ describe("the keyboard and looks", () => {
     assert.fail(`the tab key does not reach ${selector}`);
   }
 
+  test("no width is too narrow, and none falls between two", async () => {
+    await made("Narrow");
+    const page = await opened(ofAgent("narrow"));
+    await page.waitForSelector(".facts");
+    for (const width of [320, 500, 640, 641, 760, 761, 999, 1000]) {
+      await page.setViewportSize({ width, height: 700 });
+      assert.deepEqual(await overflow(page), [], `${width} pixels`);
+    }
+  });
+
   const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740, touch: true } };
   for (const scheme of ["light", "dark"]) {
     for (const [name, size] of Object.entries(sizes)) {
@@ -399,11 +415,15 @@ test("a picture for the README", async (context) => {
     for (const q of ["spare key for the bicycle", "when is the dough ready", "what would make us go back to paper"]) {
       await fetch(`${own.origin}/api/user-memory/search?${new URLSearchParams({ q, limit: 3 })}`, { headers: { Authorization: `Bearer ${token}` } });
     }
-    const page = await tabs.tab(browser, { width: 1080, height: 720 });
+    const page = await tabs.tab(browser, { width: 1080, height: 760 });
     await page.goto(own.openAddress());
     await page.waitForSelector(".hit");
     await page.goto(`${own.origin}/${ofAgent("claude")}`);
     await page.waitForSelector(".log > li");
+    await page.fill("#explain", "notes/private-example.md");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".answer p");
+    await page.locator("#explain").blur();
     await page.screenshot({ path: join(root, "docs/images/agents.png"), scale: "css" });
   } finally {
     if (own.daemon) await own.stop();

@@ -10,10 +10,12 @@ const MOST = 10_000;
 const PLACES = 5;
 
 const WHAT = {
-  search: "Searched", browse: "Browsed", passage: "Read a passage", note: "Read a note", page: "Was given other rules",
+  search: "Searched", browse: "Browsed", list: "Listed notes", passage: "Read a passage", note: "Read a note", page: "Was given other rules",
   memory_search: "Searched its own memory", memory_get: "Read its own memory", memory_save: "Wrote to its own memory",
-  memory_delete: "Deleted from its own memory", memory_forget: "Forgot of its own memory", memory_restore: "Undid a change of its own memory",
+  memory_delete: "Deleted from its own memory", memory_forget: "Forgot of its own memory", checkpoint_restore: "Undid a change of its own memory",
 };
+/** Of these the vault logs the file that they changed. */
+const WRITES = ["memory_save", "memory_delete", "memory_forget", "checkpoint_restore"];
 
 /** The log of an agent as a section, the newest first. */
 export function readLog({ slug, name }) {
@@ -55,8 +57,10 @@ export function readLog({ slug, name }) {
     list, end);
 }
 
-function item({ at, what, query = "", given = [], refused }) {
-  const nothing = !given.length && !refused && /search|browse/.test(what) ? h("p", { class: "hint" }, "Nothing was found") : undefined;
+function item({ at, what, query: asked = "", given: got = [], refused }) {
+  const wrote = WRITES.includes(what) && asked;
+  const [query, given] = wrote ? ["", [asked, ...got]] : [asked, got];
+  const nothing = !given.length && !refused && /search|browse|list/.test(what) ? h("p", { class: "hint" }, "Nothing was found") : undefined;
   const places = given.map((place) => h("li", {}, placeLink(place)));
   const rest = places.length > PLACES + 1 ? places.splice(PLACES) : [];
   return h("li", { tabindex: -1 },
