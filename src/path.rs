@@ -1,6 +1,6 @@
 //! Validated, vault-relative paths.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -115,6 +115,11 @@ impl VaultPath {
 /// A name as it is compared where case and Unicode normalisation do not count.
 pub fn folded(name: &str) -> String {
     name.nfc().collect::<String>().to_lowercase()
+}
+
+/// A text in Unicode normalisation form C, as people type it.
+pub fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
 }
 
 /// The collection of notes that lie directly in the vault's root.

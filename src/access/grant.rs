@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use globset::GlobSet;
-
-use crate::path::{ROOT_COLLECTION, folded};
+use super::globs::Globs;
+use crate::path::{ROOT_COLLECTION, composed, folded};
 
 /// The folder of the agents. It is nobody's memory but theirs.
 pub const AGENTS: &str = "agents";
@@ -14,12 +13,12 @@ pub const AGENTS: &str = "agents";
 pub struct Grant {
     /// The collections that were given.
     pub collections: Collections,
-    /// In lower case; a tag stands for those below it.
+    /// [`folded`]; a tag stands for those below it.
     pub exclude_tags: Vec<String>,
     /// Where the note has to be, if that is said.
-    pub allowed: Option<GlobSet>,
+    pub allowed: Option<Globs>,
     /// Where it must not be.
-    pub denied: GlobSet,
+    pub denied: Globs,
 }
 
 /// Which collections.
@@ -82,7 +81,7 @@ impl Grant {
             Some(Refusal::Agents)
         } else if !self.has_collection(collection) {
             Some(Refusal::Collection(collection.to_owned()))
-        } else if let Some(tag) = subject.tags.iter().find(|tag| self.excludes(&tag.to_lowercase())) {
+        } else if let Some(tag) = subject.tags.iter().find(|tag| self.excludes(&folded(tag))) {
             Some(Refusal::Tag(tag.clone()))
         } else if self.denied.is_match(subject.path) {
             Some(Refusal::Denied)
@@ -97,11 +96,11 @@ impl Grant {
     pub fn has_collection(&self, name: &str) -> bool {
         match &self.collections {
             Collections::All => true,
-            Collections::These(names) => names.iter().any(|given| given == name),
+            Collections::These(names) => names.iter().any(|given| composed(given) == composed(name)),
         }
     }
 
-    /// Whether a tag, in lower case, hides a note.
+    /// Whether a tag, [`folded`], hides a note.
     pub fn excludes(&self, tag: &str) -> bool {
         let below = |excluded: &String| tag.strip_prefix(excluded.as_str()).is_some_and(|rest| rest.starts_with('/'));
         self.exclude_tags.iter().any(|excluded| tag == excluded || below(excluded))
@@ -122,9 +121,8 @@ fn collection(path: &str) -> &str {
     path.split_once('/').map_or(ROOT_COLLECTION, |(top, _)| top)
 }
 
-/// Whether a path is that of the agents' folder or in it, in whatever case a disk may spell it.
+/// Whether a path is in the agents' folder, or a collection is that folder, in whatever case a disk may spell it.
 pub fn is_agents(path: &str) -> bool {
     let top = path.split_once('/').map_or(path, |(top, _)| top);
-    let top = top.strip_suffix(".md").unwrap_or(top);
     folded(top) == AGENTS
 }

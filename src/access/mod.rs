@@ -2,6 +2,7 @@
 //!
 //! Read paths accept a [`Scope`] and nothing else, so that no answer can be made from notes outside it.
 
+mod globs;
 mod grant;
 mod keys;
 mod policy;
@@ -11,6 +12,7 @@ mod session;
 mod token;
 mod token_file;
 
+pub use globs::{GlobError, Globs};
 pub use grant::{AGENTS, Collections, Grant, Refusal, Subject, is_agents};
 pub use keys::{Keys, OwnerKey};
 pub use policy::{Policy, PolicyLimits, Rules, WriteMode};

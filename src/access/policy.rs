@@ -1,12 +1,14 @@
 //! What a person lets an agent do: the frontmatter of its `agent.md`.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
+use super::globs::Globs;
 use super::grant::{Collections, Grant};
+use crate::config::AGENT_RANGES;
+use crate::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +32,7 @@ pub struct Policy {
 }
 
 /// The rules for what may be read, as they are written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Rules {
     /// Whether anything may be read.
     pub can_read_user_memory: bool,
@@ -86,9 +88,10 @@ impl Policy {
                 names => Collections::These(names),
             },
         };
-        let exclude_tags = reader.names("exclude_tags");
-        let paths = reader.names("paths");
+        let exclude_tags = reader.tags("exclude_tags");
+        let paths = reader.paths();
         let (denied, allowed): (Vec<&String>, Vec<&String>) = paths.iter().partition(|glob| glob.starts_with('!'));
+        let denied: Vec<&str> = denied.iter().map(|glob| &glob[1..]).collect();
         let allowed = (!allowed.is_empty()).then(|| reader.globs(&allowed));
         let denied = reader.globs(&denied);
         let write_mode = reader.write_mode();
@@ -107,19 +110,15 @@ impl Policy {
             exclude_tags: exclude_tags.clone(),
             paths: paths.clone(),
         };
-        let grant = Grant {
-            collections,
-            exclude_tags: exclude_tags.iter().map(|tag| tag.trim_start_matches('#').to_lowercase()).collect(),
-            allowed,
-            denied,
-        };
+        let grant =
+            Grant { collections, exclude_tags: exclude_tags.iter().map(|tag| folded(tag)).collect(), allowed, denied };
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),
             rules,
             write_mode: if problems.is_empty() { write_mode } else { WriteMode::Off },
             expires,
             session_headers,
-            shares_memory_with,
+            shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
             limits,
             problems,
         }
@@ -164,43 +163,64 @@ impl Reader<'_> {
         }
     }
 
+    /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.
     fn names(&mut self, key: &str) -> Vec<String> {
+        let is_there = self.frontmatter.keys().any(|name| name.trim().eq_ignore_ascii_case(key));
         let value = self.value(key).cloned();
         let texts: Option<Vec<String>> = match &value {
+            None if is_there => None,
             None => Some(Vec::new()),
             Some(Value::Array(items)) => {
                 items.iter().map(|item| item.as_str().map(|text| text.trim().into())).collect()
             }
-            Some(Value::String(text)) => Some(vec![text.trim().into()]),
+            Some(Value::String(text)) => Some(text.split(',').map(|text| text.trim().into()).collect()),
             Some(_) => None,
         };
         match texts {
             Some(texts) if texts.iter().all(|text| !text.is_empty()) => texts,
             _ => {
-                self.problems.push(format!("`{key}` is not a list of texts"));
+                self.problems.push(format!("`{key}` is not a list of texts; an empty list is `[]`"));
                 Vec::new()
             }
         }
     }
 
-    fn globs(&mut self, globs: &[&String]) -> GlobSet {
-        let mut set = GlobSetBuilder::new();
-        for glob in globs {
-            // What names a folder means all that is in it, as in a .gitignore.
-            let bare = glob.trim_start_matches('!').trim_start_matches("./").trim_end_matches('/');
-            for glob in [bare.to_owned(), format!("{bare}/**")] {
-                match GlobBuilder::new(&glob).literal_separator(true).build() {
-                    Ok(glob) => drop(set.add(glob)),
-                    Err(error) => {
-                        self.problems.push(format!("`paths` has a glob that cannot be read: {error}"));
-                        break;
-                    }
-                }
-            }
+    /// Tags as notes have them: without `#`, and a text has several.
+    fn tags(&mut self, key: &str) -> Vec<String> {
+        let names = self.names(key);
+        let tags: Vec<String> = names
+            .iter()
+            .flat_map(|text| text.split_whitespace())
+            .map(|tag| tag.trim_start_matches('#').trim_end_matches('/').to_owned())
+            .collect();
+        if tags.iter().any(String::is_empty) {
+            self.problems.push(format!("`{key}` has a tag without a name"));
         }
-        set.build().unwrap_or_else(|error| {
-            self.problems.push(format!("`paths` cannot be read: {error}"));
-            GlobSet::empty()
+        tags
+    }
+
+    /// Globs over paths in the vault, each with or without `!` in front.
+    fn paths(&mut self) -> Vec<String> {
+        if matches!(self.value("paths"), Some(Value::String(text)) if text.contains(',')) {
+            self.problems
+                .push("`paths` is a text with a comma; write a list: `[\"notes/**\", \"!notes/diary\"]`".into());
+        }
+        let mut paths = Vec::new();
+        for text in self.names("paths") {
+            let (not, rest) = text.strip_prefix('!').map_or(("", text.as_str()), |rest| ("!", rest));
+            let rest = rest.trim().trim_start_matches("./").trim_start_matches('/');
+            if rest.is_empty() || rest.starts_with('!') || rest.split('/').any(|part| part == "..") {
+                self.problems.push(format!("`paths` has `{text}`, which names no place in the vault"));
+            }
+            paths.push(format!("{not}{rest}"));
+        }
+        paths
+    }
+
+    fn globs<T: AsRef<str>>(&mut self, globs: &[T]) -> Globs {
+        Globs::new(globs).unwrap_or_else(|error| {
+            self.problems.push(format!("`paths` has a glob that cannot be read: {error}"));
+            Globs::default()
         })
     }
 
@@ -240,10 +260,21 @@ impl Reader<'_> {
 
     fn limits(&mut self) -> PolicyLimits {
         let Some(value) = self.value("limits").cloned() else { return PolicyLimits::default() };
-        serde_json::from_value(value).unwrap_or_else(|error| {
-            self.problems.push(format!("`limits` makes no sense: {error}"));
-            PolicyLimits::default()
-        })
+        let limits: PolicyLimits = match serde_json::from_value(value.clone()) {
+            Ok(limits) => limits,
+            Err(error) => {
+                self.problems.push(format!("`limits` makes no sense: {error}"));
+                return PolicyLimits::default();
+            }
+        };
+        for (name, low, high) in AGENT_RANGES {
+            if let Some(number) =
+                value.get(name).and_then(Value::as_u64).filter(|number| !(low..=high).contains(number))
+            {
+                self.problems.push(format!("`limits.{name}` is {number}; it takes {low} to {high}"));
+            }
+        }
+        limits
     }
 }
 
@@ -285,6 +316,13 @@ mod tests {
             json!({ "can_read_user_memory": true, "expires": "some day" }),
             json!({ "can_read_user_memory": true, "write_mode": "everything" }),
             json!({ "can_read_user_memory": true, "limits": { "max_results": -1 } }),
+            json!({ "can_read_user_memory": true, "limits": { "timeout_ms": 0 } }),
+            json!({ "can_read_user_memory": true, "collections": null }),
+            json!({ "can_read_user_memory": true, "exclude_tags": null }),
+            json!({ "can_read_user_memory": true, "paths": null }),
+            json!({ "can_read_user_memory": true, "paths": ["!"] }),
+            json!({ "can_read_user_memory": true, "paths": ["!../x"] }),
+            json!({ "can_read_user_memory": true, "paths": "!notes/a, !notes/b" }),
         ] {
             let policy = policy(unclear.clone());
             assert!(!sees(&policy, "notes/a.md", &[]) && policy.write_mode == WriteMode::Off, "{unclear}");
@@ -319,9 +357,29 @@ mod tests {
     }
 
     #[test]
+    fn rules_mean_what_people_mean_by_them() {
+        for (rules, path, tags) in [
+            (json!({ "exclude_tags": "health, money" }), "notes/a.md", &["money"][..]),
+            (json!({ "exclude_tags": "health money" }), "notes/a.md", &["money"]),
+            (json!({ "exclude_tags": ["health/"] }), "notes/a.md", &["health/teeth"]),
+            (json!({ "exclude_tags": ["caf\u{e9}"] }), "notes/a.md", &["cafe\u{301}"]),
+            (json!({ "paths": ["!/notes/diary"] }), "notes/diary/a.md", &[]),
+            (json!({ "paths": ["! notes/diary"] }), "notes/diary/a.md", &[]),
+            (json!({ "paths": "!./notes/diary/" }), "notes/diary/a.md", &[]),
+            (json!({ "paths": ["!notes/priv\u{e9}"] }), "notes/prive\u{301}/a.md", &[]),
+        ] {
+            let mut page = rules.as_object().unwrap().clone();
+            page.insert("can_read_user_memory".into(), true.into());
+            let policy = Policy::parse(&page);
+            assert!(policy.problems.is_empty() && !sees(&policy, path, tags), "{rules}: {:?}", policy.problems);
+            assert!(sees(&policy, "notes/b.md", &["work"]), "{rules}");
+        }
+    }
+
+    #[test]
     fn agents_folders_are_no_memory_of_the_person() {
         let policy = policy(json!({ "can_read_user_memory": true, "collections": ["*", "agents"] }));
-        for path in ["agents/a/MEMORY.md", "Agents/a/MEMORY.md", "agents/a.md"] {
+        for path in ["agents/a/MEMORY.md", "Agents/a/MEMORY.md", "agents/a.md", "agents"] {
             assert!(!sees(&policy, path, &[]), "{path}");
         }
     }

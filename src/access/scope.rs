@@ -36,8 +36,8 @@ impl Scope {
         matches!(self, Self::Everything)
     }
 
-    /// Whether the scope has a note, as far as the note alone tells. What was made of other notes also needs those to be in
-    /// the [`Scope::of_sources`].
+    /// Whether the scope has a note, as far as the note alone tells. What was made of other notes also needs those to be
+    /// seen.
     pub fn has(&self, subject: &Subject<'_>) -> bool {
         match self {
             Self::Everything => true,
@@ -47,14 +47,6 @@ impl Scope {
             Self::Own { slugs, .. } => {
                 !subject.private && slugs.iter().any(|slug| own_file(slug, subject.path).is_some())
             }
-        }
-    }
-
-    /// The scopes in one of which a note has to be for others that were made of it to be seen.
-    pub fn of_sources(&self) -> Vec<Scope> {
-        match self {
-            Self::Own { given: Some(grant), .. } => vec![self.clone(), Self::Given(Arc::clone(grant))],
-            other => vec![other.clone()],
         }
     }
 }

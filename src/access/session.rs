@@ -1,20 +1,21 @@
 //! In which sessions agents may read at all: `[scope]`, as OpenClaw has it.
 
 use super::principal::Session;
-use crate::config::{ScopeConfig, ScopeDecision};
+use crate::config::{ScopeConfig, ScopeDecision, ScopeRule};
 
 /// Whether reading is allowed in a session: the first rule that fits decides, else the default. A rule fits when all that it
-/// names is so; what a session does not say fits no rule that asks for it.
+/// names is so. What a session does not say fits no rule that allows, and every rule that denies: leaving something out opens
+/// nothing.
 pub fn may_read(config: &ScopeConfig, session: &Session) -> bool {
-    let fits = |wanted: &Option<String>, said: &Option<String>| match (wanted, said) {
+    let fits = |rule: &ScopeRule, wanted: &Option<String>, said: &Option<String>| match (wanted, said) {
         (None, _) => true,
         (Some(wanted), Some(said)) => wanted.eq_ignore_ascii_case(said),
-        (Some(_), None) => false,
+        (Some(_), None) => rule.action == ScopeDecision::Deny,
     };
     let rule = config
         .rules
         .iter()
-        .find(|rule| fits(&rule.chat_type, &session.chat_type) && fits(&rule.channel, &session.channel));
+        .find(|rule| fits(rule, &rule.chat_type, &session.chat_type) && fits(rule, &rule.channel, &session.channel));
     rule.map_or(config.default, |rule| rule.action) == ScopeDecision::Allow
 }
 
@@ -47,7 +48,8 @@ mod tests {
             "[scope]\ndefault = \"deny\"\n[[scope.rules]]\naction = \"deny\"\nchannel = \"discord\"\n[[scope.rules]]\n\
              action = \"allow\"\nchat_type = \"group\"\n",
         );
-        assert!(may_read(&rules, &session("group", "slack")) && may_read(&rules, &session("group", "")));
+        assert!(may_read(&rules, &session("group", "slack")));
+        assert!(!may_read(&rules, &session("group", "")), "what is left out opens nothing");
         assert!(!may_read(&rules, &session("group", "discord")) && !may_read(&rules, &session("direct", "slack")));
         assert!(may_read(&config("[scope]\ndefault = \"allow\"\nrules = []"), &session("", "")));
     }

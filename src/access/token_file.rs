@@ -101,11 +101,14 @@ impl<T: Holder> TokenFile<T> {
         });
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if stamp != known.0 {
-            let holders = self.list().unwrap_or_else(|error| {
-                tracing::warn!("{error}");
-                Vec::new()
-            });
-            *known = (stamp, holders);
+            match self.list() {
+                Ok(holders) => *known = (stamp, holders),
+                // Looked at again at the next request: it may have been a passing trouble.
+                Err(error) => {
+                    tracing::warn!("{error}");
+                    return None;
+                }
+            }
         }
         // All are compared, so that the time tells nothing of the place.
         known.1.iter().fold(None, |found, holder| if holder.hash() == token { Some(holder.clone()) } else { found })

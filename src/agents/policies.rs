@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::access::{AGENTS, Policy};
 use crate::note::{Note, PrivateReason, Visibility};
@@ -40,7 +40,7 @@ impl Policies {
         Some(self.known(slug)?.policy)
     }
 
-    /// The parts of an agent's page that let it read, as they stand there.
+    /// What an agent's page gives, as JSON.
     pub fn given(&self, slug: &str) -> Option<Value> {
         Some(self.known(slug)?.given)
     }
@@ -89,11 +89,17 @@ fn parse(text: &str) -> (Policy, Value) {
     if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
         return (Policy::nothing("its frontmatter cannot be read"), Value::Null);
     }
-    let lets =
-        ["can_read_user_memory", "collections", "exclude_tags", "paths", "session_headers", "shares_memory_with"];
-    let given: Map<String, Value> =
-        lets.into_iter().filter_map(|key| Some((key.to_owned(), note.metadata.get(key)?.clone()))).collect();
-    (Policy::parse(&note.metadata), json!(given))
+    let policy = Policy::parse(&note.metadata);
+    let given = json!({
+        "rules": policy.rules,
+        "write_mode": policy.write_mode,
+        "expires": policy.expires,
+        "session_headers": policy.session_headers,
+        "shares_memory_with": policy.shares_memory_with,
+        "limits": policy.limits,
+        "problems": policy.problems.len(),
+    });
+    (policy, given)
 }
 
 /// Where an agent's page is; `None` for what is no agent's name.

@@ -124,8 +124,9 @@ impl Agents {
     /// An agent as the person's own processes name it; `None` when there is none of that name, or its time is over.
     pub fn named(&self, slug: &str) -> Option<Caller> {
         self.policy(slug)?;
-        let session = self.token_of(slug).ok().flatten().map_or_else(Session::direct, |token| token.session);
-        Some(Caller::new(slug, session))
+        let token = self.token_of(slug).ok().flatten();
+        token.iter().for_each(|token| self.watch_page(token));
+        Some(Caller::new(slug, token.map_or_else(Session::direct, |token| token.session)))
     }
 
     /// What an agent may do now; `None` when there is no such agent, or its time is over.

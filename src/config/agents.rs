@@ -43,6 +43,15 @@ pub struct ScopeRule {
     pub channel: Option<String>,
 }
 
+/// The least and the most that each limit of an agent may be.
+pub const AGENT_RANGES: [(&str, u64, u64); 5] = [
+    ("max_results", 1, 1000),
+    ("max_snippet_chars", 50, 10_000),
+    ("max_injected_chars", 100, 1_000_000),
+    ("timeout_ms", 50, 60_000),
+    ("requests_per_minute", 1, 100_000),
+];
+
 /// `[agents]`: how much an agent gets. `limits` in its `agent.md` may say otherwise for one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -57,6 +66,21 @@ pub struct AgentsConfig {
     pub timeout_ms: u64,
     /// Requests a minute.
     pub requests_per_minute: u32,
+}
+
+impl AgentsConfig {
+    /// Finds the first limit that is out of its range, as a sentence that names it.
+    pub(super) fn violation(&self) -> Option<String> {
+        let values = [
+            self.max_results as u64,
+            self.max_snippet_chars as u64,
+            self.max_injected_chars as u64,
+            self.timeout_ms,
+            u64::from(self.requests_per_minute),
+        ];
+        let wrong = AGENT_RANGES.iter().zip(values).find(|((_, low, high), value)| !(low..=high).contains(&value));
+        wrong.map(|((name, low, high), value)| format!("`agents.{name}` is {value}; it takes {low} to {high}"))
+    }
 }
 
 impl Default for AgentsConfig {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::path::ROOT_COLLECTION;
+use crate::path::{ROOT_COLLECTION, folded};
 
 /// `[[collections]]`: a folder elsewhere whose notes are a collection of the vault. It is only ever read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,8 @@ pub(super) fn violation(collections: &[CollectionConfig]) -> Option<String> {
             "; a name is not empty, has no slash and does not start with a dot"
         } else if name == ROOT_COLLECTION {
             ", which is the collection of the notes that are in no folder"
+        } else if folded(name) == "agents" {
+            ", which is the folder of the agents"
         } else if !names.insert(name) {
             " twice; each name is given once"
         } else if path.as_os_str().is_empty() {
@@ -58,7 +60,7 @@ mod tests {
             violation(&names.iter().map(of).collect::<Vec<_>>())
         };
         assert_eq!(named(&["papers", "my books"]), None);
-        for bad in ["", ".git", "a/b", "..", "a\nb", "vault"] {
+        for bad in ["Agents", "", ".git", "a/b", "..", "a\nb", "vault"] {
             assert!(named(&[bad]).unwrap().starts_with(&format!("`collections` has `{bad}`")), "{bad:?}");
         }
         assert_eq!(named(&["a", "a"]).unwrap(), "`collections` has `a` twice; each name is given once");

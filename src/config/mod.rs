@@ -10,7 +10,7 @@ mod edit;
 mod ranges;
 mod sections;
 
-pub use agents::{AgentsConfig, ScopeConfig, ScopeDecision, ScopeRule};
+pub use agents::{AGENT_RANGES, AgentsConfig, ScopeConfig, ScopeDecision, ScopeRule};
 pub use backup::BackupConfig;
 pub use capture::{CaptureConfig, RetentionConfig};
 pub use collections::CollectionConfig;

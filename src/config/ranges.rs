@@ -31,11 +31,6 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
         ("search.candidates", search.candidates as u64, 10, 1000),
         ("search.max_snippet_chars", search.max_snippet_chars as u64, 50, 10_000),
-        ("agents.max_results", agents.max_results as u64, 1, 1000),
-        ("agents.max_snippet_chars", agents.max_snippet_chars as u64, 50, 10_000),
-        ("agents.max_injected_chars", agents.max_injected_chars as u64, 100, 1_000_000),
-        ("agents.timeout_ms", agents.timeout_ms, 50, 60_000),
-        ("agents.requests_per_minute", u64::from(agents.requests_per_minute), 1, 100_000),
         ("retention.conversations_days", retention.conversations_days, 0, 36_500),
         ("retention.files_days", retention.files_days, 0, 36_500),
         ("retention.searches_days", retention.searches_days, 0, 36_500),
@@ -57,6 +52,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
                 .find(|(_, value)| !(0.0..=1.0).contains(value))
                 .map(|(key, value)| format!("`{key}` is {value}; it takes 0.0 to 1.0"))
         })
+        .or_else(|| agents.violation())
         .or_else(|| backup.violation())
         .or_else(|| super::collections::violation(collections))
 }

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use super::{FileEntry, FileSet};
+use crate::path::folded;
 
 /// The files of each collection and tag, and when each was updated.
 ///
@@ -18,7 +19,7 @@ pub struct Facets {
     /// By a hash of the path; the path is to be compared.
     by_path: HashMap<u64, u32>,
     collections: HashMap<Arc<str>, Arc<FileSet>>,
-    /// By tag in lower case.
+    /// By tag, [`folded`].
     tags: HashMap<Arc<str>, Arc<FileSet>>,
     /// By row id; anything where there is no file.
     updated_ms: Vec<i64>,
@@ -50,7 +51,7 @@ impl Facets {
         union(&self.collections, wanted)
     }
 
-    /// The files with a tag for which `wanted` holds, given the tag in lower case.
+    /// The files with a tag for which `wanted` holds, given the tag [`folded`].
     pub fn with_tags(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
         union(&self.tags, wanted)
     }
@@ -71,7 +72,7 @@ impl Facets {
         self.by_path.insert(hash(file.path.as_str()), file.id);
         add(&mut self.collections, file.path.collection(), file.id);
         for tag in &file.tags {
-            add(&mut self.tags, &tag.to_lowercase(), file.id);
+            add(&mut self.tags, &folded(tag), file.id);
         }
         let at = file.id as usize;
         self.updated_ms.resize(self.updated_ms.len().max(at + 1), 0);
@@ -89,7 +90,7 @@ impl Facets {
         }
         take(&mut self.collections, file.path.collection(), file.id);
         for tag in &file.tags {
-            take(&mut self.tags, &tag.to_lowercase(), file.id);
+            take(&mut self.tags, &folded(tag), file.id);
         }
     }
 }

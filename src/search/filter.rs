@@ -2,7 +2,7 @@
 
 use super::visible::Visible;
 use crate::index::{FileSet, Files};
-use crate::path::ROOT_COLLECTION;
+use crate::path::{ROOT_COLLECTION, folded};
 
 /// What the caller narrows a search to. Empty parts narrow nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Filter {
             set.intersect(&facets.of_collections(|name| name == collection));
         }
         for tag in self.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty()) {
-            let wanted = tag.trim_start_matches('#').to_lowercase();
+            let wanted = folded(tag.trim_start_matches('#'));
             set.intersect(&facets.with_tags(|tag| is_at_or_below(tag, &wanted)));
         }
         if self.since_ms.is_some() || self.until_ms.is_some() {

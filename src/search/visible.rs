@@ -1,5 +1,7 @@
 //! The files of a scope: what a search, and every other read, may look at.
 
+use std::sync::Arc;
+
 use crate::access::{AGENTS, Scope, Subject, is_agents, own_file};
 use crate::index::{FileEntry, FileSet, Files};
 
@@ -11,15 +13,30 @@ impl Visible {
     /// The files of a scope.
     pub fn of(scope: &Scope, files: &Files) -> Self {
         let Some(mut set) = alone(scope, files) else { return Self(None) };
-        // What was made of other notes is as hidden as they are.
+        // What was made of other notes is as hidden as they are, and so is what was made of that: until nothing more goes.
+        let given = match scope {
+            Scope::Own { given: Some(grant), .. } => Self::of(&Scope::Given(Arc::clone(grant)), files).0,
+            _ => None,
+        };
         let mut derived = files.facets().derived().clone();
         derived.intersect(&set);
-        let scopes = scope.of_sources();
-        let hidden: Vec<u32> = derived.iter().filter(|id| !sources_are_in(&scopes, *id, files, MAX_DEPTH)).collect();
-        for id in hidden {
-            set.remove(id);
+        let mut derived: Vec<u32> = derived.iter().collect();
+        loop {
+            let before = derived.len();
+            derived.retain(|id| {
+                let seen = |source: u32| set.contains(source) || given.as_ref().is_some_and(|set| set.contains(source));
+                // What is not there is not seen: nobody knows how private it was.
+                let sources = files.get(*id).map(|file| file.sources.iter().map(|source| files.at(source)));
+                let shown = sources.is_some_and(|mut all| all.all(|source| source.is_some_and(|file| seen(file.id))));
+                if !shown {
+                    set.remove(*id);
+                }
+                shown
+            });
+            if derived.len() == before {
+                return Self(Some(set));
+            }
         }
-        Self(Some(set))
     }
 
     /// Whether a file may be seen.
@@ -38,21 +55,6 @@ impl Visible {
             set.remove(file.id);
         }
     }
-}
-
-/// Whatever is made of what was made of something is followed so far.
-const MAX_DEPTH: usize = 8;
-
-/// Whether all that a file was made of may be seen. What is not there may not: nobody knows how private it was.
-fn sources_are_in(scopes: &[Scope], id: u32, files: &Files, depth: usize) -> bool {
-    let Some(file) = files.get(id) else { return false };
-    file.sources.iter().all(|source| {
-        let Some(source) = files.at(source) else { return false };
-        // A note may name itself.
-        source.id == id
-            || (scopes.iter().any(|scope| scope.has(&subject(source)))
-                && (source.sources.is_empty() || (depth > 0 && sources_are_in(scopes, source.id, files, depth - 1))))
-    })
 }
 
 /// The files that a scope has by what they are themselves; `None` for all.

@@ -10,7 +10,7 @@ use super::views::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LogParams, LogView,
     RotateParams,
 };
-use crate::access::{Caller, Policy, Principal, Refusal, Scope, Session};
+use crate::access::{Caller, Policy, Principal, Refusal, Session};
 use crate::agents::{AgentsError, agent_file, agent_page, revised_page};
 use crate::chunk::ChunkId;
 use crate::index::FileEntry;
@@ -45,6 +45,8 @@ impl Service {
             let message = format!("there is an agent `{slug}` already");
             return Err(ServiceError { hint: Some(again(&slug)), ..ServiceError::conflict(message) });
         }
+        // A token of an agent of that name that is gone must not come to life with the page.
+        self.agents.take_token(&slug)?;
         self.files()?.create(&path, &page)?;
         let session = RotateParams { chat_type: params.chat_type.clone(), channel: params.channel.clone() }.session();
         let token = self.agents.give_token(&slug, Some(session.unwrap_or_else(Session::direct)))?;
@@ -72,9 +74,10 @@ impl Service {
         let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
         let name = self.source(&path).map(|source| Note::parse(&source.text, slug).title);
         let token = self.agents.token_of(slug)?;
-        let scope = policy.grant.clone().map_or(Scope::Nothing, |grant| Scope::Given(grant.into()));
+        let session = token.as_ref().map_or_else(Session::direct, |token| token.session.clone());
+        let asking = Caller { claimed: Session::direct(), ..Caller::new(slug, session) };
         let snapshot = self.snapshot()?;
-        let visible = Visible::of(&scope, &snapshot.files);
+        let visible = Visible::of(&self.scope_of(&Principal::Agent(asking)), &snapshot.files);
         let seen = || snapshot.files.iter().filter(|file| visible.has(file));
         Ok(AgentView {
             slug: slug.to_owned(),
@@ -113,7 +116,10 @@ impl Service {
         let text = String::from_utf8(bytes)
             .map_err(|_| ServiceError::conflict(format!("`{path}` is not text; mend it by hand")))?;
         let revised = revised_page(&text, &rules.frontmatter());
-        makes_sense(&revised)?;
+        // What was wrong before does not keep the person from taking back what was given.
+        if policy_on(&text).problems.is_empty() {
+            makes_sense(&revised)?;
+        }
         files.replace(&path, hash, &revised, Action::Edit)?;
         self.settled(&path)?;
         self.agent(principal, slug)
@@ -167,14 +173,14 @@ impl Service {
         let everything = self.reach(principal)?;
         let file = self.named_file(&everything, what)?;
         let session = self.agents.token_of(slug)?.map_or_else(Session::direct, |token| token.session);
-        let caller = Caller::new(slug, session);
+        let caller = Caller { claimed: Session::direct(), ..Caller::new(slug, session) };
         let asking = Principal::Agent(caller.clone());
         let given = self.reach(&asking)?;
         let own = self.reach_of(&asking, &self.own_scope_of(&asking))?;
         let mut because = Vec::new();
         if policy.is_expired(Timestamp::now()) {
             because.push("its time is over: `expires` is past".into());
-        } else if !policy.session_headers && !self.session_allows(&caller, &policy) {
+        } else if !self.session_allows(&caller, &policy) {
             because
                 .push("`[scope]` in memory.toml lets it read nothing in the session that its token is bound to".into());
         }
@@ -187,11 +193,15 @@ impl Service {
             }
             because.extend(self.hidden_by(&given, slug, file));
         }
+        if policy.session_headers {
+            because.push("each request says in which session it is made; this is for a direct chat".into());
+        }
         let seen = |reach: &Reach| reach.visible.has(file) && self.is_as_indexed(reach, file);
         let visible = seen(&given) || seen(&own);
-        if visible && because.is_empty() {
+        let told = because.len() - usize::from(policy.session_headers);
+        if visible && told == 0 {
             because.push("the rules of its page let it through".into());
-        } else if !visible && because.is_empty() {
+        } else if !visible && told == 0 {
             because.push("it has changed, and counts again when it has been read".into());
         }
         Ok(Explained { path: file.path.to_string(), visible, because })
@@ -267,10 +277,13 @@ fn again(slug: &str) -> String {
     format!("`vault agent rotate {slug}` gives it a new token, `vault agent allow {slug}` what it may read")
 }
 
+fn policy_on(page: &str) -> Policy {
+    Policy::parse(&Note::parse(page, "agent").metadata)
+}
+
 /// Refuses a page that would deny all because of what was asked for.
 fn makes_sense(page: &str) -> Result<(), ServiceError> {
-    let policy = Policy::parse(&Note::parse(page, "agent").metadata);
-    match policy.problems.first() {
+    match policy_on(page).problems.first() {
         None => Ok(()),
         Some(problem) => Err(ServiceError::invalid(problem.clone())),
     }

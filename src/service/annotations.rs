@@ -89,7 +89,11 @@ impl Service {
             found.push(AnnotationView {
                 path: file.path.to_string(),
                 hash: ChunkId::of_note(&file.path, &file.hash).to_string(),
-                note: self.remark(&file.path),
+                note: match self.remark(file) {
+                    Some(note) => note,
+                    None if reach.is_agents() => continue,
+                    None => String::new(),
+                },
                 quote: annotates.quote,
                 source: place.source.to_string(),
                 line_start: place.lines.0,
@@ -101,11 +105,10 @@ impl Service {
     }
 
     /// What a remark's note says, less the quote above it.
-    fn remark(&self, path: &VaultPath) -> String {
-        let source = self.source(path);
-        let Ok(source) = source else { return String::new() };
-        let note = Note::parse(&source.text, path.stem());
-        below_quote(&source.text[note.body]).to_owned()
+    fn remark(&self, file: &FileEntry) -> Option<String> {
+        let source = self.source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
+        let note = Note::parse(&source.text, file.path.stem());
+        Some(below_quote(&source.text[note.body]).to_owned())
     }
 }
 
@@ -179,7 +182,8 @@ impl Places<'_> {
         // As every search: tantivy panics on what it does not expect in its files.
         let Ok(Ok(found)) = catch_unwind(AssertUnwindSafe(searching)) else { return Vec::new() };
         let mut paths: Vec<VaultPath> = Vec::new();
-        for hit in found.hits {
+        let is_settled = |file: &FileEntry| !self.reach.is_agents() || self.service.is_as_indexed(self.reach, file);
+        for hit in found.hits.into_iter().filter(|hit| is_settled(&hit.file)) {
             // A remark has the quote too.
             if hit.file.path.collection() != ANNOTATIONS && !paths.contains(&hit.file.path) {
                 paths.push(hit.file.path.clone());

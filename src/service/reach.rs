@@ -1,5 +1,6 @@
 //! What a principal sees: the files of one state of the index, and how much of them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,7 +77,8 @@ impl Service {
     /// return. Nobody else has any.
     pub fn own_scope_of(&self, principal: &Principal) -> Scope {
         let Principal::Agent(caller) = principal else { return Scope::Nothing };
-        let Some(policy) = self.policy_of(caller).filter(|policy| self.session_allows(caller, policy)) else {
+        let sound = |policy: &Arc<Policy>| policy.problems.is_empty() && self.session_allows(caller, policy);
+        let Some(policy) = self.policy_of(caller).filter(sound) else {
             return Scope::Nothing;
         };
         let shares = |other: &String| {
@@ -118,8 +120,11 @@ impl Service {
 
     /// Whether `[scope]` lets an agent read in the session in which it asks.
     pub(super) fn session_allows(&self, caller: &Caller, policy: &Policy) -> bool {
-        let session = if policy.session_headers { &caller.claimed } else { &caller.session };
-        may_read(&self.config.scope, session)
+        if !policy.session_headers {
+            return may_read(&self.config.scope, &caller.session);
+        }
+        // Who says itself where it talks has to say it.
+        caller.claimed.chat_type.is_some() && may_read(&self.config.scope, &caller.claimed)
     }
 
     /// How much a principal gets; the person gets all.
@@ -161,8 +166,15 @@ impl Service {
 
     /// Whether a file, and what it was made of, is on disk as it was indexed.
     pub(super) fn is_as_indexed(&self, reach: &Reach, file: &FileEntry) -> bool {
-        let sources = file.sources.iter().filter_map(|source| reach.snapshot.files.at(source));
-        std::iter::once(file).chain(sources.map(AsRef::as_ref)).all(|file| self.has_stamp(file))
+        let (mut left, mut looked) = (vec![file], HashSet::new());
+        while let Some(file) = left.pop() {
+            if !self.has_stamp(file) {
+                return false;
+            }
+            let sources = file.sources.iter().filter_map(|source| reach.snapshot.files.at(source));
+            left.extend(sources.map(AsRef::as_ref).filter(|source| looked.insert(source.id)));
+        }
+        true
     }
 
     fn has_stamp(&self, file: &FileEntry) -> bool {

@@ -16,6 +16,7 @@ mod template;
 mod watch;
 mod write;
 
+pub use crate::access::Globs;
 pub use debounce::{Change, Debounce};
 pub use history::commits_of;
 pub use home::{DaemonInfo, Home, HomeError};
@@ -23,7 +24,7 @@ pub use lock::Lock;
 pub use outside::{Outside, OutsideError, OutsideFolder};
 pub use place::Identity;
 pub use read::{ReadError, Source, read};
-pub use rules::{Globs, Rules, RulesError, globs};
+pub use rules::{Rules, RulesError, globs};
 pub use scan::{Found, Scan, Skipped, Stamp, is_note, scan};
 pub use template::{InitError, adopt, init};
 pub use watch::{Signal, Watcher, Watching};

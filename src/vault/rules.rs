@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::Regex;
 use serde_json::Value;
 
 use super::outside::Outside;
+use crate::access::{GlobError, Globs};
 use crate::path::VaultPath;
 
 /// Decides which paths belong to the vault. Made from `[index] exclude` and from what Obsidian leaves out.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    exclude: GlobSet,
+    exclude: Globs,
     folders: Vec<String>,
     patterns: Vec<Regex>,
     outside: Outside,
@@ -25,27 +25,15 @@ pub struct Rules {
 pub struct RulesError {
     key: &'static str,
     #[source]
-    source: globset::Error,
+    source: GlobError,
 }
 
-/// The globs of a configuration key, compiled.
-pub type Globs = GlobSet;
-
-/// Compiles the globs of a configuration key, over vault-relative paths; `*` stays within a folder, `**` does not.
+/// Compiles the globs of a configuration key.
 ///
 /// # Errors
 /// When one cannot be read: what was meant to be left out, or kept private, must not be passed over.
 pub fn globs(key: &'static str, globs: &[String]) -> Result<Globs, RulesError> {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        // What names a folder means all that is in it, as in a .gitignore.
-        let glob = glob.trim_start_matches("./").trim_end_matches('/');
-        for glob in [glob.to_owned(), format!("{glob}/**")] {
-            let glob = GlobBuilder::new(&glob).literal_separator(true).build();
-            set.add(glob.map_err(|source| RulesError { key, source })?);
-        }
-    }
-    set.build().map_err(|source| RulesError { key, source })
+    Globs::new(globs).map_err(|source| RulesError { key, source })
 }
 
 impl Rules {

@@ -130,8 +130,10 @@ pub struct RotateParams {
 impl RotateParams {
     /// The session, if one is said.
     pub(in crate::service) fn session(self) -> Option<Session> {
-        let session = Session { chat_type: self.chat_type, channel: self.channel };
-        (session != Session::default()).then_some(session)
+        let said = self.chat_type.is_some() || self.channel.is_some();
+        // Who says through which service it talks, and not with whom, talks with the person.
+        let chat_type = self.chat_type.or(Session::direct().chat_type);
+        said.then_some(Session { chat_type, channel: self.channel })
     }
 }
 
