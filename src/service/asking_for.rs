@@ -79,7 +79,9 @@ impl Service {
     pub fn agent_search(&self, principal: &Principal, params: &AgentSearchParams) -> Result<AgentFound, ServiceError> {
         let named = params.agent_name.as_deref().filter(|name| !name.is_empty());
         let caller = match (principal, named) {
-            (Principal::Owner, None) => return Err(ServiceError::invalid("`agent_name` is missing")),
+            (Principal::Owner, None) => {
+                return Err(ServiceError::forbidden("no agent is named; `agent_name` says which"));
+            }
             (Principal::Owner, Some(name)) => self.agents().named(name),
             (Principal::Agent(caller), named) => {
                 Some(caller.clone()).filter(|own| named.is_none_or(|name| name == own.slug))

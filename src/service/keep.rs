@@ -9,7 +9,7 @@ use crate::access::Principal;
 use crate::chunk::chunk;
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::vault::slug;
+use crate::vault::{is_folder_name, slug};
 
 impl Service {
     /// Keeps a text. An agent's is added to `memory/<collection>.md`, or to the file that `memory_save` takes, below a heading that
@@ -20,6 +20,9 @@ impl Service {
     pub fn keep(&self, principal: &Principal, params: &SaveParams) -> Result<Saved, ServiceError> {
         if !matches!(principal, Principal::Agent(_)) {
             return self.save(principal, params);
+        }
+        if let Some(name) = params.collection.as_deref().filter(|name| !is_folder_name(name)) {
+            return Err(ServiceError::invalid(format!("`collection` is {name:?}; it takes the name of a file")));
         }
         let content = match &params.title {
             Some(title) => format!("## {title}\n\n{}", params.content),

@@ -45,7 +45,7 @@ pub use views::{
     ForgetParams, Forgotten, PassageView, PurgedView, RestoreParams, Restored,
 };
 pub use views::{
-    Backup, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, ReindexParams,
+    Backup, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, Object, ReindexParams,
     Reindexing, SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification,
     Watching, whole,
 };

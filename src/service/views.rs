@@ -11,11 +11,13 @@ use crate::config::Mode;
 
 mod agents;
 mod memory;
+mod object;
 mod whole;
 mod writes;
 
 pub use agents::*;
 pub use memory::*;
+pub use object::{Object, object};
 pub use whole::whole;
 pub use writes::*;
 

@@ -283,6 +283,7 @@ fn a_field_of_another_type_is_named() {
         ("/embed", json!({"text": 1}), "text"),
         ("/embed", json!({"text": "a", "content": "b"}), "text"),
         ("/embed", json!({"text": "a", "options": {"isQuery": "yes"}}), "isQuery"),
+        ("/embed", json!({"text": "a", "options": [true]}), "options"),
         ("/ingest", json!({"title": "x"}), "content"),
         ("/ingest", json!({"content": ""}), "content"),
         ("/ingest", json!({"content": "a", "metadata": "b"}), "metadata"),

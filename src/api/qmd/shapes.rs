@@ -6,8 +6,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::config::Mode;
 use crate::service::{
-    Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, HitView, SaveParams, Saved, SearchParams,
-    SearchResponse, ServiceError, Stats, whole,
+    Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, HitView, Object, SaveParams, Saved,
+    SearchParams, SearchResponse, ServiceError, Stats, whole,
 };
 
 /// Characters of a title or a tag; of longer ones the rest does not count.
@@ -201,6 +201,9 @@ impl Ingest {
     pub(super) fn params(self) -> Result<SaveParams, ServiceError> {
         one_index(self.db_path.as_deref())?;
         let mut metadata = self.metadata.unwrap_or_default();
+        if let Some(name) = metadata.keys().find(|name| name.trim().is_empty() || name.contains(char::is_control)) {
+            return Err(ServiceError::invalid(format!("`metadata` has the key {name:?}")));
+        }
         let mut named = |key: &str| metadata.remove(key);
         let text = |value: Value| value.as_str().map(str::to_owned);
         let (title, collection) = (named("title").and_then(text), named("collection").and_then(text));
@@ -231,7 +234,7 @@ pub(in crate::api) enum Embed {
 #[serde(rename_all = "camelCase")]
 pub(in crate::api) struct EmbedBody {
     text: Option<String>,
-    options: Option<EmbedOptions>,
+    options: Option<Object<EmbedOptions>>,
     #[serde(alias = "body")]
     content: Option<String>,
     title: Option<String>,
@@ -245,7 +248,7 @@ impl EmbedBody {
     pub(super) fn read(self) -> Result<Embed, ServiceError> {
         let Self { text, options, content, title, collection, tags, metadata, db_path } = self;
         match (text, content) {
-            (Some(text), None) => Ok(Embed::Text(EmbedText { text, options })),
+            (Some(text), None) => Ok(Embed::Text(EmbedText { text, options: options.map(|Object(options)| options) })),
             (None, Some(content)) => Ok(Embed::Keep(Ingest { content, title, collection, tags, metadata, db_path })),
             _ => Err(ServiceError::invalid("it takes `text`, which is embedded, or `content`, which is kept")),
         }

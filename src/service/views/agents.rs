@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
+use super::object;
 use crate::access::{Session, WriteMode};
 use crate::agents::LogEntry;
 
@@ -14,7 +15,7 @@ pub struct AgentParams {
     /// What it is called; its folder in `agents/` is called after that.
     pub name: String,
     /// What its page says from the start.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     pub rules: AgentRules,
     /// With whom it talks, as the rules of `[scope]` name it; `direct` when neither this nor `channel` is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -85,6 +85,9 @@ fn what_an_agent_ingests_is_bound_by_its_write_mode() {
         }
     }
     let bob = token_of(&vault, "bob");
+    for body in [json!({"content": "x", "metadata": {"": 1}}), json!({"content": "x", "metadata": {"a\u{7}": 1}})] {
+        assert_eq!(post(&vault, &bob, "/ingest", &body).status, 400);
+    }
     for collection in ["../zoe", "..", "agent", "/etc", "a/../../zoe/MEMORY"] {
         let reply = post(&vault, &bob, "/ingest", &json!({"content": "x", "collection": collection}));
         assert!(matches!(reply.status, 400 | 403), "{collection}: {}", reply.status);
@@ -128,7 +131,7 @@ fn an_agent_that_may_not_one_that_is_not_and_another_are_the_same() {
         assert_eq!((reply.status, &reply.body), (403, &refused.body), "{name}");
     }
     let unnamed = vault.get("/api/user-memory/agent-search?q=quokka");
-    assert_eq!(unnamed.status, 400);
+    assert_eq!(unnamed.status, 403);
     assert!(unnamed.error().contains("agent_name"), "{}", unnamed.error());
     assert_eq!(vault.get("/api/user-memory/agent-search?agent_name=ada").status, 400);
 }
