@@ -18,7 +18,7 @@ pub struct Agents {
     tokens: TokenFile<AgentToken>,
     policies: Policies,
     log: ReadLog,
-    pace: Pace,
+    pace: Arc<Pace>,
 }
 
 /// A token that was given to an agent.
@@ -61,7 +61,7 @@ impl Agents {
             tokens: TokenFile::new(state.join("agents.json")),
             policies: Policies::new(root),
             log: ReadLog::new(state.join("agents")),
-            pace: Pace::default(),
+            pace: Arc::default(),
         }
     }
 
@@ -76,7 +76,7 @@ impl Agents {
     }
 
     /// How often each asks.
-    pub fn pace(&self) -> &Pace {
+    pub fn pace(&self) -> &Arc<Pace> {
         &self.pace
     }
 

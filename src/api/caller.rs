@@ -83,20 +83,34 @@ fn refused(message: &str) -> Response {
 /// Holds agents to their limits: so many requests a minute, and so long an answer. A program that sends events byte by byte is
 /// hung up on too.
 pub(super) async fn within_limits(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
-    let principal = match request.extensions().get::<Principal>() {
+    let (principal, slug) = match request.extensions().get::<Principal>() {
         Some(Principal::Capture(_)) => return within(CAPTURE_TIMEOUT, next.run(request)).await,
         None | Some(Principal::Owner) => return next.run(request).await,
-        Some(agent @ Principal::Agent(_)) => agent,
+        Some(agent @ Principal::Agent(caller)) => (agent, caller.slug.clone()),
     };
-    let (Principal::Agent(caller), Some(limits)) = (principal, service.limits_of(principal)) else {
-        return next.run(request).await;
-    };
-    if let Err(wait) = service.agents().pace().take(&caller.slug, limits.requests_per_minute, Instant::now()) {
-        let seconds = wait.as_secs() + 1;
-        let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests in a minute");
-        return ([(RETRY_AFTER, seconds.to_string())], error.hint(format!("wait {seconds} s"))).into_response();
+    let Some(limits) = service.limits_of(principal) else { return next.run(request).await };
+    let pace = service.agents().pace();
+    if let Err(wait) = pace.take(&slug, limits.requests_per_minute, Instant::now()) {
+        return too_many("too many requests in a minute", wait.as_secs() + 1);
     }
-    within(limits.timeout, next.run(request)).await
+    let Some(inside) = pace.enter(&slug) else { return too_many("too many requests at a time", 1) };
+    // What takes longer than it is waited for goes on, and counts until it is done.
+    let answer = tokio::spawn(async move {
+        let response = next.run(request).await;
+        drop(inside);
+        response
+    });
+    within(limits.timeout, async { answer.await.unwrap_or_else(|_| failed()) }).await
+}
+
+fn too_many(message: &str, seconds: u64) -> Response {
+    let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", message);
+    ([(RETRY_AFTER, seconds.to_string())], error.hint(format!("wait {seconds} s"))).into_response()
+}
+
+fn failed() -> Response {
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this")
+        .into_response()
 }
 
 async fn within(timeout: Duration, answer: impl Future<Output = Response>) -> Response {

@@ -256,7 +256,10 @@ pub(super) async fn note(
     params: Result<Query<NoteParams>, QueryRejection>,
 ) -> Answer<NoteView> {
     let params = query(params)?;
-    call_as(service, principal, move |service, principal| service.note(principal, &params)).await
+    call_as(service, principal, move |service, principal| {
+        Ok(service.note(principal, &params)?.within(service.limits_of(principal)))
+    })
+    .await
 }
 
 async fn openapi() -> impl IntoResponse {

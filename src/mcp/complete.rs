@@ -5,7 +5,7 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorDa
 use super::{prompts, resources};
 use crate::access::Principal;
 use crate::path::folded;
-use crate::service::{ListingParams, Service};
+use crate::service::Service;
 
 pub(super) fn complete(
     service: &Service,
@@ -18,7 +18,7 @@ pub(super) fn complete(
         Reference::Resource(template) => match (template.uri.as_str(), argument) {
             (resources::NOTE, "path") => paths(service, principal, "")?,
             (resources::IN_COLLECTION, "collection") => {
-                let names = service.collections(principal).map_err(|error| resources::failed(&error))?;
+                let names = service.collections(principal).map_err(|error| resources::failed(principal, error))?;
                 names.collections
             }
             (resources::IN_COLLECTION, "path") => match within {
@@ -34,6 +34,7 @@ pub(super) fn complete(
     };
     let (total, values) = matching(known, &request.argument.value);
     let more = total > values.len();
+    service.log_read(principal, "complete", &request.argument.value, values.clone());
     let info = CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more);
     Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
 }
@@ -44,10 +45,8 @@ fn unknown(what: &str) -> ErrorData {
 
 /// The paths that start so, less what they start with.
 fn paths(service: &Service, principal: &Principal, start: &str) -> Result<Vec<String>, ErrorData> {
-    let all = ListingParams { glob: None, after: None, limit: usize::MAX };
-    let listing = service.listing(principal, &all).map_err(|error| resources::failed(&error))?;
-    let rest = listing.notes.into_iter().filter_map(|note| Some(note.path.strip_prefix(start)?.to_owned()));
-    Ok(rest.collect())
+    let paths = service.paths(principal).map_err(|error| resources::failed(principal, error))?;
+    Ok(paths.into_iter().filter_map(|path| Some(path.strip_prefix(start)?.to_owned())).collect())
 }
 
 /// How many hold what was typed, and the first of them: those that start so, then those with a part that does, then the rest.

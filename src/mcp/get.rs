@@ -60,11 +60,15 @@ pub(super) struct Text {
     /// The line at which to go on, when the text was too long for one answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_line: Option<usize>,
+    /// Whether the last line is cut, as it alone is longer than an answer may be.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
 }
 
 impl Told for Text {
     fn text(&self) -> String {
         let more = match self.next_line {
+            _ if self.cut => "\n(The last line is longer than an answer may be, and is cut.)\n".into(),
             Some(line) => format!("\n(There is more: get `{}` with `line` {line}.)\n", self.path),
             None => String::new(),
         };
@@ -75,7 +79,7 @@ impl Told for Text {
 impl Text {
     /// Whether more was asked for than there was room for.
     pub(super) fn is_cut(&self) -> bool {
-        self.next_line.is_some()
+        self.cut || self.next_line.is_some()
     }
 }
 
@@ -150,13 +154,15 @@ fn passage(service: &Service, principal: &Principal, hash: &str, window: Window)
         line_end: chunk.line_end as usize,
         total_lines: None,
         next_line: None,
+        cut: false,
     })
 }
 
 fn note(service: &Service, principal: &Principal, path: String, window: Window) -> Result<Text, ServiceError> {
     let note = service.note(principal, &NoteParams { path })?;
     let index = Lines::new(&note.text);
-    let total = index.count().max(1);
+    // The empty line after the last line's end is none that people count.
+    let total = index.count() - usize::from(index.count() > 1 && note.text.ends_with(['\n', '\r']));
     let first = window.line.unwrap_or(1);
     if first == 0 || first > total {
         return Err(ServiceError::invalid(format!("{} has {total} lines; line {first} was asked for", note.path)));
@@ -165,10 +171,10 @@ fn note(service: &Service, principal: &Principal, path: String, window: Window) 
     let start = index.span(first).start;
     let fits = |line: &usize| index.span(*line).end - start <= window.bytes;
     let last = (first..=until).take_while(fits).last();
-    let (last, text) = match last {
-        Some(last) => (last, &note.text[start..index.span(last).end]),
+    let (last, text, cut) = match last {
+        Some(last) => (last, &note.text[start..index.span(last).end], false),
         // One line that is too long for an answer.
-        None => (first, &note.text[start..note.text.floor_char_boundary(start + window.bytes)]),
+        None => (first, &note.text[start..note.text.floor_char_boundary(start + window.bytes)], true),
     };
     Ok(Text {
         citation: citation(&note.path, first as u32, last as u32),
@@ -183,5 +189,6 @@ fn note(service: &Service, principal: &Principal, path: String, window: Window) 
         line_end: last,
         total_lines: Some(total),
         next_line: (last < until).then_some(last + 1),
+        cut,
     })
 }

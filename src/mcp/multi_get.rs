@@ -121,6 +121,7 @@ fn run(service: &Service, principal: &Principal, params: Params) -> Result<Texts
             }
             Ok(_) => texts.left_out.push(what),
             Err(error) => {
+                let error = error.told_to(principal);
                 texts.failed.push(Failed { what, code: error.kind.code().into(), message: error.message });
             }
         }

@@ -50,7 +50,7 @@ pub(super) fn list(
         path.ok_or_else(|| ErrorData::invalid_params("the cursor is none that this list gave", None))
     });
     let params = ListingParams { glob: None, after: after.transpose()?, limit: PAGE };
-    let listing = service.listing(principal, &params).map_err(|error| failed(&error))?;
+    let listing = service.listing(principal, &params).map_err(|error| failed(principal, error))?;
     let last = listing.notes.last().filter(|_| listing.total > listing.notes.len());
     let next_cursor = last.map(|note| format!("{AFTER}{}", uri_of(&note.path)));
     let mut result = ListResourcesResult::with_all_items(listing.notes.into_iter().map(resource).collect());
@@ -76,7 +76,7 @@ pub(super) fn read(service: &Service, principal: &Principal, uri: &str) -> Resul
         ErrorKind::NotFound | ErrorKind::Invalid => {
             ErrorData::resource_not_found("there is no such note", Some(json!({ "uri": uri })))
         }
-        _ => failed(&error),
+        _ => failed(principal, error),
     })?;
     let room = service.limits_of(principal).map_or(usize::MAX, |limits| limits.max_injected_chars);
     if note.text.len() > room {
@@ -89,12 +89,13 @@ pub(super) fn read(service: &Service, principal: &Principal, uri: &str) -> Resul
 }
 
 /// A failure of the service, where the protocol has no place for one in its answers.
-pub(super) fn failed(error: &ServiceError) -> ErrorData {
+pub(super) fn failed(principal: &Principal, error: ServiceError) -> ErrorData {
+    let error = error.told_to(principal);
     let data = Some(json!({ "code": error.kind.code(), "hint": error.hint }));
     match error.kind {
         ErrorKind::Invalid | ErrorKind::NotFound | ErrorKind::Conflict => {
-            ErrorData::invalid_params(error.message.clone(), data)
+            ErrorData::invalid_params(error.message, data)
         }
-        _ => ErrorData::internal_error(error.message.clone(), data),
+        _ => ErrorData::internal_error(error.message, data),
     }
 }

@@ -106,7 +106,7 @@ impl Entry {
 
     /// Calls the tool. What the service refuses is an answer too, so that the model sees why.
     pub(super) fn call(&self, service: &Service, principal: &Principal, arguments: JsonObject) -> CallToolResult {
-        (self.run)(service, principal, arguments).unwrap_or_else(|error| failed(&error))
+        (self.run)(service, principal, arguments).unwrap_or_else(|error| failed(&error.told_to(principal)))
     }
 }
 

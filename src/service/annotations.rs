@@ -46,6 +46,16 @@ impl Service {
     /// # Errors
     /// As [`Service::chunk`].
     pub fn passage(&self, principal: &Principal, hash: &str) -> Result<PassageView, ServiceError> {
+        let found = self.passage_with_remarks(principal, hash);
+        let given = found.iter().flat_map(|found| {
+            let remarks = found.annotations.iter().map(|remark| remark.path.clone());
+            std::iter::once(found.chunk.citation.clone()).chain(remarks)
+        });
+        self.log_read(principal, "passage", hash, given.collect());
+        found
+    }
+
+    fn passage_with_remarks(&self, principal: &Principal, hash: &str) -> Result<PassageView, ServiceError> {
         let reach = self.reach(principal)?;
         let chunk = self.chunk_in(&reach, hash)?;
         let mut annotations = self.annotations_in(&reach, &chunk.path)?;
@@ -53,7 +63,6 @@ impl Service {
             annotation.path == chunk.path
                 || (annotation.line_start <= chunk.line_end && chunk.line_start <= annotation.line_end)
         });
-        self.log_read(principal, "passage", hash, vec![chunk.citation.clone()]);
         Ok(PassageView { chunk, annotations })
     }
 

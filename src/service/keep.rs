@@ -5,7 +5,7 @@ use super::start::Service;
 use super::views::{
     ForgetParams, MemoryChange, MemoryDeleteParams, MemoryGetParams, MemorySaveParams, SaveParams, Saved,
 };
-use crate::access::Principal;
+use crate::access::{Principal, WriteMode};
 use crate::chunk::chunk;
 use crate::note::Note;
 use crate::path::VaultPath;
@@ -33,7 +33,11 @@ impl Service {
         let file = params.collection.as_deref().map(|collection| format!("memory/{}.md", slug(collection)));
         let change = match save(file.clone()) {
             // Where the agent may write `MEMORY.md` alone, it goes there.
-            Err(error) if error.kind == ErrorKind::Forbidden && file.is_some() => save(None)?,
+            Err(error)
+                if error.kind == ErrorKind::Forbidden && file.is_some() && self.writes_prompts_alone(principal) =>
+            {
+                save(None)?
+            }
             change => change?,
         };
         let MemoryChange { path, chunks, redacted, .. } = change;
@@ -61,6 +65,11 @@ impl Service {
             ..MemoryDeleteParams::default()
         };
         self.memory_delete(principal, &delete).map(|change| Some(change.checkpoint_id))
+    }
+
+    fn writes_prompts_alone(&self, principal: &Principal) -> bool {
+        let Principal::Agent(caller) = principal else { return false };
+        self.policy_of(caller).is_some_and(|policy| policy.write_mode == WriteMode::PromptOnly)
     }
 
     fn last_passage(&self, path: &str) -> Result<String, ServiceError> {

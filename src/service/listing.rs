@@ -9,9 +9,6 @@ use crate::access::Principal;
 use crate::index::FileEntry;
 use crate::vault::globs;
 
-/// So many names of a long list are logged.
-const MOST_LOGGED: usize = 100;
-
 /// Which notes, and how many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListingParams {
@@ -70,8 +67,17 @@ impl Service {
                 updated_at: rfc3339(file.updated_ms),
             })
             .collect();
-        let given = notes.iter().take(MOST_LOGGED).map(|note| note.path.clone()).collect();
+        let given = notes.iter().map(|note| note.path.clone()).collect();
         self.log_read(principal, "list", params.glob.as_deref().unwrap_or_default(), given);
         Ok(Listing { notes, total: files.len() })
+    }
+
+    /// The paths of the notes in the principal's scope, in no particular order. What of them is given the caller logs.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn paths(&self, principal: &Principal) -> Result<Vec<String>, ServiceError> {
+        let reach = self.settled_reach(principal)?;
+        Ok(reach.files().map(|file| file.path.to_string()).collect())
     }
 }

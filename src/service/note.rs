@@ -9,6 +9,7 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::error::ServiceError;
+use super::reach::Limits;
 use super::start::Service;
 use super::time::rfc3339;
 use super::views::AnnotationView;
@@ -55,12 +56,27 @@ pub struct NoteView {
     /// Its body as nodes: a text, or `{tag, attrs?, line_start?, line_end?, children}`. Raw HTML is text.
     #[schema(value_type = Vec<Value>)]
     pub body: Vec<Node>,
-    /// Whether `body` leaves out the end of a very long note.
+    /// Whether `body` leaves out the end of a very long note; for an agent also whether `text` is cut, and `body` is empty.
     pub cut: bool,
     /// Its passages, in the order of the text.
     pub chunks: Vec<PassageSpan>,
     /// What was written about its passages.
     pub annotations: Vec<AnnotationView>,
+}
+
+impl NoteView {
+    /// The same with so many characters of the text at most, for whom there are limits. What does not fit is also left out of the
+    /// body.
+    #[must_use]
+    pub fn within(mut self, limits: Option<Limits>) -> Self {
+        let end = limits.and_then(|limits| self.text.char_indices().nth(limits.max_injected_chars));
+        if let Some((end, _)) = end {
+            self.text.truncate(end);
+            self.body.clear();
+            self.cut = true;
+        }
+        self
+    }
 }
 
 /// Where a passage of a note is.
@@ -82,6 +98,14 @@ impl Service {
     /// # Errors
     /// When no note in the principal's scope has the path, or it cannot be read.
     pub fn note(&self, principal: &Principal, params: &NoteParams) -> Result<NoteView, ServiceError> {
+        let found = self.note_of(principal, params);
+        let remarks = |note: &NoteView| note.annotations.iter().map(|remark| remark.path.clone()).collect::<Vec<_>>();
+        let given = found.as_ref().map(|note| [vec![note.path.clone()], remarks(note)].concat());
+        self.log_read(principal, "note", &params.path, given.unwrap_or_default());
+        found
+    }
+
+    fn note_of(&self, principal: &Principal, params: &NoteParams) -> Result<NoteView, ServiceError> {
         let path = VaultPath::new(params.path.as_str())
             .map_err(|error| ServiceError::invalid(format!("`path` names no note: {error}")))?;
         let absent = || ServiceError::not_found(format!("there is no note at {path}"));
@@ -104,8 +128,10 @@ impl Service {
             return Err(absent());
         }
         let names = Names::of(reach.files());
-        self.log_read(principal, "note", path.as_str(), vec![path.to_string()]);
-        let tree = note.tree(&source.text, |target| names.resolve(target, &file.path));
+        // A link to a note that may have become private leads nowhere.
+        let leads = |path: &String| reach.file(path).is_some_and(|file| self.is_as_indexed(&reach, file));
+        let settled = |path: &String| !reach.is_agents() || leads(path);
+        let tree = note.tree(&source.text, |target| names.resolve(target, &file.path).filter(settled));
         Ok(NoteView {
             path: file.path.to_string(),
             collection: file.path.collection().to_owned(),

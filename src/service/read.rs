@@ -78,9 +78,9 @@ impl Service {
     /// # Errors
     /// When the name is not one, or no passage in the principal's scope has it.
     pub fn chunk(&self, principal: &Principal, hash: &str) -> Result<ChunkView, ServiceError> {
-        let chunk = self.chunk_in(&self.reach(principal)?, hash)?;
-        self.log_read(principal, "passage", hash, vec![chunk.citation.clone()]);
-        Ok(chunk)
+        let found = self.chunk_in(&self.reach(principal)?, hash);
+        self.log_read(principal, "passage", hash, found.iter().map(|chunk| chunk.citation.clone()).collect());
+        found
     }
 
     pub(super) fn chunk_in(&self, reach: &Reach, hash: &str) -> Result<ChunkView, ServiceError> {
@@ -139,6 +139,13 @@ impl Service {
                 Err(error) => return Err(error.into()),
             }
         }
+        if let Some(limits) = reach.limits {
+            let mut left = limits.max_injected_chars;
+            for chunk in &mut chunks {
+                chunk.content = chunk.content.chars().take(left).collect();
+                left -= chunk.content.chars().count();
+            }
+        }
         let given = chunks.iter().map(|chunk| chunk.citation.clone()).collect();
         self.log_read(principal, "browse", params.collection.as_deref().unwrap_or_default(), given);
         Ok(Browse { chunks, total })
@@ -152,6 +159,7 @@ impl Service {
         let reach = self.settled_reach(principal)?;
         let names: std::collections::BTreeSet<String> =
             reach.files().map(|file| file.path.collection().to_owned()).collect();
+        self.log_read(principal, "collections", "", Vec::new());
         Ok(Collections { collections: names.into_iter().collect() })
     }
 }

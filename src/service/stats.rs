@@ -51,6 +51,7 @@ impl Service {
                 *month = (month.0 + 1, month.1 + file.chunks.len());
             }
         }
+        self.log_read(principal, "stats", "", Vec::new());
         let sum = |of: fn(&Count) -> usize| counts.values().map(of).sum();
         Ok(Stats {
             total: sum(|count| count.chunks),

@@ -20,6 +20,13 @@ pub(super) struct Own<'a> {
     principal: &'a Principal,
 }
 
+impl Own<'_> {
+    /// Who asks.
+    pub(super) fn principal(&self) -> &Principal {
+        self.principal
+    }
+}
+
 impl Service {
     /// The memory of the one who asks. The person has none of this kind.
     pub(super) fn own<'a>(&self, principal: &'a Principal) -> Result<Own<'a>, ServiceError> {

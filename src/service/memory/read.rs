@@ -88,7 +88,10 @@ impl Service {
         }
         let absent = || ServiceError::not_found(format!("your memory has no file `{path}`"));
         let (path, text) = self.file_of_own(own, path)?.ok_or_else(absent)?;
-        let part = lines_of(&path, &text, line, lines);
+        let most = self
+            .limits_of(own.principal())
+            .map_or(MAX_TEXT_BYTES, |limits| limits.max_injected_chars.min(MAX_TEXT_BYTES));
+        let part = lines_of(&path, &text, line, lines, most);
         part.ok_or_else(|| ServiceError::not_found(format!("`{path}` has fewer lines")))
     }
 
@@ -129,7 +132,7 @@ impl Service {
                 }
             }
             // It was written to just now: what it says counts once it is indexed.
-            self.settled(&file.path)?;
+            self.settled_within(&file.path, self.patience_of(own) / 2)?;
         }
         Ok(None)
     }
@@ -157,7 +160,8 @@ fn passage_text(path: &VaultPath, passage: &Chunk) -> MemoryText {
 }
 
 /// Lines of a file; the passage at `line` where it is not said how many. Nothing where there are none.
-fn lines_of(path: &VaultPath, text: &str, line: Option<u32>, lines: Option<u32>) -> Option<MemoryText> {
+/// Lines of a file, of at most so many bytes.
+fn lines_of(path: &VaultPath, text: &str, line: Option<u32>, lines: Option<u32>, most: usize) -> Option<MemoryText> {
     let note = Note::parse(text, path.stem());
     if let (Some(line), None) = (line, lines) {
         let chunks = chunk(path, &note, text);
@@ -175,10 +179,10 @@ fn lines_of(path: &VaultPath, text: &str, line: Option<u32>, lines: Option<u32>)
         return None;
     }
     let start = note.lines.span(first).start;
-    let whole = |last: &usize| note.lines.span(*last).end - start <= MAX_TEXT_BYTES;
+    let whole = |last: &usize| note.lines.span(*last).end - start <= most;
     let fits = (first..=last).rev().find(whole).unwrap_or(first);
     let text = &text[start..note.lines.span(fits).end];
-    let shown = text.floor_char_boundary(MAX_TEXT_BYTES);
+    let shown = text.floor_char_boundary(most);
     let (line_start, line_end) = (first as u32, fits as u32);
     Some(MemoryText {
         path: path.to_string(),
@@ -199,20 +203,22 @@ mod tests {
     fn lines_are_those_that_are_asked_for() {
         let path = VaultPath::new("agents/a/MEMORY.md").unwrap();
         let text = "# One\n\n- a\n- b\n\n# Two\n\nc\n";
-        let get = |line, lines| lines_of(&path, text, line, lines).map(|got| (got.text, got.line_start, got.line_end));
+        let get = |line, lines| {
+            lines_of(&path, text, line, lines, MAX_TEXT_BYTES).map(|got| (got.text, got.line_start, got.line_end))
+        };
         assert_eq!(get(None, None).unwrap(), (text.to_owned(), 1, 8));
         assert_eq!(get(None, Some(1)).unwrap(), ("# One\n".to_owned(), 1, 1));
         assert_eq!(get(Some(3), Some(2)).unwrap(), ("- a\n- b\n".to_owned(), 3, 4));
         assert_eq!(get(Some(7), Some(9)).unwrap(), ("\nc\n".to_owned(), 7, 8));
         // Without a number of lines, the passage.
         assert_eq!(get(Some(8), None).unwrap(), ("# Two\n\nc".to_owned(), 6, 8));
-        assert!(lines_of(&path, text, Some(4), None).unwrap().hash.is_some());
+        assert!(lines_of(&path, text, Some(4), None, MAX_TEXT_BYTES).unwrap().hash.is_some());
         assert_eq!(get(Some(5), None).unwrap(), ("\n".to_owned(), 5, 5));
         assert_eq!(get(Some(9), None), None);
         let long = format!("{}\n", "x".repeat(20_000)).repeat(4);
-        let got = lines_of(&path, &long, None, None).unwrap();
+        let got = lines_of(&path, &long, None, None, MAX_TEXT_BYTES).unwrap();
         assert_eq!((got.text.len(), got.line_end, got.cut), (40_002, 2, true));
-        let got = lines_of(&path, &"é".repeat(40_000), None, None).unwrap();
+        let got = lines_of(&path, &"é".repeat(40_000), None, None, MAX_TEXT_BYTES).unwrap();
         assert_eq!((got.text.len(), got.line_end, got.cut), (MAX_TEXT_BYTES, 1, true));
     }
 
