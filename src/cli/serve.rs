@@ -15,7 +15,7 @@ use super::progress::Bar;
 use crate::config::Config;
 use crate::daemon::{Daemon, DaemonError};
 use crate::sync::{ModelStatus, Phase, Progress, Shared};
-use crate::vault::{Home, HomeError};
+use crate::vault::{DaemonInfo, Home, HomeError};
 
 /// Keep the vault searchable: watch its notes, index what changes, and answer over HTTP.
 ///
@@ -71,12 +71,15 @@ impl Serve {
 
 /// Starts the daemon; a `vault mcp` that stands in for one gives way.
 async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Daemon, DaemonError> {
-    let started = Instant::now();
+    let (started, mut asked) = (Instant::now(), false);
     loop {
         match Daemon::start(home.clone(), config.clone(), allow_remote).await {
-            Err(DaemonError::Home(HomeError::Held(Some(other))))
-                if other.is_stopgap() && started.elapsed() < GIVES_WAY_WITHIN =>
+            // One that is giving way no longer says who it is.
+            Err(DaemonError::Home(HomeError::Held(other)))
+                if (asked || other.as_ref().is_some_and(DaemonInfo::is_stopgap))
+                    && started.elapsed() < GIVES_WAY_WITHIN =>
             {
+                asked = true;
                 home.want_lock()?;
                 tokio::time::sleep(LOOK_AGAIN).await;
             }

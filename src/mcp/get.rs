@@ -161,8 +161,8 @@ fn passage(service: &Service, principal: &Principal, hash: &str, window: Window)
 fn note(service: &Service, principal: &Principal, path: String, window: Window) -> Result<Text, ServiceError> {
     let note = service.note(principal, &NoteParams { path })?;
     let index = Lines::new(&note.text);
-    // The empty line after the last line's end is none that people count.
-    let total = index.count() - usize::from(index.count() > 1 && note.text.ends_with(['\n', '\r']));
+    // What follows the last line's end is no line.
+    let total = (index.count() - usize::from(note.text.ends_with('\n'))).max(1);
     let first = window.line.unwrap_or(1);
     if first == 0 || first > total {
         return Err(ServiceError::invalid(format!("{} has {total} lines; line {first} was asked for", note.path)));

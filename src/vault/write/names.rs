@@ -54,12 +54,17 @@ pub fn is_folder_name(name: &str) -> bool {
     };
     let refused = |c: char| c.is_control() || unseen(c) || "<>:\"|?*/\\".contains(c);
     let ends = |c: char| c.is_whitespace() || c == '.';
+    // Full-width and other likenesses of dots and slashes: they lead nowhere, and look as if they did.
+    let plain: String = name.nfkc().collect();
+    let is_likeness = plain.contains(['/', '\\', '\u{2044}', '\u{2215}', '\u{29f5}', '\u{29f8}', '\u{29f9}'])
+        || (plain.starts_with('.') && !name.starts_with('.'));
     let device = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
     !name.is_empty()
         && !name.contains(refused)
         && !name.starts_with(ends)
         && !name.ends_with(ends)
         && !is_device(&device)
+        && !is_likeness
 }
 
 /// A path in `folder` that no file has: the title's [`slug`], with a number behind it where that is taken.

@@ -131,12 +131,6 @@ impl Mcp {
         assert!(!said.contains("panicked"), "{said}");
         (status.code().unwrap_or(-1), said)
     }
-
-    /// Closes what it writes to, as a client that dies does.
-    pub fn hang_up(&mut self) {
-        let (_, closed) = channel();
-        self.lines = closed;
-    }
 }
 
 impl Drop for Mcp {
