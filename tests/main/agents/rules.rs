@@ -104,6 +104,8 @@ fn a_session_that_no_rule_allows_reads_nothing() {
 
     vault.config.scope = ScopeConfig { default: ScopeDecision::Allow, rules: Vec::new() };
     vault.restart();
+    assert!(found(&vault, &in_session(Some("direct"), None)).is_empty(), "whoever is to say it has to");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
     assert_eq!(found(&vault, &in_session(None, None)), both);
 }
 

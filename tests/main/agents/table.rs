@@ -257,6 +257,27 @@ fn what_is_hidden_is_as_if_it_were_not_there() {
     assert_eq!(seen, expected);
 }
 
+/// Those who may read nothing are told nothing: a token that is over or wrong, or that only sends events.
+#[test]
+fn who_may_not_read_is_told_nothing() {
+    let mut vault = world(None, 0);
+    let capture = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout.trim().to_owned();
+    let (over, gone) = (token_of(&vault, "ada"), token_of(&vault, "bob"));
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\nexpires: 2020-01-01\n---\n");
+    vault.run(&["agent", "remove", "bob"]).ok();
+    let is_open = |target: &str| target == "/" || target == "/health";
+    for asked in requests(&vault).iter().filter(|(_, target, _)| !is_open(target)) {
+        for token in [over.as_str(), &gone, "", "wrong", "x\u{e9}"] {
+            let (status, body) = ask(&vault, token, asked);
+            assert_eq!(status, 401, "{asked:?} {body}");
+            assert!(body.contains("a token is needed") && !body.contains("quokka"), "{asked:?} {body}");
+        }
+        if asked.1 != "/api/user-memory/events" {
+            assert_eq!(ask(&vault, &capture, asked).0, 403, "{asked:?}");
+        }
+    }
+}
+
 #[test]
 fn only_the_person_may_do_what_is_the_persons() {
     let vault = world(None, 0);

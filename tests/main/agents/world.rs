@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::Daemon;
 
 /// Who asks. Each sees what it is listed for in [`NOTES`].
-pub const AGENTS: [&str; 3] = ["ada", "bob", "eve"];
+pub const AGENTS: [&str; 4] = ["ada", "bob", "eve", "gus"];
 
 /// What each agent's page says.
 pub fn page(agent: &str) -> String {
@@ -15,6 +15,8 @@ pub fn page(agent: &str) -> String {
                   exclude_tags: [health]\npaths: [\"**\", \"!notes/diary/**\"]\n---\n"
         }
         "bob" => "---\ntitle: Bob\ncan_read_user_memory: false\n---\n",
+        // It talks in a group, where `[scope]` lets nobody read.
+        "gus" => "---\ntitle: Gus\ncan_read_user_memory: true\n---\n",
         // What makes no sense denies.
         "eve" => "---\ntitle: Eve\ncan_read_user_memory: true\ncollections: 5\n---\n",
         other => panic!("no agent is called {other}"),
@@ -106,7 +108,9 @@ pub fn world(only_for: Option<&str>, crowd: usize) -> Daemon {
     }
     for agent in AGENTS.into_iter().filter(|agent| only_for.is_none_or(|only| only == *agent)) {
         vault.write(&format!("agents/{agent}/agent.md"), page(agent));
-        for (path, text) in own(agent) {
+        // Nor may these read what they remember.
+        let reads_own = only_for.is_none() || !["eve", "gus"].contains(&agent);
+        for (path, text) in own(agent).into_iter().filter(|_| reads_own) {
             vault.write(&path, text);
         }
     }
@@ -129,7 +133,8 @@ pub fn world(only_for: Option<&str>, crowd: usize) -> Daemon {
 
 /// A token of an agent's, made by the person.
 pub fn token_of(vault: &Daemon, agent: &str) -> String {
-    let reply = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({ "chat_type": "direct" }));
+    let chat_type = if agent == "gus" { "group" } else { "direct" };
+    let reply = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({ "chat_type": chat_type }));
     assert_eq!(reply.status, 200, "{}", reply.json());
     reply.json()["token"].as_str().unwrap().to_owned()
 }

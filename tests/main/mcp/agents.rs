@@ -190,8 +190,7 @@ fn the_set_ups_in_the_documentation_work() {
     add(&vault, &["claude", "--allow"]);
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/agents.md")).unwrap();
     let blocks = page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let inline =
-        page.lines().filter_map(|line| Some(line.split_once("openclaw mcp set vault '")?.1.strip_suffix('\'')?));
+    let inline = page.lines().filter_map(|line| line.split_once("openclaw mcp set vault '")?.1.strip_suffix('\''));
     let mut tried = 0;
     for text in blocks.chain(inline) {
         let json: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));

@@ -73,7 +73,7 @@ fn a_daemon_that_is_started_later_goes_first() {
     // As a service of the system may start after the program that an agent lives in.
     vault.start();
     assert!(finds(&mut mcp, "tomatoes"));
-    assert_eq!(vault.find("tomatoes").len(), 2);
+    assert!(!vault.find("tomatoes").is_empty());
     assert!(!vault.path(".vault/lock-wanted").exists());
     vault.terminate();
     assert_eq!(mcp.finish().0, 0);
