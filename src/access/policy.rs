@@ -80,10 +80,11 @@ impl Policy {
     pub fn parse(frontmatter: &Map<String, Value>) -> Self {
         let mut reader = Reader { frontmatter, problems: Vec::new() };
         let may_read = reader.switch("can_read_user_memory");
+        let is_there = reader.is_there("collections");
         let collections = match reader.value("collections") {
-            None => Collections::All,
+            None if !is_there => Collections::All,
             Some(Value::String(text)) if text.trim() == "*" => Collections::All,
-            Some(_) => match reader.names("collections") {
+            _ => match reader.names("collections") {
                 names if names.iter().any(|name| name == "*") => Collections::All,
                 names => Collections::These(names),
             },
@@ -152,6 +153,11 @@ impl Reader<'_> {
         value.filter(|value| !value.is_null())
     }
 
+    /// Whether a key is there, with or without a value.
+    fn is_there(&self, key: &str) -> bool {
+        self.frontmatter.keys().any(|name| name.trim().eq_ignore_ascii_case(key))
+    }
+
     fn switch(&mut self, key: &str) -> bool {
         match self.value(key).cloned() {
             None | Some(Value::Bool(false)) => false,
@@ -165,7 +171,7 @@ impl Reader<'_> {
 
     /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.
     fn names(&mut self, key: &str) -> Vec<String> {
-        let is_there = self.frontmatter.keys().any(|name| name.trim().eq_ignore_ascii_case(key));
+        let is_there = self.is_there(key);
         let value = self.value(key).cloned();
         let texts: Option<Vec<String>> = match &value {
             None if is_there => None,
