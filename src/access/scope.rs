@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::grant::{Grant, Subject};
+use super::grant::Grant;
 
 /// What a principal may read. The only thing that read paths accept.
 #[derive(Debug, Clone)]
@@ -30,25 +30,6 @@ impl Scope {
     pub fn public() -> Self {
         Self::Public
     }
-
-    /// Whether every note is in the scope, so that nothing needs to be looked up.
-    pub fn is_everything(&self) -> bool {
-        matches!(self, Self::Everything)
-    }
-
-    /// Whether the scope has a note, as far as the note alone tells. What was made of other notes also needs those to be
-    /// seen.
-    pub fn has(&self, subject: &Subject<'_>) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Public => !subject.private,
-            Self::Nothing => false,
-            Self::Given(grant) => grant.refusal(subject).is_none(),
-            Self::Own { slugs, .. } => {
-                !subject.private && slugs.iter().any(|slug| own_file(slug, subject.path).is_some())
-            }
-        }
-    }
 }
 
 /// The name of a file of an agent's own memory within its folder: `MEMORY.md`, `memory.md`, `facts.md` or `memory/<name>.md`.
@@ -66,18 +47,6 @@ pub fn own_file<'a>(slug: &str, path: &'a str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn private_notes_are_the_owners() {
-        let subject = |private| Subject { path: "notes/a.md", tags: &[], private };
-        assert!(Scope::Everything.has(&subject(true)) && Scope::Everything.is_everything());
-        assert!(!Scope::Public.has(&subject(true)) && Scope::Public.has(&subject(false)));
-        assert!(!Scope::Nothing.has(&subject(false)) && !Scope::Nothing.is_everything());
-        let own = Scope::Own { slugs: vec!["a".into()], given: None };
-        assert!(own.has(&Subject { path: "agents/a/MEMORY.md", tags: &[], private: false }));
-        assert!(!own.has(&Subject { path: "agents/a/MEMORY.md", tags: &[], private: true }));
-        assert!(!own.has(&subject(false)));
-    }
 
     #[test]
     fn an_agents_own_files_are_few() {

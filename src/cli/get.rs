@@ -12,7 +12,7 @@ use super::output;
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
-use crate::service::{ServiceError, citation};
+use crate::service::{ServiceError, citation, split_lines};
 use crate::vault::{Home, Outside, ReadError, Rules, read, scan};
 
 /// Print a note, some lines of it, or the passage with a hash.
@@ -31,7 +31,7 @@ impl Get {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
         let config = Config::load(home.root())?;
-        let (name, lines) = split_lines(&self.what);
+        let (name, lines) = named_lines(&self.what);
         let outside = Outside::new(home.root(), &config.collections)?;
         let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
         let mut found = Err(ReadError::Gone);
@@ -105,7 +105,7 @@ pub(super) enum Place {
 
 /// What somebody means who takes what a search names. A note need not be there.
 pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<Place> {
-    let (name, lines) = split_lines(what);
+    let (name, lines) = named_lines(what);
     let outside = Outside::new(home.root(), &Config::load(home.root())?.collections)?;
     let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
     let spelled = readings(name, home.root(), &outside, current.as_deref());
@@ -166,32 +166,8 @@ fn is_hash(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Splits `a.md:3-5`, `a.md:3` or `a.md#L3-L5` into the path and its lines.
-fn split_lines(text: &str) -> (&str, Option<(usize, usize)>) {
-    let parse = |range: &str| -> Option<(usize, usize)> {
-        let number = |text: &str| text.trim_start_matches('L').parse().ok();
-        match range.split_once('-') {
-            Some((first, last)) => Some((number(first)?, number(last)?)),
-            None => number(range).map(|line| (line, line)),
-        }
-    };
-    [text.rsplit_once("#L"), text.rsplit_once(':')]
-        .into_iter()
-        .flatten()
-        .find_map(|(path, range)| Some((path, Some(parse(range)?))))
-        .unwrap_or((text, None))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn takes_what_a_search_names() {
-        assert_eq!(split_lines("notes/a.md"), ("notes/a.md", None));
-        assert_eq!(split_lines("notes/a.md:3"), ("notes/a.md", Some((3, 3))));
-        assert_eq!(split_lines("notes/a.md:3-5"), ("notes/a.md", Some((3, 5))));
-        assert_eq!(split_lines("notes/#1.md#L3-L5"), ("notes/#1.md", Some((3, 5))));
-        assert_eq!(split_lines("notes/10:30 talk.md"), ("notes/10:30 talk.md", None));
-    }
+/// The path and the lines that a text names; one line is from itself to itself.
+fn named_lines(text: &str) -> (&str, Option<(usize, usize)>) {
+    let (path, lines) = split_lines(text);
+    (path, lines.map(|(first, last)| (first, last.unwrap_or(first))))
 }

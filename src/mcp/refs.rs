@@ -1,6 +1,6 @@
 //! How a caller names a note or a passage: by hash, by path with lines, or by `vault://path`.
 
-use crate::service::{ServiceError, percent_encode};
+use crate::service::{ServiceError, percent_encode, split_lines};
 
 /// What notes are called as resources.
 pub(super) const SCHEME: &str = "vault://";
@@ -59,20 +59,6 @@ fn decode(encoded: &str) -> Option<String> {
         });
     }
     String::from_utf8(bytes).ok()
-}
-
-/// Splits `a.md:3-5`, `a.md:3` or `a.md#L3-L5` into the path and its lines.
-fn split_lines(text: &str) -> (&str, Option<(usize, Option<usize>)>) {
-    let number = |text: &str, mark: &str| text.strip_prefix(mark).unwrap_or(text).parse().ok();
-    let parse = |range: &str| match range.split_once('-') {
-        Some((first, last)) => Some((number(first, "L")?, Some(number(last, "L")?))),
-        None => number(range, "L").map(|line| (line, None)),
-    };
-    [text.rsplit_once("#L"), text.rsplit_once(':')]
-        .into_iter()
-        .flatten()
-        .find_map(|(path, range)| Some((path, Some(parse(range)?))))
-        .unwrap_or((text, None))
 }
 
 #[cfg(test)]

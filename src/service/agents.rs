@@ -12,7 +12,6 @@ use super::views::{
 };
 use crate::access::{Caller, Policy, Principal, Refusal, Session};
 use crate::agents::{AgentsError, agent_file, agent_page, revised_page};
-use crate::chunk::ChunkId;
 use crate::index::FileEntry;
 use crate::note::Note;
 use crate::search::{Visible, subject};
@@ -231,21 +230,14 @@ impl Service {
 
     /// The note with a path, or that of the passage with a hash.
     fn named_file<'a>(&self, reach: &'a Reach, what: &str) -> Result<&'a FileEntry, ServiceError> {
-        let snapshot = &reach.snapshot;
         // A path may have a `#` of its own before that of the lines.
         let ends = std::iter::once(what.len()).chain(what.rmatch_indices('#').map(|(at, _)| at));
         if let Some(file) = ends.take(MAX_PATH_ENDS).find_map(|end| reach.file(&what[..end])) {
             return Ok(file);
         }
-        if let Ok(id) = what.parse::<ChunkId>() {
-            for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
-                let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
-                if let Some(file) = chunk.and_then(|chunk| snapshot.files.get(chunk.file)) {
-                    return Ok(file);
-                }
-            }
-        }
-        Err(ServiceError::not_found(format!("there is no note or passage `{what}`")))
+        let found = what.parse().ok().map(|id| self.passage_in(reach, id)).transpose()?.flatten();
+        let absent = || ServiceError::not_found(format!("there is no note or passage `{what}`"));
+        found.map(|(file, _)| file).ok_or_else(absent)
     }
 
     /// What an agent asked and which places it was given, newest first.

@@ -12,7 +12,6 @@ use crate::chunk::{ChunkId, Remainder, RemoveError, chunk, without_chunk, withou
 use crate::index::{ContentHash, FileEntry, Snapshot};
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::search::Visible;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 
 /// So long a purge waits for captured events to be in their files.
@@ -122,7 +121,7 @@ impl Service {
                 // Lines are those of the note as the index, and so a search, has told of it.
                 let seen = match &params.seen {
                     Some(_) => None,
-                    None => self.snapshot()?.files.iter().find(|file| file.path == path).map(|file| file.hash),
+                    None => self.snapshot()?.files.at(path.as_str()).map(|file| file.hash),
                 };
                 if seen.is_none() && params.seen.is_none() && !params.dry_run && self.is_there(&path) {
                     let message = format!("`{path}` is not indexed, so its lines may be others than you have seen");
@@ -143,18 +142,12 @@ impl Service {
     fn named(&self, principal: &Principal, hash: &str) -> Result<Target, ServiceError> {
         let id: ChunkId =
             hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
-        let snapshot = self.snapshot()?;
-        let visible = Visible::of(&self.scope_of(principal), &snapshot.files);
-        let allowed = |file: &&FileEntry| visible.has(file);
+        let reach = self.reach(principal)?;
         let target = |file: &FileEntry, part| Target { path: file.path.clone(), part, seen: Some(file.hash) };
-        for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
-            let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
-            let file = chunk.and_then(|chunk| snapshot.files.get(chunk.file)).map(AsRef::as_ref);
-            if let Some(file) = file.filter(allowed) {
-                return Ok(target(file, Part::Chunk(id)));
-            }
+        if let Some((file, _)) = self.passage_in(&reach, id)? {
+            return Ok(target(file, Part::Chunk(id)));
         }
-        match note_named(&snapshot, id).filter(allowed) {
+        match note_named(&reach.snapshot, id).filter(|file| reach.visible.has(file)) {
             Some(file) => Ok(target(file, Part::Whole)),
             None => {
                 let message = format!("no passage or note has the hash {hash}; it changes when the text does");

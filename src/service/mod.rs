@@ -34,7 +34,7 @@ pub use listing::{Listing, ListingParams, NoteName};
 pub use note::{NoteParams, NoteView, PassageSpan};
 pub use progress::{Following, ProgressView};
 pub use reach::Limits;
-pub use read::{citation, percent_encode};
+pub use read::{citation, percent_encode, split_lines};
 pub use start::{Service, StartError};
 pub use views::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,

@@ -95,7 +95,7 @@ impl Service {
     /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.
     pub fn log_read(&self, principal: &Principal, what: &str, query: &str, given: Vec<String>) {
         let Principal::Agent(caller) = principal else { return };
-        let refused = self.refusal_of(caller).filter(|_| given.is_empty());
+        let refused = given.is_empty().then(|| self.refusal_of(caller)).flatten();
         self.agents.log().add(&caller.slug, &LogEntry { refused, ..LogEntry::now(what, query, given) });
     }
 

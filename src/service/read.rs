@@ -86,6 +86,19 @@ impl Service {
     pub(super) fn chunk_in(&self, reach: &Reach, hash: &str) -> Result<ChunkView, ServiceError> {
         let id: ChunkId =
             hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
+        let is_settled = |file: &FileEntry| !reach.is_agents() || self.is_as_indexed(reach, file);
+        match self.passage_in(reach, id)?.filter(|(file, _)| is_settled(file)) {
+            Some((file, chunk)) => self.view(reach, file, chunk).map_err(|error| self.damaged(error)),
+            None => Err(no_passage(hash)),
+        }
+    }
+
+    /// The passage with a name, and its note, where that is seen.
+    pub(super) fn passage_in<'a>(
+        &self,
+        reach: &'a Reach,
+        id: ChunkId,
+    ) -> Result<Option<(&'a FileEntry, ChunkText)>, ServiceError> {
         let snapshot = &reach.snapshot;
         let mut rows = snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))?;
         if rows.is_empty() && reach.is_agents() {
@@ -103,12 +116,11 @@ impl Service {
                 }
                 Err(error) => return Err(self.damaged(error)),
             };
-            let file = snapshot.files.get(chunk.file).filter(|file| reach.visible.has(file));
-            if let Some(file) = file.filter(|file| !reach.is_agents() || self.is_as_indexed(reach, file)) {
-                return self.view(reach, file, chunk).map_err(|error| self.damaged(error));
+            if let Some(file) = snapshot.files.get(chunk.file).filter(|file| reach.visible.has(file)) {
+                return Ok(Some((file, chunk)));
             }
         }
-        Err(ServiceError::not_found(format!("no passage has the hash {hash}; it changes when the text does")))
+        Ok(None)
     }
 
     /// A page of passages, of the newest notes first.
@@ -176,6 +188,25 @@ pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part.min(whole) as f64 / whole as f64 }
 }
 
+pub(super) fn no_passage(hash: &str) -> ServiceError {
+    ServiceError::not_found(format!("no passage has the hash {hash}; it changes when the text does"))
+}
+
+/// Splits `a.md:3-5`, `a.md:3` or `a.md#L3-L5` into the path and its first and last line, the last if it is said. What
+/// [`citation`] makes is read again.
+pub fn split_lines(text: &str) -> (&str, Option<(usize, Option<usize>)>) {
+    let number = |text: &str| text.strip_prefix('L').unwrap_or(text).parse().ok();
+    let parse = |range: &str| match range.split_once('-') {
+        Some((first, last)) => Some((number(first)?, Some(number(last)?))),
+        None => number(range).map(|line| (line, None)),
+    };
+    [text.rsplit_once("#L"), text.rsplit_once(':')]
+        .into_iter()
+        .flatten()
+        .find_map(|(path, range)| Some((path, Some(parse(range)?))))
+        .unwrap_or((text, None))
+}
+
 /// Names lines of a note: `notes/api.md#L42-L58`, or `notes/api.md#L42` for one.
 pub fn citation(path: &str, first: u32, last: u32) -> String {
     if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
@@ -193,4 +224,23 @@ pub fn percent_encode(text: &str, kept: &str) -> String {
         }
     }
     encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_search_names_is_read_again() {
+        for (text, path, lines) in [
+            ("notes/a.md", "notes/a.md", None),
+            ("notes/a.md:3", "notes/a.md", Some((3, None))),
+            ("notes/a.md:3-5", "notes/a.md", Some((3, Some(5)))),
+            ("notes/#1.md#L3-L5", "notes/#1.md", Some((3, Some(5)))),
+            ("notes/10:30 talk.md", "notes/10:30 talk.md", None),
+        ] {
+            assert_eq!(split_lines(text), (path, lines), "{text}");
+        }
+        assert_eq!(split_lines(&citation("a.md", 2, 9)), ("a.md", Some((2, Some(9)))));
+    }
 }

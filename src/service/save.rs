@@ -117,7 +117,7 @@ impl Service {
         loop {
             let now = self.files()?.read(path)?.map(|(_, hash)| hash);
             let snapshot = self.shared.snapshot();
-            let known = snapshot.as_ref().and_then(|snapshot| snapshot.files.iter().find(|file| file.path == *path));
+            let known = snapshot.as_ref().and_then(|snapshot| snapshot.files.at(path.as_str()));
             match (now, known) {
                 (Some(hash), Some(file)) if *hash.as_bytes() == file.hash => {
                     return Ok(Some((ChunkId::of_note(path, &file.hash), file.chunks.len())));

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::super::error::ServiceError;
-use super::super::read::{citation, limit};
+use super::super::read::{citation, limit, no_passage};
 use super::super::search::MAX_QUERY_BYTES;
 use super::super::start::Service;
 use super::super::views::{MemoryGetParams, MemorySearchParams, MemoryText, SearchResponse};
@@ -99,18 +99,11 @@ impl Service {
         let id: ChunkId =
             hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
         let reach = self.reach_own(own)?;
-        let snapshot = &reach.snapshot;
-        for row in snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))? {
-            let found = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
-            let file = found.and_then(|found| snapshot.files.get(found.file)).filter(|file| reach.visible.has(file));
-            let Some(file) = file else { continue };
-            let Some((path, text)) = self.file_of_own(own, file.path.as_str())? else { continue };
-            let chunks = chunk(&path, &Note::parse(&text, path.stem()), &text);
-            if let Some(passage) = chunks.iter().find(|chunk| chunk.id == id) {
-                return Ok(passage_text(&path, passage));
-            }
-        }
-        Err(ServiceError::not_found(format!("no passage has the hash {hash}; it changes when the text does")))
+        let (file, _) = self.passage_in(&reach, id)?.ok_or_else(|| no_passage(hash))?;
+        let (path, text) = self.file_of_own(own, file.path.as_str())?.ok_or_else(|| no_passage(hash))?;
+        let chunks = chunk(&path, &Note::parse(&text, path.stem()), &text);
+        let passage = chunks.iter().find(|chunk| chunk.id == id).ok_or_else(|| no_passage(hash))?;
+        Ok(passage_text(&path, passage))
     }
 
     /// A file of the memory and what it says now; nothing where it is none, or is kept from the agent.
