@@ -43,9 +43,8 @@ fn kills(seed: u64, end: Instant) {
     while Instant::now() < end {
         // The model takes most of the time of a round.
         let victim = &mut victims[usize::from(checks % 6 == 5)];
-        victim.dies_at_random();
-        victim.dies_in_recovery();
-        victim.recovers();
+        victim.lives();
+        victim.ages_well();
         checks += 1;
         if said.elapsed() > Duration::from_secs(30) {
             said = Instant::now();

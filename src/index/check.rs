@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::ContentHash;
+use super::agreement;
 use super::catalog::{CatalogCheck, Checked};
 use super::damage::{Damage, IndexError};
-use super::keyword::{KeywordCheck, KeywordError};
+use super::entry::Files;
+use super::keyword::{KeywordCheck, KeywordError, KeywordSearcher};
 use super::store::Store;
 use super::vectors::Graph;
 
@@ -19,7 +21,8 @@ const UNUSED_ALWAYS: usize = 1000;
 pub struct Check {
     folder: PathBuf,
     store: String,
-    words: Result<KeywordCheck, KeywordError>,
+    words: Result<(KeywordSearcher, KeywordCheck), KeywordError>,
+    files: Files,
     live: HashSet<ContentHash>,
     model: i64,
 }
@@ -45,7 +48,8 @@ impl Store {
         Check {
             folder: self.folder().to_owned(),
             store: self.catalog.store().to_owned(),
-            words: self.keyword.check(),
+            words: self.keyword.searcher(self.searcher.as_ref()).and_then(|words| Ok((words, self.keyword.check()?))),
+            files: self.files().clone(),
             live: self.live_contents(),
             model: self.model(),
         }
@@ -62,7 +66,10 @@ impl Check {
         let mut findings = Findings::default();
         let mut checked = Checked::default();
         let words = || -> Result<Option<()>, IndexError> {
-            let mut check = self.words?;
+            let (words, mut check) = self.words?;
+            agreement::compare(&words, &self.files)?;
+            // Both hold on to what is replaced meanwhile.
+            drop((words, self.files));
             while check.step()? {
                 if !go_on() {
                     return Ok(None);

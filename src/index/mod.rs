@@ -4,6 +4,7 @@
 //! never sees a file half old, half new. The catalog is the authority; the others follow it and are caught up or rebuilt
 //! when they do not match.
 
+mod agreement;
 pub mod catalog;
 mod check;
 mod damage;

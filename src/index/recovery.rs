@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::damage::IndexError;
+use super::agreement;
+use super::damage::{Damage, IndexError};
 use super::diff::document;
 use super::keyword::{Payload, Stemming, Words};
 use super::store::Store;
@@ -76,16 +77,8 @@ impl Store {
     /// When the disk refuses.
     pub fn discard(self) -> Result<(), IndexError> {
         let folder = self.folder.clone();
-        self.abandon();
+        drop(self);
         Ok(Self::erase(&folder)?)
-    }
-
-    /// Closes stores with damage. What is still to be written does not matter.
-    pub fn abandon(self) {
-        let Self { keyword, catalog, .. } = self;
-        // Merges go on in the background, and would put new files into a folder that is being removed.
-        let _ = keyword.finish();
-        drop(catalog);
     }
 
     /// Makes what was written safe against a power loss, and says that this was a clean stop.
@@ -110,29 +103,54 @@ impl Store {
         self.marker.was_open()
     }
 
-    /// Brings the keyword index to the state of the catalog: it may be new, foreign or behind.
+    /// Brings the keyword index to the state of the catalog: it may be new, foreign, behind, or not what it should be.
     pub(super) fn catch_up(&mut self) -> Result<(), IndexError> {
         let seq = self.catalog.seq();
         let wanted = self.payload(seq);
-        let stale: Vec<u32> = match self.keyword.payload()? {
-            Some(found) if found == wanted => return Ok(()),
-            None if seq == 0 => return Ok(()),
+        match self.keyword.payload()? {
+            None if seq == 0 => {}
+            Some(found) if found == wanted => {}
             // Killed between the two commits. What was deleted longer ago is forgotten.
             Some(found) if Payload { seq, ..found.clone() } == wanted && found.seq + 1 == seq => {
-                self.catalog.changed_after(found.seq)?
+                let changed = self.catalog.changed_after(found.seq)?;
+                self.word(&changed, &wanted)?;
             }
-            found => {
-                let reason = mismatch(found.as_ref(), &wanted);
-                self.notices.push(format!("the keyword index {reason}, and is built anew from the catalog"));
-                self.keyword.clear()?;
-                crash::point("words-cleared");
-                self.files().iter().map(|file| file.id).collect()
+            found => self.word_all(&mismatch(found.as_ref(), &wanted), &wanted)?,
+        }
+        if let Err(error) = self.words_agree() {
+            if !error.damage().is_some_and(|damage| matches!(damage, Damage::Words(_))) {
+                return Err(error);
             }
-        };
+            tracing::warn!("{error}");
+            self.word_all("does not have the passages of the catalog", &wanted)?;
+            self.words_agree()?;
+        }
+        Ok(())
+    }
+
+    /// Opens what was committed last of the words, and compares it with the catalog.
+    fn words_agree(&mut self) -> Result<(), IndexError> {
+        let words = self.keyword.searcher(self.searcher.as_ref())?;
+        agreement::compare(&words, self.files())?;
+        self.searcher = Some(words);
+        Ok(())
+    }
+
+    /// Builds the keyword index anew, for the reason given as the end of a sentence.
+    fn word_all(&mut self, reason: &str, wanted: &Payload) -> Result<(), IndexError> {
+        self.notices.push(format!("the keyword index {reason}, and is built anew from the catalog"));
+        self.keyword.clear()?;
+        crash::point("words-cleared");
+        let all: Vec<u32> = self.files().iter().map(|file| file.id).collect();
+        self.word(&all, wanted)
+    }
+
+    /// Gives the keyword index the words of files anew, from the catalog. Those that are gone are removed.
+    fn word(&mut self, stale: &[u32], wanted: &Payload) -> Result<(), IndexError> {
         self.mark()?;
         let reader = self.catalog.reader()?;
         let mut stemming = Stemming::new(self.stemmer());
-        for id in stale {
+        for &id in stale {
             self.keyword.remove_file(id);
             let Some(file) = self.files().get(id).cloned() else { continue };
             let mut words: Vec<(Words, Words)> = Vec::with_capacity(file.chunks.len());
@@ -148,7 +166,7 @@ impl Store {
                 self.keyword.add(&document(&file, at, |at| (&words[at].0, &words[at].1)))?;
             }
         }
-        Ok(self.keyword.commit(&wanted)?)
+        Ok(self.keyword.commit(wanted)?)
     }
 }
 

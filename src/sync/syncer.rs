@@ -253,13 +253,13 @@ fn work(
     let store = worker.finish();
     match result? {
         Next::Rebuild => store.discard()?,
-        Next::Reopen => store.abandon(),
+        Next::Reopen => drop(store),
         Next::Stop => {
             shared.retire();
             store.close()?;
         }
         Next::Heal(damage) => {
-            store.abandon();
+            drop(store);
             return Ok(Some(damage));
         }
     }

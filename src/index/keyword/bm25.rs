@@ -114,6 +114,38 @@ impl Scoped<'_> {
     }
 }
 
+/// By how much the score of a chunk may be above the bound that tantivy has for its block of postings.
+///
+/// Of each block tantivy keeps the pair *p* of frequency t and length l that scores best with the average length s of its
+/// segment. Scores are made with the average g of the scope, with which another pair *q* of the block may be better. A pair's
+/// part of a score is 1 / (1 + x), with x = (c + d·l/a) / t for an average a, c = k1(1−b) and d = k1·b. With r = s/g,
+///
+/// x(g) = r·x(s) + c(1−r)/t, so x(g, p) − x(g, q) ≤ c(1−r)(1/t(p) − 1/t(q)), as x(s, p) ≤ x(s, q);
+///
+/// part(q) / part(p) ≤ 1 + (x(g, p) − x(g, q)) / (1 + x(g, q)), which is
+/// at most 1 + c(1−r) for r ≤ 1, where 1/t(p) ≤ 1; and at most 1 + c(r−1) / (1+c) for r > 1, as x(g, q) > c/t(q) and t(q) ≥ 1.
+pub(super) fn bound_slack(segment_average: f64, scope_average: f64) -> f64 {
+    let (ratio, c) = (segment_average / scope_average, K1 * (1.0 - B));
+    1.0 + if ratio <= 1.0 { c * (1.0 - ratio) } else { c * (ratio - 1.0) / (1.0 + c) }
+}
+
+impl Scoped<'_> {
+    /// By how much scores may be above the bounds of a segment's blocks, in any of the fields.
+    pub(super) fn slack(&self, segment: &SegmentReader) -> tantivy::Result<f64> {
+        let fields = [self.fields.body, self.fields.heading, self.fields.own];
+        let mut slack: f64 = 1.0;
+        for (field, words) in fields.into_iter().zip(self.statistics.words) {
+            // Where the scope has no words there is nothing to score.
+            if words > 0 && segment.max_doc() > 0 {
+                // As tantivy works it out when it writes a segment.
+                let of_segment = segment.inverted_index(field)?.total_num_tokens() as f64 / f64::from(segment.max_doc());
+                slack = slack.max(bound_slack(of_segment, words as f64 / self.statistics.chunks.max(1) as f64));
+            }
+        }
+        Ok(slack)
+    }
+}
+
 impl Bm25StatisticsProvider for Scoped<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
         Ok(self.statistics.words[self.index_of(field)].max(1))
@@ -137,6 +169,11 @@ pub(super) struct TermScorer {
 }
 
 impl TermScorer {
+    #[cfg(test)]
+    pub(super) fn with_average(weight: f64, average_length: f64) -> Self {
+        Self { weight, average_length }
+    }
+
     /// With how often the term occurs in the field and how many words the field has.
     pub(super) fn score(&self, frequency: u32, length: u32) -> f64 {
         let frequency = f64::from(frequency);

@@ -7,8 +7,11 @@
 mod bm25;
 mod check;
 mod directory;
+mod merges;
 mod schema;
 mod searcher;
+#[cfg(test)]
+mod tests;
 mod words;
 mod writer;
 

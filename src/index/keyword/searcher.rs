@@ -92,6 +92,13 @@ impl KeywordSearcher {
         Ok(Self { searcher, fields, segments, frequencies: Arc::default() })
     }
 
+    /// The live chunks, each with its file.
+    pub fn live(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.searcher.segment_readers().iter().zip(&self.segments).flat_map(|(segment, map)| {
+            segment.doc_ids_alive().map(|document| (map.chunks[document as usize], map.file(document)))
+        })
+    }
+
     /// Prepares a query over the files of `scope` (all when `None`), whose chunks `statistics` counts.
     ///
     /// # Errors
@@ -149,7 +156,9 @@ impl KeywordSearcher {
         let clauses: Vec<(Occur, Box<dyn Query>)> = should.chain(conditions).collect();
         let weight = BooleanQuery::new(clauses)
             .weight(EnableScoring::enabled_from_statistics_provider(&scoped, &self.searcher))?;
-        Ok(Prepared { index: self, terms, scorers, required, excluded, weight })
+        let slacks =
+            self.searcher.segment_readers().iter().map(|segment| scoped.slack(segment)).collect::<tantivy::Result<_>>()?;
+        Ok(Prepared { index: self, terms, scorers, required, excluded, weight, slacks })
     }
 }
 
@@ -161,6 +170,8 @@ pub struct Prepared<'a> {
     required: Vec<Box<dyn Weight>>,
     excluded: Vec<Box<dyn Weight>>,
     weight: Box<dyn Weight>,
+    /// Of each segment, by how much scores may be above tantivy's bounds for its blocks.
+    slacks: Vec<f64>,
 }
 
 /// tantivy scores in 32-bit floats and in an order that depends on the segments: this much less than the k-th best may be
@@ -193,14 +204,17 @@ impl Prepared<'_> {
             let map = &self.index.segments[ordinal];
             let excluded = self.excluded.iter().map(|weight| weight.scorer(segment, 1.0));
             let mut excluded = excluded.collect::<tantivy::Result<Vec<_>>>()?;
-            self.weight.for_each_pruning(best.floor, segment, &mut |document, score| {
+            // What tantivy passes over is below the floor by its bounds; those are too low by the slack at most.
+            let slack = self.slacks[ordinal] as Score;
+            let below = |floor: Score| if floor > 0.0 { floor / slack } else { floor };
+            self.weight.for_each_pruning(below(best.floor), segment, &mut |document, score| {
                 if !segment.is_deleted(document)
                     && allow.is_none_or(|allow| allow.contains(map.file(document)))
                     && !excluded.iter_mut().any(|set| has(set.as_mut(), document))
                 {
                     best.offer(ordinal, document, score);
                 }
-                best.floor
+                below(best.floor)
             })?;
         }
         best.prune();

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
 
 use super::check::KeywordCheck;
+use super::merges::Merges;
 use super::schema::{Fields, KeywordError, open};
 use super::searcher::KeywordSearcher;
 use crate::config::StemmerLanguage;
@@ -25,8 +26,10 @@ pub struct Payload {
     pub seq: u64,
 }
 
-/// Counts up whenever the words change; an index of another format is rebuilt.
-pub const FORMAT: u32 = 1;
+/// Counts up whenever the words change, or indexes of before may be wrong; an index of another format is rebuilt.
+///
+/// 2: what was removed first after a start could come back (see [`KeywordWriter::burn_number`]).
+pub const FORMAT: u32 = 2;
 
 /// A chunk as the index takes it. The words are in the form of [`Words`](super::Words).
 #[derive(Debug)]
@@ -45,6 +48,8 @@ pub struct Document {
 
 /// The one writer of a keyword index.
 pub struct KeywordWriter {
+    // Dropped before the writer, without which no merge comes to its end.
+    merges: Merges,
     index: Index,
     writer: IndexWriter,
     reader: IndexReader,
@@ -72,14 +77,22 @@ impl KeywordWriter {
             .num_merge_threads(1)
             .build();
         let writer = index.writer_with_options(options)?;
-        let mut policy = LogMergePolicy::default();
-        // Holds 9 segments or fewer under one-note saves.
-        policy.set_min_num_segments(4);
-        policy.set_min_layer_size(1000);
-        policy.set_del_docs_ratio_before_merge(0.3);
-        writer.set_merge_policy(Box::new(policy));
+        writer.set_merge_policy(Box::new(NoMergePolicy));
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { index, writer, reader, fields })
+        let writer = Self { merges: Merges::new(), index, writer, reader, fields };
+        writer.burn_number()?;
+        Ok(writer)
+    }
+
+    /// Uses up the number that tantivy 0.27 would give the next operation.
+    ///
+    /// A new writer begins to count at the number of the last commit, C, and so it does after everything was removed. The first
+    /// removal would be number C as well, and a merge of the segments as of commit C may take it for one that they have: those with a
+    /// list of deletions made at C do not look at it, the others apply it, and the segment that comes out is taken
+    /// to have it. What was to be removed would stay in the index for good.
+    fn burn_number(&self) -> Result<(), KeywordError> {
+        self.writer.run(std::iter::empty())?;
+        Ok(())
     }
 
     /// The payload of the last commit, if it is one of ours.
@@ -107,7 +120,7 @@ impl KeywordWriter {
     /// When the index cannot be written to.
     pub fn clear(&mut self) -> Result<(), KeywordError> {
         self.writer.delete_all_documents()?;
-        Ok(())
+        self.burn_number()
     }
 
     /// Adds a chunk.
@@ -125,7 +138,7 @@ impl KeywordWriter {
         Ok(())
     }
 
-    /// Makes what was added and removed last.
+    /// Makes what was added and removed last, and has segments merged where that is due.
     ///
     /// # Errors
     /// When the index cannot be written to; what was there before stays readable.
@@ -134,7 +147,26 @@ impl KeywordWriter {
         commit.set_payload(&serde_json::to_string(payload).expect("a struct of text and number is JSON"));
         crash::point("words-prepared");
         commit.commit()?;
-        Ok(())
+        Ok(self.merges.start_due(&mut self.writer)?)
+    }
+
+    /// Merges all segments of the last commit, and waits for it.
+    #[cfg(test)]
+    pub(super) fn merge_all(&mut self) {
+        let all = self.index.searchable_segment_ids().expect("a list of segments");
+        self.writer.merge(&all).wait().expect("a merge");
+    }
+
+    /// The number of the commit that the writer found, and of the next operation.
+    #[cfg(test)]
+    pub(super) fn numbers(&self) -> (u64, u64) {
+        (self.writer.commit_opstamp(), self.writer.run(std::iter::empty()).expect("a number"))
+    }
+
+    /// How many segments the last commit has.
+    #[cfg(test)]
+    pub(super) fn segments(&self) -> usize {
+        self.index.searchable_segment_ids().expect("a list of segments").len()
     }
 
     /// Prepares to compare every file of the last commit with its checksum.
@@ -143,14 +175,6 @@ impl KeywordWriter {
     /// When the list of the files is damaged.
     pub fn check(&self) -> Result<KeywordCheck, KeywordError> {
         KeywordCheck::new(self.index.clone())
-    }
-
-    /// Closes the index once no merge is under way.
-    ///
-    /// # Errors
-    /// When a merge failed.
-    pub fn finish(self) -> Result<(), KeywordError> {
-        Ok(self.writer.wait_merging_threads()?)
     }
 
     /// Opens what was committed last for searching; `before` lends what it knows of segments that are still there.

@@ -5,7 +5,7 @@ use memory_vault::config::Mode;
 use memory_vault::service::{BrowseParams, SearchParams, Service};
 use serde_json::{Value, json};
 
-use super::Daemon;
+use super::{Connection, Daemon};
 
 /// Answers to many questions: hits, order and scores; browse, stats and collections.
 #[derive(Debug, PartialEq)]
@@ -37,6 +37,31 @@ impl Answers {
             };
             connection.get(&target)
         })
+    }
+
+    /// Adds what an agent finds.
+    pub fn add_agent(&mut self, daemon: &Daemon, token: &str, queries: &[&str]) {
+        let mut connection = Connection::open(daemon.address()).with_token(token);
+        for params in queries.iter().flat_map(|query| variants(query)) {
+            let query = serde_urlencoded::to_string(&params).unwrap();
+            self.0.push((format!("agent: {query}"), connection.get(&format!("/api/user-memory/search?{query}"))));
+        }
+    }
+
+    /// Without what names the vault's folder.
+    pub fn without_place(mut self) -> Self {
+        fn strip(value: &mut Value) {
+            match value {
+                Value::Object(fields) => {
+                    fields.shift_remove("obsidian_url");
+                    fields.values_mut().for_each(strip);
+                }
+                Value::Array(items) => items.iter_mut().for_each(strip),
+                _ => {}
+            }
+        }
+        self.0.iter_mut().for_each(|(_, answer)| strip(answer));
+        self
     }
 
     fn asked(queries: &[&str], mut ask: impl FnMut(Question<'_>) -> Value) -> Self {

@@ -69,6 +69,11 @@ impl Notes {
         notes
     }
 
+    /// No notes, and nowhere.
+    pub fn none() -> Self {
+        Self { root: PathBuf::new(), files: BTreeMap::new(), random: Random::new(0), most: 0, paragraphs: 0 }
+    }
+
     /// Changes one note in one of the ways in which people and programs do.
     pub fn edit(&mut self) {
         // So that there are about as many all the time.
@@ -84,10 +89,12 @@ impl Notes {
         }
     }
 
-    /// Panics unless the Markdown files are what was written here, and nothing else.
+    /// Panics unless the Markdown files are what was written here, and nothing else but agents' pages.
     #[track_caller]
     pub fn assert_untouched(&self) {
-        let own = |path: &PathBuf| path.file_name().is_some_and(|name| name == ".vault" || name == "memory.toml");
+        let own = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name == ".vault" || name == "memory.toml" || name == "agents")
+        };
         let entries = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().path());
         let files = entries.filter(|path| !own(path)).flat_map(|folder| super::contents(&folder));
         let found: BTreeMap<String, Vec<u8>> = files

@@ -3,7 +3,10 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use super::{Answers, Daemon, Notes, PATIENCE, QUERIES, assert_same};
+use memory_vault::index::keyword::open_searcher;
+use serde_json::json;
+
+use super::{Answers, Daemon, Notes, PATIENCE, QUERIES, assert_same, notes_of};
 
 /// What the daemon is doing when it dies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +26,7 @@ pub enum Work {
 }
 
 /// Points that a start passes, for a second death in the middle of the recovery from the first.
-const RECOVERY: [&str; 8] = [
+const RECOVERY: [&str; 9] = [
     "file-written",
     "marked",
     "skipped-written",
@@ -31,21 +34,28 @@ const RECOVERY: [&str; 8] = [
     "catalog-committed",
     "words-prepared",
     "words-committed",
+    "words-merging",
     "publishing",
 ];
+
+/// An agent that sees a part of the notes.
+const AGENT: &str = "ada";
+const PAGE: &str = "---\ncan_read_user_memory: true\ncollections: [notes, journal]\nexclude_tags: [work]\n---\n";
 
 /// The vault, its notes, and how often its daemon was killed.
 pub struct Victim {
     vault: Daemon,
     notes: Notes,
     pub kills: usize,
+    pub clean_stops: usize,
 }
 
 impl Victim {
     pub fn new(config: &str, seed: u64, notes: usize, paragraphs: usize) -> Self {
-        let vault = Daemon::with_config(config);
+        let mut vault = Daemon::with_config(&format!("{config}[agents]\nrequests_per_minute = 100000\n"));
+        vault.write(&format!("agents/{AGENT}/agent.md"), PAGE);
         let notes = Notes::new(&vault.path(""), seed, notes, paragraphs);
-        Self { vault, notes, kills: 0 }
+        Self { vault, notes, kills: 0, clean_stops: 0 }
     }
 
     /// Lets the daemon die at the given passing of a point.
@@ -88,11 +98,24 @@ impl Victim {
         self.kills += 1;
     }
 
+    /// Some lives, most of which end in a kill, and some edits after each while nobody runs.
+    pub fn lives(&mut self) {
+        for _ in 0..=self.notes.random.below(4) {
+            match self.notes.random.below(8) {
+                0..4 => self.dies_at_random(),
+                4..6 => self.dies_while_merging(),
+                6 => self.dies_in_recovery(),
+                _ => self.stops(),
+            }
+            (0..self.notes.random.below(4)).for_each(|_| self.notes.edit());
+        }
+    }
+
     /// Kills the daemon at a random instant of its start or its work.
-    pub fn dies_at_random(&mut self) {
+    fn dies_at_random(&mut self) {
         let random = &mut self.notes.random;
         self.vault.ensure_killed();
-        let (at_start, full) = (random.below(3) == 0, random.below(4) == 0);
+        let (at_start, full) = (random.below(3) == 0, random.below(12) == 0);
         let instant = Duration::from_micros(random.next() % if at_start { 60_000 } else { 400_000 });
         if at_start {
             self.vault.spawn(None);
@@ -109,6 +132,38 @@ impl Victim {
         }
         self.vault.kill();
         self.kills += 1;
+    }
+
+    /// Kills the daemon right after a commit that makes a merge due, or a moment later.
+    fn dies_while_merging(&mut self) {
+        self.vault.ensure_killed();
+        let merges = 1 + self.notes.random.below(3);
+        let mut alive = self.vault.launch(Some(&format!("words-merging:{merges}")));
+        let until = Instant::now() + Duration::from_secs(10);
+        while alive && Instant::now() < until {
+            self.notes.edit();
+            // One commit at a time.
+            std::thread::sleep(Duration::from_millis(25));
+            alive = !self.vault.was_killed();
+        }
+        self.vault.ensure_killed();
+        self.kills += 1;
+    }
+
+    /// Stops the daemon as anyone would, in the middle of its work or at rest.
+    fn stops(&mut self) {
+        self.vault.ensure_killed();
+        self.vault.launch(None);
+        for _ in 0..self.notes.random.below(12) {
+            self.notes.edit();
+            std::thread::sleep(Duration::from_millis(self.notes.random.next() % 30));
+        }
+        if self.notes.random.below(2) == 0 {
+            self.vault.settle();
+        }
+        let stopped = self.vault.terminate();
+        assert!(stopped.status.success(), "{}", stopped.status);
+        self.clean_stops += 1;
     }
 
     /// Half the time the recovery dies as well.
@@ -128,11 +183,61 @@ impl Victim {
     /// Starts the daemon as anyone would, and holds its answers against those of an index made from nothing.
     #[track_caller]
     pub fn recovers(&mut self) {
-        self.vault.start().settle();
-        let found = Answers::of_daemon(&self.vault, &QUERIES);
+        let found = self.answers_when_started();
         self.vault.run(&["reindex", "--full"]).ok();
         self.vault.settle();
-        assert_same(&found, &Answers::of_daemon(&self.vault, &QUERIES));
+        assert_same(&found, &self.answers());
         self.notes.assert_untouched();
+    }
+
+    /// The same, with the index of a copy of the notes, so that the one that has been through so much goes on to age. What the words
+    /// lack may show only once they are opened again.
+    #[track_caller]
+    pub fn ages_well(&mut self) {
+        let found = self.answers_when_started();
+        self.vault.terminate();
+        let again = self.answers_when_started();
+        let mut copy = Self {
+            vault: Daemon::with_config(&fs::read_to_string(self.vault.path("memory.toml")).unwrap()),
+            notes: Notes::none(),
+            kills: 0,
+            clean_stops: 0,
+        };
+        let root = self.vault.path("");
+        for (path, bytes) in notes_of(&root) {
+            let within = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+            copy.vault.write(&within, bytes);
+            let modified = fs::metadata(&path).unwrap().modified().unwrap();
+            fs::File::options().write(true).open(copy.vault.path(&within)).unwrap().set_modified(modified).unwrap();
+        }
+        let expected = copy.answers_when_started().without_place();
+        assert_same(&found.without_place(), &expected);
+        assert_same(&again.without_place(), &expected);
+        self.notes.assert_untouched();
+        self.vault.kill();
+        self.kills += 1;
+    }
+
+    #[track_caller]
+    fn answers_when_started(&mut self) -> Answers {
+        self.vault.start();
+        let status = self.vault.settle();
+        // Mended before anyone asked, it would be no difference.
+        let log = self.vault.log();
+        assert!(!log.contains("passages of the catalog"), "the words were not those of the catalog: {log}");
+        let words = open_searcher(&self.vault.path(".vault/index/tantivy")).unwrap();
+        assert_eq!(status["chunks"], words.live().count(), "live documents (right), and passages");
+        self.answers()
+    }
+
+    /// All that the person is told, and an agent.
+    #[track_caller]
+    fn answers(&self) -> Answers {
+        let rotated = self.vault.post(&format!("/api/agents/{AGENT}/rotate"), &json!({}));
+        assert_eq!(rotated.status, 200, "{}", rotated.json());
+        let token = rotated.json()["token"].as_str().map(str::to_owned).unwrap_or_default();
+        let mut answers = Answers::of_daemon(&self.vault, &QUERIES);
+        answers.add_agent(&self.vault, &token, &QUERIES);
+        answers
     }
 }

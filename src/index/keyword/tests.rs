@@ -1,0 +1,136 @@
+//! What tantivy needs guarding against.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::bm25::{Statistics, TermScorer, bound_slack};
+use super::searcher::KeywordQuery;
+use super::writer::{Document, FORMAT, KeywordWriter, Payload};
+use crate::config::StemmerLanguage;
+
+const FILE: u32 = 1;
+
+fn open(folder: &Path) -> KeywordWriter {
+    KeywordWriter::open(folder).unwrap()
+}
+
+fn document(chunk: u64, body: &str) -> Document {
+    Document { chunk, file: FILE, body: body.into(), heading: "title".into(), own: body.into() }
+}
+
+fn commit(writer: &mut KeywordWriter, seq: u64) {
+    let store = "a catalog".to_owned();
+    writer.commit(&Payload { format: FORMAT, stemmer: StemmerLanguage::None, store, seq }).unwrap();
+}
+
+fn live(writer: &KeywordWriter) -> Vec<u64> {
+    let mut chunks: Vec<u64> = writer.searcher(None).unwrap().live().map(|(chunk, _)| chunk).collect();
+    chunks.sort_unstable();
+    chunks
+}
+
+/// Two segments as a kill leaves them before their merge: one with a list of deletions of the last commit, one without.
+fn two_segments(folder: &Path) {
+    let mut writer = open(folder);
+    (0..10).for_each(|chunk| writer.add(&document(chunk, "a zebra")).unwrap());
+    commit(&mut writer, 1);
+    (10..20).for_each(|chunk| writer.add(&document(chunk, "a river")).unwrap());
+    writer.remove(9);
+    commit(&mut writer, 2);
+}
+
+#[test]
+fn what_is_removed_first_after_a_start_does_not_come_back_with_a_merge() {
+    for first in [0, 10] {
+        let folder = tempfile::tempdir().unwrap();
+        two_segments(folder.path());
+        let mut writer = open(folder.path());
+        writer.remove(first);
+        // One that was due when the process before ended, and begins before the next commit.
+        writer.merge_all();
+        commit(&mut writer, 3);
+        let expected: Vec<u64> = (0..20).filter(|chunk| ![9, first].contains(chunk)).collect();
+        assert_eq!(live(&writer), expected, "{first} was removed");
+    }
+}
+
+#[test]
+fn no_operation_has_the_number_of_a_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    two_segments(folder.path());
+    let mut writer = open(folder.path());
+    let (committed, next) = writer.numbers();
+    assert!(next > committed, "after a start: {next}, and {committed} is committed");
+    writer.clear().unwrap();
+    let (committed, next) = writer.numbers();
+    assert!(next > committed, "after everything was removed: {next}, and {committed} is committed");
+    writer.add(&document(30, "a boat")).unwrap();
+    commit(&mut writer, 3);
+    assert_eq!(live(&writer), [30]);
+}
+
+#[test]
+fn a_writer_that_is_closed_leaves_no_merge_half_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = open(folder.path());
+    for commits in 0..4 {
+        (0..500).for_each(|chunk| writer.add(&document(commits * 500 + chunk, "a zebra in a river")).unwrap());
+        commit(&mut writer, commits + 1);
+    }
+    drop(writer);
+    let writer = open(folder.path());
+    assert_eq!(writer.segments(), 1, "four of one size are merged");
+    assert_eq!(live(&writer).len(), 2000);
+}
+
+/// Of two segments with chunks of unlike lengths, tantivy's bounds alone pass over the best.
+#[test]
+fn an_index_that_grew_finds_its_best() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = open(folder.path());
+    let mut statistics = Statistics::default();
+    let mut chunks = 0;
+    let mut add = |writer: &mut KeywordWriter, river: usize, length: usize| {
+        let body = [vec!["river"; river], vec!["word"; length - river]].concat().join(" ");
+        writer.add(&document(chunks, &body)).unwrap();
+        statistics.add([length as u32, 1, length as u32]);
+        chunks += 1;
+    };
+    (0..2000).for_each(|at| add(&mut writer, 20 * (at % 2), 100));
+    commit(&mut writer, 1);
+    (0..512).for_each(|at| if at % 100 == 50 { add(&mut writer, 25, 100) } else { add(&mut writer, 3, 3) });
+    commit(&mut writer, 2);
+
+    let searcher = writer.searcher(None).unwrap();
+    let query = KeywordQuery { words: vec!["river".into()], ..KeywordQuery::default() };
+    let prepared = searcher.prepare(&query, StemmerLanguage::None, statistics, None).unwrap();
+    let everything: Vec<u64> = (0..chunks).collect();
+    let mut scores: Vec<(f64, u64)> =
+        prepared.scores(&everything).unwrap().into_iter().zip(0..).map(|(score, chunk)| (score.unwrap(), chunk)).collect();
+    scores.sort_by(|one, two| two.0.total_cmp(&one.0));
+    for k in [1, 3, 5, 50, 200] {
+        let found: Vec<u64> = prepared.best(k, None).unwrap().iter().map(|hit| hit.chunk).collect();
+        let missed: Vec<_> = scores.iter().take(k).filter(|(score, chunk)| *score > scores[k].0 && !found.contains(chunk)).collect();
+        assert!(missed.is_empty(), "of the best {k} are not found: {missed:?}");
+    }
+}
+
+proptest! {
+    /// Whatever a block holds, the pair that tantivy keeps of it and the slack bound every score in it.
+    #[test]
+    fn the_slack_bounds_every_score(
+        pairs in proptest::collection::vec((1_u32..300, 0_u32..2000), 1..129),
+        segment in 0.5_f64..3000.0,
+        scope in 0.5_f64..3000.0,
+    ) {
+        let scorer = |average| TermScorer::with_average(1.0, average);
+        let score = |average: f64, pair: &(u32, u32)| scorer(average).score(pair.0, pair.0 + pair.1);
+        let (segment, scope) = (segment.max(1.0), scope.max(1.0));
+        let kept = pairs.iter().max_by(|one, two| score(segment, one).total_cmp(&score(segment, two))).unwrap();
+        let bound = score(scope, kept) * bound_slack(segment, scope);
+        for pair in &pairs {
+            prop_assert!(score(scope, pair) <= bound * (1.0 + 1e-12), "{pair:?} is above the bound of {kept:?}");
+        }
+    }
+}
