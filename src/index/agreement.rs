@@ -54,7 +54,8 @@ mod tests {
         let (text, path) = ("# River\n\nA boat.\n\n# Garden\n\nA tree.\n", VaultPath::new("notes/a.md").unwrap());
         let note = Note::parse(text, path.stem());
         let mut stemming = Stemming::new(StemmerLanguage::None);
-        let chunks = chunk(&path, &note, text).into_iter().map(|chunk| NewChunk::new(chunk, &note.title, &mut stemming));
+        let chunks =
+            chunk(&path, &note, text).into_iter().map(|chunk| NewChunk::new(chunk, &note.title, &mut stemming));
         let update = FileUpdate {
             chunks: chunks.collect(),
             stamp: Stamp { mtime_ns: 0, ctime_ns: 0, size: 0, inode: 0 },

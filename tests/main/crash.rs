@@ -186,7 +186,11 @@ fn killed_at_every_point_of_embedding() {
 fn killed_at_random_instants() {
     let end = soak_minutes().map(|minutes| Instant::now() + Duration::from_secs_f64(minutes * 60.0));
     let (seed, next) = (seed(), AtomicUsize::new(0));
-    let victims = [Victim::new(NO_MODEL, seed, 14, 5), Victim::new(NO_MODEL, seed + 1, 40, 12), Victim::new(MODEL, seed + 2, 5, 5)];
+    let victims = [
+        Victim::new(NO_MODEL, seed, 14, 5),
+        Victim::new(NO_MODEL, seed + 1, 40, 12),
+        Victim::new(MODEL, seed + 2, 5, 5),
+    ];
     let sums: [AtomicUsize; 3] = std::array::from_fn(|_| AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for mut victim in victims {
@@ -205,7 +209,8 @@ fn killed_at_random_instants() {
         }
     });
     let [kills, stops, compared] = sums.map(AtomicUsize::into_inner);
-    let _ = writeln!(std::io::stderr(), "{kills} kills and {stops} clean stops, {compared} times compared: no difference");
+    let _ =
+        writeln!(std::io::stderr(), "{kills} kills and {stops} clean stops, {compared} times compared: no difference");
     assert!(compared >= ROUNDS || end.is_some());
 }
 

@@ -138,7 +138,8 @@ impl Scoped<'_> {
             // Where the scope has no words there is nothing to score.
             if words > 0 && segment.max_doc() > 0 {
                 // As tantivy works it out when it writes a segment.
-                let of_segment = segment.inverted_index(field)?.total_num_tokens() as f64 / f64::from(segment.max_doc());
+                let of_segment =
+                    segment.inverted_index(field)?.total_num_tokens() as f64 / f64::from(segment.max_doc());
                 slack = slack.max(bound_slack(of_segment, words as f64 / self.statistics.chunks.max(1) as f64));
             }
         }

@@ -156,8 +156,12 @@ impl KeywordSearcher {
         let clauses: Vec<(Occur, Box<dyn Query>)> = should.chain(conditions).collect();
         let weight = BooleanQuery::new(clauses)
             .weight(EnableScoring::enabled_from_statistics_provider(&scoped, &self.searcher))?;
-        let slacks =
-            self.searcher.segment_readers().iter().map(|segment| scoped.slack(segment)).collect::<tantivy::Result<_>>()?;
+        let slacks = self
+            .searcher
+            .segment_readers()
+            .iter()
+            .map(|segment| scoped.slack(segment))
+            .collect::<tantivy::Result<_>>()?;
         Ok(Prepared { index: self, terms, scorers, required, excluded, weight, slacks })
     }
 }
