@@ -48,7 +48,12 @@ impl Serve {
         let (root, token) = (home.root().to_owned(), home.owner_token_file());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let closed = runtime.block_on(async {
-            let daemon = start(home, config, self.allow_remote).await?;
+            // Before anyone can know that it runs: who is told to stop in that moment closes the stores as well.
+            let mut stop = std::pin::pin!(stopped()?);
+            let daemon = tokio::select! {
+                daemon = start(home, config, self.allow_remote) => daemon?,
+                () = &mut stop => return Ok(true),
+            };
             println!("serving {}", root.display());
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
             if let Some(address) = daemon.address() {
@@ -58,7 +63,7 @@ impl Serve {
             // Not the service: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.service().shared());
             std::thread::spawn(move || show_progress(&shared));
-            anyhow::Ok(daemon.run(stopped()?).await)
+            anyhow::Ok(daemon.run(stop).await)
         })?;
         // Blocking calls that outlived the drain must not hold the process.
         runtime.shutdown_timeout(Duration::from_millis(200));
