@@ -4,13 +4,11 @@
 //! in a folder that is to be removed or opened again. So its own policy is switched off, and each merge is started here, right after
 //! a commit, and waited for when the writer is closed.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Waker};
+use std::thread::{self, JoinHandle};
 
+use tantivy::IndexWriter;
 use tantivy::index::{SegmentId, SegmentMeta};
 use tantivy::indexer::{LogMergePolicy, MergePolicy};
-use tantivy::{FutureResult, IndexWriter};
 
 use crate::fs::crash;
 
@@ -23,13 +21,8 @@ pub(super) struct Merges {
 /// A merge under way.
 struct Merge {
     segments: Vec<SegmentId>,
-    ended: FutureResult<Option<SegmentMeta>>,
-}
-
-impl Merge {
-    fn is_over(&mut self) -> bool {
-        Pin::new(&mut self.ended).poll(&mut Context::from_waker(Waker::noop())).is_ready()
-    }
+    /// Waits for tantivy's thread: its future can be polled or waited for, but not one after the other.
+    waiting: JoinHandle<()>,
 }
 
 impl Merges {
@@ -45,15 +38,22 @@ impl Merges {
     /// Starts the merges that are due among the segments of the last commit.
     ///
     /// # Errors
-    /// When the list of the segments cannot be read.
+    /// When the list of the segments cannot be read, or the system gives no thread.
     pub(super) fn start_due(&mut self, writer: &mut IndexWriter) -> tantivy::Result<()> {
-        self.running.retain_mut(|merge| !merge.is_over());
+        self.running.retain(|merge| !merge.waiting.is_finished());
         let is_free = |segment: &SegmentMeta| !self.running.iter().any(|merge| merge.segments.contains(&segment.id()));
         let mut free = writer.index().searchable_segment_metas()?;
         free.retain(is_free);
         for candidate in self.policy.compute_merge_candidates(&free) {
-            // One that fails, on a full disk say, leaves its segments as they are; they are tried again after the next commit.
-            self.running.push(Merge { ended: writer.merge(&candidate.0), segments: candidate.0 });
+            let merging = writer.merge(&candidate.0);
+            let wait = move || {
+                // One that fails, on a full disk say, leaves its segments as they are; they are tried again after a later commit.
+                if let Err(error) = merging.wait() {
+                    tracing::debug!("segments of the keyword index were not merged: {error}");
+                }
+            };
+            let waiting = thread::Builder::new().name("merging".into()).spawn(wait)?;
+            self.running.push(Merge { segments: candidate.0, waiting });
             crash::point("words-merging");
         }
         Ok(())
@@ -63,9 +63,7 @@ impl Merges {
 impl Drop for Merges {
     fn drop(&mut self) {
         for merge in self.running.drain(..) {
-            if let Err(error) = merge.ended.wait() {
-                tracing::debug!("segments of the keyword index were not merged: {error}");
-            }
+            let _ = merge.waiting.join();
         }
     }
 }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::Postings;
-use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight};
+use tantivy::query::{
+    BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight,
+};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term};
 
@@ -152,7 +154,9 @@ impl KeywordSearcher {
             (Occur::Should, term)
         });
         // What is excluded is left out by `best`: tantivy 0.27 asks an excluded phrase for documents that it has passed.
-        let conditions = query.phrases.iter().map(|words| (Occur::Must, run(words)));
+        // A phrase is a condition and no more: scored, it would choose other candidates than the exact scores do.
+        let unscored = |words| -> Box<dyn Query> { Box::new(ConstScoreQuery::new(run(words), 0.0)) };
+        let conditions = query.phrases.iter().map(|words| (Occur::Must, unscored(words)));
         let clauses: Vec<(Occur, Box<dyn Query>)> = should.chain(conditions).collect();
         let weight = BooleanQuery::new(clauses)
             .weight(EnableScoring::enabled_from_statistics_provider(&scoped, &self.searcher))?;

@@ -72,6 +72,22 @@ fn no_operation_has_the_number_of_a_commit() {
 }
 
 #[test]
+fn a_writer_can_be_closed_while_a_merge_goes_on_that_began_before_the_last_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = open(folder.path());
+    for commits in 0..4 {
+        (0..2000).for_each(|chunk| writer.add(&document(commits * 2000 + chunk, "a zebra in a river")).unwrap());
+        commit(&mut writer, commits + 1);
+    }
+    writer.add(&document(9000, "a boat")).unwrap();
+    commit(&mut writer, 5);
+    drop(writer);
+    let writer = open(folder.path());
+    assert_eq!(writer.segments(), 2, "four of one size are merged");
+    assert_eq!(live(&writer).len(), 8001);
+}
+
+#[test]
 fn a_writer_that_is_closed_leaves_no_merge_half_way() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path());
@@ -103,22 +119,45 @@ fn an_index_that_grew_finds_its_best() {
     (0..512).for_each(|at| if at % 100 == 50 { add(&mut writer, 25, 100) } else { add(&mut writer, 3, 3) });
     commit(&mut writer, 2);
 
-    let searcher = writer.searcher(None).unwrap();
     let query = KeywordQuery { words: vec!["river".into()], ..KeywordQuery::default() };
-    let prepared = searcher.prepare(&query, StemmerLanguage::None, statistics, None).unwrap();
-    let everything: Vec<u64> = (0..chunks).collect();
-    let mut scores: Vec<(f64, u64)> = prepared
-        .scores(&everything)
-        .unwrap()
-        .into_iter()
-        .zip(0..)
-        .map(|(score, chunk)| (score.unwrap(), chunk))
-        .collect();
+    finds_the_best(&writer, &query, statistics, &[1, 3, 5, 50, 200]);
+}
+
+#[test]
+fn a_phrase_chooses_no_other_chunks_than_the_scores_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = open(folder.path());
+    let mut statistics = Statistics::default();
+    for chunk in 0..200 {
+        // The more often it has the phrase, the less often the word.
+        let (phrases, rivers) = (1 + chunk as usize % 20, 20 - chunk as usize % 20);
+        let body =
+            [vec!["green apple"; phrases], vec!["river"; rivers], vec!["word"; 60 - 2 * phrases - rivers]].concat();
+        writer.add(&document(chunk, &body.join(" "))).unwrap();
+        statistics.add([60, 1, 60]);
+    }
+    commit(&mut writer, 1);
+    let query = KeywordQuery {
+        words: vec!["river".into()],
+        phrases: vec![vec!["green".into(), "apple".into()]],
+        ..KeywordQuery::default()
+    };
+    finds_the_best(&writer, &query, statistics, &[1, 5, 12, 25]);
+}
+
+/// Whether the best of all chunks by their exact scores are found, for different numbers of them.
+#[track_caller]
+fn finds_the_best(writer: &KeywordWriter, query: &KeywordQuery, statistics: Statistics, numbers: &[usize]) {
+    let searcher = writer.searcher(None).unwrap();
+    let prepared = searcher.prepare(query, StemmerLanguage::None, statistics, None).unwrap();
+    let everything: Vec<u64> = (0..statistics.chunks).collect();
+    let scores = prepared.scores(&everything).unwrap().into_iter();
+    let mut scores: Vec<(f64, u64)> = scores.zip(0..).filter_map(|(score, chunk)| Some((score?, chunk))).collect();
     scores.sort_by(|one, two| two.0.total_cmp(&one.0));
-    for k in [1, 3, 5, 50, 200] {
+    for &k in numbers {
         let found: Vec<u64> = prepared.best(k, None).unwrap().iter().map(|hit| hit.chunk).collect();
-        let missed: Vec<_> =
-            scores.iter().take(k).filter(|(score, chunk)| *score > scores[k].0 && !found.contains(chunk)).collect();
+        let is_missed = |(score, chunk): &&(f64, u64)| *score > scores[k].0 && !found.contains(chunk);
+        let missed: Vec<_> = scores.iter().take(k).filter(is_missed).collect();
         assert!(missed.is_empty(), "of the best {k} are not found: {missed:?}");
     }
 }
