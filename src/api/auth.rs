@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::caller::claimed;
-use super::error::ApiError;
+use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
 use super::page;
+use super::visitor::Visitor;
 use crate::access::{Caller, Keys, Principal, Token};
 
 /// What a request over TCP is checked against.
@@ -37,28 +38,26 @@ impl Guard {
         self
     }
 
-    /// Whether a `Host` or the host of an `Origin` is this server. A page that reached us through a name of its own
-    /// (DNS rebinding) sends that name.
+    /// Whether a `Host` is this server, with or without a port. A page that reached us through a name of its own (DNS
+    /// rebinding) sends that name.
     fn is_here(&self, authority: &str) -> bool {
-        let host = match authority.rfind(':') {
-            Some(colon) if !authority.ends_with(']') => &authority[..colon],
-            _ => authority,
-        };
-        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+        let bare = |name: &str| name.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        host_of(authority).is_some_and(|host| self.hosts.iter().any(|known| bare(known) == bare(host)))
+    }
+
+    /// Whether an `Origin` is this server: a scheme, a host and a port at most, as browsers write it.
+    fn is_from_here(&self, origin: &str) -> bool {
+        let authority = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
+        authority.is_some_and(|authority| self.is_here(authority))
     }
 
     fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let text = |name| headers.get(name).map(HeaderValue::to_str);
         let forbidden = |message| Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", message));
-        match text(HOST) {
-            Some(Ok(host)) if self.is_here(host) => {}
-            _ => return forbidden("the Host header names another server; `server.allowed_hosts` lists those allowed"),
+        if !matches!(only(headers, &HOST), Ok(Some(host)) if self.is_here(host)) {
+            return forbidden("the Host header names another server; `server.allowed_hosts` lists those allowed");
         }
-        if let Some(origin) = text(ORIGIN) {
-            let host = origin.ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
-            if !host.is_some_and(|host| self.is_here(host)) {
-                return forbidden("requests from other web pages are refused");
-            }
+        if !matches!(only(headers, &ORIGIN), Ok(origin) if origin.is_none_or(|origin| self.is_from_here(origin))) {
+            return forbidden("requests from other web pages are refused");
         }
         Ok(())
     }
@@ -68,6 +67,28 @@ impl Guard {
         let token = token(headers)?.hash();
         self.keys.iter().find_map(|keys| keys.holder(&token))
     }
+}
+
+/// The value of a header that may be given once; an error when it is given twice or is no text.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ()> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
+        (Some(_), Some(_)) => Err(()),
+    }
+}
+
+/// The host of `host`, `host:port` or `[address]:port`; `None` for whatever else it may be. Whoever reads the rest of it in
+/// another way (`localhost:80@evil.example`) would come to another host.
+fn host_of(authority: &str) -> Option<&str> {
+    let end = match authority.strip_prefix('[') {
+        Some(address) => address.find(']')? + 2,
+        None => authority.find(':').unwrap_or(authority.len()),
+    };
+    let (host, port) = authority.split_at(end);
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    (!host.is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))).then_some(host)
 }
 
 /// The token that a request carries.
@@ -103,7 +124,10 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
     }
     let path = request.uri().path();
     if path == "/health" || page::is_open(path) {
-        return next.run(request).await;
+        return match is_small(request.headers()) {
+            true => next.run(request).await,
+            false => ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response(),
+        };
     }
     let Some(principal) = guard.holder(request.headers()) else {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed")
@@ -118,8 +142,17 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
         Principal::Agent(caller) => Principal::Agent(Caller { claimed: claimed(request.headers()), ..caller }),
         principal => principal,
     };
+    if let Some(visitor) = request.extensions().get::<Arc<Visitor>>() {
+        visitor.shows_token();
+    }
     request.extensions_mut().insert(principal);
     next.run(request).await
+}
+
+/// Whether a body, as far as its length is said, is one for an address that needs no token.
+fn is_small(headers: &HeaderMap) -> bool {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    length.is_none_or(|length| length <= MAX_OPEN_BODY_BYTES)
 }
 
 #[cfg(test)]
@@ -144,6 +177,47 @@ mod tests {
         let origin = |origin| guard.check(&headers(&[("host", "localhost"), ("origin", origin)])).is_ok();
         assert!(origin("http://localhost:7833"));
         assert!(!origin("https://evil.example") && !origin("null"));
+    }
+
+    #[test]
+    fn a_host_is_not_what_comes_before_the_last_colon() {
+        let guard = Guard::new(Vec::new(), ["vault.local".to_owned(), "fd00::1".to_owned()]);
+        assert!(guard.is_here("[fd00::1]:7833") && guard.is_from_here("https://[fd00::1]"));
+        let strange = [
+            "localhost:evil.com",
+            "localhost:80@evil.com",
+            "localhost:80:80",
+            "localhost:",
+            "localhost:+80",
+            "localhost:65536",
+            "localhost:80/",
+            "localhost/",
+            "maya@localhost",
+            "localhost@evil.com:80",
+            "localhost,evil.com",
+            "localhost localhost",
+            "[::1]evil.com",
+            "[::1]@evil.com",
+            "[::1",
+            "::1",
+            "[localhost]evil.com:80",
+            ":80",
+            "evil.com#localhost",
+        ];
+        for authority in strange {
+            assert!(!guard.is_here(authority), "{authority}");
+            assert!(!guard.is_from_here(&format!("http://{authority}")), "{authority}");
+        }
+        for origin in ["http://localhost/", "file://localhost", "localhost", "http:localhost", "xhttp://localhost", ""]
+        {
+            assert!(!guard.is_from_here(origin), "{origin}");
+        }
+        let twice = [("host", "localhost"), ("host", "evil.com")];
+        let mut headers = HeaderMap::new();
+        for (name, value) in twice {
+            headers.append(name, value.parse().unwrap());
+        }
+        assert!(guard.check(&headers).is_err(), "which of two hosts is meant nobody knows");
     }
 
     #[test]

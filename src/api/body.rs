@@ -7,7 +7,8 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 
-use super::error::ApiError;
+use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
+use super::page;
 
 /// A JSON object, taken for what it says; errors name the field. An array is none, though serde would take one for the fields
 /// in their order.
@@ -26,7 +27,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Fields<T> {
             let message = "the body is to be JSON, with `Content-Type: application/json`";
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message));
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(JsonRejection::BytesRejection)?;
+        let is_open = page::is_open(request.uri().path());
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE if is_open => ApiError::too_large(MAX_OPEN_BODY_BYTES),
+            _ => JsonRejection::BytesRejection(rejection).into(),
+        })?;
         let read = Json::from_bytes(&bytes);
         let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|first| *first == b'{');
         if !is_object && !matches!(read, Err(JsonRejection::JsonSyntaxError(_))) {

@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::error::ApiError;
+use super::visitor::Visitor;
 use crate::access::{Principal, Session};
 use crate::service::Service;
 
@@ -55,6 +56,9 @@ pub(super) async fn local(State(service): State<Arc<Service>>, mut request: Requ
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "there is no agent of this name");
         return error.hint("`vault agent list` names those there are").into_response();
     };
+    if let Some(visitor) = request.extensions().get::<Arc<Visitor>>() {
+        visitor.shows_token();
+    }
     request.extensions_mut().insert(principal);
     next.run(request).await
 }

@@ -7,10 +7,14 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::visitor::is_late;
 use crate::service::ServiceError;
 
 /// Bodies over this are refused.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// The same at the addresses that need no token: a code of the page has 64.
+pub(super) const MAX_OPEN_BODY_BYTES: usize = 1024;
 
 /// What every failed request answers.
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,6 +46,10 @@ impl ApiError {
         Self { status, detail: ErrorDetail { code, message: message.into(), hint: None } }
     }
 
+    pub(super) fn too_large(at_most: usize) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid", format!("the body has over {at_most} bytes"))
+    }
+
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.detail.hint = Some(hint.into());
         self
@@ -58,6 +66,9 @@ impl From<ServiceError> for ApiError {
 impl From<JsonRejection> for ApiError {
     /// In words of ours: which field it is, or what the body has to be.
     fn from(rejection: JsonRejection) -> Self {
+        if is_late(&rejection) {
+            return Self::new(StatusCode::REQUEST_TIMEOUT, "invalid", "the body did not come in time");
+        }
         let said = rejection.body_text();
         let message = match &rejection {
             JsonRejection::BytesRejection(_) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {

@@ -14,6 +14,7 @@ mod qmd;
 mod routes;
 mod serve;
 mod sessions;
+mod visitor;
 mod writes;
 
 pub use auth::Guard;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::auth;
 use super::body::Fields;
-use super::error::{ApiError, ErrorBody};
+use super::error::{ApiError, ErrorBody, MAX_OPEN_BODY_BYTES};
 use super::sessions::Sessions;
 use crate::page::asset;
 use crate::service::ServiceError;
@@ -44,6 +44,7 @@ pub(super) fn routes(sessions: &Arc<Sessions>) -> Router {
         .route("/", get(|| async { file("index.html") }))
         .route("/page/{name}", get(named))
         .route("/page/token", post(token).delete(leave))
+        .layer(DefaultBodyLimit::max(MAX_OPEN_BODY_BYTES))
         .with_state(Arc::clone(sessions))
 }
 

@@ -35,6 +35,9 @@ const MISLEADING: [&str; 13] = [
     "GIT_WORK_TREE",
 ];
 
+/// A repository is what is in a `.git`: a folder of notes that has the files of one (`HEAD`, `objects`, `config`) is not.
+const NOT_BY_CHANCE: [&str; 2] = ["-c", "safe.bareRepository=explicit"];
+
 /// Calls off what runs, from another thread.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
@@ -82,7 +85,7 @@ impl Git {
         // Files, not pipes: nothing that git leaves running in the background can hold their ends open.
         let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
         let mut command = Command::new("git");
-        command.arg("-C").arg(&self.folder).args(args).stdin(stdin(input)?);
+        command.arg("-C").arg(&self.folder).args(NOT_BY_CHANCE).args(args).stdin(stdin(input)?);
         command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
         for name in MISLEADING {
             command.env_remove(name);

@@ -6,9 +6,11 @@ mod archive;
 mod changes;
 mod error;
 mod git;
+mod git_config;
 mod markers;
 mod repository;
 mod timer;
+mod trust;
 
 pub use archive::{ArchiveError, Export, Exported, Import, Imported, export, export_to, import};
 pub use changes::Counts;
@@ -16,3 +18,4 @@ pub use error::BackupError;
 pub use git::Cancel;
 pub use repository::{Commit, HeldBack, Initialized, Report, Repository, init_repository};
 pub use timer::{State, Timer};
+pub use trust::Trust;

@@ -1,6 +1,7 @@
 //! The repository that a vault is in: whether it can take a commit now, and the commit.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,7 +10,9 @@ use serde::Serialize;
 use super::changes::{Change, Changes, Counts, message};
 use super::error::BackupError;
 use super::git::{Cancel, Git, is_set};
+use super::git_config::is_harmless;
 use super::markers::has_conflict;
+use super::trust::Trust;
 use crate::fs::{Context, FsError};
 
 /// Another git is waited for so long.
@@ -91,11 +94,48 @@ impl Repository {
     /// # Errors
     /// When there is none, or it leaves the vault out.
     pub fn open(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
+        Self::find(root, cancel)?.unless_ignored(root, cancel)
+    }
+
+    /// The same for a backup that nobody has asked for just now: of a repository with programs of its own only where the person
+    /// has said that they are theirs.
+    ///
+    /// # Errors
+    /// As [`Repository::open`], and when it has such programs.
+    pub fn open_unasked(root: &Path, trust: &Trust, cancel: &Cancel) -> Result<Self, BackupError> {
         let repository = Self::find(root, cancel)?;
-        let ignored = !repository.prefix.is_empty()
+        if !trust.is_given()
+            && let Some(what) = repository.own_program()?
+        {
+            return Err(BackupError::RunsPrograms(what));
+        }
+        repository.unless_ignored(root, cancel)
+    }
+
+    fn unless_ignored(self, root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
+        let ignored = !self.prefix.is_empty()
             && Git::at(root, cancel).run(&["check-ignore", "--quiet", "."])?.is_ok()
             && Git::at(root, cancel).run(&["ls-files", "-z", "."])?.ok()?.stdout.is_empty();
-        if ignored { Err(BackupError::Ignored(repository.top)) } else { Ok(repository) }
+        if ignored { Err(BackupError::Ignored(self.top)) } else { Ok(self) }
+    }
+
+    /// A hook or a setting by which git runs what came with the repository. Finding it runs nothing of it.
+    fn own_program(&self) -> Result<Option<String>, BackupError> {
+        let common = self.git.run(&["rev-parse", "--git-common-dir"])?.ok()?.stdout;
+        let common = String::from_utf8_lossy(&common);
+        let hooks = self.top.join(common.strip_suffix('\n').unwrap_or(&common)).join("hooks");
+        for hook in fs::read_dir(&hooks).into_iter().flatten().flatten() {
+            let name = hook.file_name().to_string_lossy().into_owned();
+            if !name.ends_with(".sample")
+                && fs::metadata(hook.path()).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
+            {
+                return Ok(Some(format!("the hook `{name}`")));
+            }
+        }
+        let settings = self.git.run(&["config", "--local", "--list", "--name-only", "-z"])?.ok()?.stdout;
+        let settings = String::from_utf8_lossy(&settings);
+        let own = settings.split('\0').find(|name| !name.is_empty() && !is_harmless(name));
+        Ok(own.map(|name| format!("the setting `{name}`")))
     }
 
     fn find(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
@@ -193,7 +233,9 @@ impl Repository {
     }
 
     fn try_commit(&self, text: Option<&str>) -> Result<Report, BackupError> {
-        let status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--"];
+        // What is changed within a repository in the vault is its own affair; to find out, git would run what is set there.
+        let status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"];
+        let status = [&status[..], &["--ignore-submodules=dirty", "--"]].concat();
         let status = self.git.run(&[&status[..], &[&self.pathspec()]].concat())?.ok()?;
         let Changes { mut files, unmerged, repositories } = Changes::parse(&status.stdout, &self.prefix);
         if !unmerged.is_empty() {

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::error::BackupError;
 use super::git::Cancel;
 use super::repository::{Report, Repository};
+use super::trust::Trust;
 
 /// The clock is looked at so often: a machine that slept, or was set to another time, is not late by more.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
@@ -41,11 +42,11 @@ struct Shared {
 
 impl Timer {
     /// Starts to back up the vault at `root`: at once where the last commit is older than `every`.
-    pub fn start(root: PathBuf, every: Duration) -> Self {
+    pub fn start(root: PathBuf, trust: Trust, every: Duration) -> Self {
         let shared = Arc::new(Shared::default());
         let thread = std::thread::Builder::new().name("backup".into()).spawn({
             let shared = Arc::clone(&shared);
-            move || shared.run(&root, every)
+            move || shared.run(&root, &trust, every)
         });
         if let Err(error) = &thread {
             lock(&shared.state).failure = Some(format!("the thread that backs up cannot be started: {error}"));
@@ -69,14 +70,15 @@ impl Drop for Timer {
 }
 
 impl Shared {
-    fn run(&self, root: &std::path::Path, every: Duration) {
+    fn run(&self, root: &std::path::Path, trust: &Trust, every: Duration) {
+        let open = || Repository::open_unasked(root, trust, &self.cancel);
         let mut logged = HashSet::new();
-        let last = Repository::open(root, &self.cancel).and_then(|repository| repository.last_commit());
+        let last = open().and_then(|repository| repository.last_commit());
         let last = last.ok().flatten();
         let mut before = last.as_ref().map(|(_, at)| *at);
         lock(&self.state).last_commit = last.map(|(id, _)| id);
         while self.wait(before, every) {
-            let result = Repository::open(root, &self.cancel).and_then(|repository| repository.commit(None));
+            let result = open().and_then(|repository| repository.commit(None));
             before = Some(SystemTime::now());
             if let Some(failure) = self.tell(result)
                 && logged.insert(failure.clone())

@@ -9,14 +9,15 @@ use serde_json::json;
 use super::Outcome;
 use super::backend::home;
 use super::output::{self, count, printable};
-use crate::backup::{Cancel, Repository};
+use crate::backup::{Cancel, Repository, Trust};
 
 /// Commit what has changed in the vault to the git repository it is in.
 ///
 /// Your own git does it, with your name, hooks and .gitignore. Only files of the vault are committed: what you have staged
 /// elsewhere in the repository stays staged. `.vault/` and `.trash/` never are. In the middle of a merge or a rebase, with a
 /// detached head or conflicts, it says so and changes nothing; a note with conflict markers is left out. Nothing is ever
-/// forced. `[backup] every = "1h"` in memory.toml has the daemon do it.
+/// forced. `[backup] every = "1h"` in memory.toml has the daemon do it; where the repository has hooks or settings that run
+/// programs, once you have done it by hand.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 backed up or nothing to do, 2 not done, or not in full.")]
 pub(super) struct Backup {
@@ -38,6 +39,10 @@ impl Backup {
         }
         let home = home(vault)?;
         let repository = Repository::open(home.root(), &Cancel::default())?;
+        // The daemon may do from now on what was done by hand.
+        if let Err(error) = Trust::of(&home).give() {
+            eprintln!("vault: the daemon will not know of this: {error}");
+        }
         let mut report = repository.commit(self.message.as_deref())?;
         let pushed = if self.push { repository.push().map(Some) } else { Ok(None) };
         report.pushed = pushed.as_ref().ok().cloned().flatten();

@@ -7,15 +7,15 @@ use anyhow::Context;
 use clap::Args;
 
 use super::Outcome;
-use super::output::{self, bytes, count, shell_quoted};
+use super::output::{self, bytes, count, printable, shell_quoted};
 use super::progress::Bar;
 use crate::backup;
 
 /// Make a vault of a file that `vault export` wrote.
 ///
 /// It is unpacked beside DIR, checked whole, and then put there in one step: an archive that was cut short or changed leaves
-/// nothing. Paths and links that lead out of the folder are refused. A git repository brings its hooks and settings along,
-/// so take archives from where you would take programs, or leave it out with --no-git.
+/// nothing. Paths and links that lead out of the folder are refused. Of a git repository its hooks stay behind, and so do the
+/// settings by which git might run a program: each is named, and `tar --zstd -xf FILE` has them. --no-git leaves all of it out.
 #[derive(Debug, Args)]
 pub(super) struct Import {
     /// What `vault export` wrote; `-` for standard input.
@@ -53,6 +53,9 @@ impl Import {
             let (files, root) = (count(imported.files as usize, "file"), imported.vault.display());
             println!("{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes));
             println!("    vault serve --vault {}", shell_quoted(&imported.vault));
+        }
+        for left_out in &imported.left_out {
+            eprintln!("vault: left out: {}", printable(left_out));
         }
         Ok(Outcome::Done)
     }

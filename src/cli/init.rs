@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::output::shell_quoted;
-use crate::backup::{BackupError, init_repository};
+use crate::backup::{BackupError, Initialized, Trust, init_repository};
 use crate::vault;
 
 /// Make a new vault, or make an existing folder one.
@@ -32,7 +32,9 @@ impl Init {
         let home = if self.adopt { vault::adopt(&self.dir)? } else { vault::init(&self.dir)? };
         if !self.adopt && !self.no_git {
             match init_repository(home.root()) {
-                Ok(_) | Err(BackupError::NoGit) => {}
+                // What it has of hooks is from the person's own template.
+                Ok(Initialized::Made) => drop(Trust::of(&home).give()),
+                Ok(Initialized::Inside(_)) | Err(BackupError::NoGit) => {}
                 // The vault is whole without.
                 Err(error) => eprintln!("vault: the new vault is not backed up by git yet: {error}"),
             }

@@ -14,6 +14,9 @@ use crate::fs::{Context, FsError};
 /// The file that makes a folder a vault.
 pub const FILE_NAME: &str = "memory.toml";
 
+/// No configuration that a person writes is longer.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
 /// The documented default configuration, as shipped and as `vault init` writes it.
 pub const SHIPPED: &str = include_str!("../../memory.toml");
 
@@ -290,6 +293,11 @@ impl Config {
     /// When the file cannot be read, is not TOML, has an unknown key or a value out of its range.
     pub fn load(root: &Path) -> Result<Self, ConfigError> {
         let path = root.join(FILE_NAME);
+        let size = fs::metadata(&path).on("read", &path)?.len();
+        if size > MAX_FILE_BYTES {
+            let message = format!("it has {size} bytes, and takes up to {MAX_FILE_BYTES}");
+            return Err(ConfigError::Range { path, message });
+        }
         let text = fs::read_to_string(&path).on("read", &path)?;
         Self::parse(&text, &path)
     }
@@ -341,6 +349,25 @@ mod tests {
         assert_eq!(range, "memory.toml: `search.limit` is 0; it takes 1 to 1000");
         let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
         assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
+    }
+
+    #[test]
+    fn a_file_that_would_take_all_room_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let load = |text: &str| {
+            fs::write(&path, text).unwrap();
+            Config::load(folder.path()).unwrap_err().to_string()
+        };
+        let sparse = fs::File::create(&path).and_then(|file| file.set_len(1 << 40));
+        sparse.unwrap();
+        let said = Config::load(folder.path()).unwrap_err().to_string();
+        assert!(said.contains("it has 1099511627776 bytes"), "{said}");
+        for deep in ["x = ".to_owned() + &"[".repeat(500_000), "x = ".to_owned() + &"{x=".repeat(100_000)] {
+            assert!(load(&deep).contains("line 1"));
+        }
+        let dotted = load(&format!("{}x = 1", "x.".repeat(400_000)));
+        assert!(dotted.contains(FILE_NAME), "{dotted:.200}");
     }
 
     #[test]

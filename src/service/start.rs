@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::agents::Agents;
-use crate::backup::Timer;
+use crate::backup::{Timer, Trust};
 use crate::capture::{self, Capture, Switches};
 use crate::config::Config;
 use crate::fs::FsError;
@@ -101,7 +101,7 @@ impl Service {
             switches,
             shared,
             files: Some(files),
-            backup: backup.map(|every| Timer::start(home.root().to_owned(), every)),
+            backup: backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every)),
             home,
             config,
             index_dir,

@@ -10,8 +10,12 @@ pub fn commits_of(root: &Path, path: &VaultPath) -> Option<usize> {
     let output = Command::new("git")
         .arg("-C")
         .arg(root)
-        // Neither does a repository's own configuration run programs here, nor is a name a pattern.
-        .args(["-c", "core.fsmonitor=false", "--literal-pathspecs", "--no-optional-locks"])
+        // Neither does a repository's own configuration run programs here, nor is a name a pattern. What a repository has left
+        // with another is not fetched: how, its configuration would say.
+        .args(["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"])
+        .args(["--literal-pathspecs", "--no-optional-locks"])
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "")
         .args(["rev-list", "--all", "--count", "--", path.as_str()])
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
@@ -23,4 +27,47 @@ pub fn commits_of(root: &Path, path: &VaultPath) -> Option<usize> {
         return None;
     }
     std::str::from_utf8(&output.stdout).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_repository_that_left_something_with_another_does_not_say_how_it_is_fetched() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, pwned) = (folder.path(), folder.path().join("pwned"));
+        let git = |args: &[&str]| {
+            let names = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+            let output = Command::new("git").arg("-C").arg(root).args(names).args(args).output().unwrap();
+            assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        git(&["init", "--quiet"]);
+        fs::create_dir(root.join("notes")).unwrap();
+        for text in ["one", "two"] {
+            fs::write(root.join("notes/a.md"), text).unwrap();
+            git(&["add", "notes"]);
+            git(&["commit", "--quiet", "-m", text]);
+        }
+        let path = VaultPath::new("notes/a.md").unwrap();
+        assert_eq!(commits_of(root, &path), Some(2));
+        let tree = git(&["rev-parse", "HEAD^:notes"]);
+        let touch = format!("ext::touch {}", pwned.display());
+        for (key, value) in [
+            ("core.repositoryformatversion", "1"),
+            ("core.fsmonitor", "touch pwned"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.url", &touch),
+            ("protocol.ext.allow", "always"),
+        ] {
+            git(&["config", key, value]);
+        }
+        fs::remove_file(root.join(".git/objects").join(&tree[..2]).join(&tree[2..])).unwrap();
+        assert_eq!(commits_of(root, &path), None);
+        assert!(!pwned.exists());
+    }
 }

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use super::place::Identity;
+use crate::access::{GlobError, Globs};
 use crate::config::CollectionConfig;
 use crate::path::VaultPath;
 
@@ -19,7 +18,7 @@ pub struct Outside(Vec<OutsideFolder>);
 pub struct OutsideFolder {
     name: VaultPath,
     folder: PathBuf,
-    pattern: GlobMatcher,
+    pattern: Globs,
 }
 
 /// A folder that cannot be a collection.
@@ -32,7 +31,7 @@ pub enum OutsideError {
         name: String,
         /// What is wrong with it.
         #[source]
-        source: globset::Error,
+        source: GlobError,
     },
     /// Its notes would be indexed twice.
     #[error("the collection `{name}` is the folder {}, which overlaps with {other}; each note belongs to one", folder.display())]
@@ -65,10 +64,10 @@ impl Outside {
                 return Err(OutsideError::Overlap { name: name.clone(), folder, other: other.clone() });
             }
             taken.push((format!("the collection `{name}`"), folder.clone()));
-            let pattern = GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
-            let pattern = pattern.map_err(|source| OutsideError::Pattern { name: name.clone(), source })?;
+            let pattern =
+                Globs::of_files(pattern).map_err(|source| OutsideError::Pattern { name: name.clone(), source })?;
             let name = VaultPath::new(name.clone()).map_err(|error| OutsideError::Name(name.clone(), error))?;
-            folders.push(OutsideFolder { name, folder, pattern: pattern.compile_matcher() });
+            folders.push(OutsideFolder { name, folder, pattern });
         }
         Ok(Self(folders))
     }
@@ -200,7 +199,9 @@ mod tests {
         let (a, b) = (collection("a", Path::new("../a"), "**"), collection("b", Path::new("../link/b"), "**"));
         let said = refused(&[a, b]);
         assert!(said.contains("overlaps with the collection `a`"), "{said}");
-        let said = refused(&[collection("a", Path::new("../a"), "[")]);
-        assert!(said.starts_with("the pattern of the collection `a`"), "{said}");
+        for pattern in ["[", &"{".repeat(100_000), &format!("{}a{}", "{a,".repeat(400), "}".repeat(400)), ""] {
+            let said = refused(&[collection("a", Path::new("../a"), pattern)]);
+            assert!(said.starts_with("the pattern of the collection `a`"), "{said}");
+        }
     }
 }

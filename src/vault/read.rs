@@ -79,6 +79,22 @@ pub(super) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The bytes of a file of up to so many; never waits for a FIFO.
+pub(super) fn read_short(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let mut file = options.open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() > max_bytes {
+        return Err(std::io::Error::other("not a regular file, or too large"));
+    }
+    let mut bytes = Vec::new();
+    (&mut file).take(max_bytes).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

@@ -1,14 +1,20 @@
 //! What belongs to a vault: Markdown files, less what is hidden, temporary or excluded.
 
-use std::fs;
 use std::path::Path;
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::outside::Outside;
+use super::read::read_short;
 use crate::access::{GlobError, Globs};
 use crate::path::VaultPath;
+
+/// Obsidian's settings are far shorter.
+const MAX_SETTINGS: u64 = 1 << 20;
+/// So many of Obsidian's patterns are compiled, each into so many bytes at most.
+const MAX_PATTERNS: usize = 100;
+const MAX_PATTERN_BYTES: usize = 512 * 1024;
 
 /// Decides which paths belong to the vault. Made from `[index] exclude` and from what Obsidian leaves out.
 #[derive(Debug, Clone)]
@@ -49,12 +55,12 @@ impl Rules {
             outside: Outside::default(),
         };
         let settings = |file: &str| -> Option<Value> {
-            serde_json::from_slice(&fs::read(root.join(".obsidian").join(file)).ok()?).ok()
+            serde_json::from_slice(&read_short(&root.join(".obsidian").join(file), MAX_SETTINGS).ok()?).ok()
         };
         for filter in settings("app.json").iter().filter_map(|app| app["userIgnoreFilters"].as_array()).flatten() {
-            let Some(filter) = filter.as_str() else { continue };
+            let Some(filter) = filter.as_str().filter(|filter| !filter.is_empty()) else { continue };
             match filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-                Some(pattern) => rules.patterns.extend(Regex::new(pattern).ok()),
+                Some(pattern) => rules.add_pattern(pattern),
                 None => rules.folders.push(filter.to_owned()),
             }
         }
@@ -68,6 +74,24 @@ impl Rules {
             }
         }
         Ok(rules)
+    }
+
+    /// Adds a pattern of Obsidian's, which are JavaScript's: most are read here as they are there.
+    fn add_pattern(&mut self, pattern: &str) {
+        let compiled = match self.patterns.len() < MAX_PATTERNS {
+            true => RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| error.to_string()),
+            false => Err(format!("there are over {MAX_PATTERNS}")),
+        };
+        match compiled {
+            Ok(compiled) => self.patterns.push(compiled),
+            Err(error) => {
+                let (pattern, error) =
+                    (pattern.chars().take(60).collect::<String>(), error.lines().last().unwrap_or("").to_owned());
+                tracing::warn!(
+                    "Obsidian's pattern /{pattern}/ leaves nothing out here: {error}; `[index] exclude` can"
+                );
+            }
+        }
     }
 
     /// The same with folders elsewhere.
@@ -124,6 +148,8 @@ fn temporary(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn path(text: &str) -> VaultPath {
@@ -170,5 +196,22 @@ mod tests {
         assert!(!rules.takes(&path("old/a.md")) && !rules.enters(&path("old")));
         assert!(!rules.takes(&path("Templates/Daily.md")) && !rules.takes(&path("notes/draft-3.md")));
         assert!(rules.takes(&path("older/a.md")) && rules.takes(&path("notes/draft.md")));
+    }
+
+    #[test]
+    fn settings_of_obsidian_that_are_hostile_take_neither_time_nor_room() {
+        let root = tempfile::tempdir().unwrap();
+        let settings = root.path().join(".obsidian");
+        fs::create_dir_all(&settings).unwrap();
+        let fifo = settings.join("templates.json");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let huge = vec!["/(a{1000}){1000}/"; 2000];
+        let mut filters = vec!["", "/(?=a)/", "/((((/", "/^b/"];
+        filters.extend(&huge);
+        filters.extend(vec!["/c{200}d/"; 5000]);
+        fs::write(settings.join("app.json"), serde_json::json!({ "userIgnoreFilters": filters }).to_string()).unwrap();
+        let rules = Rules::new(root.path(), &[]).unwrap();
+        assert!(rules.takes(&path("a.md")) && !rules.takes(&path("b.md")));
+        assert_eq!(rules.patterns.len(), MAX_PATTERNS);
     }
 }

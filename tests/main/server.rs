@@ -1,11 +1,13 @@
 //! The real server over TCP: who is let in, what each route answers, and what bad requests get.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Stdio;
 
 use base64::Engine;
 use serde_json::Value;
 
-use crate::support::{Connection, Daemon, Request, encode, eventually};
+use crate::support::{Connection, Daemon, PATIENCE, Request, encode, eventually};
 
 const SEARCH: &str = "/api/user-memory/search";
 
@@ -57,6 +59,8 @@ fn other_hosts_and_pages_are_refused_even_with_the_token() {
     for (name, value) in [
         ("Host", "evil.example"),
         ("Host", "localhost.evil.example:1"),
+        ("Host", "localhost:evil.example"),
+        ("Origin", "http://localhost:80@evil.example"),
         ("Origin", "http://evil.example"),
         ("Origin", "null"),
     ] {
@@ -325,6 +329,51 @@ fn a_connection_is_kept_for_many_requests() {
         let reply = connection.send(&Request::get(target).header("Authorization", &bearer)).expect("still open");
         assert_eq!(reply.status, if at % 3 == 0 { 404 } else { 200 });
     }
+}
+
+#[test]
+fn many_who_have_no_token_do_not_lock_out_who_has_one() {
+    let daemon = daemon();
+    let bearer = format!("Bearer {}", daemon.token());
+    let mut before = Connection::open(daemon.address());
+    let ask = Request::get("/api/user-memory/stats").header("Authorization", &bearer);
+    assert_eq!(before.send(&ask).expect("an answer").status, 200);
+    // More of them than there is room for, each of which keeps its connection by sending the next byte in time.
+    let begun = b"POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 80\r\n\r\n{";
+    let crowd: Vec<TcpStream> = (0..385)
+        .map(|_| {
+            let mut stream = TcpStream::connect(daemon.address()).unwrap();
+            stream.write_all(begun).unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(daemon.get("/api/user-memory/stats").status, 200, "a newcomer with a token");
+    assert_eq!(before.send(&ask).expect("it was not hung up on").status, 200);
+    assert!(daemon.run(&["search", "dough"]).ok().stdout.contains("notes/bread.md"));
+    drop(crowd);
+}
+
+#[test]
+fn a_body_is_small_where_no_token_is_needed() {
+    let daemon = daemon();
+    let code = |length: usize| format!(r#"{{"code":"{}"}}"#, "x".repeat(length));
+    let small = daemon.send(&Request::new("POST", "/page/token").json(code(64)));
+    assert_eq!((small.status, small.error().as_str()), (401, "this code was used, or is too old"));
+    let large = daemon.send(&Request::new("POST", "/page/token").json(code(2000)));
+    assert_eq!((large.status, large.error().as_str()), (413, "the body has over 1024 bytes"));
+    // Said beforehand, none of it is waited for; not said, it is counted.
+    let mut announced = TcpStream::connect(daemon.address()).unwrap();
+    announced.set_read_timeout(Some(PATIENCE)).unwrap();
+    announced.write_all(b"POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    announced.read_exact(&mut answer).unwrap();
+    assert_eq!(answer, *b"HTTP/1.1 413");
+    let mut chunked = TcpStream::connect(daemon.address()).unwrap();
+    chunked.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = "POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    chunked.write_all(format!("{head}7d0\r\n{}\r\n", " ".repeat(2000)).as_bytes()).unwrap();
+    chunked.read_exact(&mut answer).unwrap();
+    assert_eq!(answer, *b"HTTP/1.1 413");
 }
 
 #[test]

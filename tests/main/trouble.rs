@@ -314,3 +314,35 @@ fn the_timed_comparison_catches_what_no_event_told() {
     eventually("the next comparison", || (self::watching(&daemon)["compared_at"] != first.as_str()).then_some(()));
     assert!(daemon.run(&["status"]).ok().stdout.contains("again every 5 s"));
 }
+
+#[test]
+fn a_glob_in_the_configuration_that_could_open_something_stops_the_command() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/a.md", "# A\n");
+    let deep = format!("{}{}", "{a,".repeat(100_000), "}".repeat(100_000));
+    let collection = |pattern: &str| format!("[[collections]]\nname = \"x\"\npath = \"../x\"\npattern = '{pattern}'\n");
+    let many: String = (0..60_000).map(|at| format!("'*{at}',")).collect();
+    for (config, words) in [
+        ("[access]\nprivate = ['/notes/diary']".to_owned(), "`/notes/diary` is absolute"),
+        ("[access]\nprivate = ['notes\\diary']".to_owned(), "parted by `/`"),
+        ("[access]\nprivate = ['!notes']".to_owned(), "begins with `!`"),
+        ("[access]\nprivate = ['diary**']".to_owned(), "`**` within a name"),
+        ("[access]\nprivate = ['']".to_owned(), "names no place"),
+        (format!("[access]\nprivate = ['{deep}']"), "`access.private`"),
+        (format!("[index]\nexclude = ['{deep}']"), "`index.exclude`"),
+        (format!("[index]\nexclude = [{many}]"), "name folders instead"),
+        (collection(&deep), "the pattern of the collection `x`"),
+        (collection("["), "the pattern of the collection `x`"),
+        (format!("x = {}", "[".repeat(200_000)), "memory.toml"),
+        ("#".repeat(2 << 20), "takes up to 1048576"),
+    ] {
+        vault.write("memory.toml", format!("{config}\n"));
+        let refused = vault.run(&["search", "a"]);
+        assert_eq!(refused.code, 2, "{config:.60}: {}", refused.stdout);
+        assert!(
+            refused.stderr.contains(words) && refused.stderr.len() < 4000,
+            "{config:.60}: {:.1000}",
+            refused.stderr
+        );
+    }
+}

@@ -227,6 +227,7 @@ fn spell_out(operation: &mut Operation) {
         ("401", "A token is needed, or a code that counts", needs_token || has_body),
         ("403", "This token may not, or another page or host asks", true),
         ("404", "It is not there", names_something),
+        ("408", "The body did not come in time", has_body),
         ("409", "It was changed meanwhile, or is there already", has_body),
         ("413", "The body is too large", has_body),
         ("415", "The body is not JSON", has_body),

@@ -1,8 +1,11 @@
 //! What of a vault is in its archives.
 
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
+use std::io::{Error, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
+use super::place::{Fate, Kind, fate};
 use crate::fs::{Context, FsError};
 
 /// Something that is exported.
@@ -21,24 +24,6 @@ pub(super) struct Contents {
     pub(super) items: Vec<Item>,
     /// What is left out although it is the person's, and why.
     pub(super) left_out: Vec<String>,
-}
-
-/// Whether a path is ever exported: nothing of the program's own is but its state, and of that no token.
-pub(super) fn is_exported(path: &Path) -> bool {
-    let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
-    let name = names.last().map_or("", |name| name);
-    match names.first().map(|name| &**name) {
-        Some(".vault") => {
-            names.get(1).is_some_and(|name| name == "state") && !name.contains("token") && !is_passing(name)
-        }
-        Some(".git") => !is_passing(name),
-        _ => !name.starts_with(".tmp-"),
-    }
-}
-
-/// What programs leave while they work.
-fn is_passing(name: &str) -> bool {
-    name == "lock" || name.ends_with(".lock") || name.starts_with(".tmp-") || name.ends_with(".sock")
 }
 
 pub(super) fn is_git(path: &Path) -> bool {
@@ -76,17 +61,19 @@ impl Contents {
 
     fn list(&mut self, root: &Path, folder: &Path, state: bool, git: bool) -> Result<(), FsError> {
         let on_disk = root.join(folder);
-        for entry in fs::read_dir(&on_disk).on("list", &on_disk)? {
+        let entries = match fs::read_dir(&on_disk) {
+            // It was there a moment ago: whoever works on the vault has moved or removed it.
+            Err(error) if is_gone(&error) && !folder.as_os_str().is_empty() => return Ok(()),
+            entries => entries.on("list", &on_disk)?,
+        };
+        for entry in entries {
             let path = folder.join(entry.on("list", &on_disk)?.file_name());
             let full = root.join(&path);
-            let own = path == Path::new(".vault");
-            let wanted =
-                (own || is_exported(&path)) && (state || !path.starts_with(".vault")) && (git || !is_git(&path));
-            if !wanted {
+            if (!state && path.starts_with(".vault")) || (!git && is_git(&path)) {
                 continue;
             }
             let meta = match full.symlink_metadata() {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) if is_gone(&error) => continue,
                 meta => meta.on("look at", &full)?,
             };
             self.add(root, path, meta, state, git)?;
@@ -97,10 +84,26 @@ impl Contents {
     fn add(&mut self, root: &Path, path: PathBuf, meta: Metadata, state: bool, git: bool) -> Result<(), FsError> {
         let shown = path.display().to_string();
         let kind = meta.file_type();
+        let own = path == Path::new(".vault") && kind.is_dir();
         if path == Path::new(".git") && !kind.is_dir() {
             self.left_out.push(format!("{shown}: the repository is in another place"));
-        } else if kind.is_dir() {
-            if path != Path::new(".vault") {
+            return Ok(());
+        }
+        if let Some(kind) = Kind::of(kind).filter(|_| !own) {
+            match fate(&path, kind) {
+                // A repository is exported as it is, its hooks too; what of it is imported is another question.
+                Fate::Kept | Fate::Dropped { git: true, .. } => {}
+                Fate::Dropped { .. } | Fate::Passing => return Ok(()),
+                Fate::Refused(why) => {
+                    if path.iter().next() != Some(OsStr::new(".vault")) {
+                        self.left_out.push(format!("{shown}: {why}"));
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        if kind.is_dir() {
+            if !own {
                 self.items.push(Item { path: path.clone(), meta, target: None });
             }
             self.list(root, &path, state, git)?;
@@ -108,7 +111,10 @@ impl Contents {
             self.items.push(Item { path, meta, target: None });
         } else if kind.is_symlink() {
             let full = root.join(&path);
-            let target = fs::read_link(&full).on("read", &full)?;
+            let target = match fs::read_link(&full) {
+                Err(error) if is_gone(&error) => return Ok(()),
+                target => target.on("read", &full)?,
+            };
             if stays_inside(&path, &target) {
                 self.items.push(Item { path, meta, target: Some(target) });
             } else {
@@ -119,6 +125,11 @@ impl Contents {
         }
         Ok(())
     }
+}
+
+/// Whether what was listed is not there any more, or something else is.
+pub(super) fn is_gone(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 fn last(path: &Path) -> bool {
@@ -135,25 +146,5 @@ mod tests {
         assert!(inside("a/b.md", "c.md") && inside("a/b.md", "../c.md") && inside("a/b/c", "../../d/e"));
         assert!(!inside("a.md", "../b.md") && !inside("a/b.md", "../../c") && !inside("a", "/etc/passwd"));
         assert!(!inside("a/b/c", "d/../../../.."), "what is up from a link need not be where it seems");
-    }
-
-    #[test]
-    fn of_its_own_the_program_exports_its_state_alone() {
-        for exported in
-            ["notes/a.md", ".vault/state/checkpoints/1", ".git/HEAD", ".obsidian/app.json", "Cargo.lock", "lock"]
-        {
-            assert!(is_exported(Path::new(exported)), "{exported}");
-        }
-        for not in [
-            ".vault",
-            ".vault/index/catalog.db",
-            ".vault/owner-token",
-            ".vault/lock",
-            ".vault/state/tokens.json",
-            ".git/index.lock",
-            "notes/.tmp-1a2b3c",
-        ] {
-            assert!(!is_exported(Path::new(not)), "{not}");
-        }
     }
 }

@@ -18,8 +18,8 @@ pub enum ArchiveError {
     /// The archive would be part of what it holds.
     #[error("{} lies in the vault, so the archive would hold itself; name a place outside", .0.display())]
     InsideVault(PathBuf),
-    /// A file shrank.
-    #[error("{0} became shorter while it was read; export again")]
+    /// A file became shorter, or is written to without end.
+    #[error("{0} was changed while it was read; export again")]
     Changed(String),
     /// The archive cannot be written.
     #[error("the archive cannot be written: {0}")]

@@ -1,7 +1,7 @@
 //! Reads a vault out of an archive, whole or not at all.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,9 +12,11 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use tar::{Archive, Entry, EntryType};
 
-use super::contents::{is_exported, is_git, stays_inside};
+use super::super::git_config::harmless;
+use super::contents::{is_git, stays_inside};
 use super::error::ArchiveError;
 use super::manifest::{FORMAT, Manifest, PATH, Summing};
+use super::place::{Fate, Kind, fate, is_git_config};
 use crate::config::FILE_NAME;
 use crate::fs::{Context, create_dir};
 
@@ -34,10 +36,14 @@ pub struct Imported {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// What of the archive was not imported, and why.
+    pub left_out: Vec<String>,
 }
 
 /// The manifest is some hundred bytes.
 const MAX_MANIFEST: u64 = 64 * 1024;
+/// The configuration of a repository, some thousand.
+const MAX_GIT_CONFIG: u64 = 1 << 20;
 
 /// Unpacks an archive beside `dir`, checks it whole, and puts it there in one step. `progress` is told how many bytes of the
 /// archive were read.
@@ -71,7 +77,7 @@ pub fn import(
     }
     // What comes after the last entry carries the checksum of the whole.
     io::copy(&mut decoder, &mut io::sink()).map_err(broken)?;
-    let manifest = unpacking.finish()?;
+    let (manifest, left_out) = unpacking.finish()?;
     sync(beside.path()).on("write to", &dir)?;
     let beside = beside.keep();
     if let Err(error) = fs::rename(&beside, &dir) {
@@ -79,7 +85,7 @@ pub fn import(
         return Err(error).on("put the vault at", &dir)?;
     }
     File::open(parent).and_then(|parent| parent.sync_all()).on("write to", parent)?;
-    Ok(Imported { vault: dir, files: manifest.sum.files, bytes: manifest.sum.bytes })
+    Ok(Imported { vault: dir, files: manifest.sum.files, bytes: manifest.sum.bytes, left_out })
 }
 
 struct Unpacking<'a> {
@@ -90,12 +96,14 @@ struct Unpacking<'a> {
     folders: Vec<(PathBuf, u32, SystemTime)>,
     links: Vec<(PathBuf, PathBuf)>,
     manifest: Option<Manifest>,
+    left_out: BTreeSet<String>,
 }
 
 impl<'a> Unpacking<'a> {
     fn new(into: &'a Path, options: Import) -> Self {
         let (seen, folders, links) = (HashSet::new(), Vec::new(), Vec::new());
-        Self { into, options, summing: Summing::default(), seen, folders, links, manifest: None }
+        let (summing, left_out) = (Summing::default(), BTreeSet::new());
+        Self { into, options, summing, seen, folders, links, manifest: None, left_out }
     }
 
     fn take(&mut self, mut entry: Entry<'_, impl Read>) -> Result<(), ArchiveError> {
@@ -114,17 +122,33 @@ impl<'a> Unpacking<'a> {
             self.manifest = Some(manifest(&json)?);
             return Ok(());
         }
-        if !is_exported(&path) {
-            return Err(refused("a file of the program's own"));
-        }
+        let kind = match entry.header().entry_type() {
+            EntryType::Directory => Kind::Folder,
+            EntryType::Symlink => Kind::Link,
+            EntryType::Regular => Kind::File,
+            _ => return Err(refused("neither a file, a folder nor a symbolic link")),
+        };
         if !self.seen.insert(path.clone()) {
             return Err(refused("twice the same path"));
         }
-        let wanted = self.options.git || !is_git(&path);
-        let mode = entry.header().mode().map_err(broken)? & 0o777;
+        let asked_for = self.options.git || !is_git(&path);
+        let wanted = match fate(&path, kind) {
+            Fate::Kept => asked_for,
+            Fate::Dropped { what, why, .. } => {
+                if asked_for {
+                    self.left_out.insert(format!("{}: {why}", what.display()));
+                }
+                false
+            }
+            Fate::Passing => return Err(refused("what a program leaves while it works")),
+            Fate::Refused(why) => return Err(refused(why)),
+        };
+        // No bits that lend a program its owner's rights; and what is the program's own is for its owner alone.
+        let own = if path.starts_with(".vault") { 0o700 } else { 0o777 };
+        let mode = entry.header().mode().map_err(broken)? & own;
         let time = modified(&mut entry).map_err(broken)?;
-        match entry.header().entry_type() {
-            EntryType::Directory => {
+        match kind {
+            Kind::Folder => {
                 self.summing.entry(b'd', &path, 0);
                 if wanted {
                     create_dir(&self.into.join(&path))?;
@@ -132,7 +156,7 @@ impl<'a> Unpacking<'a> {
                 }
                 Ok(())
             }
-            EntryType::Symlink => {
+            Kind::Link => {
                 let target =
                     entry.link_name().map_err(broken)?.ok_or_else(|| refused("a link to nowhere"))?.into_owned();
                 if !stays_inside(&path, &target) {
@@ -145,21 +169,40 @@ impl<'a> Unpacking<'a> {
                 }
                 Ok(())
             }
-            EntryType::Regular => {
+            Kind::File => {
                 self.summing.entry(b'f', &path, entry.size());
-                self.file(&mut entry, wanted.then(|| self.into.join(&path)), mode, time)
+                if wanted && is_git_config(&path) {
+                    if entry.size() > MAX_GIT_CONFIG {
+                        return Err(refused("a configuration of git that is too large"));
+                    }
+                    let config = self.git_config(&mut entry, &path)?;
+                    return self.file(&mut &config[..], Some(self.into.join(&path)), mode, time, false);
+                }
+                self.file(&mut entry, wanted.then(|| self.into.join(&path)), mode, time, true)
             }
-            _ => Err(refused("neither a file, a folder nor a symbolic link")),
         }
     }
 
-    /// Writes a file where it is wanted; reads it all the same where it is not.
+    /// What of a repository's configuration runs nothing.
+    fn git_config(&mut self, content: &mut impl Read, path: &Path) -> Result<Vec<u8>, ArchiveError> {
+        let mut config = Vec::new();
+        content.read_to_end(&mut config).map_err(broken)?;
+        self.summing.content(&config);
+        let (kept, gone) = harmless(&config);
+        let line = |line: &str| line.chars().take(200).collect::<String>();
+        let why = "git might run a program because of it";
+        self.left_out.extend(gone.iter().map(|gone| format!("{}: `{}`: {why}", path.display(), line(gone))));
+        Ok(kept)
+    }
+
+    /// Writes a file where it is wanted; reads it all the same where it is not. `sums` says whether it is summed up here.
     fn file(
         &mut self,
         content: &mut impl Read,
         path: Option<PathBuf>,
         mode: u32,
         time: SystemTime,
+        sums: bool,
     ) -> Result<(), ArchiveError> {
         let mut file = match &path {
             Some(path) => {
@@ -177,7 +220,9 @@ impl<'a> Unpacking<'a> {
             if read == 0 {
                 break;
             }
-            self.summing.content(&buffer[..read]);
+            if sums {
+                self.summing.content(&buffer[..read]);
+            }
             if let Some((file, path)) = &mut file {
                 file.write_all(&buffer[..read]).on("write", path)?;
             }
@@ -191,7 +236,7 @@ impl<'a> Unpacking<'a> {
 
     /// Checks the whole, then makes links and gives folders their times: nothing is written through a link, and nothing
     /// below a folder after that.
-    fn finish(self) -> Result<Manifest, ArchiveError> {
+    fn finish(self) -> Result<(Manifest, Vec<String>), ArchiveError> {
         let manifest = match self.manifest {
             Some(manifest) => manifest,
             None if self.seen.is_empty() => return Err(ArchiveError::NotAnArchive("it is empty".into())),
@@ -215,7 +260,11 @@ impl<'a> Unpacking<'a> {
         }
         let mode = Permissions::from_mode(manifest.mode & 0o777 | 0o700);
         fs::set_permissions(self.into, mode).on("write", self.into)?;
-        Ok(manifest)
+        let own = self.into.join(".vault");
+        if own.is_dir() {
+            fs::set_permissions(&own, Permissions::from_mode(0o700)).on("write", &own)?;
+        }
+        Ok((manifest, self.left_out.into_iter().collect()))
     }
 }
 

@@ -8,6 +8,7 @@ mod error;
 mod export;
 mod import;
 mod manifest;
+mod place;
 
 pub use error::ArchiveError;
 pub use export::{Export, Exported, export, export_to};

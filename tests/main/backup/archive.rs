@@ -10,7 +10,7 @@ use serde_json::json;
 use tar::{Builder, EntryType, Header};
 
 use super::{answers, empty, git, repository};
-use crate::support::{Daemon, Notes, Ran, TestVault, vault_command};
+use crate::support::{Daemon, Notes, Over, Ran, TestVault, vault_command};
 
 fn import(archive: &Path, dir: &Path) -> Ran {
     Ran::of(vault_command().arg("import").arg(archive).arg(dir))
@@ -110,16 +110,33 @@ fn an_imported_vault_gives_the_same_answers() {
 #[test]
 fn the_program_s_state_is_exported_when_asked_for_and_never_a_token() {
     let mut vault = repository();
-    vault.write(".vault/state/checkpoints/1", "old text").write(".vault/state/capture-tokens.json", "{}");
-    vault.write(".vault/index/catalog.db", "x").write(".vault/owner-token", "secret");
+    let kept = ".vault/state/checkpoints/20260105T183000123-a1b2.content";
+    vault.write(kept, "old text").write(".vault/state/pending/seen", "12345678");
+    for never in [
+        ".vault/state/capture-tokens.json",
+        ".vault/state/agents.json",
+        ".vault/state/agents/claude.log",
+        ".vault/state/checkpoints/agents.txt",
+        ".vault/state/later.json",
+        ".vault/index/catalog.db",
+        ".vault/owner-token",
+        "inner/.vault/owner-token",
+        "inner/.vault/state/agents.json",
+    ] {
+        vault.write(never, "secret");
+    }
+    symlink("../../notes", vault.path(".vault/state/linked")).unwrap();
     let folder = empty();
     let archive = folder.path().join("vault.tar.zst");
     export(&vault, &archive, &["--with-state"]).ok();
     let copy = folder.path().join("copy");
     import(&archive, &copy).ok();
-    assert_eq!(fs::read_to_string(copy.join(".vault/state/checkpoints/1")).unwrap(), "old text");
+    assert_eq!(fs::read_to_string(copy.join(kept)).unwrap(), "old text");
     assert_eq!(fs::read_dir(copy.join(".vault")).unwrap().count(), 1);
-    assert_eq!(fs::read_dir(copy.join(".vault/state")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(copy.join(".vault/state")).unwrap().count(), 2);
+    let texts: Vec<Vec<u8>> = described(&copy.join(".vault/state")).into_iter().map(|found| found.4).collect();
+    assert!(!texts.iter().any(|text| text == b"secret"));
+    assert!(!copy.join("inner").exists() || fs::read_dir(copy.join("inner")).unwrap().count() == 0);
 }
 
 #[test]
@@ -236,6 +253,12 @@ fn an_archive_of_a_stranger_writes_nothing_outside() {
         (".vault/owner-token", file, "", "of the program's own"),
         (".vault/state/tokens.json", file, "", "of the program's own"),
         (".vault/index/catalog.db", file, "", "of the program's own"),
+        (".VAULT/state/agents.json", file, "", "of the program's own"),
+        (".Vault/owner-token", file, "", "of the program's own"),
+        (".va\u{200c}ult/state/agents.json", file, "", "of the program's own"),
+        (".vault/state", EntryType::Symlink, "../notes", "of the program's own"),
+        (".vault/state/agents.json", EntryType::Symlink, "../../notes/a.json", "of the program's own"),
+        (".GIT/hooks/pre-commit", file, "", "take for `.git`"),
     ] {
         hostile(&archive, |builder| add(builder, name, kind, b"", link));
         let refused = import(&archive, &folder.path().join("copies/vault"));
@@ -253,6 +276,176 @@ fn an_archive_of_a_stranger_writes_nothing_outside() {
     hostile(&archive, |_| {});
     let unsigned = import(&archive, &folder.path().join("copies/vault"));
     assert!(unsigned.code == 2 && unsigned.stderr.contains("cut short"), "{}", unsigned.stderr);
+}
+
+/// An archive with the manifest that its contents ask for, as whoever has read the source can make it.
+fn forged(path: &Path, entries: &[(&str, EntryType, &[u8], u32)]) {
+    let (mut builder, mut hasher, mut bytes, mut files) = (Builder::new(Vec::new()), blake3::Hasher::new(), 0, 0);
+    for (name, kind, content, mode) in entries {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(*kind);
+        header.set_mode(*mode);
+        header.set_size(content.len() as u64);
+        builder.append_data(&mut header, name, *content).unwrap();
+        hasher.update(if kind.is_dir() { b"d" } else { b"f" }).update(&(name.len() as u64).to_le_bytes());
+        hasher.update(name.as_bytes()).update(&(content.len() as u64).to_le_bytes()).update(content);
+        bytes += content.len();
+        files += usize::from(kind.is_file());
+    }
+    let hash = hasher.finalize().to_hex().to_string();
+    let manifest = json!({"format": 1, "version": "1", "mode": 0o7777, "files": files, "bytes": bytes, "blake3": hash});
+    let manifest = manifest.to_string();
+    let mut header = Header::new_gnu();
+    header.set_mode(0o644);
+    header.set_size(manifest.len() as u64);
+    builder.append_data(&mut header, ".vault/export.json", manifest.as_bytes()).unwrap();
+    fs::write(path, zstd::encode_all(&builder.into_inner().unwrap()[..], 1).unwrap()).unwrap();
+}
+
+#[test]
+fn a_forged_archive_lets_no_agent_in_and_lends_nobody_rights() {
+    let folder = empty();
+    let (archive, copy) = (folder.path().join("forged.tar.zst"), folder.path().join("copy"));
+    let (file, dir) = (EntryType::Regular, EntryType::Directory);
+    let checkpoint = ".vault/state/checkpoints/20260105T183000123-a1b2.json";
+    forged(
+        &archive,
+        &[
+            ("memory.toml", file, b"", 0o644),
+            ("agents/spy/agent.md", file, b"---\ncan_read_user_memory: true\n---\n", 0o644),
+            (".vault/state", dir, b"", 0o7777),
+            (".vault/state/agents.json", file, b"{}", 0o600),
+            (".vault/state/Agents.json", file, b"{}", 0o600),
+            (".vault/state/checkpoints", dir, b"", 0o2777),
+            (checkpoint, file, b"{}", 0o6777),
+            ("tools", dir, b"", 0o3777),
+            ("tools/run", file, b"#!/bin/sh\n", 0o6755),
+        ],
+    );
+    let said = import(&archive, &copy).ok();
+    assert!(said.stderr.contains("left out: .vault/state/agents.json"), "{}", said.stderr);
+    let mode = |path: &str| fs::metadata(copy.join(path)).unwrap().mode() & 0o7777;
+    assert_eq!((mode("tools"), mode("tools/run"), mode("") & 0o7000), (0o777, 0o755, 0));
+    assert_eq!((mode(".vault"), mode(".vault/state"), mode(checkpoint)), (0o700, 0o700, 0o700));
+    let mut state: Vec<_> =
+        fs::read_dir(copy.join(".vault/state")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    state.sort();
+    assert_eq!(state, ["checkpoints"]);
+}
+
+/// A vault whose repository would run a program, `touch` of the path that is given, in every way that git has for it.
+fn hostile_repository(pwned: &Path) -> Daemon {
+    let mut vault = repository();
+    let root = vault.path("");
+    let touch = format!("touch {}; false", pwned.display());
+    // A repository in the vault that the outer one knows of, and one that looks like a folder of notes.
+    for inner in ["inner", "notes/evil"] {
+        fs::create_dir_all(vault.path(inner)).unwrap();
+        git(&vault.path(inner), &["init", "--quiet", "--initial-branch=main"]);
+        vault.write(&format!("{inner}/a.md"), "# A\n");
+        git(&vault.path(inner), &["add", "a.md"]);
+        git(&vault.path(inner), &["commit", "--quiet", "-m", "inner"]);
+    }
+    super::command(&root, &["add", "inner"]).output().unwrap();
+    git(&root, &["commit", "--quiet", "-m", "inner"]);
+    vault.write("inner/a.md", "# B\n");
+    fs::rename(vault.path("notes/evil/.git"), vault.path("notes/plain")).unwrap();
+    for hooks in [".git/hooks", "inner/.git/hooks", "notes/plain/hooks", "notes/hooks"] {
+        for hook in ["pre-commit", "post-commit", "post-index-change", "pre-push", "reference-transaction", "update"] {
+            let path = format!("{hooks}/{hook}");
+            vault.write(&path, format!("#!/bin/sh\n{touch}\n"));
+            fs::set_permissions(vault.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    let hostile = format!(
+        "[core]\n\tfsmonitor = {touch}\n\teditor = {touch}\n\tsshCommand = {touch}\n[core]\n\thooksPath = notes/hooks\n\
+         [filter \"x\"]\n\tclean = {touch}\n\tprocess = {touch}\n[gpg]\n\tprogram = {touch}\n[log]\n\tshowSignature = true\n\
+         [commit]\n\tgpgSign = true\n[include]\n\tpath = ../notes/config\n[remote \"origin\"]\n\turl = notes/plain\n"
+    );
+    vault.write("notes/config", &hostile).write(".gitattributes", "*.md filter=x\n");
+    for config in [".git/config", "inner/.git/config", "notes/plain/config"] {
+        let before = fs::read_to_string(vault.path(config)).unwrap();
+        vault.write(config, format!("{before}{hostile}"));
+    }
+    vault.write("notes/a.md", "# A\n");
+    assert!(!pwned.exists(), "it is hostile from now on");
+    vault
+}
+
+#[test]
+fn an_imported_repository_runs_nothing_that_came_with_it() {
+    let folder = empty();
+    let pwned = folder.path().join("pwned");
+    let vault = hostile_repository(&pwned);
+    let (archive, copy) = (folder.path().join("vault.tar.zst"), folder.path().join("copy"));
+    export(&vault, &archive, &[]).ok();
+    let said = import(&archive, &copy).ok().stderr;
+    for named in [".git/hooks/pre-commit", "inner/.git/hooks/pre-push", "`fsmonitor = touch", "`url = notes/plain`"] {
+        assert!(said.contains(named), "{named}: {said}");
+    }
+    let backup = |args: &[&str]| Ran::of(vault_command().args(["backup", "--vault"]).arg(&copy).args(args));
+    backup(&[]).ok();
+    assert!(git(&copy, &["status", "--porcelain", "--ignore-submodules=dirty"]).is_empty(), "it was backed up");
+    backup(&["--push"]);
+    assert!(!pwned.exists());
+    // Without the import in between it would have.
+    Ran::of(&mut vault.command(&["backup"]));
+    assert!(pwned.exists(), "the repository is hostile");
+}
+
+#[test]
+fn what_is_written_during_an_export_is_whole_in_the_archive() {
+    let mut vault = Daemon::vault();
+    let version = |letter: char| format!("# {letter}\n\n{}\n", String::from(letter).repeat(200_000));
+    let letters = ['a', 'b', 'c'];
+    for note in ["renamed", "in-place"] {
+        vault.write(&format!("notes/{note}.md"), version('a'));
+    }
+    for at in 0..200 {
+        vault.write(&format!("notes/other/{at}.md"), format!("# {at}\n"));
+    }
+    let (folder, over) = (empty(), Over::default());
+    std::thread::scope(|scope| {
+        let _end = over.at_end();
+        let (root, over) = (vault.path(""), &over);
+        for in_place in [true, false] {
+            let root = root.clone();
+            scope.spawn(move || {
+                for letter in letters.into_iter().cycle().take_while(|_| !over.is()) {
+                    if in_place {
+                        fs::write(root.join("notes/in-place.md"), version(letter)).unwrap();
+                    } else {
+                        fs::write(root.join("notes/.beside"), version(letter)).unwrap();
+                        fs::rename(root.join("notes/.beside"), root.join("notes/renamed.md")).unwrap();
+                    }
+                    // As people save: there is time in between.
+                    std::thread::sleep(std::time::Duration::from_millis(30));
+                }
+            });
+        }
+        scope.spawn(move || {
+            for at in (0..200).cycle().take_while(|_| !over.is()) {
+                let (here, there) = (root.join(format!("notes/other/{at}.md")), root.join(format!("moved-{at}.md")));
+                let _ = fs::rename(&here, &there).or_else(|_| fs::rename(&there, &here));
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+        });
+        for round in 0..8 {
+            let (archive, copy) =
+                (folder.path().join(format!("{round}.tar.zst")), folder.path().join(round.to_string()));
+            export(&vault, &archive, &["--with-state"]).ok();
+            import(&archive, &copy).ok();
+            for note in ["renamed", "in-place"] {
+                let text = fs::read_to_string(copy.join(format!("notes/{note}.md"))).unwrap();
+                assert!(letters.iter().any(|letter| text == version(*letter)), "{note}: {} bytes", text.len());
+            }
+            for at in 0..200 {
+                let found = [format!("notes/other/{at}.md"), format!("moved-{at}.md")];
+                let texts: Vec<_> = found.iter().filter_map(|path| fs::read_to_string(copy.join(path)).ok()).collect();
+                assert!(!texts.is_empty() && texts.iter().all(|text| *text == format!("# {at}\n")), "{at}: {texts:?}");
+            }
+        }
+    });
 }
 
 #[test]

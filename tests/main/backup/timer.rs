@@ -52,6 +52,8 @@ fn what_keeps_the_daemon_from_backing_up_is_logged_once_and_shown() {
 #[test]
 fn a_backup_that_hangs_does_not_keep_the_daemon_from_stopping() {
     let mut vault = neglected();
+    // The hook is the person's: they have backed up by hand.
+    assert!(vault.run(&["backup"]).ok().stdout.contains("nothing has changed"));
     let begun = vault.path(".git/begun");
     vault.write("notes/a.md", "# A\n").write(".git/hooks/pre-commit", "#!/bin/sh\ntouch .git/begun\nsleep 600\n");
     fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -61,6 +63,36 @@ fn a_backup_that_hangs_does_not_keep_the_daemon_from_stopping() {
     assert!(stopped.status.success() && stopped.after < Duration::from_secs(2), "{:?}", stopped.after);
     assert!(!vault.path(".git/index.lock").exists(), "git has taken its lock away");
     assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "old");
+}
+
+#[test]
+fn the_daemon_runs_nothing_of_a_repository_that_nobody_has_vouched_for() {
+    for (hostile, said) in [("hook", "the hook `pre-commit`"), ("setting", "the setting `core.fsmonitor`")] {
+        let mut vault = neglected();
+        let pwned = vault.path(".git/pwned");
+        let touch = format!("touch {}", pwned.display());
+        if hostile == "hook" {
+            vault.write(".git/hooks/pre-commit", format!("#!/bin/sh\n{touch}\n"));
+            fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
+        } else {
+            let config = fs::read_to_string(vault.path(".git/config")).unwrap();
+            vault.write(".git/config", format!("{config}[core]\n\tfsmonitor = {touch}; false\n"));
+        }
+        vault.write("notes/a.md", "# A\n").start();
+        let failure = eventually("a failure", || vault.status()["backup"]["failure"].as_str().map(str::to_owned));
+        assert!(failure.contains(said) && failure.contains("`vault backup` by hand"), "{failure}");
+        assert!(!pwned.exists());
+        // By hand it is the person's git, and from then on the daemon's too.
+        vault.terminate();
+        vault.run(&["backup"]).ok();
+        assert!(pwned.exists());
+        let old = "2020-01-01T00:00:00Z";
+        let mut amend = super::command(&vault.path(""), &["commit", "--quiet", "--amend", "--no-edit", "--date", old]);
+        assert!(amend.env("GIT_COMMITTER_DATE", old).status().unwrap().success());
+        vault.write("notes/b.md", "# B\n").start();
+        eventually("a backup", || vault.status()["backup"]["last_at"].is_string().then_some(()));
+        assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/b.md");
+    }
 }
 
 #[test]

@@ -119,6 +119,38 @@ fn a_repository_in_the_vault_is_left_to_itself() {
 }
 
 #[test]
+fn a_folder_that_has_the_files_of_a_repository_is_none() {
+    let mut vault = Daemon::vault();
+    let (root, pwned) = (vault.path(""), vault.path(".vault/pwned"));
+    git(&root, &["init", "--quiet", "--bare", "."]);
+    let config = fs::read_to_string(vault.path("config")).unwrap().replace("bare = true", "bare = false");
+    let touch = format!("\tworktree = .\n\tfsmonitor = touch {}; false\n", pwned.display());
+    vault.write("config", config + &touch).write("notes/a.md", "# A\n");
+    let refused = vault.run(&["backup"]);
+    assert!(refused.code == 2 && refused.stderr.contains("safe.bareRepository"), "{}", refused.stderr);
+    assert!(!pwned.exists());
+}
+
+#[test]
+fn what_is_set_in_a_repository_in_the_vault_is_not_run() {
+    let mut vault = repository();
+    let pwned = vault.path("pwned");
+    fs::create_dir(vault.path("inner")).unwrap();
+    git(&vault.path("inner"), &["init", "--quiet"]);
+    vault.write("inner/a.md", "# A\n");
+    git(&vault.path("inner"), &["add", "--all"]);
+    git(&vault.path("inner"), &["commit", "--quiet", "-m", "inner"]);
+    assert!(command(&vault.path(""), &["add", "inner"]).output().unwrap().status.success());
+    git(&vault.path(""), &["commit", "--quiet", "-m", "inner"]);
+    let config = fs::read_to_string(vault.path("inner/.git/config")).unwrap();
+    vault.write("inner/.git/config", format!("{config}[core]\n\tfsmonitor = touch {}; false\n", pwned.display()));
+    vault.write("inner/a.md", "# B\n").write("notes/a.md", "# A\n");
+    vault.run(&["backup"]).ok();
+    assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/a.md");
+    assert!(!pwned.exists());
+}
+
+#[test]
 fn a_hook_that_refuses_is_quoted() {
     let mut vault = repository();
     vault
