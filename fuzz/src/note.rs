@@ -38,7 +38,7 @@ pub fn note(data: &[u8]) {
         let comment = note.comments.iter().any(|range| range.contains(&at));
         assert!(covered[at] || comment || character.is_whitespace(), "{character:?} at {at} is in no passage");
     }
-    nodes(&note.tree(text, |_| None).nodes, note.lines.count(), 0);
+    nodes(&note.tree(text, 1, |_| None).nodes, note.lines.count(), 0);
 }
 
 /// Elements nest so deep, are on lines of the note, and lead to addresses of known schemes.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
@@ -35,6 +35,28 @@ pub(super) struct Mcp {
     /// Ask as you yourself: everything is seen, private notes too.
     #[arg(long)]
     owner: bool,
+    /// How answers are given: `text` for programs that show the model nothing else. It is found out where it is not said.
+    #[arg(long, value_enum, value_name = "FORM")]
+    answers: Option<Answers>,
+}
+
+/// How the answers of tools are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Answers {
+    /// As structured content, with a line of text
+    Structured,
+    /// As text alone
+    Text,
+}
+
+impl Answers {
+    /// Where they are given so.
+    fn address(self) -> &'static str {
+        match self {
+            Self::Structured => "/mcp?answers=structured",
+            Self::Text => "/mcp?answers=text",
+        }
+    }
 }
 
 /// Requests that are answered at a time; more wait.
@@ -45,6 +67,7 @@ const DRAIN: Duration = Duration::from_secs(30);
 
 impl Mcp {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let answers = self.answers;
         let agent = self.agent()?;
         let home = home(vault)?;
         if let Some(slug) = &agent
@@ -56,7 +79,7 @@ impl Mcp {
             );
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let closed = runtime.block_on(serve(Arc::new(Link::new(home, agent))))?;
+        let closed = runtime.block_on(serve(Arc::new(Link::new(home, agent, answers))))?;
         // Blocking calls that outlived the drain must not hold the process.
         runtime.shutdown_timeout(Duration::from_millis(200));
         if !closed {

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::refs::{Place, uri_of};
 use super::search::DATA;
-use super::tools::{About, Effect, Entry, Told};
+use super::tools::{About, Effect, Entry, Told, count};
 use crate::access::Principal;
 use crate::note::Lines;
 use crate::service::{NoteParams, Service, ServiceError, citation};
@@ -17,15 +17,14 @@ pub(super) const MOST_BYTES: usize = 50_000;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// A passage's hash, as a search gives it; or a note's path (`notes/api.md`), with lines if you like (`notes/api.md:42`,
-    /// `notes/api.md#L42-L58`), or its URI (`vault://notes/api.md`).
-    #[schema(min_length = 1, max_length = 4096)]
+    /// A hash, a path (`notes/api.md`, `notes/api.md:42`, `notes/api.md#L42-L58`) or a URI (`vault://notes/api.md`).
+    #[schema(min_length = 1)]
     what: String,
-    /// The first line to get of a note, from 1.
+    /// The first line to get.
     #[serde(default)]
     #[schema(minimum = 1)]
     line: Option<usize>,
-    /// How many lines to get of a note at most; to its end when it is not said.
+    /// How many, if not to the end.
     #[serde(default)]
     #[schema(minimum = 1)]
     lines: Option<usize>,
@@ -96,9 +95,8 @@ pub(super) fn tool() -> Entry {
         About {
             name: "get",
             title: "Read a note or a passage",
-            description: "Reads a passage by the hash that a search gave, or a note by its path, whole or from a line on. Use \
-                it to see what stands around a hit before you rely on it. Gives the text as it is in the file, with a \
-                citation. A long note comes in parts: `next_line` says where to go on.",
+            description: "Reads a passage by the hash that a search gave, or a note by its path, whole or from a line on. See what \
+                stands around a hit before you rely on it. A long note comes in parts: `next_line` says where to go on.",
             effect: Effect::Reads,
         },
         |service, principal, params: Params| {
@@ -159,13 +157,17 @@ fn passage(service: &Service, principal: &Principal, hash: &str, window: Window)
 }
 
 fn note(service: &Service, principal: &Principal, path: String, window: Window) -> Result<Text, ServiceError> {
-    let note = service.note(principal, &NoteParams { path })?;
+    let note = service.note(principal, &NoteParams::of(path))?;
     let index = Lines::new(&note.text);
     // What follows the last line's end is no line.
     let total = (index.count() - usize::from(note.text.ends_with('\n'))).max(1);
     let first = window.line.unwrap_or(1);
     if first == 0 || first > total {
-        return Err(ServiceError::invalid(format!("{} has {total} lines; line {first} was asked for", note.path)));
+        return Err(ServiceError::invalid(format!(
+            "{} has {}; line {first} was asked for",
+            note.path,
+            count(total, "line")
+        )));
     }
     let until = first.saturating_add(window.lines.unwrap_or(total) - 1).min(total);
     let start = index.span(first).start;

@@ -2,7 +2,7 @@
 //! `checkpoint_restore`.
 
 use super::search::{DATA, Hits};
-use super::tools::{About, Effect, Entry, Told};
+use super::tools::{About, Effect, Entry, Told, count};
 use crate::service::{
     MemoryChange, MemoryDeleteParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams, MemoryRestoreParams,
     MemorySaveParams, MemorySearchParams, MemoryText,
@@ -19,7 +19,8 @@ impl Told for MemoryChange {
     fn text(&self) -> String {
         let mut text = match (self.matches_removed, self.file_deleted) {
             (_, true) => format!("{} is gone.", self.path),
-            (Some(times), false) => format!("Deleted from {}, {times} times.", self.path),
+            (Some(1), false) => format!("Deleted from {}.", self.path),
+            (Some(times), false) => format!("Deleted from {}, {}.", self.path, count(times, "time")),
             (None, false) => format!("{} is saved.", self.path),
         };
         if self.redacted {
@@ -58,8 +59,7 @@ pub(super) fn tools() -> Vec<Entry> {
                 name: "memory_search",
                 title: "Search your own memory",
                 description: "Finds what you kept in your own memory (MEMORY.md and memory/*.md), by words and meaning. Use it \
-                    before you save, so that nothing stands there twice, and whenever you may have noted something before. \
-                    Gives passages with citations and hashes.",
+                    before you save, so that nothing stands there twice, and whenever you may have noted something before.",
                 effect: Effect::Reads,
             },
             |service, principal, params: MemorySearchParams| service.memory_search(principal, &params).map(Hits::from),
@@ -78,9 +78,9 @@ pub(super) fn tools() -> Vec<Entry> {
             About {
                 name: "memory_save",
                 title: "Remember",
-                description: "Keeps a text in your own memory, up to 50 KB: appends it to a file, or with `append` false replaces \
-                    the file's text. Use it for what will matter in later conversations: decisions, preferences, names, \
-                    how something is done. Write whole sentences with names and absolute dates, no secrets. It can be found when this returns. `checkpoint_id` undoes it. The person's own notes are never written.",
+                description: "Keeps a text in your own memory: appends it to a file, or with `append` false replaces the file's \
+                    text. Use it for what will matter in later conversations: decisions, preferences, names, how something \
+                    is done. Write whole sentences with names and absolute dates, no secrets. `checkpoint_id` undoes it.",
                 effect: Effect::Replaces,
             },
             |service, principal, params: MemorySaveParams| service.memory_save(principal, &params),
@@ -89,9 +89,8 @@ pub(super) fn tools() -> Vec<Entry> {
             About {
                 name: "memory_delete",
                 title: "Delete from your own memory",
-                description: "Deletes a text from a file of your own memory, exactly as it stands there, or the whole file. Use it \
-                    when something that you kept is wrong or out of date; read it with `memory_get` first. \
-                    `checkpoint_id` undoes it.",
+                description: "Deletes a text from a file of your own memory, or the whole file. Use it when something that you \
+                    kept is wrong or out of date; read it with `memory_get` first. `checkpoint_id` undoes it.",
                 effect: Effect::Removes,
             },
             |service, principal, params: MemoryDeleteParams| service.memory_delete(principal, &params),
@@ -101,9 +100,8 @@ pub(super) fn tools() -> Vec<Entry> {
                 name: "memory_forget",
                 title: "Forget",
                 description: "Forgets what your own memory says about something: finds the paragraph, list item or table row that \
-                    is meant, and deletes it if only one can be. Else nothing is deleted, `needs_confirmation` is true, and \
-                    `candidates` shows what may be meant: ask the person, then call it again with the hash of one. With \
-                    `dry_run` it shows what would go.",
+                    is meant, and deletes it if only one can be. Else nothing is deleted, and `candidates` shows what may be \
+                    meant: ask the person, then call it again with the hash of one.",
                 effect: Effect::Replaces,
             },
             |service, principal, params: MemoryForgetParams| service.memory_forget(principal, &params),

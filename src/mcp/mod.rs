@@ -3,6 +3,7 @@
 //! A transport: decodes a request, calls the service on a blocking thread for the principal that the listener found, and
 //! encodes the answer. Nothing is kept between two requests.
 
+mod answers;
 mod complete;
 mod get;
 mod memory;
@@ -17,5 +18,6 @@ mod server;
 mod status;
 mod tools;
 
+pub use answers::SESSION;
 pub use router::{MAX_MESSAGE_BYTES, router};
 pub use tools::changes_nothing;

@@ -4,34 +4,31 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::get::{self, MOST_BYTES, Text, Window, read};
-use super::tools::{About, Effect, Entry, Told};
+use super::search::DATA;
+use super::tools::{About, Effect, Entry, Told, count};
 use crate::access::Principal;
 use crate::service::{ListingParams, Service, ServiceError};
 
-/// Names in one call at most.
+/// Notes that a glob gives at most, as many as may be named.
 const MOST_NAMES: usize = 50;
-
-/// What one answer may hold at most, in bytes.
-const MOST_BYTES_IN_ALL: usize = 200_000;
 
 /// What to get.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Hashes, paths (`notes/api.md`, `notes/api.md:42`) and URIs (`vault://notes/api.md`), each as `get` takes it. Either this
-    /// or `glob`.
+    /// Hashes, paths and URIs, as for `get`.
     #[serde(default)]
     #[schema(min_items = 1, max_items = 50)]
     what: Option<Vec<String>>,
-    /// The notes whose paths match: `daily/2026-01-*.md`. `*` stays within a folder, `**` does not.
+    /// Instead: `daily/2026-01-*.md`, where `**` crosses folders.
     #[serde(default)]
-    #[schema(min_length = 1, max_length = 1024)]
+    #[schema(min_length = 1)]
     glob: Option<String>,
-    /// How many lines to get of each note at most.
+    /// Of each note at most.
     #[serde(default)]
     #[schema(minimum = 1)]
     lines: Option<usize>,
-    /// Bytes of text in all at most; 50,000 when it is not said.
+    /// In all, 50000 if not said.
     #[serde(default)]
     #[schema(minimum = 1000, maximum = 200000)]
     max_bytes: Option<usize>,
@@ -73,6 +70,12 @@ impl Told for Texts {
         }
         text
     }
+
+    fn line(&self) -> String {
+        let more = [(self.failed.len(), "could not be had"), (self.left_out.len(), "had no room")];
+        let more = more.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!(", {number} {what}"));
+        format!("{}{}. {DATA}", count(self.results.len(), "text"), more.collect::<String>())
+    }
 }
 
 pub(super) fn tool() -> Entry {
@@ -80,9 +83,8 @@ pub(super) fn tool() -> Entry {
         About {
             name: "multi_get",
             title: "Read several notes or passages",
-            description: "Reads several notes or passages in one call: those in a list of hashes, paths and URIs, or the notes \
-                whose paths match a glob. Use it instead of many calls of `get`. Gives their texts with citations, up to \
-                `max_bytes` in all; what had no room is in `left_out`, what is not there in `failed`.",
+            description: "Reads several notes or passages in one call: a list, or the notes whose paths match a glob. What had no \
+                room is in `left_out`, what is not there in `failed`.",
             effect: Effect::Reads,
         },
         run,
@@ -91,15 +93,9 @@ pub(super) fn tool() -> Entry {
 
 fn run(service: &Service, principal: &Principal, params: Params) -> Result<Texts, ServiceError> {
     let asked = params.max_bytes.unwrap_or(MOST_BYTES);
-    if !(1000..=MOST_BYTES_IN_ALL).contains(&asked) {
-        return Err(ServiceError::invalid(format!("`max_bytes` is {asked}; it takes 1000 to {MOST_BYTES_IN_ALL}")));
-    }
     let mut room = get::room(service, principal, asked);
     let names = match (params.what, params.glob) {
-        (Some(names), None) if (1..=MOST_NAMES).contains(&names.len()) => names,
-        (Some(names), None) => {
-            return Err(ServiceError::invalid(format!("`what` has {} names; it takes 1 to {MOST_NAMES}", names.len())));
-        }
+        (Some(names), None) => names,
         (None, Some(glob)) => {
             let listing = ListingParams { glob: Some(glob), after: None, limit: MOST_NAMES };
             service.listing(principal, &listing)?.notes.into_iter().map(|note| note.path).collect()

@@ -70,7 +70,7 @@ fn resource(note: NoteName) -> Resource {
 
 /// The whole text of a note.
 pub(super) fn read(service: &Service, principal: &Principal, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let note = path_of(uri).and_then(|path| service.note(principal, &NoteParams { path }));
+    let note = path_of(uri).and_then(|path| service.note(principal, &NoteParams::of(path)));
     let note = note.map_err(|error| match error.kind {
         // What cannot be a note is none.
         ErrorKind::NotFound | ErrorKind::Invalid => {

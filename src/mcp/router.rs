@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use serde_json::{Value, json};
 
+use super::answers::{Answers, SESSION};
 use super::server::Server;
 use crate::access::Principal;
 use crate::service::Service;
@@ -52,13 +53,21 @@ async fn answer(State(mcp): State<Mcp>, request: Request) -> Response {
         let message = format!("the message has over {MAX_MESSAGE_BYTES} bytes");
         return refused(StatusCode::PAYLOAD_TOO_LARGE, &Value::Null, ErrorCode::INVALID_REQUEST, &message);
     };
-    let id = match check(&bytes) {
-        Ok(id) => id,
+    let message = match check(&bytes) {
+        Ok(message) => message,
         Err((code, message)) => return refused(StatusCode::BAD_REQUEST, &Value::Null, code, &message),
+    };
+    let id = message.get("id").cloned().unwrap_or_default();
+    match Answers::to(&parts.uri, &parts.headers, &message) {
+        Ok(answers) => parts.extensions.insert(answers),
+        Err(wrong) => return refused(StatusCode::BAD_REQUEST, &id, ErrorCode::INVALID_REQUEST, &wrong),
     };
     // The answer is JSON whatever the client takes beside it, so nobody is turned away who takes JSON alone.
     parts.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    let response = mcp.handle(Request::from_parts(parts, Body::from(bytes))).await.map(Body::new);
+    let mut response = mcp.handle(Request::from_parts(parts, Body::from(bytes))).await.map(Body::new);
+    if let Some(session) = Answers::session(&message).filter(|_| response.status().is_success()) {
+        response.headers_mut().insert(SESSION, session);
+    }
     let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes() == b"application/json");
     if response.status().as_u16() < 400 || is_json {
         return response;
@@ -68,12 +77,12 @@ async fn answer(State(mcp): State<Mcp>, request: Request) -> Response {
     refused(status, &id, ErrorCode::INVALID_REQUEST, &String::from_utf8_lossy(&said))
 }
 
-/// Whether a message can be one of JSON-RPC; gives its id.
+/// Reads a message, if it can be one of JSON-RPC.
 fn check(bytes: &Bytes) -> Result<Value, (ErrorCode, String)> {
     let message: Value = serde_json::from_slice(bytes)
         .map_err(|error| (ErrorCode::PARSE_ERROR, format!("the message is not JSON: {error}")))?;
     match message {
-        Value::Object(fields) => Ok(fields.get("id").cloned().unwrap_or(Value::Null)),
+        Value::Object(_) => Ok(message),
         Value::Array(_) => Err((ErrorCode::INVALID_REQUEST, "batches are no part of MCP; send one message".into())),
         _ => Err((ErrorCode::INVALID_REQUEST, "a message is a JSON object".into())),
     }

@@ -4,8 +4,64 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// The schema of a type, whole: without references to others, and without `null`, which an absent field is never said by.
+/// The schema of what a tool takes, whole: without references to others, and without `null`, which an absent field is never said
+/// by. Of each field it says the first clause of its description; the OpenAPI document has the rest.
 pub(super) fn of<T: ToSchema>() -> JsonObject {
+    let mut schema = whole::<T>();
+    schema.remove("description");
+    if let Some(Value::Object(fields)) = schema.get_mut("properties") {
+        for field in fields.values_mut().filter_map(Value::as_object_mut) {
+            field.remove("format");
+            if let Some(Value::String(said)) = field.get_mut("description") {
+                *said = clause(said).to_owned();
+            }
+        }
+    }
+    schema
+}
+
+/// What an answer has in any case, by name: what a model needs to know of it is in the tool's description.
+pub(super) fn outline<T: ToSchema>() -> JsonObject {
+    let mut schema = whole::<T>();
+    schema.retain(|key, _| key == "type" || key == "required");
+    schema
+}
+
+/// Holds arguments to what a schema says of their size. The error names the first that does not fit.
+pub(super) fn hold(schema: &JsonObject, arguments: &JsonObject) -> Result<(), String> {
+    for (name, value) in arguments {
+        let limit = |key: &str| schema.get("properties")?.get(name)?.get(key)?.as_f64();
+        let (size, least, most, unit) = match value {
+            Value::String(text) => (text.trim().chars().count() as f64, "minLength", "maxLength", " characters"),
+            Value::Array(items) => (items.len() as f64, "minItems", "maxItems", " items"),
+            Value::Number(number) => (number.as_f64().unwrap_or(f64::NAN), "minimum", "maximum", ""),
+            _ => continue,
+        };
+        let (least, most) = (limit(least), limit(most));
+        let takes = match (least, most) {
+            (Some(least), _) if size == 0.0 && least == 1.0 && !unit.is_empty() => {
+                return Err(format!("`{name}` is empty"));
+            }
+            (Some(least), Some(most)) => format!("{least} to {most}"),
+            (Some(least), None) => format!("{least} or more"),
+            (None, Some(most)) => format!("{most} at most"),
+            (None, None) => continue,
+        };
+        if least.is_some_and(|least| size < least) || most.is_some_and(|most| size > most) {
+            let is = if unit.is_empty() { "is" } else { "has" };
+            return Err(format!("`{name}` {is} {size}{unit}; it takes {takes}"));
+        }
+    }
+    Ok(())
+}
+
+/// What a description begins with, up to the first full stop or semicolon.
+fn clause(description: &str) -> &str {
+    let end = [". ", ".\n", "; ", ";\n"].iter().filter_map(|stop| description.find(stop)).min();
+    description[..end.unwrap_or(description.len())].trim_end_matches('.')
+}
+
+fn whole<T: ToSchema>() -> JsonObject {
     let mut others = Vec::new();
     T::schemas(&mut others);
     let others: JsonObject =

@@ -12,6 +12,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 
+use super::answers::Answers;
 use super::{complete, prompts, resources, tools};
 use crate::access::Principal;
 use crate::service::Service;
@@ -59,6 +60,12 @@ impl Server {
     }
 }
 
+/// How the answers of tools are given to who asks.
+fn form(context: &Context) -> Answers {
+    let parts = context.extensions.get::<Parts>();
+    parts.and_then(|parts| parts.extensions.get::<Answers>()).copied().unwrap_or(Answers::Text)
+}
+
 /// Who asks.
 fn asking(context: &Context) -> Result<Principal, ErrorData> {
     let parts = context.extensions.get::<Parts>();
@@ -85,7 +92,8 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = tools::of(&asking(&context)?).map(|entry| entry.tool.clone()).collect();
+        let answers = form(&context);
+        let tools = tools::of(&asking(&context)?).map(|entry| entry.shown(answers)).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -97,7 +105,9 @@ impl ServerHandler for Server {
         let unknown = || ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None);
         let entry = tools::named(&request.name).ok_or_else(unknown)?;
         let arguments = request.arguments.unwrap_or_default();
-        let call = move |service: &Service, principal: &Principal| Ok(entry.call(service, principal, arguments));
+        let answers = form(&context);
+        let call =
+            move |service: &Service, principal: &Principal| Ok(entry.call(service, principal, arguments, answers));
         self.ask(&context, call).await.map(CallToolResponse::from)
     }
 

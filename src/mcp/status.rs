@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::tools::{About, Effect, Entry, Told};
+use super::tools::{About, Effect, Entry, Told, count};
 use crate::access::Principal;
 
 /// Nothing is asked.
@@ -31,9 +31,9 @@ struct Seen {
 
 impl Told for Seen {
     fn text(&self) -> String {
-        let mut text = format!("{} notes, {} passages.\n", self.notes, self.passages);
+        let mut text = format!("{}, {}.\n", count(self.notes, "note"), count(self.passages, "passage"));
         for (name, passages) in &self.collections {
-            text += &format!("- {name}: {passages} passages\n");
+            text += &format!("- {name}: {}\n", count(*passages, "passage"));
         }
         if let Some(vault) = &self.vault {
             text += &format!("\n{vault:#}\n");

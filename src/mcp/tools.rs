@@ -1,6 +1,6 @@
 //! The tools: what each is called, takes and gives, and how a model is told when to use it.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use serde::Serialize;
@@ -8,17 +8,28 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::answers::{Answers, NOTHING_ELSE};
 use super::{get, memory, multi_get, schema, search, status};
 use crate::access::Principal;
 use crate::service::{Service, ServiceError};
 
 /// An answer that a person, or a model whose client shows it nothing else, can read.
 pub(super) trait Told {
-    /// The answer as text, citations included.
+    /// The answer as text, citations included. Its first line says what it is.
     fn text(&self) -> String;
+
+    /// What the answer is, in a line.
+    fn line(&self) -> String {
+        self.text().lines().next().unwrap_or_default().to_owned()
+    }
 }
 
-type Run = Box<dyn Fn(&Service, &Principal, JsonObject) -> Result<CallToolResult, ServiceError> + Send + Sync>;
+/// A number of things, in words: `1 passage`, `2 passages`.
+pub(super) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+type Run = Box<dyn Fn(&Service, &Principal, JsonObject, Answers) -> Result<CallToolResult, ServiceError> + Send + Sync>;
 
 /// One tool.
 pub(super) struct Entry {
@@ -83,31 +94,61 @@ impl Entry {
         P: DeserializeOwned + ToSchema + 'static,
         A: Serialize + ToSchema + Told + 'static,
     {
-        let hints = ToolAnnotations::with_title(about.title).open_world(false);
+        // What is as the protocol takes it for is left out: each tool costs the model room in every conversation.
+        let hints = ToolAnnotations::new().open_world(false);
         let hints = match about.effect {
-            Effect::Reads => hints.read_only(true).destructive(false).idempotent(true),
-            Effect::Replaces => hints.read_only(false).destructive(true).idempotent(false),
-            Effect::Removes => hints.read_only(false).destructive(true).idempotent(true),
+            Effect::Reads => hints.read_only(true),
+            Effect::Replaces => hints.destructive(true),
+            Effect::Removes => hints.destructive(true).idempotent(true),
         };
         let mut tool =
             Tool::new(about.name, about.description, schema::of::<P>()).with_title(about.title).with_annotations(hints);
-        tool.output_schema = Some(schema::of::<A>().into());
-        let run = move |service: &Service, principal: &Principal, arguments: JsonObject| {
+        tool.output_schema = Some(schema::outline::<A>().into());
+        let taken = Arc::clone(&tool.input_schema);
+        let run = move |service: &Service, principal: &Principal, arguments: JsonObject, answers: Answers| {
+            schema::hold(&taken, &arguments).map_err(ServiceError::invalid)?;
             let params = serde_path_to_error::deserialize(Value::Object(arguments))
                 .map_err(|error| ServiceError::invalid(explain(&error)))?;
             let answer = run(service, principal, params)?;
-            let value = serde_json::to_value(&answer).map_err(|error| ServiceError::invalid(error.to_string()))?;
-            let mut result = CallToolResult::structured(value);
-            result.content = vec![ContentBlock::text(answer.text())];
-            Ok(result)
+            match answers {
+                Answers::Text => Ok(CallToolResult::success(vec![ContentBlock::text(answer.text())])),
+                Answers::Structured => {
+                    let value =
+                        serde_json::to_value(&answer).map_err(|error| ServiceError::invalid(error.to_string()))?;
+                    let mut result = CallToolResult::structured(value);
+                    result.content = vec![ContentBlock::text(summary(&answer))];
+                    Ok(result)
+                }
+            }
         };
         Self { tool, run: Box::new(run) }
     }
 
-    /// Calls the tool. What the service refuses is an answer too, so that the model sees why.
-    pub(super) fn call(&self, service: &Service, principal: &Principal, arguments: JsonObject) -> CallToolResult {
-        (self.run)(service, principal, arguments).unwrap_or_else(|error| failed(&error.told_to(principal)))
+    /// The tool as a client is told of it. One that is answered by text must not be promised anything else.
+    pub(super) fn shown(&self, answers: Answers) -> Tool {
+        let mut tool = self.tool.clone();
+        if answers == Answers::Text {
+            tool.output_schema = None;
+        }
+        tool
     }
+
+    /// Calls the tool. What the service refuses is an answer too, so that the model sees why.
+    pub(super) fn call(
+        &self,
+        service: &Service,
+        principal: &Principal,
+        arguments: JsonObject,
+        answers: Answers,
+    ) -> CallToolResult {
+        (self.run)(service, principal, arguments, answers).unwrap_or_else(|error| failed(&error.told_to(principal)))
+    }
+}
+
+/// The line beside structured content; it says too where the rest is, when there is more.
+fn summary(answer: &impl Told) -> String {
+    let line = answer.line();
+    if line.trim_end() == answer.text().trim_end() { line } else { format!("{line} {NOTHING_ELSE}") }
 }
 
 /// A field and what is wrong with it.
@@ -146,15 +187,45 @@ mod tests {
             assert!(tool["description"].as_str().is_some_and(|text| text.len() > 80), "{tool}");
             assert!(tool["inputSchema"]["additionalProperties"] == false, "{name}: {}", tool["inputSchema"]);
             assert!(!tool.to_string().contains("$ref") && !tool.to_string().contains("\"null\""), "{tool}");
-            for schema in ["inputSchema", "outputSchema"] {
-                assert_eq!(tool[schema]["type"], "object", "{name}: {}", tool[schema]);
-                check(name, &tool[schema]);
-            }
-            for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
-                assert!(tool["annotations"][hint].is_boolean(), "{name}: {hint}");
-            }
+            assert_eq!(tool["inputSchema"]["type"], "object", "{name}: {}", tool["inputSchema"]);
+            check(name, &tool["inputSchema"]);
+            let given = &tool["outputSchema"];
+            assert!(given["type"] == "object" && given["required"].as_array().is_some_and(|names| !names.is_empty()));
+            // What is not said is what the protocol takes it for: no reading alone, nothing destroyed is said for the others.
+            let hints = &tool["annotations"];
+            assert_eq!(hints["readOnlyHint"] == true, hints["destructiveHint"].is_null(), "{name}: {hints}");
+            assert_eq!(hints["openWorldHint"], false, "{name}: {hints}");
         }
         assert!(changes_nothing("search") && changes_nothing("memory_get"));
         assert!(!changes_nothing("memory_save") && !changes_nothing("no such tool"));
+    }
+
+    /// What a text costs a model, about: each word of up to eight letters, each three digits and each three signs are a token.
+    /// This counts more than the tokenizers of well-known models do (`tests/mcp` asks a real one).
+    fn tokens(text: &str) -> usize {
+        let kind = |character: char| match character {
+            character if character.is_alphabetic() => 0,
+            character if character.is_numeric() => 1,
+            character if character.is_whitespace() => 2,
+            _ => 3,
+        };
+        let characters: Vec<char> = text.chars().collect();
+        let runs = characters.chunk_by(|one, other| kind(*one) == kind(*other));
+        runs.map(|run| match kind(run[0]) {
+            0 => run.len().div_ceil(8),
+            2 => 0,
+            _ => run.len().div_ceil(3),
+        })
+        .sum()
+    }
+
+    #[test]
+    fn no_tool_costs_more_than_250_tokens() {
+        for entry in all() {
+            for answers in [Answers::Structured, Answers::Text] {
+                let told = serde_json::to_string(&entry.shown(answers)).unwrap();
+                assert!(tokens(&told) <= 250, "{} tokens: {told}", tokens(&told));
+            }
+        }
     }
 }

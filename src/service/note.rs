@@ -27,6 +27,17 @@ use crate::vault::ReadError;
 pub struct NoteParams {
     /// Its path in the vault.
     pub path: String,
+    /// Of a note that is too long for `body` (1 MB), the part around this line is given, from 1; its beginning when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1)]
+    pub line: Option<usize>,
+}
+
+impl NoteParams {
+    /// The note with a path.
+    pub fn of(path: impl Into<String>) -> Self {
+        Self { path: path.into(), line: None }
+    }
 }
 
 /// A note as it is on disk, with its passages as they are indexed.
@@ -56,7 +67,7 @@ pub struct NoteView {
     /// Its body as nodes: a text, or `{tag, attrs?, line_start?, line_end?, children}`. Raw HTML is text.
     #[schema(value_type = Vec<Value>)]
     pub body: Vec<Node>,
-    /// Whether `body` leaves out the end of a very long note; for an agent also whether `text` is cut, and `body` is empty.
+    /// Whether `body` is only a part of a very long note; for an agent also whether `text` is cut, and `body` is empty.
     pub cut: bool,
     /// Its passages, in the order of the text.
     pub chunks: Vec<PassageSpan>,
@@ -108,6 +119,10 @@ impl Service {
     fn note_of(&self, principal: &Principal, params: &NoteParams) -> Result<NoteView, ServiceError> {
         let path = VaultPath::new(params.path.as_str())
             .map_err(|error| ServiceError::invalid(format!("`path` names no note: {error}")))?;
+        let around = params.line.unwrap_or(1);
+        if around == 0 {
+            return Err(ServiceError::invalid("`line` is 0; lines are counted from 1"));
+        }
         let absent = || ServiceError::not_found(format!("there is no note at {path}"));
         let reach = self.reach(principal)?;
         let file = reach.file(path.as_str()).ok_or_else(absent)?;
@@ -131,7 +146,7 @@ impl Service {
         // A link to a note that may have become private leads nowhere.
         let leads = |path: &String| reach.file(path).is_some_and(|file| self.is_as_indexed(&reach, file));
         let settled = |path: &String| !reach.is_agents() || leads(path);
-        let tree = note.tree(&source.text, |target| names.resolve(target, &file.path).filter(settled));
+        let tree = note.tree(&source.text, around, |target| names.resolve(target, &file.path).filter(settled));
         Ok(NoteView {
             path: file.path.to_string(),
             collection: file.path.collection().to_owned(),

@@ -253,6 +253,39 @@ describe("reading", () => {
     await page.waitForSelector("#reader", { state: "hidden" });
   });
 
+  test("a passage far into a huge note is in view, and the rest can be turned to", async () => {
+    const line = `${"An ordinary line of a long log, of which there is more than can be read. ".repeat(3).trim()}\n\n`;
+    vault.write("notes/huge.md", `# Huge\n\n${line.repeat(5_200)}## Wading\n\nThe purple heron wades here.\n\n## After\n\n${line.repeat(1_000)}`);
+    const page = await opened();
+    await page.click(".modes label:has([value=keyword])");
+    await eventually("the note", async () => (await vault.get("/api/user-memory/search?mode=keyword&q=purple+heron+wades")).results.length > 0);
+    await search(page, "purple heron wades");
+    await page.click(".hit-title");
+    const marked = page.locator("#reader .passage").last();
+    await marked.waitFor();
+    const heron = () => page.waitForFunction(() => {
+      const pane = document.getElementById("reader").getBoundingClientRect();
+      return [...document.querySelectorAll("#reader .passage")].some((one) => {
+        const box = one.getBoundingClientRect();
+        return /purple heron/.test(one.textContent) && box.top >= pane.top && box.bottom <= pane.bottom;
+      });
+    });
+    await heron();
+    assert.match(await text(page, ".tools .lines"), /^Lines 1040\d–1040\d$/);
+    await page.click("text=What is before");
+    await page.waitForFunction(() => !document.querySelector("#reader .body").textContent.includes("purple heron"));
+    assert.equal(parameters(page).get("lines"), null);
+    await page.click("text=What follows");
+    await page.waitForFunction(() => document.querySelector("#reader .body").textContent.includes("purple heron"));
+    await page.goBack();
+    await page.waitForSelector("#reader", { state: "hidden" });
+    // By an address of its own, as it is after a reload.
+    await page.goto(`${vault.origin}/#/search?note=notes/huge.md&lines=10405-10405`);
+    await heron();
+    vault.delete("notes/huge.md");
+    await eventually("the end of it", async () => (await vault.ask("/api/user-memory/note?path=notes/huge.md")).status === 404);
+  });
+
   test("links to notes stay in the page, and other links are safe to follow", async () => {
     vault.write("notes/links.md", `# Links\n\nSee [[sourdough#When the dough is ready to shape|the dough]], [[nowhere]], <https://x.org>, ![pic](https://x.org/p.png) and [[#Here|below]].\n\n${"A line.\n\n".repeat(60)}## Here\n\n${"A line.\n\n".repeat(60)}`);
     const page = await opened();
@@ -359,7 +392,8 @@ describe("browsing, numbers and progress", () => {
     assert.match(await text(page, ".failure"), /does not answer/);
     await vault.start({ port: new URL(vault.origin).port });
     await page.waitForSelector("#live[data-state=idle]");
-    await page.click(".failure button");
+    // It asks again by itself as well, after which there is nothing to click.
+    await page.evaluate(() => document.querySelector(".failure button")?.click());
     await page.waitForSelector(".hit");
   });
 
@@ -487,6 +521,25 @@ describe("changing", () => {
     await page.click("nav a[data-view=settings]");
     await page.locator(".checkpoints").or(page.getByText("Nothing yet.")).first().waitFor();
   });
+
+  test("of a note that was not there before, the changes say so", async () => {
+    vault.write("notes/bittern.md", "A bittern booms.\n");
+    const note = await eventually("the note", async () => {
+      const answer = await vault.ask("/api/user-memory/note?path=notes/bittern.md");
+      return answer.ok && answer.json();
+    });
+    const send = async (method, path) =>
+      (await vault.ask(`/api/user-memory/${path}`, { method, headers: { "Content-Type": "application/json" }, body: method === "POST" ? "{}" : undefined })).json();
+    const { checkpoint_id: checkpoint } = await send("DELETE", `chunk/${note.hash}`);
+    // Before it is brought back it is not there.
+    await send("POST", `checkpoints/${checkpoint}/restore`);
+    const page = await opened();
+    await page.click("nav a[data-view=settings]");
+    const change = page.locator(".checkpoints li", { hasText: "notes/bittern.md" }).first();
+    await change.waitFor();
+    assert.match(await change.innerText(), /before: restore, no such file/);
+    assert.doesNotMatch(await text(page, ".checkpoints"), /undefined/);
+  });
 });
 
 describe("looks", () => {
@@ -522,6 +575,34 @@ describe("looks", () => {
       });
     }
   }
+
+  test("the table of collections is whole on a phone", async () => {
+    const page = await opened(sizes.phone);
+    await page.click("nav a[data-view=stats]");
+    await page.waitForSelector(".collections tbody tr");
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".stats .table, .collections td:not(.wide)")].filter((one) => {
+      const { left, right, width } = one.getBoundingClientRect();
+      return one.scrollWidth > one.clientWidth + 1 || (one.localName === "td" && (left < 0 || right > innerWidth || width === 0));
+    }).map((one) => one.outerHTML));
+    assert.deepEqual(cut, []);
+    const names = await page.evaluate(() => [...document.querySelectorAll(".collections tbody tr:first-child td:not(.wide)")]
+      .map((one) => getComputedStyle(one, "::before").content));
+    assert.deepEqual(names, ["Notes", "Passages", "By meaning", "Text", "Last change"].map((name) => `"${name}"`));
+  });
+
+  test("there is no ring round the whole page", async () => {
+    const page = await opened();
+    await page.focus("#skip");
+    await page.keyboard.press("Enter");
+    await focused(page, "#main");
+    const { outline, shadow } = await page.evaluate(() => {
+      const style = getComputedStyle(document.getElementById("main"));
+      return { outline: style.outlineStyle, shadow: style.boxShadow };
+    });
+    assert.equal(outline, "none");
+    // It can be seen all the same.
+    assert.match(shadow, /inset/);
+  });
 
   test("pictures for the README", async (context) => {
     if (!process.env.PICTURES) return context.skip("PICTURES=1 makes them anew");

@@ -51,6 +51,10 @@ export class Vault {
     writeFileSync(file, text);
   }
 
+  delete(path) {
+    rmSync(join(this.folder, path));
+  }
+
   read(path) {
     return readFileSync(join(this.folder, path), "utf8");
   }

@@ -25,7 +25,7 @@ fn daemon() -> Daemon {
 }
 
 fn note(vault: &TestVault, path: &str) -> NoteView {
-    vault.service().note(&Principal::Owner, &NoteParams { path: path.into() }).unwrap()
+    vault.service().note(&Principal::Owner, &NoteParams::of(path)).unwrap()
 }
 
 #[test]
@@ -276,10 +276,49 @@ fn a_note_that_nests_without_end_or_is_huge_is_still_shown() {
 }
 
 #[test]
+fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
+    let mut vault = TestVault::new();
+    let long: String = (1..=120_000).map(|line| format!("Line {line} of a long note.\n\n")).collect();
+    let list: String =
+        (1..=90_000).map(|item| format!("{item}. An item of a long list.\n        - below {item}\n")).collect();
+    let fence = format!("```\n{}```\n\nAfter the fence.\n", "code that is no *Markdown*\n".repeat(60_000));
+    vault.write("long.md", &long).write("list.md", &list).write("fence.md", &fence).sync();
+    let at = |path: &str, line: usize| {
+        let params = NoteParams { path: path.into(), line: Some(line) };
+        let view = vault.service().note(&Principal::Owner, &params).unwrap();
+        let whole = serde_json::to_value(&view).unwrap();
+        assert!(view.cut && whole["body"].to_string().len() < 12 << 20, "{path}:{line}");
+        whole["body"].clone()
+    };
+    for line in [1, 2001, 100_001, 160_001, 239_999, 9_999_999] {
+        let body = at("long.md", line);
+        let lines: Vec<u64> =
+            body.as_array().unwrap().iter().map(|node| node["line_start"].as_u64().unwrap()).collect();
+        let (first, last) = (lines[0], lines[lines.len() - 1]);
+        let wanted = (line as u64).min(239_999);
+        assert!(first <= wanted && wanted <= last, "{line}: {first} to {last}");
+        assert!(lines.is_sorted() && lines.len() > 30_000, "{line}: {} paragraphs", lines.len());
+        assert_eq!(body[0]["children"][0], format!("Line {} of a long note.", first.div_ceil(2)));
+    }
+    // Within one list the items keep their numbers, and code stays code.
+    let body = at("list.md", 150_001);
+    let first = body[0]["children"][0]["line_start"].as_u64().unwrap();
+    let start: u64 = body[0]["attrs"]["start"].as_str().unwrap().parse().unwrap();
+    assert_eq!(start, 100_000 + first.div_ceil(2), "{}", body[0]["children"][0]);
+    assert_eq!(body[0]["line_start"], first, "the lines are those that are shown");
+    assert!(first > 100_000 && first < 150_001 && body[0]["tag"] == "ol");
+    let body = at("fence.md", 60_003);
+    assert_eq!((&body[0]["tag"], body[0]["children"][0].as_str().unwrap().contains("<em>")), (&json!("pre"), false));
+    assert_eq!(body[1]["children"], json!(["After the fence."]));
+    let params = NoteParams { path: "long.md".into(), line: Some(0) };
+    assert_eq!(vault.service().note(&Principal::Owner, &params).unwrap_err().kind, ErrorKind::Invalid);
+}
+
+#[test]
 fn only_notes_of_the_vault_are_shown() {
     let mut vault = TestVault::new();
     vault.write("a.md", "here").write(".vault/state.md", "not here").write("x.txt", "nor here").sync();
-    let ask = |path: &str| vault.service().note(&Principal::Owner, &NoteParams { path: path.into() }).unwrap_err().kind;
+    let ask = |path: &str| vault.service().note(&Principal::Owner, &NoteParams::of(path)).unwrap_err().kind;
     for path in ["", "/etc/passwd", "../a.md", "notes/../a.md", "a\0.md"] {
         assert_eq!(ask(path), ErrorKind::Invalid, "{path:?}");
     }

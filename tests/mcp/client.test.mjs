@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 
 const binary = process.env.VAULT_BINARY ?? new URL("../../target/debug/vault", import.meta.url).pathname;
 /** Long: a machine that is busy with other things is no failure. */
@@ -99,6 +100,8 @@ async function useEverything(client) {
   const { tools } = await client.listTools();
   const named = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
   for (const name of READING) assert.equal(named[name]?.annotations.readOnlyHint, true, name);
+  // Each tool with its schemas has a place in every conversation.
+  for (const tool of tools) assert.ok(countTokens(JSON.stringify(tool)) <= 250, `${tool.name}: ${countTokens(JSON.stringify(tool))} tokens`);
 
   for (const name of ["search", "vector_search", "deep_search"]) {
     const found = await call(client, name, { query: "tomatoes" });

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
+use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
@@ -15,10 +16,12 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::Answers;
 use super::message::{INTERNAL, Message, refusal};
 use crate::api::AS_AGENT;
 use crate::config::Config;
 use crate::daemon::{Daemon, DaemonError};
+use crate::mcp::SESSION;
 use crate::vault::{Home, HomeError};
 
 /// A daemon that was there has so long to come back, before this process does its work.
@@ -45,8 +48,12 @@ pub(super) struct Link {
     agent: Option<String>,
     /// Where a daemon was last reached.
     reached: Mutex<Option<PathBuf>>,
+    /// How answers are to be given, where the person says it.
+    answers: Option<Answers>,
     /// The version of the protocol that was agreed on.
     agreed: Mutex<Option<String>>,
+    /// The session that the handshake gave, which says what the client shows.
+    session: Mutex<Option<HeaderValue>>,
     own: tokio::sync::Mutex<Option<Own>>,
 }
 
@@ -57,14 +64,22 @@ struct Own {
 }
 
 impl Link {
-    pub(super) fn new(home: Home, agent: Option<String>) -> Self {
-        Self { home, agent, reached: Mutex::default(), agreed: Mutex::default(), own: Default::default() }
+    pub(super) fn new(home: Home, agent: Option<String>, answers: Option<Answers>) -> Self {
+        Self {
+            home,
+            agent,
+            reached: Mutex::default(),
+            answers,
+            agreed: Mutex::default(),
+            session: Mutex::default(),
+            own: Default::default(),
+        }
     }
 
     /// Passes a message on; gives the answer, where there is one to give.
     pub(super) async fn ask(&self, message: &Message) -> anyhow::Result<Option<Vec<u8>>> {
         let mut again = message.changes_nothing();
-        let (status, body) = loop {
+        let (status, session, body) = loop {
             let stream = self.connect().await?;
             match tokio::time::timeout(PATIENCE, self.post(stream, message)).await {
                 Ok(Ok(answer)) => break answer,
@@ -88,6 +103,7 @@ impl Link {
                 && let Some(version) = answer["result"]["protocolVersion"].as_str()
             {
                 *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
+                *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
             }
             return Ok(Some(answer.to_string().into_bytes()));
         }
@@ -97,14 +113,22 @@ impl Link {
         Ok(Some(refusal(id, INTERNAL, &message)))
     }
 
-    async fn post(&self, stream: UnixStream, message: &Message) -> anyhow::Result<(StatusCode, Bytes)> {
+    async fn post(
+        &self,
+        stream: UnixStream,
+        message: &Message,
+    ) -> anyhow::Result<(StatusCode, Option<HeaderValue>, Bytes)> {
         let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut request = Request::post("/mcp")
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut request = Request::post(self.answers.map_or("/mcp", Answers::address))
             .header("host", "localhost")
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream");
         for (name, value) in message.headers(agreed.as_deref()) {
             request = request.header(name, value);
+        }
+        if let Some(session) = session {
+            request = request.header(SESSION, session);
         }
         if let Some(agent) = &self.agent {
             request = request.header(AS_AGENT, agent.as_bytes());
@@ -113,7 +137,8 @@ impl Link {
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         let response = sender.send_request(request).await?;
-        Ok((response.status(), response.into_body().collect().await?.to_bytes()))
+        let session = response.headers().get(SESSION).cloned();
+        Ok((response.status(), session, response.into_body().collect().await?.to_bytes()))
     }
 
     /// Connects to the daemon. Where there was none so far, this process becomes it; one that was there may come back first.

@@ -41,8 +41,11 @@ export async function show(now, before = {}) {
   }
   cameFrom ??= focusedHit()?.chunk.hash;
   if (!before.note) cameBy = document.activeElement?.closest?.("#main a");
-  await load(now.note, true);
+  await load(now.note, true, lineOf(now));
 }
+
+/** The first line of the passage that a route names. */
+const lineOf = ({ lines }) => Number((lines ?? "").split("-")[0]) || undefined;
 
 function giveFocusBack(before) {
   const hits = [...document.querySelectorAll(".hit")];
@@ -53,31 +56,32 @@ function giveFocusBack(before) {
   cameBy = undefined;
 }
 
-async function load(path, first) {
+/** Loads a note; of one that is too long to be shown whole, the part around a line. */
+async function load(path, first, line) {
   asked += 1;
   const mine = asked;
   try {
-    const note = await api.note(path);
+    const note = await api.note(path, line);
     if (mine !== asked) return;
     if (!first && open?.note.hash === note.hash && open.note.annotations.length === note.annotations.length) return;
-    const top = place().scrollTop;
-    render(note);
+    const scrolled = place().scrollTop;
+    render(note, line);
     place().hidden = false;
     select(first);
     if (first) place().focus({ preventScroll: true });
-    else place().scrollTop = top;
+    else place().scrollTop = scrolled;
   } catch (error) {
     if (mine !== asked || (!first && error.status === 0)) return;
     open = undefined;
     place().hidden = false;
-    place().replaceChildren(h("div", { class: "bar" }, closeButton()), failure(error, () => load(path, true)));
+    place().replaceChildren(h("div", { class: "bar" }, closeButton()), failure(error, () => load(path, true, line)));
     if (first) place().focus();
   }
 }
 
 /** The index has changed: the note may have. */
 export function changed() {
-  if (route().note) load(route().note, false);
+  if (route().note) load(route().note, false, open?.note.path === route().note ? open.line : lineOf(route()));
 }
 
 function closeButton() {
@@ -90,10 +94,11 @@ export function close() {
   return true;
 }
 
-function render(note) {
+function render(note, line) {
   const body = h("div", { class: "body" }, elements(note.body, (path) => address({ ...route(), note: path, lines: undefined })));
   const tools = h("div", { class: "tools", role: "toolbar", "aria-label": "Passage" });
-  open = { note, body, tools };
+  const [from, to] = shownLines(note);
+  open = { note, body, tools, line, from, to };
   body.addEventListener("click", chosen);
   place().setAttribute("aria-label", note.title);
   const tags = note.tags.map((tag) => h("a", { class: "tag", href: address({ view: "search", tag }) }, `#${tag}`));
@@ -105,13 +110,32 @@ function render(note) {
         h("a", { class: "cite", href: note.obsidian_url, title: "Open in Obsidian" }, note.path), when(note.updated_at), tags,
         h("button", { type: "button", class: "quiet", on: { click: () => whoSees(note.path) } }, "Who can see this?"),
         h("button", { type: "button", class: "quiet danger", on: { click: () => remove(note.hash, note.path, { note: true }) } }, "Delete note"))),
+    elsewhere(note, from - 1, note.chunks.some((chunk) => chunk.line_start < from), "What is before"),
     body,
-    ...(note.cut ? [h("p", { class: "hint" }, "This note is very long; its end is not shown here.")] : []),
+    elsewhere(note, to + 1, note.chunks.some((chunk) => chunk.line_end > to), "What follows"),
     ...lost(note));
   // The title above says it already.
   const heading = body.firstElementChild;
   if (heading?.tagName === "H2" && heading.textContent.trim() === note.title) heading.classList.add("unseen");
   annotations(note);
+}
+
+/** The lines of the file that are shown: of a very long note, a part. */
+function shownLines({ cut, body }) {
+  const lines = body.filter((node) => node.line_start);
+  if (!cut || !lines.length) return [1, Infinity];
+  return [lines[0].line_start, lines.at(-1).line_end];
+}
+
+/** Says that there is more of a very long note, and shows it. */
+function elsewhere(note, line, more, name) {
+  if (!note.cut || !more) return "";
+  const turn = () => {
+    go({ lines: undefined }, { replace: true });
+    load(note.path, true, line);
+  };
+  return h("p", { class: "part hint" }, "This note is very long; here is a part of it. ",
+    h("button", { type: "button", class: "quiet", on: { click: turn } }, name));
 }
 
 /** Puts what was written about passages below them. */
@@ -147,12 +171,24 @@ export function passage() {
 
 function select(scroll = true) {
   const chosen = passage();
+  if (chosen && open.line !== chosen.line_start && (chosen.line_start < open.from || chosen.line_end > open.to)) {
+    load(open.note.path, true, chosen.line_start);
+    return;
+  }
   const first = chosen && mark(open.body, chosen.line_start, chosen.line_end);
   if (!chosen) mark(open.body, 0, -1);
   tools(chosen);
   if (!scroll) return;
   if (first) first.scrollIntoView({ block: place().clientHeight > 500 ? "center" : "start" });
-  else if (!heading()) place().scrollTop = 0;
+  else if (!heading()) top();
+}
+
+/** Scrolls to where the note begins; of a part of one, to its line. */
+function top() {
+  const blocks = open.line ? [...open.body.querySelectorAll("[data-to]")] : [];
+  const found = blocks.find((block) => Number(block.dataset.to) >= open.line);
+  if (found && open.from > 1) found.scrollIntoView({ block: "start" });
+  else place().scrollTop = 0;
 }
 
 /** Scrolls to the heading that a link named. */

@@ -65,7 +65,7 @@ export async function changed() {
     const { checkpoints } = await api.checkpoints();
     if (!checkpoints.length) return view.history.replaceChildren(h("p", {}, "Nothing yet."));
     view.history.replaceChildren(h("ol", { class: "checkpoints" }, checkpoints.slice(0, 30).map(({ id, at, path, action, bytes: size }) =>
-      h("li", {}, h("span", { class: "cite" }, path), h("span", { class: "hint" }, `before: ${action}, ${bytes(size)}`), when(at),
+      h("li", {}, h("span", { class: "cite" }, path), h("span", { class: "hint" }, `before: ${action}, ${size === undefined ? "no such file" : bytes(size)}`), when(at),
         h("button", { type: "button", class: "quiet", "aria-label": `Restore ${path}`, on: { click: () => restore(id) } }, "Restore")))));
   } catch (error) {
     view.history.replaceChildren(failure(error, changed));

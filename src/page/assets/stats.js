@@ -41,16 +41,26 @@ function render(stats) {
         h("tbody", {}, stats.growth.toReversed().map(({ month, notes, chunks }) =>
           h("tr", {}, h("th", { scope: "row" }, monthName(month)), h("td", {}, notes.toLocaleString()), h("td", {}, chunks.toLocaleString())))))))),
     h("section", {}, h("h3", {}, "Collections"),
-      h("div", { class: "table" }, h("table", { class: "collections" },
-        h("thead", {}, h("tr", {}, ["Collection", "Notes", "Passages", "", "By meaning", "Text", "Last change"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "Share of all passages"))))),
-        h("tbody", {}, collections.map(([name, one]) => h("tr", {},
-          h("th", { scope: "row" }, h("a", { href: address({ view: "browse", collection: name }) }, name)),
-          h("td", {}, one.files.toLocaleString()),
-          h("td", {}, one.chunks.toLocaleString()),
-          h("td", { class: "wide" }, shareBar(one.chunks / most, `${name}: ${count(one.chunks, "passage")}`)),
-          h("td", {}, embedded(name, one.embedded_share)),
-          h("td", {}, bytes(one.bytes)),
-          h("td", {}, when(one.updated_at)))))))));
+      table(["Collection", "Notes", "Passages", "Share of all passages", "By meaning", "Text", "Last change"], collections.map(([name, one]) => [
+        h("a", { href: address({ view: "browse", collection: name }) }, name),
+        one.files.toLocaleString(),
+        one.chunks.toLocaleString(),
+        shareBar(one.chunks / most, `${name}: ${count(one.chunks, "passage")}`),
+        embedded(name, one.embedded_share),
+        bytes(one.bytes),
+        when(one.updated_at),
+      ]))));
+}
+
+/** A table of the collections. On a phone each row is a block, which would be no table for screen readers: so the roles are said. */
+function table(names, rows) {
+  const wide = (at) => (at === 3 ? "wide" : undefined);
+  return h("div", { class: "table" }, h("table", { class: "collections", role: "table" },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, names.map((name, at) =>
+      h("th", { scope: "col", role: "columnheader", class: wide(at) }, at === 3 ? h("span", { class: "unseen" }, name) : name)))),
+    h("tbody", { role: "rowgroup" }, rows.map(([first, ...cells]) => h("tr", { role: "row" },
+      h("th", { scope: "row", role: "rowheader" }, first),
+      cells.map((cell, at) => h("td", { role: "cell", class: wide(at + 1), "data-name": names[at + 1] }, cell)))))));
 }
 
 function embedded(name, share) {

@@ -58,7 +58,7 @@ fn a_note_that_becomes_private_is_hidden_before_it_is_read_again() {
     assert_eq!(found(&vault, &ada()), ["notes/b.md"]);
     let service = vault.service();
     assert!(service.passage(&ada(), &hash).is_err());
-    assert!(service.note(&ada(), &NoteParams { path: "notes/a.md".into() }).is_err());
+    assert!(service.note(&ada(), &NoteParams::of("notes/a.md")).is_err());
     let browsed = service.browse(&ada(), &BrowseParams::default()).unwrap();
     assert_eq!((browsed.total, browsed.chunks.len()), (1, 1));
     assert_eq!(service.stats(&ada()).unwrap().files, 1);

@@ -149,9 +149,10 @@ fn of_own_memory(known: &[String]) -> Vec<Asked> {
 
 /// Every tool, resource, prompt and completion of MCP.
 fn over_mcp(known: &[String]) -> Vec<Asked> {
-    let message = |method: &str, params: Value| {
-        post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+    let to = |target: &str, method: &str, params: Value| {
+        post(target, json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
     };
+    let message = |method: &str, params: Value| to("/mcp?answers=structured", method, params);
     let tool = |name: &str, arguments: Value| message("tools/call", json!({ "name": name, "arguments": arguments }));
     let mut asked = vec![
         message("tools/list", json!({})),
@@ -161,11 +162,15 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
         tool("status", json!({})),
         tool("multi_get", json!({ "glob": "**" })),
         tool("no_such_tool", json!({})),
+        // As text, for clients that show nothing else.
+        to("/mcp", "tools/call", json!({ "name": "status" })),
+        to("/mcp", "tools/call", json!({ "name": "multi_get", "arguments": { "glob": "**" } })),
     ];
     for word in WORDS {
         for name in ["search", "vector_search", "deep_search"] {
             asked.push(tool(name, json!({ "query": word, "limit": 50 })));
             asked.push(tool(name, json!({ "query": word, "collection": "journal" })));
+            asked.push(to("/mcp", "tools/call", json!({ "name": name, "arguments": { "query": word } })));
         }
         asked.push(tool("memory_search", json!({ "query": word })));
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::vault;
-use crate::support::{Daemon, Mcp, Request};
+use crate::support::{Daemon, Mcp, Request, VERSION};
 
 /// Makes an agent and gives its token.
 #[track_caller]
@@ -69,6 +69,7 @@ fn what_is_hidden_is_as_what_is_not_there() {
         compare("tools/call", &|name| call("multi_get", json!({ "what": [name, "notes/garden.md"] })));
         compare("tools/call", &|name| call("multi_get", json!({ "glob": name })));
         compare("tools/call", &|name| call("search", json!({ "query": "the", "path": name })));
+        compare("tools/call", &|name| call("search", json!({ "query": "the", "collection": name })));
         compare("resources/read", &|name| json!({ "uri": format!("vault://{name}") }));
         compare("resources/list", &|name| json!({ "cursor": format!("after:vault://{}", &name[..1]) }));
         compare("completion/complete", &|name| {
@@ -76,6 +77,13 @@ fn what_is_hidden_is_as_what_is_not_there() {
             json!({ "ref": reference, "argument": { "name": "path", "value": name } })
         });
     }
+    // A collection of which nothing is seen is as one that is not there.
+    let [one, two] = ["vault", "valut"].map(|name| {
+        let params = json!({ "name": "search", "arguments": { "query": "the", "collection": name } });
+        answer(&mut ada, "tools/call", &params, name)
+    });
+    assert_eq!(one, two);
+    assert!(one.contains("there is no collection `NAME` (there are notes)"), "{one}");
     // A word of a hidden note finds what a word of no note finds.
     let [one, two] = ["secret", "zeppelin"].map(|word| {
         let found = ada.tool("search", json!({ "query": word }));
@@ -96,7 +104,7 @@ fn a_token_and_a_name_give_the_same() {
         json!({ "name": "status" }),
     ] {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let request = Request::new("POST", "/mcp").json(body.to_string());
+        let request = Request::new("POST", "/mcp").json(body.to_string()).header("MCP-Protocol-Version", VERSION);
         let reply = vault.send(&request.header("Authorization", &format!("Bearer {token}")));
         assert_eq!(reply.json()["result"], ada.ask("tools/call", params)["result"]);
     }

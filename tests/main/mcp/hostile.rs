@@ -20,12 +20,17 @@ fn unknown_tools_and_arguments_are_errors() {
         ("search", json!({}), "missing field `query`"),
         ("search", json!({ "query": 7 }), "`query`: invalid type"),
         ("search", json!({ "query": "x", "limit": "5" }), "`limit`: invalid type"),
-        ("search", json!({ "query": "x", "limit": -1 }), "`limit`: invalid value"),
+        ("search", json!({ "query": "x", "limit": -1 }), "`limit` is -1; it takes 1 to 50"),
+        ("search", json!({ "query": "" }), "`query` is empty"),
+        ("deep_search", json!({ "query": " \n" }), "`query` is empty"),
+        ("get", json!({ "what": "" }), "`what` is empty"),
+        ("multi_get", json!({ "what": [] }), "`what` is empty"),
+        ("multi_get", json!({ "what": vec!["facts.md"; 51] }), "`what` has 51 items; it takes 1 to 50"),
         ("search", json!({ "query": "x", "limit": 51 }), "`limit` is 51"),
         ("search", json!({ "query": "x", "limit": 0 }), "`limit` is 0"),
         ("search", json!({ "query": "x", "since": "tomorrow-ish" }), "`since` is `tomorrow-ish`"),
         ("search", json!({ "query": "x".repeat(20_000) }), "`q` has 20000 bytes"),
-        ("get", json!({ "what": "facts.md", "lines": 0 }), "counted from 1"),
+        ("get", json!({ "what": "facts.md", "lines": 0 }), "`lines` is 0; it takes 1 or more"),
         ("get", json!({ "what": "facts.md", "line": 1e99 }), "`line`: invalid"),
         ("status", json!({ "all": true }), "unknown field `all`"),
     ] {
@@ -89,8 +94,9 @@ fn nothing_outside_the_vault_is_read_or_named() {
         let texts = globbed["structuredContent"]["results"].as_array().map_or(0, Vec::len);
         assert!(texts == 0, "{path:?}: {globbed}");
         for field in ["collection", "path", "tag"] {
-            let found = mcp.tool("search", json!({ "query": "tomatoes", field: path }));
-            let none = found["results"].as_array().unwrap().is_empty();
+            let found = mcp.call("search", json!({ "query": "tomatoes", field: path }));
+            let none = found["structuredContent"]["results"].as_array().is_none_or(Vec::is_empty);
+            assert_eq!(found["isError"], field == "collection", "no collection is called that: {found}");
             // An empty one is as if it were not said.
             assert!(none || (path.is_empty() && field != "collection"), "{field} {path:?}: {found}");
         }

@@ -10,7 +10,11 @@ fn request(body: &Value) -> Request {
 }
 
 fn ask(vault: &Daemon, method: &str, params: Value) -> Value {
-    let reply = vault.ask(request(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })));
+    let mut request = request(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+    if method != "initialize" {
+        request = request.header("MCP-Protocol-Version", crate::support::VERSION);
+    }
+    let reply = vault.ask(request);
     assert_eq!(reply.status, 200, "{method}: {}", String::from_utf8_lossy(&reply.body));
     reply.json()["result"].clone()
 }

@@ -1,6 +1,7 @@
 //! The Model Context Protocol, against the real binary: over standard input and output, and over HTTP.
 
 mod agents;
+mod answers;
 mod hostile;
 mod http;
 mod stdio;

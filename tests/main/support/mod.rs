@@ -19,7 +19,7 @@ pub use answers::{Answers, assert_same, difference};
 pub use daemon::{Daemon, Ran, encode, vault_command};
 pub use dice::Dice;
 pub use http::{Connection, Reply, Request};
-pub use mcp::Mcp;
+pub use mcp::{Mcp, VERSION};
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES};
 pub use rebuilt::assert_as_rebuilt;
