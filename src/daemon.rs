@@ -113,6 +113,7 @@ impl Daemon {
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
         let captures = Arc::new(CaptureTokens::new(&home.state_dir()));
         let service = Arc::new(Service::start(home, config, lock, true)?);
+        tcp.iter().for_each(|(_, address)| service.listens_at(*address));
         let agents = Arc::clone(service.agents());
         let guard = Guard::new(vec![Arc::new(OwnerKey::new(&token)), captures, agents], hosts);
         let tcp = tcp.map(|(listener, address)| (listener, address, guard));

@@ -92,6 +92,23 @@ fn dependencies_stay_in_their_homes() {
 }
 
 #[test]
+fn all_that_is_printed_goes_through_one_place() {
+    let mut wrong = Vec::new();
+    for source in sources().iter().map(Source::program).filter(|source| source.file != "cli/terminal.rs") {
+        for (at, token) in source.tokens.iter().enumerate() {
+            let macros = ["print", "println", "eprint", "eprintln", "dbg"];
+            let prints = macros.contains(&&*token.text) && source.text(at + 1) == "!";
+            let before = |offset: usize| at.checked_sub(offset).map_or("", |at| source.text(at));
+            let takes = ["stdout", "stderr"].contains(&&*token.text) && before(1) == "::" && before(2) == "io";
+            if prints || takes {
+                wrong.push(format!("src/{}:{}: {}", source.file, token.line, token.text));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new(), "src/cli/terminal.rs prints, so that nothing steers a terminal");
+}
+
+#[test]
 fn the_homes_of_the_design_are_documented() {
     let listed = listed_dependencies();
     for (dependency, home) in HOMES {

@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 
 use super::Outcome;
 use super::backend::Backend;
-use super::output::{self, DIM, TITLE, Terminal, count, printable};
-use crate::access::WriteMode;
+use super::output::count;
+use super::terminal::{DIM, TITLE, remark, say, stdout};
+use crate::access::{WriteMode, is_agents};
 use crate::service::{AgentParams, AgentRules, AgentView, AgentWithToken, LogParams, RotateParams};
 
 /// Let agents in, see what each may read and did read, and take it back.
@@ -161,31 +162,36 @@ impl Agent {
                 let rules = rules.with(allow.then_some(true));
                 let Session { chat_type, channel } = session;
                 let added = backend.add_agent(&AgentParams { name, rules, chat_type, channel })?;
+                warn_of_empty(&added.agent, &mut backend)?;
                 with_token(&added, json)
             }
             Action::List { json } => {
                 let found = backend.agents()?;
                 if json {
-                    output::json(&found)?;
+                    stdout().json(&found)?;
                 }
                 for agent in found.agents.iter().filter(|_| !json) {
                     line(agent)?;
                 }
                 if found.agents.is_empty() {
-                    eprintln!("vault: there are no agents; `vault agent add NAME` makes one");
+                    remark!("vault: there are no agents; `vault agent add NAME` makes one");
                 }
                 Ok(if found.agents.is_empty() { Outcome::NothingFound } else { Outcome::Done })
             }
             Action::Show { name, json } => {
                 let agent = backend.agent(&name)?;
                 if json {
-                    output::json(&agent)?
+                    stdout().json(&agent)?
                 } else {
                     show(&agent)?
                 }
                 Ok(Outcome::Done)
             }
-            Action::Allow { name, rules } => changed(&backend.change_agent(&name, &rules.with(Some(true)))?),
+            Action::Allow { name, rules } => {
+                let agent = backend.change_agent(&name, &rules.with(Some(true)))?;
+                warn_of_empty(&agent, &mut backend)?;
+                changed(&agent)
+            }
             Action::Deny { name } => {
                 let rules = AgentRules { can_read_user_memory: Some(false), ..AgentRules::default() };
                 changed(&backend.change_agent(&name, &rules)?)
@@ -196,37 +202,41 @@ impl Agent {
             }
             Action::Remove { name } => {
                 let removed = backend.remove_agent(&name)?;
-                println!("`{}` is an agent no more", printable(&name));
+                say!("`{name}` is an agent no more")?;
                 if let Some(id) = removed.checkpoint_id {
-                    eprintln!("Its page is in .trash/; `vault restore {id}` brings it back, without a token.");
+                    remark!("Its page is in .trash/; `vault restore {id}` brings it back, without a token.");
                 }
                 Ok(Outcome::Done)
             }
             Action::Explain { name, what, json } => {
                 let explained = backend.explain_agent(&name, &what)?;
                 if json {
-                    output::json(&explained)?;
+                    stdout().json(&explained)?;
                 } else {
                     let sees = if explained.visible { "sees" } else { "does not see" };
-                    println!("{} {sees} {}:", printable(&name), printable(&explained.path));
-                    explained.because.iter().for_each(|because| println!("- {}", printable(because)));
+                    say!("{name} {sees} {}:", explained.path)?;
+                    explained.because.iter().try_for_each(|because| say!("- {because}"))?;
                 }
                 Ok(if explained.visible { Outcome::Done } else { Outcome::NothingFound })
             }
             Action::Log { name, limit, json } => {
                 let log = backend.agent_log(&name, &LogParams { limit: Some(limit) })?;
                 if json {
-                    output::json(&log)?;
+                    stdout().json(&log)?;
                 }
-                let (terminal, mut out) = (Terminal::stdout(), std::io::stdout().lock());
+                let mut out = stdout();
                 for entry in log.entries.iter().filter(|_| !json) {
-                    let at = terminal.paint(DIM, &entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string());
-                    writeln!(out, "{at}  {:<8}  {}", entry.what, printable(&entry.query))?;
+                    out.paint(DIM, &entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string())?;
+                    writeln!(out, "  {:<8}  {}", entry.what, entry.query)?;
                     for given in entry.given.iter().chain(&entry.refused) {
-                        writeln!(out, "    {}", printable(given))?;
+                        writeln!(out, "    {given}")?;
                     }
                 }
-                Ok(if log.entries.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+                if log.entries.is_empty() {
+                    remark!("vault: `{name}` has asked for nothing yet");
+                    return Ok(Outcome::NothingFound);
+                }
+                Ok(Outcome::Done)
             }
         }
     }
@@ -234,21 +244,34 @@ impl Agent {
 
 fn with_token(AgentWithToken { agent, token }: &AgentWithToken, json: bool) -> anyhow::Result<Outcome> {
     if json {
-        output::json(&AgentWithToken { agent: agent.clone(), token: token.clone() })?;
+        stdout().json(&AgentWithToken { agent: agent.clone(), token: token.clone() })?;
         return Ok(Outcome::Done);
     }
-    eprintln!(
+    remark!(
         "`{}` {}. What it may do is in {}. This is its token; it is not shown again:",
         agent.slug,
         reads(agent),
         agent.path
     );
-    println!("{token}");
+    say!("{token}")?;
     Ok(Outcome::Done)
 }
 
+/// A collection without notes may be one that is yet to be filled, or a name that was mistyped.
+fn warn_of_empty(agent: &AgentView, backend: &mut Backend) -> anyhow::Result<()> {
+    let named = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let empty: Vec<&str> = agent.empty_collections.iter().map(String::as_str).collect();
+    if !empty.is_empty() {
+        let stats = backend.stats()?;
+        let there: Vec<&str> = stats.details.keys().map(String::as_str).filter(|name| !is_agents(name)).collect();
+        let there = if there.is_empty() { String::new() } else { format!("; notes are in {}", named(&there)) };
+        remark!("vault: no note is in {} so far{there}", named(&empty));
+    }
+    Ok(())
+}
+
 fn changed(agent: &AgentView) -> anyhow::Result<Outcome> {
-    println!("`{}` {}", agent.slug, reads(agent));
+    say!("`{}` {}", agent.slug, reads(agent))?;
     Ok(Outcome::Done)
 }
 
@@ -262,17 +285,17 @@ fn reads(agent: &AgentView) -> String {
 }
 
 fn line(agent: &AgentView) -> anyhow::Result<()> {
-    let terminal = Terminal::stdout();
-    let slug = terminal.paint(TITLE, &printable(&agent.slug));
+    let mut out = stdout();
     let token = if agent.token_since.is_some() { "" } else { ", has no token" };
-    writeln!(std::io::stdout(), "{slug}  {}{token}", reads(agent))?;
+    out.paint(TITLE, &agent.slug)?;
+    writeln!(out, "  {}{token}", reads(agent))?;
     Ok(())
 }
 
 fn show(agent: &AgentView) -> anyhow::Result<()> {
     let list = |items: &[String]| if items.is_empty() { "none".into() } else { items.join(", ") };
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     for (name, value) in [
         ("name", agent.name.clone()),
         ("page", agent.path.clone()),
@@ -286,10 +309,10 @@ fn show(agent: &AgentView) -> anyhow::Result<()> {
         ("chat type", or_none(&agent.chat_type)),
         ("channel", or_none(&agent.channel)),
     ] {
-        writeln!(out, "{name:<12} {}", printable(&value))?;
+        writeln!(out, "{name:<12} {}", value)?;
     }
     for problem in &agent.problems {
-        writeln!(out, "{:<12} {}", "problem", printable(problem))?;
+        writeln!(out, "{:<12} {}", "problem", problem)?;
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use clap::Args;
 use super::Outcome;
 use super::backend::{Backend, home};
 use super::get::{Place, place};
-use super::output;
 use super::save::read_stdin;
+use super::terminal::{say, stdout};
 use crate::service::AnnotateParams;
 
 /// Write a remark on a passage.
@@ -46,9 +46,9 @@ impl Annotate {
         backend.catch_up(false)?;
         let annotated = backend.annotate(&params)?;
         if self.json {
-            output::json(&annotated)?;
+            stdout().json(&annotated)?;
         } else {
-            println!("{}", annotated.path);
+            say!("{}", annotated.path)?;
         }
         Ok(Outcome::Done)
     }

@@ -8,6 +8,7 @@ use hyper::Method;
 
 use super::client::{Client, PATIENCE};
 use super::progress::Bar;
+use super::terminal::remark;
 use crate::access::Principal;
 use crate::config::Config;
 use crate::service::{
@@ -109,7 +110,7 @@ impl Backend {
             let done = |progress: &Progress| progress.is_complete() || progress.failure.is_some();
             while Instant::now() < deadline {
                 let progress = shared.wait(Duration::from_millis(100), done);
-                bar.show(progress.embeddings_done, progress.pending_embeddings);
+                bar.show_passages(shared);
                 if done(&progress) {
                     break;
                 }
@@ -122,7 +123,7 @@ impl Backend {
     /// Says so when the answers come from an index that another process is writing.
     pub(super) fn warn_if_read_only(&self) {
         if matches!(self, Self::Here(service) if service.is_read_only()) {
-            eprintln!("vault: another process is writing the index; this is the index as it is now");
+            remark!("vault: another process is writing the index; this is the index as it is now");
         }
     }
 

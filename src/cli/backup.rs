@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::Outcome;
 use super::backend::home;
-use super::output::{self, count, printable};
+use super::output::count;
+use super::terminal::{remark, say, stdout};
 use crate::backup::{Cancel, Repository, Trust};
 
 /// Commit what has changed in the vault to the git repository it is in.
@@ -41,7 +42,7 @@ impl Backup {
         let repository = Repository::open(home.root(), &Cancel::default())?;
         // The daemon may do from now on what was done by hand.
         if let Err(error) = Trust::of(&home).give() {
-            eprintln!("vault: the daemon will not know of this: {error}");
+            remark!("vault: the daemon will not know of this: {error}");
         }
         let mut report = repository.commit(self.message.as_deref())?;
         let pushed = if self.push { repository.push().map(Some) } else { Ok(None) };
@@ -50,21 +51,19 @@ impl Backup {
             let failure = pushed.as_ref().err().map(ToString::to_string);
             let mut value = serde_json::to_value(&report)?;
             value["push_failure"] = json!(failure);
-            output::json(&value)?;
+            stdout().json(&value)?;
         } else {
             match &report.commit {
-                Some(commit) => {
-                    println!("{}  {}", commit.id.get(..12).unwrap_or(&commit.id), printable(&commit.subject))
-                }
-                None if report.held_back.is_empty() => println!("nothing has changed since the last commit"),
-                None => println!("nothing else has changed since the last commit"),
+                Some(commit) => say!("{}  {}", commit.id.get(..12).unwrap_or(&commit.id), commit.subject)?,
+                None if report.held_back.is_empty() => say!("nothing has changed since the last commit")?,
+                None => say!("nothing else has changed since the last commit")?,
             }
             if let Some(pushed) = &report.pushed {
-                println!("pushed to {pushed}");
+                say!("pushed to {pushed}")?;
             }
         }
         for held in &report.held_back {
-            eprintln!("vault: {} was left out: {}", printable(&held.path), held.reason);
+            remark!("vault: {} was left out: {}", held.path, held.reason);
         }
         pushed?;
         match report.held_back.len() {

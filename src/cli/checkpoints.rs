@@ -8,7 +8,8 @@ use clap::Args;
 use super::Outcome;
 use super::backend::{Backend, home};
 use super::get::{Place, place};
-use super::output::{self, DIM, TITLE, Terminal, printable};
+use super::output;
+use super::terminal::{DIM, TITLE, remark, stdout};
 use crate::service::CheckpointsParams;
 
 /// List the changes that can be undone, newest first.
@@ -35,19 +36,20 @@ impl Checkpoints {
         let found = backend.checkpoints(&CheckpointsParams { path })?;
         let outcome = if found.checkpoints.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
-            output::json(&found)?;
+            stdout().json(&found)?;
             return Ok(outcome);
         }
-        let (terminal, mut out) = (Terminal::stdout(), std::io::stdout().lock());
+        let mut out = stdout();
         for checkpoint in &found.checkpoints {
-            let id = terminal.paint(TITLE, &checkpoint.id);
             let bytes = checkpoint.bytes.map_or_else(|| "was not there".into(), output::bytes);
-            let bytes = terminal.paint(DIM, &bytes);
-            let by = checkpoint.by.as_ref().map(|by| format!("  by {}", printable(by))).unwrap_or_default();
-            writeln!(out, "{id}  {:<7}  {}  {bytes}{by}", checkpoint.action, printable(&checkpoint.path))?;
+            let by = checkpoint.by.as_ref().map(|by| format!("  by {by}")).unwrap_or_default();
+            out.paint(TITLE, &checkpoint.id)?;
+            write!(out, "  {:<7}  {}  ", checkpoint.action, checkpoint.path)?;
+            out.paint(DIM, &bytes)?;
+            writeln!(out, "{by}")?;
         }
         if outcome == Outcome::NothingFound {
-            eprintln!("vault: there is nothing to undo");
+            remark!("vault: there is nothing to undo");
         }
         Ok(outcome)
     }

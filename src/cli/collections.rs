@@ -7,7 +7,8 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::Backend;
-use super::output::{self, DIM, TITLE, Terminal, bytes, count, printable};
+use super::output::{bytes, count};
+use super::terminal::{DIM, TITLE, remark, stdout};
 
 /// List the collections, with their notes and passages.
 #[derive(Debug, Args)]
@@ -24,20 +25,20 @@ impl Collections {
         backend.warn_if_read_only();
         let stats = backend.stats()?;
         if self.json {
-            output::json(&stats.details)?;
+            stdout().json(&stats.details)?;
             return Ok(Outcome::Done);
         }
-        let terminal = Terminal::stdout();
         let width = stats.details.keys().map(|name| name.chars().count()).max().unwrap_or(0);
-        let mut out = std::io::stdout().lock();
+        let mut out = stdout();
         for (name, collection) in &stats.details {
-            let name = terminal.paint(TITLE, &format!("{:width$}", printable(name)));
-            let size = {
-                let (notes, passages) = (count(collection.files, "note"), count(collection.chunks, "passage"));
-                format!("{notes:>12} {passages:>16} {:>9}", bytes(collection.bytes))
-            };
-            let updated = terminal.paint(DIM, collection.updated_at.get(..10).unwrap_or_default());
-            writeln!(out, "{name}  {size}  {updated}")?;
+            let (notes, passages) = (count(collection.files, "note"), count(collection.chunks, "passage"));
+            out.paint(TITLE, &format!("{name:width$}"))?;
+            write!(out, "  {notes:>12} {passages:>16} {:>9}  ", bytes(collection.bytes))?;
+            out.paint(DIM, collection.updated_at.get(..10).unwrap_or_default())?;
+            writeln!(out)?;
+        }
+        if stats.details.is_empty() {
+            remark!("vault: there are no notes yet");
         }
         Ok(Outcome::Done)
     }

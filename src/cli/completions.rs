@@ -3,6 +3,7 @@
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
+use super::terminal::stdout;
 use super::{Cli, Outcome};
 
 /// Print completions for a shell.
@@ -16,7 +17,7 @@ pub(super) struct Completions {
 
 impl Completions {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        clap_complete::generate(self.shell, &mut Cli::command(), "vault", &mut std::io::stdout());
+        clap_complete::generate(self.shell, &mut Cli::command(), "vault", &mut stdout());
         Ok(Outcome::Done)
     }
 }

@@ -1,6 +1,5 @@
 //! `vault export`
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,8 +8,9 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::home;
-use super::output::{self, bytes, count, printable};
+use super::output::{bytes, count};
 use super::progress::Bar;
+use super::terminal::{pipe, remark, say, stderr, stdout};
 use crate::backup;
 use crate::capture::Capture;
 use crate::vault::Home;
@@ -51,33 +51,30 @@ impl Export {
         let bar = Bar::bytes("exporting");
         let mut show = |done: u64, all: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
         let exported = if to_stdout {
-            let stdout = std::io::stdout();
-            if stdout.is_terminal() {
+            let Some(pipe) = pipe() else {
                 bail!("standard output is a terminal; name a file, or send it into a pipe");
-            }
-            backup::export_to(home.root(), options, stdout.lock(), &mut show)
+            };
+            backup::export_to(home.root(), options, pipe, &mut show)
         } else {
             backup::export(home.root(), options, &self.file, &mut show)
         };
         bar.finish();
         let exported = exported?;
         match (self.json, to_stdout) {
-            (true, false) => output::json(&exported)?,
-            (true, true) => eprintln!("{}", serde_json::to_string_pretty(&exported)?),
+            (true, false) => stdout().json(&exported)?,
+            (true, true) => stderr().json(&exported)?,
             (false, true) => {}
             (false, false) => {
                 let files = count(exported.files as usize, "file");
-                println!("{files}, {}, in {}", bytes(exported.bytes), self.file.display());
+                say!("{files}, {}, in {}", bytes(exported.bytes), self.file.display())?;
             }
         }
         if waiting > 0 {
             let events = count(waiting as usize, "captured event");
-            eprintln!(
-                "vault: left out: {events} that `vault serve` has not written into files; `vault status` says why"
-            );
+            remark!("vault: left out: {events} that `vault serve` has not written into files; `vault status` says why");
         }
         for left_out in &exported.left_out {
-            eprintln!("vault: left out: {}", printable(left_out));
+            remark!("vault: left out: {left_out}");
         }
         Ok(Outcome::Done)
     }

@@ -1,6 +1,6 @@
 //! `vault forget`
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::bail;
@@ -9,7 +9,8 @@ use clap::Args;
 use super::Outcome;
 use super::backend::{Backend, home};
 use super::get::{Place, place};
-use super::output::{self, count, printable};
+use super::output::count;
+use super::terminal::{Out, remark, stderr, stdout};
 use crate::service::{ForgetParams, Forgotten};
 
 /// Remove a passage, some lines, or a whole note.
@@ -55,16 +56,16 @@ impl Forget {
         let found = backend.forget(&params)?;
         if self.dry_run {
             match self.json {
-                true => output::json(&found)?,
-                false => show(&found, &mut std::io::stdout().lock())?,
+                true => stdout().json(&found)?,
+                false => show(&found, &mut stdout())?,
             }
             return Ok(Outcome::Done);
         }
         if !self.yes {
             if std::io::stdin().is_terminal() {
-                show(&found, &mut std::io::stderr().lock())?;
+                show(&found, &mut stderr())?;
                 if !agreed(if self.purge { "Remove it for good?" } else { "Remove it?" })? {
-                    eprintln!("vault: nothing was changed");
+                    remark!("vault: nothing was changed");
                     return Ok(Outcome::Done);
                 }
             } else if self.purge {
@@ -75,7 +76,7 @@ impl Forget {
         params.seen = Some(found.seen).filter(|seen| !seen.is_empty());
         let forgotten = backend.forget(&params)?;
         if self.json {
-            output::json(&forgotten)?;
+            stdout().json(&forgotten)?;
         } else {
             tell(&forgotten)?;
         }
@@ -84,25 +85,25 @@ impl Forget {
 }
 
 /// What would go.
-fn show(found: &Forgotten, out: &mut impl Write) -> std::io::Result<()> {
+fn show(found: &Forgotten, out: &mut Out) -> io::Result<()> {
     let what = if found.whole { "all of" } else { "this in" };
-    writeln!(out, "{what} {}:\n", printable(&found.path))?;
-    for line in printable(&found.content).lines() {
+    writeln!(out, "{what} {}:\n", found.path)?;
+    for line in found.content.lines() {
         writeln!(out, "    {line}")?;
     }
     Ok(())
 }
 
-fn agreed(question: &str) -> std::io::Result<bool> {
-    eprint!("\n{question} [y/N] ");
+fn agreed(question: &str) -> io::Result<bool> {
+    write!(stderr(), "\n{question} [y/N] ")?;
     let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
+    io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn tell(forgotten: &Forgotten) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    let path = printable(&forgotten.path);
+fn tell(forgotten: &Forgotten) -> io::Result<()> {
+    let mut out = stdout();
+    let path = &forgotten.path;
     match (&forgotten.checkpoint_id, &forgotten.purged) {
         (Some(id), _) => {
             let what = if forgotten.whole { "moved to .trash/" } else { "without it now" };
@@ -117,7 +118,7 @@ fn tell(forgotten: &Forgotten) -> std::io::Result<()> {
                 count(purged.trashed, "copy").replace("copys", "copies"),
                 count(purged.embeddings, "embedding"),
             )?;
-            purged.remains.iter().try_for_each(|remains| writeln!(out, "- {}", printable(remains)))
+            purged.remains.iter().try_for_each(|remains| writeln!(out, "- {remains}"))
         }
     }
 }

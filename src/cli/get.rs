@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::{Backend, home};
-use super::output;
+use super::output::count;
+use super::terminal::{say, stdout};
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
@@ -61,7 +62,9 @@ impl Get {
         let last = index.count().max(1);
         let (first, until) = lines.unwrap_or((1, last));
         if first == 0 || first > last || until < first {
-            bail!("{name} has {last} lines; lines {first} to {until} were asked for");
+            let asked =
+                if first == until { format!("line {first} was") } else { format!("lines {first} to {until} were") };
+            bail!("{name} has {}; {asked} asked for", count(last, "line"));
         }
         let until = until.min(last);
         let text = &source.text[index.span(first).start..index.span(until).end];
@@ -70,9 +73,9 @@ impl Get {
                 "path": name, "line_start": first, "line_end": until, "content": text,
                 "citation": citation(name, first as u32, until as u32),
             });
-            output::json(&value)?;
+            stdout().json(&value)?;
         } else {
-            let mut out = std::io::stdout().lock();
+            let mut out = stdout();
             out.write_all(text.as_bytes())?;
             if !text.ends_with('\n') {
                 writeln!(out)?;
@@ -87,9 +90,9 @@ impl Get {
         backend.warn_if_read_only();
         let chunk = backend.chunk(&self.what).context("nothing to get")?;
         if self.json {
-            output::json(&chunk)?;
+            stdout().json(&chunk)?;
         } else {
-            writeln!(std::io::stdout(), "{}", chunk.content)?;
+            say!("{}", chunk.content)?;
         }
         Ok(Outcome::Done)
     }

@@ -7,8 +7,9 @@ use anyhow::Context;
 use clap::Args;
 
 use super::Outcome;
-use super::output::{self, bytes, count, printable, shell_quoted};
+use super::output::{bytes, count, shell_quoted};
 use super::progress::Bar;
+use super::terminal::{remark, say, stdout};
 use crate::backup;
 
 /// Make a vault of a file that `vault export` wrote.
@@ -48,14 +49,14 @@ impl Import {
         bar.finish();
         let imported = imported?;
         if self.json {
-            output::json(&imported)?;
+            stdout().json(&imported)?;
         } else {
             let (files, root) = (count(imported.files as usize, "file"), imported.vault.display());
-            println!("{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes));
-            println!("    vault serve --vault {}", shell_quoted(&imported.vault));
+            say!("{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes))?;
+            say!("    vault serve --vault {}", shell_quoted(&imported.vault))?;
         }
         for left_out in &imported.left_out {
-            eprintln!("vault: left out: {}", printable(left_out));
+            remark!("vault: left out: {left_out}");
         }
         Ok(Outcome::Done)
     }

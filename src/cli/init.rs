@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::output::shell_quoted;
+use super::terminal::{remark, say};
 use crate::backup::{BackupError, Initialized, Trust, init_repository};
 use crate::vault;
 
@@ -36,11 +37,11 @@ impl Init {
                 Ok(Initialized::Made) => drop(Trust::of(&home).give()),
                 Ok(Initialized::Inside(_)) | Err(BackupError::NoGit) => {}
                 // The vault is whole without.
-                Err(error) => eprintln!("vault: the new vault is not backed up by git yet: {error}"),
+                Err(error) => remark!("vault: the new vault is not backed up by git yet: {error}"),
             }
         }
         let (root, quoted) = (home.root().display(), shell_quoted(home.root()));
-        println!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}");
+        say!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?;
         Ok(Outcome::Done)
     }
 }

@@ -65,6 +65,9 @@ const AT_A_TIME: usize = 8;
 /// When standard input ends, requests under way get this long.
 const DRAIN: Duration = Duration::from_secs(30);
 
+/// A program that has ended this one, or its answers, reads no more than what is on its way.
+const STOPS_WRITING: Duration = Duration::from_millis(200);
+
 impl Mcp {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let answers = self.answers;
@@ -108,7 +111,7 @@ impl Mcp {
 /// stores could be closed in time, where this process had them open.
 async fn serve(link: Arc<Link>) -> anyhow::Result<bool> {
     let mut lines = stdio::lines();
-    let answers = stdio::answers();
+    let (answers, written) = stdio::answers();
     let free = Arc::new(Semaphore::new(AT_A_TIME));
     let mut tasks = JoinSet::new();
     let mut stop = std::pin::pin!(stopped()?);
@@ -133,7 +136,10 @@ async fn serve(link: Arc<Link>) -> anyhow::Result<bool> {
     }
     tasks.shutdown().await;
     drop(answers);
-    Ok(link.close().await)
+    let closed = link.close().await;
+    // The process must not end with an answer that is made and not out.
+    let _ = tokio::time::timeout(if ended { DRAIN } else { STOPS_WRITING }, written).await;
+    Ok(closed)
 }
 
 async fn answer(link: &Link, line: Line, answers: &mpsc::Sender<Vec<u8>>) {

@@ -24,11 +24,11 @@ mod save;
 mod search;
 mod serve;
 mod status;
+mod terminal;
 mod token;
 mod unit;
 mod verify;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -93,12 +93,17 @@ const DEFAULT_LOG: &str = "warn,rmcp=error";
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     crate::allocator::configure();
-    let cli = Cli::parse_from(search::negated_words_last(std::env::args_os()));
+    terminal::tell_panics();
+    let cli = match Cli::try_parse_from(search::negated_words_last(std::env::args_os())) {
+        Ok(cli) => cli,
+        Err(ended) => return terminal::parsing_ended(&ended),
+    };
     let filter = tracing_subscriber::EnvFilter::try_from_env("VAULT_LOG").unwrap_or_else(|_| DEFAULT_LOG.into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(terminal::Log)
+        .with_ansi(false)
+        .with_level(false)
         .with_target(false)
         .without_time()
         .init();
@@ -132,7 +137,7 @@ pub fn main() -> ExitCode {
         Ok(Outcome::NothingFound | Outcome::Damaged) => ExitCode::from(1),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("vault: {}", output::explain(&error));
+            terminal::remark!("vault: {}", output::explain(&error));
             ExitCode::from(error.downcast_ref::<ServiceError>().map_or(2, |error| error.kind.exit_code()))
         }
     }

@@ -1,6 +1,6 @@
 //! `vault open`
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,6 +14,7 @@ use super::Outcome;
 use super::backend::home;
 use super::client::{Client, PATIENCE};
 use super::output::shell_quoted;
+use super::terminal::{remark, stdout};
 
 /// Open the page of the vault, "My memory", in your browser.
 ///
@@ -55,11 +56,11 @@ impl Open {
         };
         let Code { code } = client.post("/page/code", &())?;
         let url = format!("http://{}/#code={code}", reachable(address));
-        let mut out = std::io::stdout();
+        let mut out = stdout();
         if self.print || !open(&url) {
             writeln!(out, "{url}")?;
             if !self.print && out.is_terminal() {
-                eprintln!("vault: no browser could be started; open this address within a minute");
+                remark!("vault: no browser could be started; open this address within a minute");
             }
         } else {
             writeln!(out, "opened http://{} in your browser", reachable(address))?;

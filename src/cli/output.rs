@@ -1,65 +1,8 @@
-//! What goes to a terminal, and what to a pipe.
+//! What is said for people, in words.
 
-use std::io::IsTerminal;
-use std::ops::Range;
 use std::path::Path;
 
-use anstyle::{AnsiColor, Style};
-
 use crate::service::ServiceError;
-
-/// Whether standard output shows colours and links.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Terminal {
-    rich: bool,
-}
-
-pub(super) const TITLE: Style = AnsiColor::Cyan.on_default().bold();
-pub(super) const MATCH: Style = AnsiColor::Yellow.on_default().bold();
-pub(super) const DIM: Style = Style::new().dimmed();
-pub(super) const BAD: Style = AnsiColor::Red.on_default();
-
-impl Terminal {
-    /// A terminal gets them, unless `NO_COLOR` is set.
-    pub(super) fn stdout() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self {
-            rich: wanted
-                && std::io::stdout().is_terminal()
-                && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
-        }
-    }
-
-    pub(super) fn paint(self, style: Style, text: &str) -> String {
-        if self.rich { format!("{style}{text}{style:#}") } else { text.to_owned() }
-    }
-
-    /// A clickable text (OSC 8).
-    pub(super) fn link(self, url: &str, text: &str) -> String {
-        if self.rich { format!("\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\") } else { text.to_owned() }
-    }
-
-    /// Paints parts of a text.
-    pub(super) fn highlight(self, text: &str, parts: &[Range<usize>]) -> String {
-        if !self.rich {
-            return text.to_owned();
-        }
-        let mut painted = String::with_capacity(text.len() + parts.len() * 12);
-        let mut at = 0;
-        for part in parts {
-            painted.push_str(&text[at..part.start]);
-            painted.push_str(&self.paint(MATCH, &text[part.clone()]));
-            at = part.end;
-        }
-        painted.push_str(&text[at..]);
-        painted
-    }
-}
-
-/// What a note or a name may hold must not steer the terminal.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control() || matches!(character, '\n' | '\t')).collect()
-}
 
 /// A number of bytes for people.
 pub(super) fn bytes(count: u64) -> String {
@@ -105,15 +48,6 @@ pub(super) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Prints JSON for scripts.
-pub(super) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,13 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_gets_plain_text_and_no_note_steers_a_terminal() {
-        let zebra = std::slice::from_ref(&(2..7));
-        let (plain, rich) = (Terminal { rich: false }, Terminal { rich: true });
-        assert_eq!(plain.highlight("a zebra", zebra), "a zebra");
-        assert_eq!(plain.link("file:///x", "x"), "x");
-        assert!(rich.highlight("a zebra", zebra).contains("\x1b["));
-        assert_eq!(printable("a\x1b[31mb\nc\u{9b}"), "a[31mb\nc");
+    fn bytes_are_told_in_a_unit_that_fits() {
         assert_eq!((bytes(999), bytes(25_279_584)), ("999 B".into(), "25.3 MB".into()));
     }
 }

@@ -8,7 +8,9 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::Backend;
+use super::output::count;
 use super::progress::Bar;
+use super::terminal::say;
 
 /// Compare every note with the index and mend what differs, or build the index anew.
 ///
@@ -42,7 +44,7 @@ impl Reindex {
                 files.show(status.files_done, status.pending_files);
             } else {
                 files.finish();
-                embeddings.show(status.embeddings_done, status.pending_embeddings);
+                embeddings.show(status.embedded, status.pending_embeddings);
             }
             let loading = status.model.state == "loading";
             if !reading && !loading && (status.pending_embeddings == 0 || status.model.state != "ready") {
@@ -51,7 +53,7 @@ impl Reindex {
             std::thread::sleep(Duration::from_millis(100));
         };
         embeddings.finish();
-        println!("{} notes, {} passages, {} embedded", status.files, status.chunks, status.embedded);
+        say!("{}, {}, {} embedded", count(status.files, "note"), count(status.chunks, "passage"), status.embedded)?;
         Ok(Outcome::Done)
     }
 }

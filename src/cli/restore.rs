@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::Backend;
-use super::output::{self, printable};
+use super::terminal::{say, stdout};
 use crate::service::RestoreParams;
 
 /// Undo a change: the note is again what it was before.
@@ -31,9 +31,9 @@ impl Restore {
         backend.catch_up(false)?;
         let restored = backend.restore(&self.id, RestoreParams { force: self.force })?;
         if self.json {
-            output::json(&restored)?;
+            stdout().json(&restored)?;
         } else {
-            println!("{} is as it was\nto undo: vault restore {}", printable(&restored.path), restored.checkpoint_id);
+            say!("{} is as it was\nto undo: vault restore {}", restored.path, restored.checkpoint_id)?;
         }
         Ok(Outcome::Done)
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Outcome;
 use super::backend::Backend;
-use super::output;
+use super::terminal::{remark, say, stdout};
 use crate::service::SaveParams;
 
 /// Save a text as a note: from the arguments, or from standard input.
@@ -63,12 +63,12 @@ impl Save {
         backend.catch_up(false)?;
         let saved = backend.save(&params)?;
         if self.json {
-            output::json(&saved)?;
+            stdout().json(&saved)?;
         } else {
             if saved.redacted {
-                eprintln!("vault: secrets were taken out of the text; `[capture] redact = false` keeps them");
+                remark!("vault: secrets were taken out of the text; `[capture] redact = false` keeps them");
             }
-            println!("{}{}", saved.path, if saved.existing { " (was there before)" } else { "" });
+            say!("{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
         }
         Ok(Outcome::Done)
     }
@@ -76,7 +76,7 @@ impl Save {
 
 pub(super) fn read_stdin() -> anyhow::Result<String> {
     if std::io::stdin().is_terminal() {
-        eprintln!("vault: type the text, and end with Ctrl-D");
+        remark!("vault: type the text, and end with Ctrl-D");
     }
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).context("standard input is not text")?;

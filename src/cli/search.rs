@@ -1,14 +1,15 @@
 //! `vault search`
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 
 use super::Outcome;
 use super::backend::{Backend, home};
-use super::output::{self, DIM, TITLE, Terminal, printable};
+use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Config, Mode};
 use crate::path::VaultPath;
 use crate::search::{Highlighter, snippet};
@@ -121,6 +122,10 @@ fn is_negated_word(arg: &OsString) -> bool {
 impl Search {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let query = self.query.join(" ");
+        if query.trim().is_empty() {
+            let hint = Some("say what to look for: `vault search sourdough fridge`, or a question".to_owned());
+            return Err(ServiceError { hint, ..ServiceError::invalid("the query is empty") }.into());
+        }
         if query.len() > MAX_QUERY_BYTES {
             let message = format!("the query has {} bytes; it takes {MAX_QUERY_BYTES}", query.len());
             return Err(ServiceError::invalid(message).into());
@@ -146,12 +151,12 @@ impl Search {
         })?;
         let outcome = if response.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
-            output::json(&response)?;
+            stdout().json(&response)?;
             return Ok(outcome);
         }
         match &response.degraded {
             // It says as much itself.
-            Some(degraded) => eprintln!("vault: {degraded}"),
+            Some(degraded) => remark!("vault: {degraded}"),
             None => backend.warn_if_read_only(),
         }
         let home = home(vault)?;
@@ -160,19 +165,18 @@ impl Search {
         let mut printer = Printer {
             root: (!in_obsidian).then(|| home.root().to_owned()),
             outside: Outside::new(home.root(), &config.collections)?,
-            terminal: Terminal::stdout(),
             highlighter: Highlighter::new(&response.query, config.search.stemmer),
             full: self.full,
         };
-        let mut out = std::io::stdout().lock();
+        let mut out = stdout();
         for (at, hit) in response.results.iter().enumerate() {
             if at > 0 {
                 writeln!(out)?;
             }
-            write!(out, "{}", printer.hit(hit))?;
+            printer.hit(hit, &mut out)?;
         }
         if outcome == Outcome::NothingFound {
-            eprintln!("vault: nothing found");
+            remark!("vault: nothing found");
         }
         Ok(outcome)
     }
@@ -182,14 +186,12 @@ struct Printer {
     /// Where the notes are, when their links open files and not Obsidian.
     root: Option<PathBuf>,
     outside: Outside,
-    terminal: Terminal,
     highlighter: Highlighter,
     full: bool,
 }
 
 impl Printer {
-    fn hit(&mut self, hit: &HitView) -> String {
-        let terminal = self.terminal;
+    fn hit(&mut self, hit: &HitView, out: &mut Out) -> io::Result<()> {
         let chunk = &hit.chunk;
         let url = match &self.root {
             Some(root) => {
@@ -198,17 +200,39 @@ impl Printer {
             }
             None => chunk.obsidian_url.clone().unwrap_or_default(),
         };
-        let citation = terminal.link(&url, &terminal.paint(TITLE, &printable(&chunk.citation)));
         let mut place: Vec<&str> = vec![&chunk.title];
         place.extend(chunk.heading_path.iter().map(String::as_str).filter(|heading| *heading != chunk.title));
-        let place = terminal.paint(DIM, &printable(&place.join(" > ")));
-        let score = terminal.paint(DIM, &format!("{:.2}", hit.score));
-        let text = printable(&chunk.content);
-        let shown = if self.full { text } else { snippet(&text, &mut self.highlighter, SHOWN_CHARS) };
-        let marked = terminal.highlight(&shown, &self.highlighter.matches(&shown));
-        let body: String = marked.lines().map(|line| format!("    {line}\n")).collect();
-        format!("{citation}  {score}  {place}\n{body}")
+        out.link(&url, TITLE, &chunk.citation)?;
+        write!(out, "  ")?;
+        out.paint(DIM, &format!("{:.2}", hit.score))?;
+        write!(out, "  ")?;
+        out.paint(DIM, &place.join(" > "))?;
+        writeln!(out)?;
+        let text = &chunk.content;
+        let shown = if self.full { text.clone() } else { snippet(text, &mut self.highlighter, SHOWN_CHARS) };
+        indented(&shown, &self.highlighter.matches(&shown), out)
     }
+}
+
+/// Prints a text with its matches marked, each line set in.
+fn indented(text: &str, matches: &[Range<usize>], out: &mut Out) -> io::Result<()> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let whole = start..start + line.trim_end_matches(['\r', '\n']).len();
+        write!(out, "    ")?;
+        let mut at = whole.start;
+        for part in matches {
+            let part = part.start.max(at)..part.end.min(whole.end);
+            if !part.is_empty() {
+                write!(out, "{}", &text[at..part.start])?;
+                out.paint(MATCH, &text[part.clone()])?;
+                at = part.end;
+            }
+        }
+        writeln!(out, "{}", &text[at..whole.end])?;
+        start += line.len();
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::Outcome;
 use super::backend::home;
 use super::exit;
-use super::output::shell_quoted;
+use super::output::{count, shell_quoted};
 use super::progress::Bar;
+use super::terminal::{remark, say};
 use crate::config::Config;
 use crate::daemon::{Daemon, DaemonError};
 use crate::sync::{ModelStatus, Phase, Progress, Shared};
@@ -54,12 +55,12 @@ impl Serve {
                 daemon = start(home, config, self.allow_remote) => daemon?,
                 () = &mut stop => return Ok(true),
             };
-            println!("serving {}", root.display());
+            say!("serving {}", root.display())?;
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
             if let Some(address) = daemon.address() {
-                println!("    at http://{address}   (token in {token})");
+                say!("    at http://{address}   (token in {token})")?;
             }
-            println!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root));
+            say!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root))?;
             // Not the service: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.service().shared());
             std::thread::spawn(move || show_progress(&shared));
@@ -110,37 +111,40 @@ pub(super) fn stopped() -> std::io::Result<impl Future<Output = ()>> {
 
 /// Shows the first indexing: notes, then embeddings. Ends when the indexer does.
 fn show_progress(shared: &Shared) {
-    let follow = |bar: Bar, until: fn(&Progress) -> bool, counts: fn(&Progress) -> (usize, usize)| {
+    let follow = |bar: Bar, until: fn(&Progress) -> bool, show: fn(&Bar, &Shared, &Progress)| {
         loop {
             let progress = shared.wait(Duration::from_millis(100), until);
-            let (done, left) = counts(&progress);
-            bar.show(done, left);
+            show(&bar, shared, &progress);
             if until(&progress) || progress.failure.is_some() || progress.phase == Phase::Stopped {
                 bar.finish();
                 return progress;
             }
         }
     };
-    let read =
-        follow(Bar::files(), |progress| progress.caught_up, |progress| (progress.files_done, progress.pending_files));
+    let read = follow(
+        Bar::files(),
+        |progress| progress.caught_up,
+        |bar, _, progress| bar.show(progress.files_done, progress.pending_files),
+    );
     if let Some(failure) = read.failure {
-        return eprintln!("vault: {failure}");
+        return remark!("vault: {failure}");
     }
     if !read.caught_up {
         return;
     }
-    if let Some(snapshot) = shared.snapshot() {
-        println!("{} notes can be found by their words", snapshot.files.len());
-    }
-    let done = follow(Bar::embeddings(), Progress::is_complete, |progress| {
-        (progress.embeddings_done, progress.pending_embeddings)
-    });
+    let notes = shared.snapshot().map_or(0, |snapshot| snapshot.files.len());
+    let its = if notes == 1 { "its" } else { "their" };
+    // Whoever closed the pipe has no use for it.
+    let _ = say!("{} can be found by {its} words", count(notes, "note"));
+    let done = follow(Bar::embeddings(), Progress::is_complete, |bar, shared, _| bar.show_passages(shared));
     if !done.is_complete() {
         return;
     }
     match done.model {
-        ModelStatus::Failed(reason) => eprintln!("vault: search is by keyword alone: {reason}"),
-        ModelStatus::Ready { .. } => println!("and by their meaning"),
+        ModelStatus::Failed(reason) => remark!("vault: search is by keyword alone: {reason}"),
+        ModelStatus::Ready { .. } => {
+            let _ = say!("and by {its} meaning");
+        }
         ModelStatus::Off | ModelStatus::Loading => {}
     }
 }

@@ -1,14 +1,14 @@
 //! `vault status`
 
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
 
 use super::Outcome;
 use super::backend::Backend;
-use super::output::{self, BAD, DIM, Terminal, bytes, count, printable};
+use super::output::{bytes, count};
+use super::terminal::{BAD, DIM, Out, stdout};
 use crate::service;
 
 /// Show what is indexed, what is pending, and what could not be indexed and why.
@@ -33,9 +33,9 @@ impl Status {
         let served = matches!(backend, Backend::Daemon(_));
         let status = backend.status()?;
         if self.json {
-            output::json(&status)?;
+            stdout().json(&status)?;
         } else {
-            std::io::stdout().write_all(text(&status, served, Terminal::stdout())?.as_bytes())?;
+            print(&status, served, &mut stdout())?;
         }
         Ok(Outcome::Done)
     }
@@ -64,11 +64,17 @@ fn watching(watching: &service::Watching) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<String, std::fmt::Error> {
-    let mut out = String::new();
-    let mut line = |name: &str, value: &str| writeln!(out, "{} {value}", terminal.paint(DIM, &format!("{name:11}")));
+fn print(status: &service::Status, served: bool, out: &mut Out) -> io::Result<()> {
+    let mut line = |name: &str, value: &str| {
+        out.paint(DIM, &format!("{name:11}"))?;
+        writeln!(out, " {value}")
+    };
     line("vault", &status.vault)?;
-    line("daemon", if served { "running" } else { "not running; `vault serve` keeps the index fresh" })?;
+    match (&status.address, served) {
+        (Some(address), _) => line("daemon", &format!("running at http://{address}"))?,
+        (None, true) => line("daemon", "running for agents alone; `vault serve` serves you and the page too")?,
+        (None, false) => line("daemon", "not running; `vault serve` keeps the index fresh")?,
+    }
     let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
     line("indexed", &format!("{notes} in {passages}, {}", bytes(status.text_bytes)))?;
     line("embedded", &format!("{} of {}", status.embedded, count(status.embeddable, "passage")))?;
@@ -77,7 +83,7 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
         &format!(
             "{} to read, {} to embed",
             count(status.pending_files, "note"),
-            count(status.pending_embeddings, "text")
+            count(status.pending_embeddings, "passage")
         ),
     )?;
     let model = match (&*status.model.state, &status.model.detail) {
@@ -93,7 +99,7 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
     }
     line("index", &format!("{}, {}", status.index_dir, bytes(status.index_bytes)))?;
     if let Some(capture) = status.capture.as_ref().filter(|capture| capture.pending > 0 || capture.failure.is_some()) {
-        let reason = capture.failure.as_ref().map(|reason| format!(": {}", printable(reason))).unwrap_or_default();
+        let reason = capture.failure.as_ref().map(|reason| format!(": {}", reason)).unwrap_or_default();
         line("capture", &format!("{} to write into the vault{reason}", count(capture.pending, "event")))?;
     }
     if let Some(verified) = &status.verified {
@@ -105,25 +111,54 @@ fn text(status: &service::Status, served: bool, terminal: Terminal) -> Result<St
         let at = backup.last_at.as_deref().map_or_else(String::new, |at| format!(", up to date at {at}"));
         line("backup", &format!("{commit}{at}"))?;
         if let Some(failure) = &backup.failure {
-            line("", &printable(failure))?;
+            line("", failure)?;
         }
     }
     if let Some(rebuilt) = &status.rebuilt {
-        line("rebuilt", &printable(rebuilt))?;
+        line("rebuilt", rebuilt)?;
     }
     if let Some(failure) = &status.failure {
-        writeln!(out, "{} {failure}", terminal.paint(BAD, "failure    "))?;
+        out.paint(BAD, "failure    ")?;
+        writeln!(out, " {failure}")?;
     }
     if !status.problems.is_empty() {
-        writeln!(out, "\n{} could not be read as they were meant:", status.problems.len())?;
+        let things = if status.problems.len() == 1 {
+            "1 thing was".into()
+        } else {
+            format!("{} things were", status.problems.len())
+        };
+        writeln!(out, "\n{things} not read as meant:")?;
         for problem in status.problems.iter().take(SHOWN) {
-            writeln!(out, "  {}  {}", printable(&problem.path), terminal.paint(DIM, &printable(&problem.reason)))?;
+            list(out, &problem.path, &problem.reason)?;
         }
-        if status.problems.len() > SHOWN {
-            writeln!(out, "  … and {} more; `vault status --json` lists all", status.problems.len() - SHOWN)?;
-        }
+        and_more(out, status.problems.len())?;
     }
-    Ok(out)
+    let copies = &status.conflict_copies;
+    if !copies.is_empty() {
+        let copies =
+            if copies.len() == 1 { "1 conflict copy".into() } else { format!("{} conflict copies", copies.len()) };
+        writeln!(
+            out,
+            "\n{copies} left by a sync service, found as notes. Keep what you need of each, then delete it:"
+        )?;
+    }
+    for copy in copies.iter().take(SHOWN) {
+        list(out, &copy.path, &format!("of {}, by {}", copy.of, copy.made_by))?;
+    }
+    and_more(out, copies.len())
+}
+
+fn list(out: &mut Out, path: &str, about: &str) -> io::Result<()> {
+    write!(out, "  {path}  ")?;
+    out.paint(DIM, about)?;
+    writeln!(out)
+}
+
+fn and_more(out: &mut Out, all: usize) -> io::Result<()> {
+    match all.saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "  … and {more} more; `vault status --json` lists all"),
+    }
 }
 
 #[cfg(test)]

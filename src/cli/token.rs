@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::Outcome;
 use super::backend::home;
+use super::terminal::{remark, say};
 use crate::capture::CaptureTokens;
 
 /// Give programs tokens with which they can send events, and read nothing.
@@ -38,21 +39,22 @@ impl Token {
         match self.action {
             Action::Add { capture } => {
                 let token = tokens.add(&capture)?;
-                eprintln!("With this token `{capture}` can send events, and read nothing. It is not shown again.");
-                println!("{}", token.reveal());
+                remark!("With this token `{capture}` can send events, and read nothing. It is not shown again.");
+                say!("{}", token.reveal())?;
             }
             Action::List => {
                 let tokens = tokens.list()?;
                 if tokens.is_empty() {
+                    remark!("vault: no program has a token; `vault token add --capture NAME` makes one");
                     return Ok(Outcome::NothingFound);
                 }
                 for token in tokens {
-                    println!("{}  sends events  since {}", token.name, token.created_at.strftime("%Y-%m-%d"));
+                    say!("{}  sends events  since {}", token.name, token.created_at.strftime("%Y-%m-%d"))?;
                 }
             }
             Action::Remove { name } => {
                 tokens.remove(&name)?;
-                println!("`{name}` can send nothing any more");
+                say!("`{name}` can send nothing any more")?;
             }
         }
         Ok(Outcome::Done)

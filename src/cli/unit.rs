@@ -1,6 +1,7 @@
 //! `vault service`: the daemon as a service of the user's session (systemd on Linux, launchd on macOS).
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -8,6 +9,7 @@ use clap::{Args, Subcommand};
 
 use super::Outcome;
 use super::backend::home;
+use super::terminal::say;
 use crate::fs::{create_dir, write_atomically};
 use crate::vault::Home;
 
@@ -36,12 +38,12 @@ impl Service {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let unit = Unit::of(&home(vault)?)?;
         match self.action {
-            Action::Install { print: true } => println!("# {}\n{}", unit.file.display(), unit.text()?),
+            Action::Install { print: true } => say!("# {}\n{}", unit.file.display(), unit.text()?)?,
             Action::Install { print: false } => {
                 create_dir(unit.file.parent().unwrap_or(Path::new("/")))?;
                 write_atomically(&unit.file, unit.text()?.as_bytes(), 0o644)?;
                 unit.start()?;
-                println!("installed {}\nlogs: {}", unit.file.display(), unit.logs());
+                say!("installed {}\nlogs: {}", unit.file.display(), unit.logs())?;
             }
             Action::Status => {
                 if !unit.file.exists() {
@@ -55,7 +57,7 @@ impl Service {
                 }
                 unit.stop()?;
                 std::fs::remove_file(&unit.file).with_context(|| format!("cannot remove {}", unit.file.display()))?;
-                println!("removed {}", unit.file.display());
+                say!("removed {}", unit.file.display())?;
             }
         }
         Ok(Outcome::Done)
@@ -87,6 +89,7 @@ impl Unit {
 
     fn text(&self) -> anyhow::Result<String> {
         let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let program = std::env::args_os().next().and_then(|called| as_called(&called, &program)).unwrap_or(program);
         let (program, root) = (program.to_string_lossy(), self.root.to_string_lossy());
         Ok(if LAUNCHD { plist(&self.name, &program, &root) } else { systemd(&program, &root) })
     }
@@ -121,6 +124,22 @@ impl Unit {
     fn logs(&self) -> String {
         if LAUNCHD { "Console, or `log show`".into() } else { format!("journalctl --user -u {}", self.name) }
     }
+}
+
+/// The path by which the program was called, where that leads to it: what a person has installed is often a link, which will
+/// lead to the next version too. Of a bare name, the place where the shell has found it.
+fn as_called(called: &OsStr, program: &Path) -> Option<PathBuf> {
+    let program = std::fs::canonicalize(program).ok()?;
+    let called = Path::new(called);
+    let places = if called.parent() == Some(Path::new("")) {
+        std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(called)).collect()
+    } else {
+        vec![called.to_owned()]
+    };
+    let absolute = places.into_iter().filter_map(|place| std::path::absolute(place).ok());
+    // systemd takes no path with `..` in it.
+    let mut plain = absolute.filter(|place| place.components().all(|part| part != Component::ParentDir));
+    plain.find(|place| std::fs::canonicalize(place).is_ok_and(|found| found == program))
 }
 
 fn run(program: &str, args: &[&str]) -> anyhow::Result<()> {

@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::Backend;
-use super::output::{self, count};
+use super::output::count;
+use super::terminal::{say, stdout};
 
 /// Compare everything in the index with its checksums, and mend what is damaged.
 ///
@@ -30,13 +31,13 @@ impl Verify {
         let mut verification = backend.verify()?;
         verification.damage.splice(0..0, opened);
         if self.json {
-            output::json(&verification)?;
+            stdout().json(&verification)?;
         } else if verification.damage.is_empty() {
             let (notes, passages) = (count(verification.files, "note"), count(verification.chunks, "passage"));
             let embeddings = count(verification.embeddings, "embedding");
-            println!("all whole: {notes}, {passages} and {embeddings}, checked in {} ms", verification.took_ms);
+            say!("all whole: {notes}, {passages} and {embeddings}, checked in {} ms", verification.took_ms)?;
         } else {
-            verification.damage.iter().for_each(|damage| println!("damaged: {damage}"));
+            verification.damage.iter().try_for_each(|damage| say!("damaged: {damage}"))?;
         }
         if verification.damage.is_empty() {
             return Ok(Outcome::Done);
@@ -52,7 +53,7 @@ impl Verify {
             std::thread::sleep(Duration::from_millis(50));
         }
         if !self.json {
-            println!("mended");
+            say!("mended")?;
         }
         Ok(Outcome::Damaged)
     }

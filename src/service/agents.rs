@@ -10,10 +10,11 @@ use super::views::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LogParams, LogView,
     RotateParams,
 };
-use crate::access::{Caller, Policy, Principal, Refusal, Session};
+use crate::access::{self, Caller, Policy, Principal, Refusal, Session};
 use crate::agents::{AgentsError, agent_file, agent_page, revised_page};
 use crate::index::FileEntry;
 use crate::note::Note;
+use crate::path::composed;
 use crate::search::{Visible, subject};
 use crate::vault::{Action, slug};
 
@@ -78,6 +79,11 @@ impl Service {
         let snapshot = self.snapshot()?;
         let visible = Visible::of(&self.scope_of(&Principal::Agent(asking)), &snapshot.files);
         let seen = || snapshot.files.iter().filter(|file| visible.has(file));
+        let holds_notes = |name: &str| {
+            let same = |file: &FileEntry| composed(file.path.collection()) == composed(name);
+            name == "*" || (!access::is_agents(name) && snapshot.files.iter().any(|file| same(file)))
+        };
+        let empty = policy.rules.collections.iter().filter(|name| !holds_notes(name));
         Ok(AgentView {
             slug: slug.to_owned(),
             name: name.unwrap_or_else(|_| slug.to_owned()),
@@ -93,6 +99,7 @@ impl Service {
             chat_type: token.as_ref().and_then(|token| token.session.chat_type.clone()),
             channel: token.and_then(|token| token.session.channel),
             problems: policy.problems.clone(),
+            empty_collections: empty.cloned().collect(),
             files: seen().count(),
             chunks: seen().map(|file| file.chunks.len()).sum(),
         })

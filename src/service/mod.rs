@@ -45,9 +45,9 @@ pub use views::{
     ForgetParams, Forgotten, PassageView, PurgedView, RestoreParams, Restored,
 };
 pub use views::{
-    Backup, Browse, BrowseParams, ChunkView, Collection, Collections, Growth, HitView, Model, Object, ReindexParams,
-    Reindexing, SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status, Verification,
-    Watching, whole,
+    Backup, Browse, BrowseParams, ChunkView, Collection, Collections, ConflictCopy, Growth, HitView, Model, Object,
+    ReindexParams, Reindexing, SaveParams, Saved, Scores, SearchParams, SearchResponse, Skipped, Stats, Status,
+    Verification, Watching, whole,
 };
 pub use views::{
     MemoryCandidate, MemoryChange, MemoryDeleteParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams,

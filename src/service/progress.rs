@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::start::Service;
-use super::status::phase;
+use super::status::{phase, to_embed};
 use super::views::Model;
 use crate::index::Snapshot;
 use crate::sync::{ModelStatus, Phase, Progress, Shared};
@@ -31,7 +31,7 @@ pub struct ProgressView {
     pub pending_files: usize,
     /// Notes read since the start.
     pub files_done: usize,
-    /// Texts that wait to be embedded.
+    /// Passages that wait to be embedded.
     pub pending_embeddings: usize,
     /// Texts embedded since the start.
     pub embeddings_done: usize,
@@ -95,7 +95,7 @@ fn view(progress: &Progress, snapshot: Option<&Snapshot>) -> ProgressView {
         embedded: snapshot.map_or(0, Snapshot::embedded),
         pending_files: progress.pending_files,
         files_done: progress.files_done,
-        pending_embeddings: progress.pending_embeddings,
+        pending_embeddings: to_embed(progress, snapshot),
         embeddings_done: progress.embeddings_done,
         model: Model::of(progress.model.clone()),
         failure: progress.failure.clone(),

@@ -1,5 +1,6 @@
 //! Finding passages.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use crate::sync::ModelStatus;
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 pub(super) const MAX_QUERY_BYTES: usize = 16 * 1024;
+/// So many collections are named to whoever asks for one that is not there.
+const SHOWN_NAMES: usize = 50;
 /// While notes change as fast as they are found, a search is begun anew so often.
 const MAX_CHANGED_ROUNDS: usize = 4;
 
@@ -41,9 +44,33 @@ impl Service {
             limit: limit(params.limit, self.config.search.limit)?,
             filter: filter(params)?,
         };
-        let found = self.search_in(self.reach(principal)?, request, params.highlight, started)?;
+        let mut found = self.search_in(self.reach(principal)?, request, params.highlight, started)?;
         self.log_read(principal, "search", &params.q, found.citations());
+        if let Some(name) = params.collection.as_ref().filter(|_| found.results.is_empty()) {
+            found.degraded = self.no_collection(principal, name)?.or(found.degraded);
+        }
         Ok(found)
+    }
+
+    /// Says that there is no collection of a name, and which there are, where nothing of it is seen: to an agent a collection
+    /// that is hidden is none. It is no error, as programs ask for collections that are yet to be filled.
+    fn no_collection(&self, principal: &Principal, name: &str) -> Result<Option<String>, ServiceError> {
+        if !self.shared.progress().caught_up {
+            // Nobody knows yet.
+            return Ok(None);
+        }
+        let reach = self.settled_reach(principal)?;
+        let names: BTreeSet<&str> = reach.files().map(|file| file.path.collection()).collect();
+        if names.contains(name) {
+            return Ok(None);
+        }
+        let shown: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
+        let there = match names.len().checked_sub(SHOWN_NAMES) {
+            _ if names.is_empty() => String::new(),
+            None | Some(0) => format!("; notes are in {}", shown.join(", ")),
+            Some(more) => format!("; notes are in {}, and {more} more", shown.join(", ")),
+        };
+        Ok(Some(format!("no note is in a collection `{name}`{there}")))
     }
 
     /// Finds passages of what is seen.

@@ -1,7 +1,8 @@
 //! One vault at work.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use crate::agents::Agents;
@@ -33,6 +34,8 @@ pub struct Service {
     pub(super) agents: Arc<Agents>,
     /// One save at a time, from the look for what is there already until it is found itself.
     pub(super) saving: Mutex<()>,
+    /// Where a daemon that has this service listens over TCP.
+    pub(super) address: OnceLock<SocketAddr>,
 }
 
 /// The service could not be started.
@@ -110,6 +113,7 @@ impl Service {
             outside,
             agents,
             saving: Mutex::default(),
+            address: OnceLock::new(),
         })
     }
 
@@ -138,12 +142,19 @@ impl Service {
             outside,
             agents,
             saving: Mutex::default(),
+            address: OnceLock::new(),
         })
     }
 
     /// Whether another process writes the index, and this one only reads it.
     pub fn is_read_only(&self) -> bool {
         self.syncer.is_none()
+    }
+
+    /// Says where the daemon listens, for the status to tell.
+    pub fn listens_at(&self, address: SocketAddr) {
+        // A daemon listens at one address all its life.
+        let _ = self.address.set(address);
     }
 
     /// The vault's place.

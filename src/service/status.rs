@@ -3,11 +3,11 @@
 use super::error::ServiceError;
 use super::start::Service;
 use super::time::rfc3339;
-use super::views::{Backup, Model, Reindexing, Skipped, Status, Verification, Watching};
+use super::views::{Backup, ConflictCopy, Model, Reindexing, Skipped, Status, Verification, Watching};
 use crate::fs::folder_bytes;
 use crate::index::Snapshot;
-use crate::sync::{Phase, Syncer, Verified};
-use crate::vault::Signal;
+use crate::sync::{ModelStatus, Phase, Progress, Syncer, Verified};
+use crate::vault::{Signal, conflict_copy};
 
 impl Service {
     /// How the vault and its index are. For the owner alone.
@@ -32,6 +32,7 @@ impl Service {
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").into(),
             vault: self.home.root().display().to_string(),
+            address: self.address.get().map(ToString::to_string),
             phase: phase(progress.phase).into(),
             caught_up: progress.caught_up,
             files: snapshot.map_or(0, |snapshot| snapshot.files.len()),
@@ -39,7 +40,7 @@ impl Service {
             embedded: snapshot.map_or(0, Snapshot::embedded),
             embeddable: snapshot.map_or(0, |snapshot| snapshot.embeddable),
             pending_files: progress.pending_files,
-            pending_embeddings: progress.pending_embeddings,
+            pending_embeddings: to_embed(&progress, snapshot),
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
             model: Model::of(progress.model),
@@ -48,6 +49,7 @@ impl Service {
             index_dir: self.index_dir.display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files.iter().map(|file| file.stamp.size).sum()),
             problems: problems.into_iter().map(|(path, reason)| Skipped { path, reason }).collect(),
+            conflict_copies: snapshot.map(conflict_copies).unwrap_or_default(),
             failure: progress.failure,
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
@@ -85,6 +87,28 @@ impl Service {
         let elsewhere = || ServiceError::unavailable("another process is writing the index", "try again in a moment");
         self.syncer.as_ref().ok_or_else(elsewhere)
     }
+}
+
+/// How many passages wait to be embedded. The model is handed each text once, however many passages have it, so its own count
+/// is another, and tells when nothing waits.
+pub(super) fn to_embed(progress: &Progress, snapshot: Option<&Snapshot>) -> usize {
+    let without = snapshot.map_or(0, |snapshot| snapshot.embeddable.saturating_sub(snapshot.embedded()));
+    match progress.model {
+        ModelStatus::Loading => without,
+        ModelStatus::Ready { .. } if progress.pending_embeddings > 0 => without.max(progress.pending_embeddings),
+        ModelStatus::Ready { .. } | ModelStatus::Off | ModelStatus::Failed(_) => 0,
+    }
+}
+
+fn conflict_copies(snapshot: &Snapshot) -> Vec<ConflictCopy> {
+    let is_there = |path: &str| snapshot.files.at(path).is_some();
+    let copies = snapshot.files.iter().filter_map(|file| {
+        let (of, made_by) = conflict_copy(&file.path, is_there)?;
+        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into() })
+    });
+    let mut copies: Vec<_> = copies.collect();
+    copies.sort_by(|one, two| one.path.cmp(&two.path));
+    copies
 }
 
 fn verification(verified: Verified) -> Verification {

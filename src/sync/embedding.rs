@@ -72,7 +72,8 @@ impl Worker<'_> {
         self.unpublished += count;
         self.shared.update(|progress| progress.embeddings_done += count);
         if let Some((content, error)) = failed.first() {
-            tracing::warn!("{} texts could not be embedded, {content} for one: {error}", failed.len());
+            let texts = if failed.len() == 1 { "text" } else { "texts" };
+            tracing::warn!("{} {texts} could not be embedded, {content} for one: {error}", failed.len());
             self.shared.update(|progress| progress.failure = Some(error.to_string()));
             self.failed.extend(failed.into_iter().map(|(content, _)| content));
         }

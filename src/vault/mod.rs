@@ -2,6 +2,7 @@
 //!
 //! The only module that touches a person's files. Events are hints; the disk is the truth.
 
+mod conflict;
 mod debounce;
 mod history;
 mod home;
@@ -17,6 +18,7 @@ mod watch;
 mod write;
 
 pub use crate::access::Globs;
+pub use conflict::conflict_copy;
 pub use debounce::{Change, Debounce};
 pub use history::commits_of;
 pub use home::{DaemonInfo, Home, HomeError};

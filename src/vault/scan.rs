@@ -157,6 +157,11 @@ impl Scan {
         let shown = || entry.file_name().to_string_lossy().into_owned();
         let path = match path {
             Ok(path) if rules.takes(&path) => path,
+            Ok(path) if is_link_to_folder(entry) && rules.enters(&path) && rules.outside().of(&path).is_none() => {
+                let reason = "a symbolic link to a folder; links are not followed. `[[collections]]` in memory.toml takes \
+                              in a folder that is elsewhere";
+                return self.skipped.push(Skipped { path: path.to_string(), reason: reason.into() });
+            }
             Ok(_) => return,
             Err(error) if shown().to_ascii_lowercase().ends_with(".md") => {
                 self.skipped
@@ -188,6 +193,11 @@ impl Scan {
         self.root_unreadable |= path == walk.folder && walk.name.is_none();
         self.unreadable.extend(in_vault);
     }
+}
+
+/// Whether it is a symbolic link at whose end is a folder. Nothing in that is looked at.
+fn is_link_to_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_symlink() && std::fs::metadata(entry.path()).is_ok_and(|meta| meta.is_dir())
 }
 
 /// Whether there is nothing at the path; a file may be where its folder was.
@@ -257,6 +267,9 @@ mod tests {
         {
             std::os::unix::fs::symlink("/etc/hostname", root.join("out.md")).unwrap();
             std::os::unix::fs::symlink("..", root.join("notes/loop")).unwrap();
+            std::os::unix::fs::symlink("..", root.join("notes/.hidden")).unwrap();
+            std::os::unix::fs::symlink("no.txt", root.join("notes/file")).unwrap();
+            std::os::unix::fs::symlink("nowhere", root.join("notes/broken")).unwrap();
         }
         let rules = Rules::new(root, &[]).unwrap();
         let names = |scan: &Scan| {
@@ -267,7 +280,11 @@ mod tests {
         let all = scan(root, &rules, None);
         assert_eq!(names(&all), ["a.md", "notes/b c.md", "notes/deep/🌱.md"]);
         #[cfg(unix)]
-        assert_eq!(all.skipped.iter().map(|skipped| skipped.path.as_str()).collect::<Vec<_>>(), ["out.md"]);
+        {
+            let mut skipped: Vec<&str> = all.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
+            skipped.sort_unstable();
+            assert_eq!(skipped, ["notes/loop", "out.md"]);
+        }
         let below = scan(root, &rules, Some(&VaultPath::new("notes/deep").unwrap()));
         assert_eq!(names(&below), ["notes/deep/🌱.md"]);
         let gone = scan(root, &rules, Some(&VaultPath::new("notes/gone.md").unwrap()));

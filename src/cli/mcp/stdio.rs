@@ -2,8 +2,9 @@
 
 use std::io::{self, BufRead, Write};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
+use crate::cli::terminal::stdout;
 use crate::mcp::MAX_MESSAGE_BYTES;
 
 /// What came on standard input.
@@ -29,19 +30,21 @@ pub(super) fn lines() -> mpsc::Receiver<Line> {
     receiver
 }
 
-/// Takes lines for standard output. Closed when nobody reads them any more.
-pub(super) fn answers() -> mpsc::Sender<Vec<u8>> {
+/// Takes lines for standard output, closed when nobody reads them any more; and what ends when the last one is out.
+pub(super) fn answers() -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<()>) {
     let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(8);
+    let (writing, written) = oneshot::channel::<()>();
     std::thread::spawn(move || {
-        let mut output = io::stdout().lock();
+        let mut output = stdout().for_json();
         while let Some(mut line) = receiver.blocking_recv() {
             line.push(b'\n');
             if output.write_all(&line).and_then(|()| output.flush()).is_err() {
                 break;
             }
         }
+        drop(writing);
     });
-    sender
+    (sender, written)
 }
 
 /// Reads a line and keeps at most `limit` bytes of it in memory. The last one may have no end.

@@ -94,6 +94,9 @@ pub struct AgentView {
     pub channel: Option<String>,
     /// What of its page makes no sense; while there is any, it reads nothing.
     pub problems: Vec<String>,
+    /// Those of its collections in which there is no note: a name that was mistyped, or a folder that is yet to be filled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub empty_collections: Vec<String>,
     /// Notes of the person's that it sees now.
     pub files: usize,
     /// Their passages.

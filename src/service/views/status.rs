@@ -12,6 +12,9 @@ pub struct Status {
     pub version: String,
     /// The vault's folder.
     pub vault: String,
+    /// Where the daemon listens over TCP: `127.0.0.1:7833`. Absent where none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
     /// `starting`, `indexing`, `embedding`, `idle`, `failing` or `stopped`.
     pub phase: String,
     /// Whether every note has been compared with the index since the start.
@@ -26,7 +29,7 @@ pub struct Status {
     pub embeddable: usize,
     /// Notes that wait to be read.
     pub pending_files: usize,
-    /// Texts that wait to be embedded.
+    /// Passages that wait to be embedded.
     pub pending_embeddings: usize,
     /// Notes read since the start.
     pub files_done: usize,
@@ -44,6 +47,9 @@ pub struct Status {
     pub text_bytes: u64,
     /// What could not be indexed, or not as it was meant, and why.
     pub problems: Vec<Skipped>,
+    /// Notes that a sync service left beside others when a note was changed in two places. They are indexed as any note.
+    #[serde(default)]
+    pub conflict_copies: Vec<ConflictCopy>,
     /// What is wrong now, when something is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -138,4 +144,15 @@ pub struct Skipped {
     pub path: String,
     /// Why.
     pub reason: String,
+}
+
+/// What a sync service left when a note was changed in two places.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictCopy {
+    /// The copy.
+    pub path: String,
+    /// The note it is a copy of, which may be gone.
+    pub of: String,
+    /// Who makes copies with such names.
+    pub made_by: String,
 }

@@ -1,5 +1,6 @@
 //! What the file system's events say, in the words of the vault.
 
+use std::fs::Metadata;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,19 +50,19 @@ pub(super) fn handler(
             let renamed = matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)));
             let gone = renamed && path.symlink_metadata().is_err();
             let change = if gone { Change::Removed } else { change };
-            // A folder may be named like a note; what is gone may have been a folder, with all it held.
-            if change != Change::Removed && rules.enters(&relative) && is_folder(path) {
+            let may_be_folder = change != Change::Removed && rules.enters(&relative);
+            let kind = may_be_folder.then(|| path.symlink_metadata().ok()).flatten();
+            // A folder may be named like a note; what is gone may have been a folder, with all it held. Links are listed.
+            if kind.as_ref().is_some_and(Metadata::is_dir) {
                 signal(Signal::Folder(relative));
-            } else if rules.takes(&relative) || (change == Change::Removed && rules.enters(&relative)) {
+            } else if rules.takes(&relative)
+                || kind.is_some_and(|meta| meta.is_symlink())
+                || (change == Change::Removed && rules.enters(&relative))
+            {
                 signal(Signal::Changed(relative, change));
             }
         }
     }
-}
-
-/// Whether a folder is there, and not a link to one.
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
 }
 
 fn change_of(kind: EventKind) -> Option<Change> {

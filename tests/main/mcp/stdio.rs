@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{owner, vault};
-use crate::support::{Mcp, Ran, eventually};
+use crate::support::{Daemon, Mcp, Ran, eventually};
 
 fn finds(mcp: &mut Mcp, word: &str) -> bool {
     let found = mcp.tool("search", json!({ "query": word }));
@@ -95,6 +95,19 @@ fn everything_asked_before_the_end_is_answered() {
     mcp.line(r#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#);
     assert_eq!(mcp.next()["id"], "last");
     assert_eq!(mcp.finish(), (0, String::new()));
+}
+
+#[test]
+fn the_last_answer_is_out_before_the_program_ends() {
+    // Nobody can answer, so nothing is open whose closing would take a moment.
+    let vault = Daemon::with_config("not toml");
+    let request = vault.path("request.json");
+    std::fs::write(&request, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
+    for _ in 0..20 {
+        let input = std::fs::File::open(&request).unwrap();
+        let ran = Ran::of(vault.command(&["mcp", "--owner"]).stdin(input)).ok();
+        assert!(ran.json()["error"]["message"].as_str().unwrap().contains("memory.toml"), "{}", ran.stdout);
+    }
 }
 
 #[test]

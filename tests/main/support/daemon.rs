@@ -201,6 +201,11 @@ impl Daemon {
         self.running().output[1].text.lock().unwrap().clone()
     }
 
+    /// What it has said on standard output so far.
+    pub fn said(&self) -> String {
+        self.running().output[0].text.lock().unwrap().clone()
+    }
+
     /// A connection on which every request has the token.
     pub fn connection(&self) -> Connection {
         Connection::open(self.address()).with_token(self.token())

@@ -8,6 +8,7 @@ mod mcp;
 mod namespace;
 mod notes;
 mod rebuilt;
+mod screen;
 mod vault;
 mod victim;
 
@@ -23,6 +24,7 @@ pub use mcp::{Mcp, VERSION};
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES};
 pub use rebuilt::assert_as_rebuilt;
+pub use screen::{At, Shown, at_terminal};
 pub use vault::{TestVault, contents, notes_of};
 pub use victim::{Victim, Work};
 

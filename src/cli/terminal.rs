@@ -1,0 +1,343 @@
+//! The way out: all that the program prints goes through here. A pipe gets the bytes as they are. A terminal gets nothing
+//! that steers it, whoever wrote the note, the file's name or the argument that is shown: colours and links are the program's
+//! own, and are handed over apart from the text.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use tracing::{Level, Metadata};
+use tracing_subscriber::fmt::MakeWriter;
+
+pub(super) const TITLE: Style = AnsiColor::Cyan.on_default().bold();
+pub(super) const MATCH: Style = AnsiColor::Yellow.on_default().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+
+/// Prints a line on standard output; gives what came of it.
+macro_rules! say {
+    ($($text:tt)*) => { std::io::Write::write_fmt(&mut $crate::cli::terminal::stdout(), format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// Prints a line on standard error. Where nobody reads that, nothing can be done about it.
+macro_rules! remark {
+    ($($text:tt)*) => {{
+        let line = format_args!("{}\n", format_args!($($text)*));
+        let _ = std::io::Write::write_fmt(&mut $crate::cli::terminal::stderr(), line);
+    }};
+}
+
+pub(super) use {remark, say};
+
+/// Standard output or standard error.
+pub(super) struct Out {
+    stream: Box<dyn Write + Send>,
+    is_terminal: bool,
+    /// Whether it shows colours and links.
+    rich: bool,
+    spelling: Spelling,
+    /// The start of a character whose end has not come yet.
+    rest: Vec<u8>,
+}
+
+/// How a terminal gets the characters that would steer it.
+#[derive(Debug, Clone, Copy)]
+enum Spelling {
+    /// By their pictures.
+    Text,
+    /// As JSON escapes them, so that it stays the JSON it was.
+    Json,
+}
+
+/// Standard output.
+pub(super) fn stdout() -> Out {
+    let stream = io::stdout();
+    Out::new(stream.is_terminal(), Box::new(stream))
+}
+
+/// Standard error.
+pub(super) fn stderr() -> Out {
+    let stream = io::stderr();
+    Out::new(stream.is_terminal(), Box::new(stream))
+}
+
+/// Standard output for what is no text; none where that is a terminal.
+pub(super) fn pipe() -> Option<impl Write> {
+    let stream = io::stdout();
+    (!stream.is_terminal()).then(|| stream.lock())
+}
+
+impl Out {
+    /// A terminal shows colours and links, unless `NO_COLOR` is set.
+    fn new(is_terminal: bool, stream: Box<dyn Write + Send>) -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Self { stream, is_terminal, rich: is_terminal && wanted, spelling: Spelling::Text, rest: Vec::new() }
+    }
+
+    /// For lines that are JSON.
+    pub(super) fn for_json(self) -> Self {
+        Self { spelling: Spelling::Json, ..self }
+    }
+
+    pub(super) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Prints a text in a style of ours.
+    pub(super) fn paint(&mut self, style: Style, text: &str) -> io::Result<()> {
+        let painted = self.painted(style, text);
+        self.stream.write_all(painted.as_bytes())
+    }
+
+    /// Prints a clickable text (OSC 8).
+    pub(super) fn link(&mut self, url: &str, style: Style, text: &str) -> io::Result<()> {
+        let mut linked = self.painted(style, text);
+        if self.rich && url.bytes().all(|byte| byte.is_ascii_graphic()) {
+            linked = format!("\x1b]8;;{url}\x1b\\{linked}\x1b]8;;\x1b\\");
+        }
+        self.stream.write_all(linked.as_bytes())
+    }
+
+    /// Prints JSON for scripts.
+    pub(super) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_string_pretty(value)?;
+        text.push('\n');
+        let text = if self.is_terminal { Spelling::Json.of(&text) } else { text.into() };
+        self.stream.write_all(text.as_bytes())
+    }
+
+    fn painted(&self, style: Style, text: &str) -> String {
+        let text = if self.is_terminal { self.spelling.of(text) } else { text.into() };
+        if self.rich { format!("{style}{text}{style:#}") } else { text.into_owned() }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_terminal {
+            return self.stream.write(bytes);
+        }
+        self.rest.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.rest) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.rest.len(),
+        };
+        let text = String::from_utf8_lossy(&self.rest[..whole]);
+        self.stream.write_all(self.spelling.of(&text).as_bytes())?;
+        self.rest.drain(..whole);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+
+    /// In one piece, so that lines of several threads do not mix.
+    fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
+        self.write_all(fmt::format(text).as_bytes())
+    }
+}
+
+/// Whether a character does anything to a terminal but stand in it: control characters, which begin its commands; the marks
+/// that turn the direction of the text around them, which show another order than there is; and separators of lines that some
+/// take for line breaks.
+fn steers(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        '\u{2028}' | '\u{2029}' => true,
+        _ => character.is_control() || turns(character),
+    }
+}
+
+fn turns(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+impl Spelling {
+    fn of(self, text: &str) -> Cow<'_, str> {
+        if !text.contains(steers) {
+            return text.into();
+        }
+        let mut spelled = String::with_capacity(text.len() + 16);
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            match self {
+                _ if !steers(character) => spelled.push(character),
+                Self::Json => spelled.push_str(&format!("\\u{:04x}", u32::from(character))),
+                Self::Text if character == '\r' && characters.peek() == Some(&'\n') => {}
+                Self::Text => spelled.extend(picture(character)),
+            }
+        }
+        spelled.into()
+    }
+}
+
+/// What stands for a character in a text. Notes in Hebrew and Arabic are full of marks of direction, which nobody sees.
+fn picture(character: char) -> Option<char> {
+    match character {
+        _ if turns(character) => None,
+        '\u{2028}' | '\u{2029}' => Some(' '),
+        '\u{7f}' => Some('␡'),
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)),
+        _ => Some(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+/// Prints what clap has to say, and gives the exit code.
+pub(super) fn parsing_ended(ended: &clap::Error) -> ExitCode {
+    let mut out = if ended.use_stderr() { stderr() } else { stdout() };
+    let said = ended.render();
+    // It is made of clap's words, styles and all, and of what was given.
+    let given = std::env::args_os().chain(std::env::var_os("VAULT_DIR"));
+    let printed = if out.rich && given.into_iter().all(is_harmless) {
+        out.stream.write_all(said.ansi().to_string().as_bytes())
+    } else {
+        out.write_all(said.to_string().as_bytes())
+    };
+    // As with a remark: where nobody reads it, the exit code says enough.
+    drop(printed);
+    ExitCode::from(u8::try_from(ended.exit_code()).unwrap_or(2))
+}
+
+fn is_harmless(given: OsString) -> bool {
+    given.to_str().is_some_and(|given| !given.contains(steers))
+}
+
+/// Has panics told through here: their messages may quote a note.
+pub(super) fn tell_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        remark!("thread '{}' {panic}", thread.name().unwrap_or("unnamed"));
+        let trace = std::backtrace::Backtrace::capture();
+        if trace.status() == std::backtrace::BacktraceStatus::Captured {
+            remark!("{trace}");
+        }
+    }));
+}
+
+/// Standard error for the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Log;
+
+/// A line of the log, below its level.
+pub(super) struct LogLine(Level);
+
+impl MakeWriter<'_> for Log {
+    type Writer = LogLine;
+
+    fn make_writer(&self) -> LogLine {
+        LogLine(Level::ERROR)
+    }
+
+    fn make_writer_for(&self, event: &Metadata<'_>) -> LogLine {
+        LogLine(*event.level())
+    }
+}
+
+impl Write for LogLine {
+    /// Takes a whole line, as the log gives it.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut out = stderr();
+        let color = match self.0 {
+            Level::ERROR => AnsiColor::Red,
+            Level::WARN => AnsiColor::Yellow,
+            Level::INFO => AnsiColor::Green,
+            _ => AnsiColor::Blue,
+        };
+        let level = out.painted(color.on_default(), &format!("{:>5}", self.0));
+        let text = String::from_utf8_lossy(line);
+        let text = if out.is_terminal { out.spelling.of(&text) } else { text };
+        out.stream.write_all(format!("{level} {text}").as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Keeps what is printed.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn printed(is_terminal: bool, rich: bool, print: impl FnOnce(&mut Out)) -> String {
+        let kept = Kept::default();
+        let stream = Box::new(kept.clone());
+        print(&mut Out { stream, is_terminal, rich, spelling: Spelling::Text, rest: Vec::new() });
+        String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()
+    }
+
+    const HOSTILE: &str =
+        "a\x1b[31mb\u{9b}c\u{7}d\u{8}\u{7f}\r\ne\u{202e}f\u{2066}g\u{61c}\u{200f}h\u{2028}i\t\u{200d}👩‍👩‍👧";
+
+    #[test]
+    fn no_character_of_a_text_steers_a_terminal_and_a_pipe_gets_each() {
+        assert_eq!(printed(false, false, |out| write!(out, "{HOSTILE}").unwrap()), HOSTILE);
+        let shown = printed(true, false, |out| write!(out, "{HOSTILE}").unwrap());
+        assert_eq!(shown, "a␛[31mb\u{fffd}c␇d␈␡\nefgh i\t\u{200d}👩‍👩‍👧");
+        for character in (0..=0x10ffff).filter_map(char::from_u32).filter(|character| steers(*character)) {
+            for spelling in [Spelling::Text, Spelling::Json] {
+                assert!(!spelling.of(&character.to_string()).contains(steers), "{character:?} {spelling:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_character_that_comes_in_pieces_is_looked_at_whole() {
+        for size in 1..5 {
+            let shown = printed(true, false, |out| {
+                HOSTILE.as_bytes().chunks(size).for_each(|piece| out.write_all(piece).unwrap());
+            });
+            // Whether a line ends with CR LF is seen where both come at once.
+            assert_eq!(shown.replace('␍', ""), "a␛[31mb\u{fffd}c␇d␈␡\nefgh i\t\u{200d}👩‍👩‍👧", "{size}");
+        }
+        assert_eq!(printed(true, false, |out| out.write_all(b"a\xffb").unwrap()), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn colours_and_links_are_the_program_s_own() {
+        let both = |out: &mut Out| {
+            out.paint(TITLE, "\x1b[0mx").unwrap();
+            out.link("file:///x", DIM, "y").unwrap();
+            out.link("file:///\x1b\\x", DIM, "z").unwrap();
+        };
+        assert_eq!(printed(false, false, both), "\x1b[0mxyz");
+        assert_eq!(printed(true, false, both), "␛[0mxyz");
+        let rich = printed(true, true, both);
+        let title = format!("{TITLE}␛[0mx{TITLE:#}");
+        assert_eq!(rich, format!("{title}\x1b]8;;file:///x\x1b\\{DIM}y{DIM:#}\x1b]8;;\x1b\\{DIM}z{DIM:#}"));
+    }
+
+    #[test]
+    fn json_on_a_terminal_is_the_same_json() {
+        let value = serde_json::json!({ HOSTILE: [HOSTILE, 1] });
+        let piped = printed(false, false, |out| out.json(&value).unwrap());
+        let shown = printed(true, true, |out| out.json(&value).unwrap());
+        assert!(piped.contains('\u{202e}') && !shown.contains(steers), "{shown}");
+        for text in [piped, shown] {
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What `vault status` tells, and what people and programs ask for by a name that is not there.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::{Arc, Condvar, Mutex};
+
+use memory_vault::config::Config;
+use memory_vault::embed::{Document, EmbedError, Embedder, Fingerprint, HashEmbedder};
+use memory_vault::service::Service;
+use memory_vault::vault::Home;
+use serde_json::json;
+
+use crate::support::{Daemon, Ran, Request, eventually, vault_command};
+
+/// Two collections, and nothing running.
+fn vault() -> Daemon {
+    let mut vault = Daemon::vault();
+    vault.write("notes/a.md", "# A\n\nA quokka.\n").write("journal/b.md", "# B\n\nAnother quokka.\n");
+    vault
+}
+
+#[test]
+fn the_status_names_the_address() {
+    let mut vault = vault();
+    assert!(vault.run(&["status", "--json"]).ok().json().get("address").is_none());
+    vault.start();
+    let address = vault.address().to_owned();
+    assert_eq!(vault.run(&["status", "--json"]).ok().json()["address"], address);
+    let told = vault.run(&["status"]).ok().stdout;
+    assert!(told.contains(&format!("running at http://{address}\n")), "{told}");
+}
+
+/// A model that embeds no note until it is stopped.
+#[derive(Default)]
+struct Held {
+    model: HashEmbedder,
+    stopped: Mutex<bool>,
+    stop: Condvar,
+}
+
+impl Embedder for Held {
+    fn fingerprint(&self) -> &Fingerprint {
+        self.model.fingerprint()
+    }
+
+    fn name(&self) -> &str {
+        "held"
+    }
+
+    fn dimension(&self) -> usize {
+        self.model.dimension()
+    }
+
+    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+        self.model.embed_query(text)
+    }
+
+    fn embed_documents(&self, _: &[Document]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let stopped = self.stopped.lock().unwrap();
+        drop(self.stop.wait_while(stopped, |stopped| !*stopped).unwrap());
+        Err(EmbedError::Stopped)
+    }
+
+    fn stop(&self) {
+        *self.stopped.lock().unwrap() = true;
+        self.stop.notify_all();
+    }
+}
+
+#[test]
+fn what_waits_to_be_embedded_is_counted_as_what_is_embedded() {
+    let mut vault = Daemon::with_config("");
+    // One text in forty passages: the model is handed it once.
+    for at in 0..40 {
+        vault.write(&format!("notes/{at}/same.md"), "# Same\n\nThe same words.\n");
+    }
+    let home = Home::open(&vault.path("")).unwrap();
+    let lock = eventually("the lock", || home.lock().ok());
+    let model: Arc<dyn Embedder> = Arc::new(Held::default());
+    let service = Service::with_model(home, Config::default(), lock, false, Some(Box::new(move || Ok(model)))).unwrap();
+    let status = eventually("passages that wait", || {
+        let status = service.status().unwrap();
+        (status.files == 40 && status.pending_embeddings > 0 && status.model.state == "ready").then_some(status)
+    });
+    assert_eq!((status.embedded, status.embeddable, status.pending_embeddings), (0, 40, 40));
+    let told = service.follow().next(std::time::Duration::ZERO).unwrap();
+    assert_eq!(told.pending_embeddings, 40);
+}
+
+#[test]
+fn folders_that_are_links_are_listed_as_files_that_are() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("far.md"), "A far quokka.").unwrap();
+    let mut vault = vault();
+    symlink(elsewhere.path(), vault.path("linked")).unwrap();
+    symlink(elsewhere.path(), vault.path(".hidden")).unwrap();
+    symlink(elsewhere.path().join("far.md"), vault.path("notes/picture")).unwrap();
+    let problems = |vault: &Daemon| {
+        let status = vault.run(&["status", "--json"]).ok().json();
+        let problems = status["problems"].as_array().unwrap().iter();
+        problems.map(|problem| problem["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(problems(&vault), ["linked"]);
+    let told = vault.run(&["status"]).ok().stdout;
+    assert!(told.contains("1 thing was not read as meant:\n  linked  a symbolic link to a folder"), "{told}");
+    // The watcher tells of those that come and go.
+    vault.start();
+    symlink(elsewhere.path(), vault.path("notes/second")).unwrap();
+    eventually("the second link", || (problems(&vault) == ["linked", "notes/second"]).then_some(()));
+    fs::remove_file(vault.path("linked")).unwrap();
+    eventually("the first link to be gone", || (problems(&vault) == ["notes/second"]).then_some(()));
+    fs::remove_file(vault.path("notes/second")).unwrap();
+    vault.write("notes/second/c.md", "A real quokka.");
+    eventually("a folder in the place of the link", || problems(&vault).is_empty().then_some(()));
+}
+
+#[test]
+fn conflict_copies_are_listed_and_found() {
+    let mut vault = vault();
+    let copy = "notes/a.sync-conflict-20260105-183012-ABC2DEF.md";
+    vault.write(copy, "# A\n\nA quokka of the phone.\n").write("notes/conflict.md", "# No copy\n");
+    let status = vault.run(&["status", "--json"]).ok().json();
+    assert_eq!(status["conflict_copies"], json!([{"path": copy, "of": "notes/a.md", "made_by": "Syncthing"}]));
+    assert_eq!(status["problems"], json!([]));
+    let told = vault.run(&["status"]).ok().stdout;
+    assert!(told.contains("1 conflict copy left by a sync service"), "{told}");
+    assert!(told.contains(&format!("  {copy}  of notes/a.md, by Syncthing\n")), "{told}");
+    let found = vault.run(&["search", "phone"]).ok().stdout;
+    assert!(found.starts_with(copy), "{found}");
+}
+
+#[test]
+fn an_empty_query_is_an_error_that_teaches() {
+    let mut vault = vault();
+    for served in [false, true] {
+        for query in ["", "  "] {
+            let refused = vault.run(&["search", query]);
+            assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+            assert!(
+                refused.stderr.starts_with("vault: the query is empty. say what to look for:"),
+                "{}",
+                refused.stderr
+            );
+        }
+        if !served {
+            vault.start();
+        }
+    }
+}
+
+#[test]
+fn a_collection_that_is_not_there_is_told_with_those_that_are() {
+    let mut vault = vault();
+    let told = "no note is in a collection `nope`; notes are in `journal`, `notes`";
+    for served in [false, true] {
+        let found = vault.run(&["search", "quokka", "--collection", "nope"]);
+        assert_eq!((found.code, found.stdout.as_str()), (1, ""));
+        assert_eq!(found.stderr, format!("vault: {told}\nvault: nothing found\n"));
+        // One that has notes, and none that fit, is no slip.
+        let found = vault.run(&["search", "xylophone", "--collection", "notes"]);
+        assert!(!found.stderr.contains("no note is in"), "{}", found.stderr);
+        if !served {
+            vault.start();
+        }
+    }
+    let found = vault.get("/api/user-memory/search?q=quokka&collection=nope").json();
+    assert_eq!((&found["degraded"], &found["results"]), (&told.into(), &json!([])));
+}
+
+#[test]
+fn an_agent_is_told_of_the_collections_that_it_sees_whatever_is_hidden() {
+    let mut vault = vault();
+    vault.start();
+    let added = vault.run(&["agent", "add", "Ada", "--allow", "--collections", "notes"]).ok();
+    let token = added.stdout.trim().to_owned();
+    let asked = |collection: &str| {
+        let target = format!("/api/user-memory/search?q=quokka&collection={collection}");
+        let reply = vault.send(&Request::get(&target).header("Authorization", &format!("Bearer {token}")));
+        (reply.status, String::from_utf8(reply.body).unwrap().replace(collection, "NAME"))
+    };
+    let (hidden, absent) = (asked("journal"), asked("nothing"));
+    assert_eq!(hidden, absent);
+    assert!(hidden.1.contains("no note is in a collection `NAME`; notes are in `notes`\""), "{hidden:?}");
+}
+
+#[test]
+fn an_agent_that_is_given_what_is_not_there_is_given_it_with_a_warning() {
+    let mut vault = vault();
+    for served in [false, true] {
+        let name = if served { "bob" } else { "ada" };
+        let warning = "vault: no note is in `nope`, `agents` so far; notes are in `journal`, `notes`\n";
+        let added = vault.run(&["agent", "add", name, "--allow", "--collections", "notes,nope,agents"]).ok();
+        assert!(added.stderr.starts_with(warning) && added.stderr.contains("reads 1 note"), "{}", added.stderr);
+        let allowed = vault.run(&["agent", "allow", name, "--collections", "nope"]).ok();
+        assert_eq!(allowed.stderr, warning.replace(", `agents`", ""));
+        let right = vault.run(&["agent", "allow", name, "--collections", "journal"]).ok();
+        assert_eq!(right.stderr, "");
+        assert_eq!(vault.run(&["agent", "allow", name, "--collections", "*"]).ok().stderr, "");
+        if !served {
+            vault.start();
+        }
+    }
+}
+
+#[test]
+fn an_empty_log_says_so() {
+    let vault = vault();
+    vault.run(&["agent", "add", "Ada"]).ok();
+    let log = vault.run(&["agent", "log", "ada"]);
+    assert_eq!((log.code, log.stdout.as_str()), (1, ""));
+    assert_eq!(log.stderr, "vault: `ada` has asked for nothing yet\n");
+    let tokens = vault.run(&["token", "list"]);
+    assert_eq!((tokens.code, tokens.stdout.as_str()), (1, ""));
+    assert!(tokens.stderr.contains("no program has a token"), "{}", tokens.stderr);
+}
+
+#[test]
+fn one_is_told_of_in_the_singular() {
+    let mut vault = Daemon::vault();
+    assert!(vault.run(&["collections"]).ok().stderr.contains("there are no notes yet"));
+    vault.write("notes/a.md", "# A\n\nA quokka.\n");
+    assert_eq!(vault.run(&["reindex"]).ok().stdout, "1 note, 1 passage, 0 embedded\n");
+    let beyond = |vault: &Daemon, lines: &str| vault.run(&["get", &format!("notes/a.md:{lines}")]).stderr;
+    assert_eq!(beyond(&vault, "9"), "vault: notes/a.md has 4 lines; line 9 was asked for\n");
+    assert_eq!(beyond(&vault, "5-9"), "vault: notes/a.md has 4 lines; lines 5 to 9 were asked for\n");
+    vault.write("notes/one.txt.md", "A line.");
+    assert!(vault.run(&["get", "notes/one.txt.md:2"]).stderr.contains("has 1 line; line 2"));
+    fs::remove_file(vault.path("notes/one.txt.md")).unwrap();
+    vault.start();
+    let log = eventually("the words", || Some(vault.said()).filter(|said| said.contains("can be found")));
+    assert!(log.contains("1 note can be found by its words"), "{log}");
+}
+
+#[test]
+fn a_service_starts_the_program_by_the_path_that_it_was_called_by() {
+    let vault = vault();
+    let bin = tempfile::tempdir().unwrap();
+    let bin = fs::canonicalize(bin.path()).unwrap();
+    fs::create_dir_all(bin.join("bin")).unwrap();
+    let link = bin.join("bin/vault");
+    symlink(vault_command().get_program(), &link).unwrap();
+    let printed = |program: &str| {
+        let mut command = std::process::Command::new(program);
+        let ours = vault.command(&["service", "install", "--print"]);
+        command.args(ours.get_args()).current_dir(&bin).env("HOME", &bin).env_remove("VAULT_DIR");
+        command.env("PATH", bin.join("bin"));
+        Ran::of(&mut command).ok().stdout
+    };
+    for called in [link.to_str().unwrap(), "./bin/vault", "vault"] {
+        let text = printed(called);
+        assert!(text.contains(link.to_str().unwrap()), "{called}: {text}");
+    }
+    // systemd takes no path with `..`.
+    let text = printed("bin/../bin/vault");
+    assert!(!text.contains(".."), "{text}");
+}
