@@ -33,13 +33,45 @@ impl Chunk {
     }
 }
 
+/// What a note is cut into at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// So many chunks.
+    pub chunks: usize,
+    /// So many bytes, of their texts and of the headings that each of them carries.
+    pub bytes: usize,
+}
+
+impl Bounds {
+    /// What is indexed of a note. 20 MB of prose make 55,000 chunks, of Chinese 80,000, and repeat few headings: who writes
+    /// gets here in no file that `max_file_bytes` lets through as it comes. 20 MB of short headings make 1,400,000 chunks, which
+    /// took 1.5 GB of memory.
+    pub const INDEX: Self = Self { chunks: 100_000, bytes: 64_000_000 };
+    const NONE: Self = Self { chunks: usize::MAX, bytes: usize::MAX };
+}
+
+/// The chunks of a note, as far as its bounds let it be cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The first chunks, in the order of the text.
+    pub chunks: Vec<Chunk>,
+    /// The line that the rest begins at, from 1, when there is more.
+    pub rest: Option<usize>,
+}
+
 /// Cuts a note into chunks, in the order of the text. Their spans cover every non-blank byte of the body that is not a
 /// comment.
 pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
-    let mut chunker = Chunker { path, note, source, chunks: Vec::new(), seen: HashMap::new() };
+    chunk_within(path, note, source, Bounds::NONE).chunks
+}
+
+/// The first of the chunks that [`chunk`] cuts, as many as the bounds allow.
+pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds) -> Cut {
+    let mut chunker =
+        Chunker { path, note, source, bounds, cut: Cut { chunks: Vec::new(), rest: None }, seen: HashMap::new() };
     let mut lead: Option<Range<usize>> = None;
     let mut blocks = note.blocks.as_slice();
-    while let Some(first) = blocks.first() {
+    while let Some(first) = blocks.first().filter(|_| chunker.cut.rest.is_none()) {
         let length = blocks.iter().take_while(|block| block.section == first.section).count();
         let (section, rest) = blocks.split_at(length);
         blocks = rest;
@@ -71,14 +103,16 @@ pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
         }
         chunker.section(first.section, lead.take(), &pieces, &turns);
     }
-    chunker.chunks
+    chunker.cut
 }
 
 struct Chunker<'a> {
     path: &'a VaultPath,
     note: &'a Note,
     source: &'a str,
-    chunks: Vec<Chunk>,
+    /// What is left of them.
+    bounds: Bounds,
+    cut: Cut,
     seen: HashMap<ChunkId, u32>,
 }
 
@@ -106,11 +140,14 @@ impl Chunker<'_> {
     }
 
     fn push(&mut self, heading_path: &[String], lead: Option<Range<usize>>, body: Range<usize>) {
+        if self.cut.rest.is_some() {
+            return;
+        }
         let visible = |span: Range<usize>| self.note.visible(self.source, span);
         let body_text = visible(body.clone());
         let body_text = body_text.trim_matches(['\n', '\r']).trim_end();
         let mut text = match &lead {
-            Some(lead) => visible(lead.start..lead.end).trim().to_owned(),
+            Some(lead) => cut_lead(visible(lead.start..lead.end).trim()).to_owned(),
             None => String::new(),
         };
         if text.is_empty() && body_text.trim().is_empty() {
@@ -126,11 +163,17 @@ impl Chunker<'_> {
             self.note.lines.line_of(bytes.start),
             self.note.lines.line_of(bytes.end.saturating_sub(1).max(bytes.start)),
         );
+        let size = text.len() + heading_path.iter().map(String::len).sum::<usize>();
+        if self.bounds.chunks == 0 || self.bounds.bytes < size {
+            self.cut.rest = Some(lines.0);
+            return;
+        }
+        self.bounds = Bounds { chunks: self.bounds.chunks - 1, bytes: self.bounds.bytes - size };
         let first = ChunkId::new(self.path, heading_path, &text, 0);
         let ordinal = self.seen.entry(first).or_default();
         let id = if *ordinal == 0 { first } else { ChunkId::new(self.path, heading_path, &text, *ordinal) };
         *ordinal += 1;
-        self.chunks.push(Chunk { id, heading_path: heading_path.to_vec(), text, body_start, bytes, lines });
+        self.cut.chunks.push(Chunk { id, heading_path: heading_path.to_vec(), text, body_start, bytes, lines });
     }
 }
 
@@ -140,6 +183,13 @@ const MAX_HEADING_CHARS: usize = 200;
 /// The start of a heading or title.
 pub fn cut_heading(text: &str) -> &str {
     text.char_indices().nth(MAX_HEADING_CHARS).map_or(text, |(end, _)| &text[..end])
+}
+
+/// What is shown of the heading lines above a passage. Lines above a `---` are a heading, be they megabytes.
+const MAX_LEAD_CHARS: usize = 10 * MAX_HEADING_CHARS;
+
+fn cut_lead(text: &str) -> &str {
+    text.char_indices().nth(MAX_LEAD_CHARS).map_or(text, |(end, _)| text[..end].trim_end())
 }
 
 /// The span without the blank space at its ends.

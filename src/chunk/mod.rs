@@ -11,7 +11,7 @@ mod remove;
 mod split;
 mod turn;
 
-pub use chunker::{Chunk, chunk, cut_heading};
+pub use chunker::{Bounds, Chunk, Cut, chunk, chunk_within, cut_heading};
 pub use id::{ChunkId, ChunkIdError};
 pub use measure::token_estimate;
 pub use remove::{Remainder, RemoveError, without_chunk, without_lines};

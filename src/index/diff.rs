@@ -6,7 +6,7 @@ use super::catalog::ChunkRow;
 use super::entry::{ChunkEntry, FileEntry};
 use super::keyword::{Document, Words};
 use super::store::Store;
-use super::update::{FileUpdate, NewChunk};
+use super::update::{NewChunk, Part};
 
 /// How a file's chunks changed.
 pub(super) struct Diff {
@@ -20,13 +20,15 @@ pub(super) struct Diff {
 }
 
 impl Store {
-    /// Matches the chunks of a file with those it had, so that what stays keeps its row.
-    pub(super) fn diff(&mut self, update: &FileUpdate, old: Option<&FileEntry>) -> Diff {
-        let mut rows: HashMap<_, _> =
-            old.iter().flat_map(|old| &old.chunks).map(|chunk| (chunk.id, chunk.row)).collect();
-        let mut new = Vec::with_capacity(update.chunks.len());
-        let mut chunks: Vec<ChunkEntry> = Vec::with_capacity(update.chunks.len());
-        for chunk in &update.chunks {
+    /// Matches the chunks of a file with those it had, so that what stays keeps its row. Those before the part are as they are.
+    pub(super) fn diff(&mut self, part: &Part<'_>, old: Option<&FileEntry>) -> Diff {
+        let (update, kept, end) = (part.update, part.chunks.start, part.chunks.end);
+        let (before, others) = old.map_or(&[][..], |old| &old.chunks).split_at(kept);
+        let mut rows: HashMap<_, _> = others.iter().map(|chunk| (chunk.id, chunk.row)).collect();
+        let mut new = vec![false; kept];
+        let mut chunks: Vec<ChunkEntry> = Vec::with_capacity(end);
+        chunks.extend(before);
+        for chunk in &update.chunks[part.chunks.clone()] {
             let row = rows.remove(&chunk.chunk.id);
             new.push(row.is_none());
             chunks.push(ChunkEntry {
@@ -37,15 +39,19 @@ impl Store {
                 words: [0, chunk.heading.count, chunk.own.count],
             });
         }
-        for at in 0..chunks.len() {
-            chunks[at].words[0] = neighbours(at, chunks.len()).map(|near| update.chunks[near].own.count).sum();
+        for (at, chunk) in chunks.iter_mut().enumerate().skip(part.first_written()) {
+            chunk.words[0] = neighbours(at, end).map(|near| update.chunks[near].own.count).sum();
         }
-        let reword = reworded(old, &update.title, &chunks, &new);
+        let reword = match kept {
+            0 => reworded(old, &update.title, &chunks, &new),
+            _ => (0..end).map(|at| at >= part.first_written()).collect(),
+        };
+        let (stamp, hash) = part.state();
         let entry = FileEntry {
             id: old.map_or_else(|| self.catalog.new_file_id(), |old| old.id),
             path: update.path.clone(),
-            stamp: update.stamp,
-            hash: update.hash,
+            stamp,
+            hash,
             read_ns: update.read_ns,
             title: update.title.clone(),
             tags: update.tags.clone(),
@@ -92,9 +98,11 @@ pub(super) fn document<'a>(file: &FileEntry, at: usize, words: impl Fn(usize) ->
     }
 }
 
-pub(super) fn as_json(update: &FileUpdate) -> (String, Vec<String>) {
+/// The problems of a file, and the heading paths of the chunks that are written.
+pub(super) fn as_json(part: &Part<'_>) -> (String, Vec<String>) {
     let list = |texts: &[String]| serde_json::to_string(texts).expect("a list of texts is JSON");
-    (list(&update.problems), update.chunks.iter().map(|chunk| list(&chunk.chunk.heading_path)).collect())
+    let written = &part.update.chunks[part.first_written()..part.chunks.end];
+    (list(&part.update.problems), written.iter().map(|chunk| list(&chunk.chunk.heading_path)).collect())
 }
 
 pub(super) fn chunk_row<'a>(chunk: &'a NewChunk, heading_path: &'a str) -> ChunkRow<'a> {

@@ -1,5 +1,6 @@
 //! Which chunks have an embedding, which wait for one, and in what order.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,13 +23,40 @@ pub(super) struct Embeddings {
     pub(super) vectors: VectorSet,
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
-    /// What is to be embedded next: newest files first, in the order of their text.
-    queue: BTreeMap<(std::cmp::Reverse<i64>, u32, u64), ContentHash>,
+    /// What is to be embedded next.
+    queue: BTreeMap<Place, ContentHash>,
     /// Embeddings in the catalog, those that no chunk has any more included.
     kept: usize,
     /// Texts that are to leave nothing behind: the model may be at one of them still.
     forgotten: HashSet<ContentHash>,
 }
+
+/// A chunk's place in the queue: newest files first, in the order of their text, and behind all of them those that bring many
+/// texts at once, for the same reason in the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    late: bool,
+    newest: Reverse<i64>,
+    file: u32,
+    row: u64,
+}
+
+impl Place {
+    /// Behind all others.
+    fn last(file: u32, row: u64) -> Self {
+        Self { late: true, newest: Reverse(i64::MIN), file, row }
+    }
+}
+
+/// Chunks of a file that are new, or have another content.
+pub(super) struct Added {
+    pub(super) file: u32,
+    pub(super) mtime_ns: i64,
+    pub(super) chunks: Vec<ChunkEntry>,
+}
+
+/// A file that brings more texts than this waits for the others: at a hundred a second it keeps the model for long.
+const MANY_TEXTS: usize = 500;
 
 /// So many embeddings that no chunk has, and as many as there are chunks, are not waited with for the next check.
 const MANY_UNUSED: usize = 10_000;
@@ -44,12 +72,7 @@ pub struct Pending {
 
 impl Embeddings {
     /// Follows a change of chunks: takes embeddings that are known already, and puts the other texts in the queue.
-    pub(super) fn change(
-        &mut self,
-        catalog: &Catalog,
-        gone: &[ChunkEntry],
-        added: &[(ChunkEntry, u32, i64)],
-    ) -> Result<(), IndexError> {
+    pub(super) fn change(&mut self, catalog: &Catalog, gone: &[ChunkEntry], added: &[Added]) -> Result<(), IndexError> {
         for chunk in gone {
             let Some(content) = &chunk.content else { continue };
             if let Some(rows) = self.waiting.get_mut(content) {
@@ -60,18 +83,22 @@ impl Embeddings {
                     }
                     // Its own place in the queue may be past: whoever is first answers for the text.
                     Some((row, file)) => {
-                        self.queue.insert((std::cmp::Reverse(i64::MIN), *file, *row), *content);
+                        self.queue.insert(Place::last(*file, *row), *content);
                     }
                 }
             }
         }
         let mut rows = Vec::new();
-        for (chunk, file, mtime_ns) in added {
-            let Some(content) = chunk.content else { continue };
-            match if self.kept > 0 { catalog.vector(self.model, self.vectors.dims(), &content)? } else { None } {
-                Some(vector) => rows.push(Row { chunk: chunk.row, file: *file, vector }),
-                None => self.wait(content, chunk.row, *file, *mtime_ns),
+        for Added { file, mtime_ns, chunks } in added {
+            let mut texts = Vec::new();
+            for chunk in chunks {
+                let Some(content) = chunk.content else { continue };
+                match if self.kept > 0 { catalog.vector(self.model, self.vectors.dims(), &content)? } else { None } {
+                    Some(vector) => rows.push(Row { chunk: chunk.row, file: *file, vector }),
+                    None => texts.push((content, chunk.row)),
+                }
             }
+            self.wait(*file, *mtime_ns, &texts);
         }
         let gone: Vec<u64> = gone.iter().map(|chunk| chunk.row).collect();
         if !(gone.is_empty() && rows.is_empty()) {
@@ -80,9 +107,15 @@ impl Embeddings {
         Ok(())
     }
 
-    fn wait(&mut self, content: ContentHash, row: u64, file: u32, mtime_ns: i64) {
-        self.waiting.entry(content).or_default().push((row, file));
-        self.queue.insert((std::cmp::Reverse(mtime_ns), file, row), content);
+    /// Puts texts of a file into the queue.
+    fn wait(&mut self, file: u32, mtime_ns: i64, texts: &[(ContentHash, u64)]) {
+        let late = texts.len() > MANY_TEXTS;
+        for (content, row) in texts {
+            // Whoever is first answers for the text, and should not be one that waits for all others.
+            let rows = self.waiting.entry(*content).or_default();
+            rows.insert(if late { rows.len() } else { 0 }, (*row, file));
+            self.queue.insert(Place { late, newest: Reverse(mtime_ns), file, row: *row }, *content);
+        }
     }
 }
 
@@ -104,11 +137,9 @@ impl Store {
         let mut embeddings =
             Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), kept: known, forgotten };
         for file in self.files().iter() {
-            for chunk in &file.chunks {
-                if let Some(content) = chunk.content.filter(|_| !embeddings.vectors.contains(chunk.row)) {
-                    embeddings.wait(content, chunk.row, file.id, file.stamp.mtime_ns);
-                }
-            }
+            let without = file.chunks.iter().filter(|chunk| !embeddings.vectors.contains(chunk.row));
+            let texts: Vec<_> = without.filter_map(|chunk| Some((chunk.content?, chunk.row))).collect();
+            embeddings.wait(file.id, file.stamp.mtime_ns, &texts);
         }
         if embeddings.vectors.wants_graph() {
             match Graph::load(&self.graph_folder(), &embeddings.vectors) {
@@ -141,7 +172,7 @@ impl Store {
     pub fn take_pending(&mut self, limit: usize) -> Result<Vec<Pending>, IndexError> {
         let Some(embeddings) = &mut self.embeddings else { return Ok(Vec::new()) };
         let mut taken = Vec::new();
-        while let Some(((_, file, row), content)) = embeddings.queue.pop_first() {
+        while let Some((Place { file, row, .. }, content)) = embeddings.queue.pop_first() {
             // Gone since, or the same text was taken from another chunk.
             let waits = embeddings.waiting.get(&content).is_some_and(|rows| rows.first() == Some(&(row, file)));
             if waits {
@@ -189,7 +220,7 @@ impl Store {
         let Some(embeddings) = &mut self.embeddings else { return };
         for content in contents {
             if let Some((row, file)) = embeddings.waiting.get(content).and_then(|rows| rows.first()) {
-                embeddings.queue.insert((std::cmp::Reverse(i64::MIN), *file, *row), *content);
+                embeddings.queue.insert(Place::last(*file, *row), *content);
             }
         }
     }
@@ -232,11 +263,9 @@ impl Store {
         let files = self.files().clone();
         let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
         for file in files.iter() {
-            for chunk in &file.chunks {
-                if let Some(content) = chunk.content.filter(|content| contents.contains(content)) {
-                    embeddings.wait(content, chunk.row, file.id, file.stamp.mtime_ns);
-                }
-            }
+            let texts = file.chunks.iter().filter_map(|chunk| Some((chunk.content?, chunk.row)));
+            let texts: Vec<_> = texts.filter(|(content, _)| contents.contains(content)).collect();
+            embeddings.wait(file.id, file.stamp.mtime_ns, &texts);
         }
         Ok(())
     }

@@ -56,6 +56,11 @@ pub struct ChunkEntry {
 }
 
 impl FileEntry {
+    /// Whether the index has all of it. Of a large one that is being brought in part by part it has the first chunks, and no hash.
+    pub fn is_whole(&self) -> bool {
+        self.hash != [0; 32]
+    }
+
     /// What the file adds to the statistics of a scope.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();

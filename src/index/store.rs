@@ -1,7 +1,8 @@
 //! The one writer of the index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -9,11 +10,11 @@ use super::ContentHash;
 use super::catalog::{Catalog, CatalogReader, FileRow, NewFile};
 use super::damage::IndexError;
 use super::diff::{Diff, as_json, chunk_row, document};
-use super::embeddings::Embeddings;
+use super::embeddings::{Added, Embeddings};
 use super::entry::{ChunkEntry, FileEntry, Files};
 use super::keyword::{FORMAT, KeywordError, KeywordSearcher, KeywordWriter, Payload};
 use super::recovery::Marker;
-use super::update::FileUpdate;
+use super::update::{FileUpdate, Part};
 use crate::config::StemmerLanguage;
 use crate::fs::{FsError, crash, create_dir, create_private_dir};
 use crate::path::VaultPath;
@@ -167,44 +168,84 @@ impl Store {
     /// # Errors
     /// When a store refuses. What the catalog has is then caught up with at the next start.
     pub fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), IndexError> {
-        if updates.is_empty() && removed.is_empty() {
+        self.apply_parts(&updates.iter().map(Part::whole).collect::<Vec<_>>(), removed)
+    }
+
+    /// How many chunks an update would have the stores write or remove.
+    pub fn changes(&self, update: &FileUpdate) -> usize {
+        let Some(old) = self.file(&update.path).filter(|old| old.title == update.title) else {
+            return update.chunks.len();
+        };
+        let had: HashSet<_> = old.chunks.iter().map(|chunk| chunk.id).collect();
+        let kept = update.chunks.iter().filter(|chunk| had.contains(&chunk.chunk.id)).count();
+        update.chunks.len().max(old.chunks.len()) - kept
+    }
+
+    /// Brings the chunks of a file from `chunks.start` on into the stores, after those that parts before have brought, and as if
+    /// the file ended with them: its other chunks come later, or go. Until the last part is there, the file counts as one that has changed.
+    /// Says no, and does nothing, when the file is no longer as the part before has left it.
+    ///
+    /// # Errors
+    /// As [`Store::apply`].
+    pub fn apply_part(&mut self, update: &FileUpdate, chunks: Range<usize>) -> Result<bool, IndexError> {
+        if let Some(last) = chunks.start.checked_sub(1) {
+            let as_left = self.file(&update.path).is_some_and(|file| {
+                let unfinished = !file.is_whole() && file.title == update.title;
+                unfinished && file.chunks.len() == chunks.start && file.chunks[last].id == update.chunks[last].chunk.id
+            });
+            if !as_left {
+                return Ok(false);
+            }
+        }
+        self.apply_parts(&[Part { update, chunks }], &[])?;
+        Ok(true)
+    }
+
+    fn apply_parts(&mut self, parts: &[Part<'_>], removed: &[VaultPath]) -> Result<(), IndexError> {
+        if parts.is_empty() && removed.is_empty() {
             return Ok(());
         }
         self.mark()?;
         let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
         let before: Vec<Option<Arc<FileEntry>>> =
-            updates.iter().map(|update| self.file(&update.path).cloned()).collect();
-        let changes: Vec<Diff> =
-            updates.iter().zip(&before).map(|(update, old)| self.diff(update, old.as_deref())).collect();
+            parts.iter().map(|part| self.file(&part.update.path).cloned()).collect();
+        let changes: Vec<Diff> = parts.iter().zip(&before).map(|(part, old)| self.diff(part, old.as_deref())).collect();
 
-        let json: Vec<(String, Vec<String>)> = updates.iter().map(as_json).collect();
-        let new_files: Vec<NewFile<'_>> = updates
+        let json: Vec<(String, Vec<String>)> = parts.iter().map(as_json).collect();
+        let new_files: Vec<NewFile<'_>> = parts
             .iter()
             .zip(&changes)
             .zip(&json)
-            .map(|((update, change), (problems, headings))| NewFile {
-                file: FileRow { entry: &change.entry, metadata: &update.metadata, problems },
-                chunks: update.chunks.iter().zip(headings).map(|(chunk, heading)| chunk_row(chunk, heading)).collect(),
-                gone: change.gone.clone(),
+            .map(|((part, change), (problems, headings))| {
+                let first = part.first_written();
+                let written = part.update.chunks[first..part.chunks.end].iter().zip(headings);
+                NewFile {
+                    file: FileRow { entry: &change.entry, metadata: &part.update.metadata, problems },
+                    first,
+                    chunks: written.map(|(chunk, heading)| chunk_row(chunk, heading)).collect(),
+                    gone: change.gone.clone(),
+                }
             })
             .collect();
         let removed_refs: Vec<&FileEntry> = removed.iter().map(Arc::as_ref).collect();
         let seq = self.catalog.apply(&new_files, &removed_refs)?;
         crash::point("catalog-committed");
         drop(new_files);
+        drop(json);
 
         removed.iter().for_each(|file| self.keyword.remove_file(file.id));
-        for (update, change) in updates.iter().zip(&changes) {
-            change.gone.iter().for_each(|row| self.keyword.remove(*row));
-            for at in 0..update.chunks.len() {
-                let row = change.entry.chunks[at].row;
-                if change.reword[at] {
-                    if !change.new[at] {
-                        self.keyword.remove(row);
-                    }
-                    self.keyword
-                        .add(&document(&change.entry, at, |at| (&update.chunks[at].own, &update.chunks[at].heading)))?;
+        for ((part, change), old) in parts.iter().zip(&changes).zip(&before) {
+            // One word for all of them: each by itself is looked for in every segment.
+            match old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
+                Some(old) => self.keyword.remove_file(old.id),
+                None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
+            }
+            let chunks = &part.update.chunks;
+            for at in (part.first_written()..part.chunks.end).filter(|at| change.reword[*at]) {
+                if !change.new[at] {
+                    self.keyword.remove(change.entry.chunks[at].row);
                 }
+                self.keyword.add(&document(&change.entry, at, |at| (&chunks[at].own, &chunks[at].heading)))?;
             }
         }
         self.keyword.commit(&self.payload(seq))?;
@@ -214,22 +255,20 @@ impl Store {
 
         let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
         let mut added = Vec::new();
-        for (old, change) in before.iter().zip(&changes) {
-            let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks);
+        for ((part, old), change) in parts.iter().zip(&before).zip(&changes) {
+            let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks[part.chunks.start..]);
+            let chunks = &change.entry.chunks[part.chunks.start..];
             let contents = |chunks: &[ChunkEntry]| -> HashMap<u64, Option<ContentHash>> {
                 chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
             };
-            let (had, has) = (contents(old_chunks), contents(&change.entry.chunks));
+            let (had, has) = (contents(old_chunks), contents(chunks));
             gone.extend(old_chunks.iter().filter(|chunk| has.get(&chunk.row) != Some(&chunk.content)));
             let is_new = |chunk: &&ChunkEntry| had.get(&chunk.row) != Some(&chunk.content);
-            added.extend(
-                change
-                    .entry
-                    .chunks
-                    .iter()
-                    .filter(is_new)
-                    .map(|chunk| (*chunk, change.entry.id, change.entry.stamp.mtime_ns)),
-            );
+            added.push(Added {
+                file: change.entry.id,
+                mtime_ns: part.update.stamp.mtime_ns,
+                chunks: chunks.iter().filter(is_new).copied().collect(),
+            });
         }
         if let Some(embeddings) = &mut self.embeddings {
             embeddings.change(&self.catalog, &gone, &added)?;

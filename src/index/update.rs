@@ -1,5 +1,7 @@
 //! What a changed file brings to the index.
 
+use std::ops::Range;
+
 use crate::chunk::Chunk;
 use crate::embed::Document;
 use crate::path::VaultPath;
@@ -37,6 +39,31 @@ pub struct FileUpdate {
     pub problems: Vec<String>,
     /// Its chunks, in the order of the text.
     pub chunks: Vec<NewChunk>,
+}
+
+/// Some chunks of a file, after those that the index has of it already.
+#[derive(Debug, Clone)]
+pub(super) struct Part<'a> {
+    pub(super) update: &'a FileUpdate,
+    pub(super) chunks: Range<usize>,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn whole(update: &'a FileUpdate) -> Self {
+        Self { update, chunks: 0..update.chunks.len() }
+    }
+
+    /// What the index says of the file's state. A file of which more is to come has no stamp and no hash: it counts as one
+    /// that has changed, whatever stops the next part from coming.
+    pub(super) fn state(&self) -> (Stamp, [u8; 32]) {
+        let whole = self.chunks.end == self.update.chunks.len();
+        if whole { (self.update.stamp, self.update.hash) } else { (Stamp::default(), [0; 32]) }
+    }
+
+    /// The first chunk that is written: the last one before this part has a neighbour now.
+    pub(super) fn first_written(&self) -> usize {
+        self.chunks.start.saturating_sub(1)
+    }
 }
 
 /// A chunk with its words.

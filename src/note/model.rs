@@ -23,7 +23,8 @@ pub struct Note {
     pub updated: Option<jiff::Timestamp>,
     /// The headings that open sections. One inside a quote, a list item or a footnote opens none and is not here.
     pub headings: Vec<Heading>,
-    /// The atoms of the body, in source order: disjoint, each of whole lines, together holding every non-blank byte.
+    /// The atoms of the body, in source order: disjoint, each of whole lines, together holding every non-blank byte as far as the
+    /// body was read: where it is too much to be, [`Note::problems`] says from which line on.
     pub blocks: Vec<Block>,
     /// Links of the body in source order of their start.
     pub links: Vec<Link>,
@@ -57,7 +58,8 @@ pub enum PrivateReason {
     /// The tag `private` or one below it (`private/…`), in the frontmatter or inline.
     Tag,
     /// `private` stands where it does not count by the letter, but was surely meant: `#private` in a comment, in HTML, in
-    /// math, after an unlikely character or as a YAML comment; or frontmatter that is not at the very start.
+    /// math, after an unlikely character or as a YAML comment; or frontmatter that is not at the very start. Or there is too much
+    /// in the note for all of it to be read.
     Ambiguous,
 }
 

@@ -1,6 +1,6 @@
 //! The way from source to note.
 
-use super::{Lines, Note, PrivateReason, Visibility, blocks, body, fields, frontmatter, visibility};
+use super::{Lines, Note, PrivateReason, Problem, Visibility, blocks, body, fields, frontmatter, visibility};
 
 impl Note {
     /// Reads a note. `stem` is the file's name without extension: the title of last resort.
@@ -12,6 +12,7 @@ impl Note {
         let fields = fields::read(source, &lines, &frontmatter);
         let mut tags = fields.tags;
         let body = body::read(source, frontmatter.markdown_start, &lines, &mut tags);
+        let has_more_tags = tags.has_more;
         let tags = tags.into_vec();
 
         let mut problems = std::mem::take(&mut frontmatter.problems);
@@ -26,12 +27,28 @@ impl Note {
             problems.push(problem);
         }
 
+        // A tag that hides the note from an agent, or from all, may be among what was not read.
+        let too_much = [
+            (body.end < source.len(), lines.line_of(body.end), "too much Markdown from here on, which is not indexed"),
+            (has_more_tags, 1, "too many tags, and some are left out"),
+        ];
+        for (_, line, what) in too_much.iter().filter(|(is_so, ..)| *is_so) {
+            if visibility == Visibility::Public {
+                visibility = Visibility::Private(PrivateReason::Ambiguous);
+            }
+            problems.push(Problem::new(*line, format!("{what}; until the note is split, only you see it")));
+        }
+
         let mut headings = body.headings.iter();
         let title = headings.find(|heading| heading.level == 1 && !heading.text.is_empty());
         let title = title.map_or(stem, |heading| &heading.text);
         let title = fields.title.unwrap_or_else(|| title.to_owned());
         let span = frontmatter.body_start..source.len();
-        let blocks = blocks::cover(source, &lines, span.clone(), body.blocks, &body.comments);
+        // Lines of the text as it was read: the last of them may go on.
+        let read = &source[..body.end];
+        let lines_read = (read.len() < source.len()).then(|| Lines::new(read));
+        let lines_read = lines_read.as_ref().unwrap_or(&lines);
+        let blocks = blocks::cover(read, lines_read, span.start..read.len(), body.blocks, &body.comments);
         Self {
             title,
             visibility,

@@ -9,6 +9,7 @@ mod backlog;
 mod dispatch;
 mod embedding;
 mod heal;
+mod large;
 mod plan;
 mod prepare;
 mod reading;

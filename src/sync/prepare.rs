@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::chunk::{chunk, cut_heading};
+use crate::chunk::{Bounds, chunk_within, cut_heading};
 use crate::index::keyword::Stemming;
 use crate::index::{FileEntry, FileUpdate, NewChunk};
 use crate::note::{Note, PrivateReason, Visibility, sources};
@@ -73,7 +73,7 @@ fn is_as_known(known: &FileEntry, path: &VaultPath, source: &Source) -> bool {
 fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming) -> FileUpdate {
     let mut note = Note::parse(&source.text, path.stem());
     note.title = cut_heading(&note.title).to_owned();
-    let chunks = chunk(&path, &note, &source.text);
+    let cut = chunk_within(&path, &note, &source.text, Bounds::INDEX);
     let modified_ms = source.stamp.mtime_ns / 1_000_000;
     let ms = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
     let mut problems: Vec<String> = note
@@ -87,6 +87,12 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
     if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
         problems.push("until its frontmatter is mended, only you see this note".into());
     }
+    if let Some(line) = cut.rest {
+        problems.push(format!(
+            "line {line}: the note is cut into {} passages up to here, and what follows is not indexed; split it into several",
+            cut.chunks.len()
+        ));
+    }
     FileUpdate {
         private: note.is_private(),
         sources: sources(&note.metadata),
@@ -94,7 +100,7 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),
         read_ns,
-        chunks: chunks.into_iter().map(|chunk| NewChunk::new(chunk, &note.title, stemming)).collect(),
+        chunks: cut.chunks.into_iter().map(|chunk| NewChunk::new(chunk, &note.title, stemming)).collect(),
         title: note.title,
         tags: note.tags,
         created_ms: ms(note.created).unwrap_or(modified_ms),

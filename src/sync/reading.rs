@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,10 +11,11 @@ use super::backlog::Lane;
 use super::plan::plan;
 use super::prepare::{Outcome, prepare};
 use super::worker::Worker;
+use crate::config::StemmerLanguage;
 use crate::index::keyword::Stemming;
 use crate::index::{FileEntry, IndexError};
 use crate::path::VaultPath;
-use crate::vault::{Change, Scan, is_note, scan};
+use crate::vault::{Change, Rules, Scan, is_note, scan};
 
 /// A batch closes after so much reading, so that a note just saved does not wait behind a bulk import.
 const BATCH_TIME: Duration = Duration::from_millis(100);
@@ -25,7 +27,38 @@ const LARGEST_BATCH: usize = 4096;
 /// All that is done of a batch, until it can be found, should take so long.
 const BATCH_GOAL: Duration = Duration::from_millis(200);
 
+/// What reading a file takes. It goes to whatever thread does it.
+pub(super) struct Reading {
+    root: PathBuf,
+    rules: Rules,
+    max_bytes: u64,
+    stemmer: StemmerLanguage,
+}
+
+impl Reading {
+    pub(super) fn stemming(&self) -> Stemming {
+        Stemming::new(self.stemmer)
+    }
+
+    /// Reads a file. One note that the parser fails on must not keep all others from being found.
+    pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> Outcome {
+        let read = || prepare(&self.root, &self.rules, path.clone(), known, self.max_bytes, stemming);
+        catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+            Outcome::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
+        })
+    }
+}
+
 impl Worker<'_> {
+    pub(super) fn reading(&self) -> Reading {
+        Reading {
+            root: self.options.root.clone(),
+            rules: self.options.rules.clone(),
+            max_bytes: self.options.index.max_file_bytes,
+            stemmer: self.store.stemmer(),
+        }
+    }
+
     /// Compares the whole vault with the index, and queues what has changed behind what waits already; with `distrust`, all
     /// files. Says whether it could be compared: what a vault holds that is unmounted or moved is unknown, not gone.
     pub(super) fn look(&mut self, distrust: bool) -> Result<bool, IndexError> {
@@ -109,25 +142,22 @@ impl Worker<'_> {
         let lane = self.backlog.next_lane();
         let next = |_| if self.backlog.next_lane() == lane { self.backlog.pop() } else { None };
         let taken: Vec<(VaultPath, Lane)> = (0..self.batch_files).map_while(next).collect();
+        let (large, taken): (Vec<_>, Vec<_>) = taken.into_iter().partition(|(path, _)| self.is_large(path));
+        large.into_iter().for_each(|(path, lane)| self.large.push(path, lane));
         let known: Vec<Option<Arc<FileEntry>>> = taken.iter().map(|(path, _)| self.store.file(path).cloned()).collect();
         let next = AtomicUsize::new(0);
         let outcomes = Mutex::new(Vec::new());
-        let (root, rules, max_bytes) = (&self.options.root, &self.options.rules, self.options.index.max_file_bytes);
-        let stemmer = self.store.stemmer();
+        let reading = self.reading();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(taken.len());
         std::thread::scope(|scope| {
             let work = || {
-                let mut stemming = Stemming::new(stemmer);
+                let mut stemming = reading.stemming();
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some((path, _)) = taken.get(at).filter(|_| at == 0 || Instant::now() < deadline) else {
                         break;
                     };
-                    let read = || prepare(root, rules, path.clone(), known[at].as_deref(), max_bytes, &mut stemming);
-                    // One note that the parser fails on must not keep all others from being found.
-                    let outcome = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-                        Outcome::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
-                    });
+                    let outcome = reading.read(path.clone(), known[at].as_deref(), &mut stemming);
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((at, outcome));
                 }
             };
@@ -154,6 +184,7 @@ impl Worker<'_> {
         let (mut updates, mut removed, mut touched, mut unfit) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {
+                Outcome::Changed(update) if self.is_much(&update) => self.large.finish_later(update),
                 Outcome::Changed(update) => {
                     updates.push(*update);
                 }

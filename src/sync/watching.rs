@@ -226,6 +226,7 @@ impl Worker<'_> {
         if found.is_none() {
             // What it holds is unknown, not gone.
             self.backlog.clear();
+            self.large.clear();
             self.debounce.clear();
         }
         if self.vigil.root.is_none() || found.is_none() {
@@ -280,7 +281,10 @@ impl Worker<'_> {
 
     /// Says so when all that lost events may have told is in the index.
     pub(super) fn recover_if_done(&mut self, now: Instant) {
-        if self.vigil.recovering.is_some_and(|settled| now >= settled) && self.backlog.is_empty() {
+        if self.vigil.recovering.is_some_and(|settled| now >= settled)
+            && self.backlog.is_empty()
+            && self.large.is_empty()
+        {
             self.vigil.recovering = None;
             self.shared.update(|progress| progress.watch.recovered_at = Some(Timestamp::now()));
         }

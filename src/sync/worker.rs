@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::backlog::Backlog;
 use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
+use super::large::Large;
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::syncer::{Options, RefusedError};
 use super::verify::{Report, Verifying};
@@ -27,6 +28,8 @@ pub(super) enum Message {
         done: Sender<Result<(), RefusedError>>,
     },
     Embedded(Embedded),
+    /// A large file has been read.
+    LargeRead,
     Model(Result<Arc<dyn Embedder>, EmbedError>),
     Graph(Option<Graph>),
     Reindex {
@@ -65,6 +68,7 @@ pub(super) struct Worker<'a> {
     pub(super) messages: &'a Sender<Message>,
     pub(super) debounce: Debounce,
     pub(super) backlog: Backlog,
+    pub(super) large: Large,
     /// Files of the next batch at most.
     pub(super) batch_files: usize,
     pub(super) vigil: Vigil,
@@ -108,6 +112,7 @@ impl<'a> Worker<'a> {
             shared,
             messages,
             backlog: Backlog::default(),
+            large: Large::default(),
             batch_files: super::reading::FIRST_BATCH,
             vigil: Vigil::new(options),
             embedder: None,
@@ -151,12 +156,17 @@ impl<'a> Worker<'a> {
     /// Whether nothing is left to do before the next message.
     fn is_idle(&self) -> bool {
         self.debounce.is_empty()
+            && self.large.is_empty()
             && self.unpublished == 0
             && self.dispatcher.as_ref().is_none_or(|dispatcher| dispatcher.in_flight == 0)
     }
 
+    fn pending_files(&self) -> usize {
+        self.backlog.len() + self.large.len() + self.debounce.len()
+    }
+
     pub(super) fn report(&self) {
-        let (pending_files, pending_embeddings) = (self.backlog.len() + self.debounce.len(), self.store.pending());
+        let (pending_files, pending_embeddings) = (self.pending_files(), self.store.pending());
         let embedding = self.dispatcher.is_some() && pending_embeddings > 0;
         self.shared.update(|progress| {
             progress.pending_files = pending_files;
@@ -169,7 +179,7 @@ impl<'a> Worker<'a> {
         });
     }
 
-    /// The loop. What a person waits for comes first: signals, then files, then embeddings.
+    /// The loop. What a person waits for comes first: signals, then files, the large ones last, then embeddings.
     pub(super) fn work(&mut self, receiver: &Receiver<Message>) -> Result<Next, IndexError> {
         if self.options.watch {
             // The watcher comes before the scan, so that no change falls between them.
@@ -202,6 +212,10 @@ impl<'a> Worker<'a> {
                 self.report();
                 continue;
             }
+            if self.work_on_large()? {
+                self.report();
+                continue;
+            }
             self.catch_up()?;
             self.embed()?;
             self.report();
@@ -229,7 +243,7 @@ impl<'a> Worker<'a> {
     /// Once nothing waits to be read: says so, if everything has been looked at. A vault that went away meanwhile took what
     /// waits with it.
     fn catch_up(&mut self) -> Result<(), IndexError> {
-        if !self.scanned || self.vigil.is_missing() || self.vigil.distrusts_events() {
+        if !self.scanned || !self.large.is_empty() || self.vigil.is_missing() || self.vigil.distrusts_events() {
             return Ok(());
         }
         if std::mem::take(&mut self.rebuilding) {
@@ -263,6 +277,8 @@ impl<'a> Worker<'a> {
                 let _ = done.send(Ok(()));
             }
             Message::Embedded(embedded) => self.keep(embedded)?,
+            // It is taken when there is nothing smaller to do.
+            Message::LargeRead => {}
             Message::Model(Ok(embedder)) => self.use_model(embedder)?,
             Message::Model(Err(error)) => {
                 tracing::warn!("search is by keyword alone: {error}");

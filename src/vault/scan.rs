@@ -12,7 +12,7 @@ use super::rules::Rules;
 use crate::path::{VaultPath, VaultPathError};
 
 /// What the file system says of a file, to tell whether it may have changed without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// Last change of the content, in nanoseconds since 1970.
     pub mtime_ns: i64,

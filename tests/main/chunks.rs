@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use memory_vault::chunk::{Chunk, chunk, token_estimate};
+use memory_vault::chunk::{Bounds, Chunk, chunk, chunk_within, token_estimate};
 use memory_vault::note::Note;
 use memory_vault::path::VaultPath;
 use proptest::prelude::*;
@@ -143,4 +143,31 @@ fn what_a_person_left_open_takes_in_no_turn() {
     // A conversation that somebody else wrote is read as it is written.
     let text = format!("```\nmine\n\n{turns}");
     assert_eq!(cut_conversation(&text).len(), 1);
+}
+
+#[test]
+fn bounds_leave_the_first_passages_as_they_are() {
+    let text: String = (0..20).map(|at| format!("# Head {at}\n\nSaid in number {at}.\n\n")).collect();
+    let (path, note) = (VaultPath::new("notes/a.md").unwrap(), Note::parse(&text, "a"));
+    let all = cut(&text);
+    let of = |chunks, bytes| chunk_within(&path, &note, &text, Bounds { chunks, bytes });
+    for (bounded, count) in
+        [(of(7, usize::MAX), 7), (of(usize::MAX, all[..5].iter().map(size).sum()), 5), (of(0, 0), 0)]
+    {
+        assert_eq!(bounded.chunks, all[..count]);
+        assert_eq!(bounded.rest, Some(all[count].lines.0), "where the rest begins");
+    }
+    assert_eq!((of(20, usize::MAX).chunks, of(20, usize::MAX).rest), (all, None));
+}
+
+fn size(chunk: &Chunk) -> usize {
+    chunk.text.len() + chunk.heading_path.iter().map(String::len).sum::<usize>()
+}
+
+#[test]
+fn a_heading_of_megabytes_makes_no_passage_of_megabytes() {
+    let text = format!("{}---\n\nsaid below\n", "k: v\n".repeat(400_000));
+    let chunks = cut(&text);
+    assert_eq!((chunks.len(), chunks[0].body()), (1, "said below"));
+    assert!(chunks[0].text.len() < 3000 && chunks[0].bytes == (0..text.len() - 1), "{:?}", chunks[0].bytes);
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::capture;
+use crate::large;
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
 use crate::support::{
     Connection, Daemon, Ran, Request, Victim, contents, eventually, notes_of, seed, soak_minutes, vault_command,
@@ -348,7 +349,7 @@ fn the_matrix_has_every_point() {
     let killed = cases
         .iter()
         .map(|(point, ..)| *point)
-        .chain([TEMPLATE])
+        .chain([TEMPLATE, large::POINT])
         .chain(WRITE_CASES.map(|(point, ..)| point))
         .chain(capture::kills::points())
         .map(str::to_owned)

@@ -18,6 +18,7 @@ mod damage;
 mod disk;
 mod forgetting;
 mod fuzzing;
+mod large;
 mod mcp;
 mod memory;
 #[cfg(unix)]

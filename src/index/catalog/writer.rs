@@ -46,12 +46,14 @@ pub struct ChunkRow<'a> {
     pub line_end: u32,
 }
 
-/// One file of a batch, with all its chunks.
+/// One file of a batch, with its chunks.
 #[derive(Debug)]
 pub struct NewFile<'a> {
     /// The file.
     pub file: FileRow<'a>,
-    /// Its chunks, in the order of the entry's.
+    /// So many of the entry's chunks are there as they are.
+    pub first: usize,
+    /// The chunks after them, in the order of the entry's.
     pub chunks: Vec<ChunkRow<'a>>,
     /// Rows of chunks it had before and has no more.
     pub gone: Vec<u64>,
@@ -294,7 +296,7 @@ fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), C
         "INSERT OR REPLACE INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?;
     let FileEntry { id: file_id, chunks, .. } = file.file.entry;
-    for (ordinal, (chunk, row)) in chunks.iter().zip(&file.chunks).enumerate() {
+    for ((ordinal, chunk), row) in chunks.iter().enumerate().skip(file.first).zip(&file.chunks) {
         let ChunkRow { heading_path, text, body_start, line_end } = *row;
         let [body, heading, own] = chunk.words;
         let lines = (chunk.line, line_end);

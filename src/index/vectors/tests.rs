@@ -10,6 +10,7 @@ use half::f16;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::segment::Segment;
 use super::*;
 use crate::index::FileSet;
 
@@ -190,6 +191,23 @@ fn deleted_rows_do_not_pile_up() {
     }
     assert_eq!(set.len(), 200);
     assert!(set.memory_bytes() < 200 * 100);
+}
+
+#[test]
+fn a_large_set_that_grows_is_not_copied_as_a_whole() {
+    let mut random = Random(6);
+    let vectors: Vec<_> = (0..1000).map(|_| random.direction(4)).collect();
+    let mut set = VectorSet::new(4, NEVER);
+    for start in (0..200_000).step_by(1000) {
+        set = set.apply(&[], vectors.iter().zip(start..).map(|(vector, chunk)| row(chunk, vector))).unwrap();
+    }
+    let largest = set.segments.iter().map(Segment::live).max().unwrap();
+    assert!(largest <= set::MAX_SEGMENT_ROWS, "{largest} rows would be copied at once");
+    assert!(set.segments.len() <= 24, "{} segments", set.segments.len());
+    assert_eq!(
+        set.search(&vectors[7], 1, None).unwrap()[0].score,
+        set.search(&vectors[7], 200, None).unwrap()[199].score
+    );
 }
 
 #[derive(Clone, Debug)]

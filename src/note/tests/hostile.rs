@@ -176,3 +176,32 @@ fn frontmatter_past_the_limit_is_body() {
     assert_eq!(note.body.start, 4);
     assert!(note.headings.iter().any(|heading| heading.text == "H"));
 }
+
+#[test]
+fn too_much_markdown_is_read_as_far_as_memory_lets_it_and_kept_from_agents() {
+    for mark in ["[", "#\n", "[[a]] ", "*a", "|a|b|\n", "-\n"] {
+        let text = format!("# First\n\n{}\n\n#private and last\n", mark.repeat(9_000_000 / mark.len()));
+        let note = Note::parse(&text, "stem");
+        assert_eq!(
+            (note.title.as_str(), note.visibility),
+            ("First", Visibility::Private(PrivateReason::Ambiguous)),
+            "{mark:?}"
+        );
+        let said = &note.problems[0];
+        assert!(said.message.starts_with("too much Markdown from here on") && said.line.is_some(), "{said:?}");
+        let end = note.blocks.last().unwrap().span.end;
+        assert!(end < text.len() - 1000 && note.blocks.len() <= 1_000_001, "{mark:?}: {end}");
+    }
+    // As much prose is read whole.
+    let text = "Some words of *prose*, and [a link](to/it), on a line that is as long as lines are.\n".repeat(110_000);
+    assert!(parse(&text).problems.is_empty());
+}
+
+#[test]
+fn a_note_with_too_many_tags_is_kept_from_agents() {
+    let text: String = (0..10_001).map(|at| format!("#t{at} ")).collect();
+    let note = parse(&text);
+    assert_eq!((note.tags.len(), note.visibility), (10_000, Visibility::Private(PrivateReason::Ambiguous)));
+    assert!(note.problems[0].message.starts_with("too many tags"), "{:?}", note.problems);
+    assert_eq!(parse(text.split_once(' ').unwrap().1).visibility, Visibility::Public);
+}

@@ -1,0 +1,181 @@
+//! Files that are much by themselves: what of them is indexed, in which parts, and that they are in nobody's way.
+
+use std::fs;
+
+use memory_vault::config::{Config, Mode};
+use memory_vault::embed::HashEmbedder;
+use memory_vault::index::keyword::Stemming;
+use memory_vault::index::{FileUpdate, Settings, Store};
+use memory_vault::path::VaultPath;
+use memory_vault::search::{Filter, SearchRequest, Visible, search};
+use memory_vault::sync::{Outcome, prepare};
+use memory_vault::vault::{Rules, globs};
+
+use crate::support::{Daemon, assert_as_rebuilt, eventually};
+
+/// Passed after each part of a file.
+pub const POINT: &str = "part-applied";
+
+/// A file of so many sections, of which each is a passage.
+fn sections(count: usize, word: &str) -> String {
+    (0..count).map(|at| format!("# {word}{at}x\n")).collect()
+}
+
+/// A store of its own, and what it reads.
+struct Fixture {
+    vault: tempfile::TempDir,
+    store: Store,
+    _index: tempfile::TempDir,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let (vault, index) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let settings = Settings {
+            place: String::new(),
+            stemmer: Config::default().search.stemmer,
+            graph_threshold: 100,
+            private: globs("private", &[]).unwrap(),
+        };
+        let store = Store::open(index.path(), settings, false).unwrap();
+        Self { vault, store, _index: index }
+    }
+
+    fn read(&self, path: &str, text: &str) -> FileUpdate {
+        fs::write(self.vault.path().join(path), text).unwrap();
+        let rules = Rules::new(self.vault.path(), &[]).unwrap();
+        let mut stemming = Stemming::new(self.store.stemmer());
+        let read = prepare(self.vault.path(), &rules, VaultPath::new(path).unwrap(), None, 20_000_000, &mut stemming);
+        let Outcome::Changed(update) = read else { panic!("{read:?}") };
+        *update
+    }
+
+    /// What searches by words find, with scores and without row ids.
+    fn answers(&mut self, queries: &[&str]) -> Vec<String> {
+        let snapshot = self.store.snapshot().unwrap();
+        let visible = Visible::of(&memory_vault::access::Scope::Everything, &snapshot.files);
+        let found = |query: &&str| {
+            let request =
+                SearchRequest { text: (*query).to_owned(), mode: Mode::Keyword, limit: 100, filter: Filter::default() };
+            let found = search(&snapshot, None, &visible, &Config::default().search, &request).unwrap();
+            found.hits.iter().map(|hit| format!("{query}: {:?} {:?}", hit.chunk.id, hit.score)).collect::<Vec<_>>()
+        };
+        queries.iter().flat_map(found).collect()
+    }
+}
+
+#[test]
+fn parts_make_the_same_index_as_the_whole() {
+    let text: String =
+        (0..11).map(|at| format!("# Head{at}\n\nword{at} and common words {}\n\n", "more ".repeat(at))).collect();
+    let queries = ["common", "more", "word3", "head7", "word10"];
+    let (mut whole, mut parts) = (Fixture::new(), Fixture::new());
+    for fixture in [&mut whole, &mut parts] {
+        // Some of it is there before, and goes or stays.
+        let before = fixture.read("a.md", &text.replace("word3", "other").replace("# Head5\n", ""));
+        let others = fixture.read("b.md", "common and more");
+        fixture.store.apply(vec![before, others], &[]).unwrap();
+    }
+    let update = whole.read("a.md", &text);
+    let (count, hash) = (update.chunks.len(), update.hash);
+    whole.store.apply(vec![update], &[]).unwrap();
+    let update = parts.read("a.md", &text);
+    for start in (0..count).step_by(3) {
+        let file = parts.store.file(&update.path).unwrap();
+        assert_eq!(file.is_whole(), start == 0, "half of it counts as a file that has changed");
+        assert!(parts.store.apply_part(&update, start..count.min(start + 3)).unwrap());
+        let shown = parts.store.file(&update.path).unwrap().chunks.len();
+        assert_eq!(shown, count.min(start + 3));
+    }
+    assert_eq!(parts.store.file(&update.path).unwrap().hash, hash);
+    let counted = |fixture: &Fixture| -> Vec<_> {
+        fixture
+            .store
+            .file(&VaultPath::new("a.md").unwrap())
+            .unwrap()
+            .chunks
+            .iter()
+            .map(|chunk| (chunk.id, chunk.words))
+            .collect()
+    };
+    assert_eq!(counted(&parts), counted(&whole));
+    assert_eq!(parts.answers(&queries), whole.answers(&queries));
+    assert!(!parts.store.apply_part(&update, 3..6).unwrap(), "the file is no longer as the part before has left it");
+}
+
+#[test]
+fn the_texts_of_a_huge_file_wait_behind_those_of_a_note() {
+    let mut fixture = Fixture::new();
+    fixture.store.use_model(&HashEmbedder::default()).unwrap();
+    let mut note = fixture.read("note.md", "# Note\n\nsmalltext");
+    let mut huge = fixture.read("huge.md", &sections(1000, "a"));
+    // The huge one was written last, which comes first otherwise.
+    (note.stamp.mtime_ns, huge.stamp.mtime_ns) = (1, 2);
+    fixture.store.apply(vec![note, huge], &[]).unwrap();
+    let first = fixture.store.take_pending(1).unwrap();
+    assert_eq!(first[0].document.text, "smalltext");
+}
+
+#[test]
+fn a_save_waits_for_a_part_of_a_huge_file_and_not_for_all() {
+    let mut daemon = Daemon::vault();
+    daemon.write("notes/a.md", "aardvark").start();
+    daemon.write("huge.md", sections(40_000, "big"));
+    eventually("the first part", || (!daemon.find("big7x").is_empty()).then_some(()));
+    daemon.found_after("notes/mine.md", "mineword");
+    assert!(daemon.find("big39999x").is_empty(), "the note was found after all of the huge file");
+    let status = daemon.status();
+    assert!(status["pending_files"].as_u64() > Some(0), "{status}");
+    daemon.finds("big39999x", &["huge.md"]);
+}
+
+#[test]
+fn a_huge_file_that_goes_or_changes_while_it_is_brought_in() {
+    let mut daemon = Daemon::vault();
+    daemon.write("notes/a.md", "aardvark").start();
+    daemon.write("huge.md", sections(20_000, "gone"));
+    eventually("the first part", || (!daemon.find("gone7x").is_empty()).then_some(()));
+    fs::remove_file(daemon.path("huge.md")).unwrap();
+    daemon.finds("gone7x", &[]).settle();
+    daemon.write("huge.md", sections(20_000, "old"));
+    eventually("the first part", || (!daemon.find("old7x").is_empty()).then_some(()));
+    daemon.write("huge.md", sections(9_000, "new"));
+    daemon.finds("new8999x", &["huge.md"]).finds("old7x", &[]).settle();
+    assert!(daemon.find("gone19999x").is_empty() && daemon.find("old19999x").is_empty());
+    // One section more is brought in at once: what is there stays.
+    daemon.write("huge.md", format!("{}# newest\n", sections(9_000, "new")));
+    daemon.finds("newest", &["huge.md"]);
+    assert_as_rebuilt(&daemon, &["new8999x", "newest", "new4000x", "old7x", "aardvark"]);
+}
+
+#[test]
+fn killed_between_two_parts_of_a_file() {
+    for passing in [1, 2] {
+        let mut daemon = Daemon::vault();
+        daemon.write("huge.md", sections(9_000, "big")).write("notes/a.md", "aardvark");
+        daemon.spawn(Some(&format!("{POINT}:{passing}")));
+        eventually("the kill", || daemon.was_killed().then_some(()));
+        daemon.start().finds("big8999x", &["huge.md"]);
+        assert_as_rebuilt(&daemon, &["big8999x", "big4000x", "big3999x", "big0x", "aardvark"]);
+    }
+}
+
+#[test]
+fn one_file_makes_no_million_passages() {
+    let mut daemon = Daemon::vault();
+    daemon.write("huge.md", sections(100_010, "big")).write("notes/a.md", "aardvark").start();
+    let problem = |daemon: &Daemon| {
+        let problems = daemon.status()["problems"].as_array().unwrap().clone();
+        problems.iter().find(|problem| problem["path"] == "huge.md").map(|problem| problem["reason"].to_string())
+    };
+    let said = problem(&daemon).unwrap();
+    assert!(said.contains("line 100001:") && said.contains("100000 passages"), "{said}");
+    assert_eq!(daemon.status()["chunks"], 100_001);
+    daemon.finds("big99999x", &["huge.md"]).finds("big100000x", &[]).finds("aardvark", &["notes/a.md"]);
+    // What comes in before takes the place of what was last.
+    daemon.write("huge.md", format!("# first\n{}", sections(100_010, "big")));
+    daemon.finds("first", &["huge.md"]).finds("big99999x", &[]);
+    daemon.write("huge.md", sections(10, "big"));
+    daemon.finds("big99998x", &[]).settle();
+    assert_eq!(problem(&daemon), None);
+}
