@@ -20,7 +20,7 @@ struct Params {
     /// A hash, a path (`notes/api.md`, `notes/api.md:42`, `notes/api.md#L42-L58`) or a URI (`vault://notes/api.md`).
     #[schema(min_length = 1)]
     what: String,
-    /// The first line to get.
+    /// The first line.
     #[serde(default)]
     #[schema(minimum = 1)]
     line: Option<usize>,
@@ -95,8 +95,8 @@ pub(super) fn tool() -> Entry {
         About {
             name: "get",
             title: "Read a note or a passage",
-            description: "Reads a passage by the hash that a search gave, or a note by its path, whole or from a line on. See what \
-                stands around a hit before you rely on it. A long note comes in parts: `next_line` says where to go on.",
+            description: "Reads a passage by the hash that a search gave, or a note by its path, whole or from a line on. Look \
+                around a hit before you rely on it. A long note comes in parts: `next_line` says where to go on.",
             effect: Effect::Reads,
         },
         |service, principal, params: Params| {

@@ -5,7 +5,7 @@ use super::search::{DATA, Hits};
 use super::tools::{About, Effect, Entry, Told, count};
 use crate::service::{
     MemoryChange, MemoryDeleteParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams, MemoryRestoreParams,
-    MemorySaveParams, MemorySearchParams, MemoryText,
+    MemorySaveParams, MemorySearchParams, MemoryText, ServiceError,
 };
 
 impl Told for MemoryText {
@@ -62,7 +62,12 @@ pub(super) fn tools() -> Vec<Entry> {
                     before you save, so that nothing stands there twice, and whenever you may have noted something before.",
                 effect: Effect::Reads,
             },
-            |service, principal, params: MemorySearchParams| service.memory_search(principal, &params).map(Hits::from),
+            |service, principal, params: MemorySearchParams| {
+                if params.query.trim().is_empty() {
+                    return Err(ServiceError::invalid("`query` is empty"));
+                }
+                service.memory_search(principal, &params).map(Hits::from)
+            },
         ),
         Entry::new(
             About {

@@ -26,16 +26,16 @@ struct Query {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
-    /// Only this top-level folder.
+    /// This top-level folder alone.
     #[serde(default)]
     collection: Option<String>,
-    /// Only with this tag.
+    /// With this tag.
     #[serde(default)]
     tag: Option<String>,
-    /// Only below `projects/garden/`.
+    /// Below `projects/`.
     #[serde(default)]
     path: Option<String>,
-    /// Changed since 2026-01-05, or 7d, 2w, 6mo ago.
+    /// Changed since 2026-01-05, or 7d, 6mo ago.
     #[serde(default)]
     since: Option<String>,
     /// Changed by then.
@@ -147,9 +147,9 @@ pub(super) fn tools() -> Vec<Entry> {
         Entry::new(
             About {
                 name: "deep_search",
-                title: "Search by words and meaning",
-                description: "Finds passages in the person's notes by words and meaning. Look here first when something may have \
-                    been written down: a decision, a name, a preference, what was done when.",
+                title: "Search",
+                description: "Finds passages in the person's notes by words and meaning. Look here first for what may have been \
+                    written down: a decision, a name, a preference, what was done when.",
                 effect: Effect::Reads,
             },
             |service, principal, query| find(service, principal, query, Mode::Hybrid),

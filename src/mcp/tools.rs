@@ -200,7 +200,7 @@ mod tests {
         assert!(!changes_nothing("memory_save") && !changes_nothing("no such tool"));
     }
 
-    /// What a text costs a model, about: each word of up to eight letters, each three digits and each three signs are a token.
+    /// What a text costs a model, about: each word of up to ten letters, each three digits and each three signs are a token.
     /// This counts more than the tokenizers of well-known models do (`tests/mcp` asks a real one).
     fn tokens(text: &str) -> usize {
         let kind = |character: char| match character {
@@ -212,7 +212,7 @@ mod tests {
         let characters: Vec<char> = text.chars().collect();
         let runs = characters.chunk_by(|one, other| kind(*one) == kind(*other));
         runs.map(|run| match kind(run[0]) {
-            0 => run.len().div_ceil(8),
+            0 => run.len().div_ceil(10),
             2 => 0,
             _ => run.len().div_ceil(3),
         })

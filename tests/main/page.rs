@@ -304,7 +304,7 @@ fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
     let body = at("list.md", 150_001);
     let first = body[0]["children"][0]["line_start"].as_u64().unwrap();
     let start: u64 = body[0]["attrs"]["start"].as_str().unwrap().parse().unwrap();
-    assert_eq!(start, 100_000 + first.div_ceil(2), "{}", body[0]["children"][0]);
+    assert_eq!(start, first.div_ceil(2), "{}", body[0]["children"][0]);
     assert_eq!(body[0]["line_start"], first, "the lines are those that are shown");
     assert!(first > 100_000 && first < 150_001 && body[0]["tag"] == "ol");
     let body = at("fence.md", 60_003);

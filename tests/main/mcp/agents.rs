@@ -159,6 +159,7 @@ fn an_agent_remembers_for_itself() {
     assert_eq!((&saved["path"], &saved["searchable"]), (&json!("agents/ada/MEMORY.md"), &json!(true)), "{saved}");
     let found = ada.tool("memory_search", json!({ "query": "aardvarks" }));
     assert_eq!(found["results"][0]["citation"], "agents/ada/MEMORY.md#L1", "{found}");
+    assert_eq!(ada.refused("memory_search", json!({ "query": " " })), "invalid: `query` is empty");
     let got = ada.tool("memory_get", json!({ "hash": found["results"][0]["hash"] }));
     assert!(got["text"].as_str().unwrap().contains("likes aardvarks"), "{got}");
     let mut bob = agent(&vault, "bob");

@@ -25,7 +25,7 @@ fn is_structured(result: &Value) -> bool {
     match result["structuredContent"]["results"][0]["snippet"].as_str() {
         Some(snippet) => {
             assert!(snippet.contains("on Mondays") && !text.contains("on Mondays"), "{result}");
-            assert!(text.starts_with("1 passage for `water Mondays`. ") && text.contains("--answers text"), "{text}");
+            assert!(text.contains(" for `water Mondays`") && text.contains("--answers text"), "{text}");
             assert!(text.lines().count() == 1 && text.len() < 400, "{text}");
             true
         }
