@@ -37,6 +37,8 @@ pub struct Subject<'a> {
     pub path: &'a str,
     /// Its tags.
     pub tags: &'a [String],
+    /// What may be meant as tags where none counts.
+    pub doubtful: &'a [String],
     /// Whether only the owner sees it.
     pub private: bool,
 }
@@ -81,7 +83,7 @@ impl Grant {
             Some(Refusal::Agents)
         } else if !self.has_collection(collection) {
             Some(Refusal::Collection(collection.to_owned()))
-        } else if let Some(tag) = subject.tags.iter().find(|tag| self.excludes(&folded(tag))) {
+        } else if let Some(tag) = subject.tags.iter().chain(subject.doubtful).find(|tag| self.excludes(&folded(tag))) {
             Some(Refusal::Tag(tag.clone()))
         } else if self.denied.is_match(subject.path) {
             Some(Refusal::Denied)

@@ -11,6 +11,7 @@ mod scope;
 mod session;
 mod token;
 mod token_file;
+mod turn;
 
 pub use globs::{GlobError, Globs};
 pub use grant::{AGENTS, Collections, Grant, Refusal, Subject, is_agents};
@@ -21,3 +22,4 @@ pub use scope::{Scope, own_file};
 pub use session::may_read;
 pub use token::{Token, TokenHash};
 pub use token_file::{Holder, TokenFile, TokenFileError};
+pub use turn::Turn;

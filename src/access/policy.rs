@@ -73,6 +73,14 @@ pub struct PolicyLimits {
     pub timeout_ms: Option<u64>,
     /// Requests a minute.
     pub requests_per_minute: Option<u32>,
+    /// Files of its own memory.
+    pub max_files: Option<usize>,
+    /// Bytes that it may write into them within 24 hours.
+    pub max_written_bytes_per_day: Option<u64>,
+    /// Changes of it that can be undone.
+    pub max_checkpoints: Option<usize>,
+    /// Bytes that are kept for that.
+    pub max_checkpoint_bytes: Option<u64>,
 }
 
 impl Policy {
@@ -297,7 +305,7 @@ mod tests {
 
     fn sees(policy: &Policy, path: &str, tags: &[&str]) -> bool {
         let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
-        let subject = Subject { path, tags: &tags, private: false };
+        let subject = Subject { path, tags: &tags, doubtful: &[], private: false };
         policy.grant.as_ref().is_some_and(|grant| grant.refusal(&subject).is_none())
     }
 

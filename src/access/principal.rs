@@ -1,5 +1,7 @@
 //! Principals: who asks.
 
+use super::turn::Turn;
+
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principal {
@@ -20,12 +22,14 @@ pub struct Caller {
     pub session: Session,
     /// The session that the request itself names. It counts for agents whose `agent.md` says so.
     pub claimed: Session,
+    /// Whether the request may still change something.
+    pub turn: Turn,
 }
 
 impl Caller {
     /// An agent in a session, with a request that names none.
     pub fn new(slug: impl Into<String>, session: Session) -> Self {
-        Self { slug: slug.into(), session, claimed: Session::default() }
+        Self { slug: slug.into(), session, claimed: Session::default(), turn: Turn::default() }
     }
 }
 

@@ -34,6 +34,9 @@ pub struct AgentToken {
     /// What the agent's page gave when it was last looked at, to tell when it gives something else.
     #[serde(default)]
     given: serde_json::Value,
+    /// Since when it gives that, as far as was looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_since: Option<Timestamp>,
     hash: TokenHash,
 }
 
@@ -95,6 +98,7 @@ impl Agents {
                 created_at: Timestamp::now(),
                 session: session.or(before).unwrap_or_else(Session::direct),
                 given,
+                given_since: None,
                 hash: token.hash(),
             });
             Ok(token)
@@ -134,12 +138,20 @@ impl Agents {
         self.policies.of(slug).filter(|policy| !policy.is_expired(Timestamp::now()))
     }
 
+    /// Looks at an agent's page, so that what it gives from now on is told from what it gave: rights that were taken back and come
+    /// again with a checkout are in the log.
+    pub fn look_at_page(&self, slug: &str) {
+        if let Ok(Some(token)) = self.token_of(slug) {
+            self.watch_page(&token);
+        }
+    }
+
     /// Notes in the log when an agent's page gives something else than when it was last looked at.
     fn watch_page(&self, known: &AgentToken) {
         let Some(given) = self.policies.given(&known.slug).filter(|given| *given != known.given) else { return };
         let noted: Result<bool, AgentsError> = self.tokens.change(|tokens| {
             let stale = tokens.iter_mut().find(|token| token.hash == known.hash && token.given == known.given);
-            Ok(stale.map(|token| token.given = given.clone()).is_some())
+            Ok(stale.map(|token| (token.given, token.given_since) = (given.clone(), Some(Timestamp::now()))).is_some())
         });
         match noted {
             Ok(true) => {

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::error::ApiError;
 use super::visitor::Visitor;
-use crate::access::{Principal, Session};
+use crate::access::{Principal, Session, Turn};
 use crate::service::Service;
 
 /// Over the Unix socket the person's own process says with this that it asks as an agent.
@@ -22,6 +22,8 @@ const CHAT_TYPE: &str = "x-chat-type";
 const CHANNEL: &str = "x-channel";
 /// Who sends events may take so long for a request.
 const CAPTURE_TIMEOUT: Duration = Duration::from_secs(60);
+/// What is being written when an agent's time is over may take so long still.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Who asks, as the guard or the Unix socket found out. Where nobody did, nobody is answered.
 pub(super) struct Asking(pub(super) Principal);
@@ -86,7 +88,7 @@ fn refused(message: &str) -> Response {
 
 /// Holds agents to their limits: so many requests a minute, and so long an answer. A program that sends events byte by byte is
 /// hung up on too.
-pub(super) async fn within_limits(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+pub(super) async fn within_limits(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
     let (principal, slug) = match request.extensions().get::<Principal>() {
         Some(Principal::Capture(_)) => return within(CAPTURE_TIMEOUT, next.run(request)).await,
         None | Some(Principal::Owner) => return next.run(request).await,
@@ -98,13 +100,25 @@ pub(super) async fn within_limits(State(service): State<Arc<Service>>, request: 
         return too_many("too many requests in a minute", wait.as_secs() + 1);
     }
     let Some(inside) = pace.enter(&slug) else { return too_many("too many requests at a time", 1) };
+    let turn = Turn::until(Instant::now() + limits.timeout);
+    if let Some(Principal::Agent(caller)) = request.extensions_mut().get_mut() {
+        caller.turn = turn.clone();
+    }
     // What takes longer than it is waited for goes on, and counts until it is done.
-    let answer = tokio::spawn(async move {
+    let mut answer = tokio::spawn(async move {
         let response = next.run(request).await;
         drop(inside);
         response
     });
-    within(limits.timeout, async { answer.await.unwrap_or_else(|_| failed()) }).await
+    match tokio::time::timeout(limits.timeout, &mut answer).await {
+        Ok(answer) => answer.unwrap_or_else(|_| failed()),
+        Err(_) if turn.give_up() => too_long("the answer took too long"),
+        // It is being written, or was: whoever hears otherwise would send it again.
+        Err(_) => match tokio::time::timeout(WRITE_TIMEOUT, answer).await {
+            Ok(answer) => answer.unwrap_or_else(|_| failed()),
+            Err(_) => too_long("the disk took too long; look whether it was written before you send it again"),
+        },
+    }
 }
 
 fn too_many(message: &str, seconds: u64) -> Response {
@@ -118,8 +132,10 @@ fn failed() -> Response {
 }
 
 async fn within(timeout: Duration, answer: impl Future<Output = Response>) -> Response {
-    tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| {
-        let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the answer took too long");
-        error.hint("try again in a moment, or ask for less").into_response()
-    })
+    tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| too_long("the answer took too long"))
+}
+
+fn too_long(message: &str) -> Response {
+    let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
+    error.hint("try again in a moment, or ask for less").into_response()
 }

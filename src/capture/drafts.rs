@@ -149,31 +149,48 @@ impl<'a> Drafts<'a> {
     }
 
     /// As [`Drafts::first`] for the file that has a key, without a look at every file each time: what they have is remembered.
+    /// Says whether one of those passed by `hides` the new one.
     pub(super) fn keyed(
         &mut self,
         names: &mut Names,
         base: &str,
         key: &str,
         keys_of: impl Fn(&Draft) -> Vec<String>,
-    ) -> Result<&mut Draft, WriteError> {
+        hides: impl Fn(&VaultPath, Option<&str>) -> bool,
+    ) -> Result<(&mut Draft, bool), WriteError> {
+        let mut hidden = false;
         if let Some(at) = names.find(base, key) {
             let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
-                return self.opened(&path, base);
+                return Ok((self.opened(&path, base)?, false));
             }
+            // It had the key when it was looked at.
+            hidden = self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
+        }
+        // Nor is it known whose those without a key are.
+        for at in names.keyless(base) {
+            let path = numbered(base, at)?;
+            hidden = hidden || self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
         }
         for at in names.next(base)..=MAX_NUMBER {
             let path = numbered(base, at)?;
             let before = self.drafts.len();
             let (free, keys) = match self.open(&path)? {
-                None => (false, Vec::new()),
-                Some(draft) if draft.exists() => (false, keys_of(draft)),
+                None => {
+                    hidden |= hides(&path, None);
+                    (false, Vec::new())
+                }
+                Some(draft) if draft.exists() => {
+                    let keys = keys_of(draft);
+                    hidden |= !keys.iter().any(|has| has == key) && hides(&path, Some(&draft.text));
+                    (false, keys)
+                }
                 Some(_) => (true, vec![key.to_owned()]),
             };
             let is_it = keys.iter().any(|has| has == key);
             names.remember(base, at, &keys);
             if free || is_it {
-                return self.opened(&path, base);
+                return Ok((self.opened(&path, base)?, hidden));
             }
             // Nothing is done with it: a batch need not hold all files of a name.
             if self.drafts.len() > before {
@@ -182,6 +199,27 @@ impl<'a> Drafts<'a> {
             }
         }
         Err(taken(base))
+    }
+
+    /// What a file says, as the batch has it so far: `None` when it is not there, `Some(None)` when that is no text.
+    pub(super) fn says(&self, path: &VaultPath) -> Result<Option<Option<String>>, WriteError> {
+        if let Some(draft) = self.known.get(path).and_then(|at| self.drafts.get(*at)) {
+            return Ok(draft.exists().then(|| Some(draft.text.clone())));
+        }
+        Ok(self.files.read(path)?.map(|(bytes, _)| String::from_utf8(bytes).ok()))
+    }
+
+    /// Whether one of `base.md`, `base-2.md`, … that are there `hides` what goes on with it.
+    pub(super) fn any(&self, base: &str, hides: impl Fn(&VaultPath, Option<&str>) -> bool) -> Result<bool, WriteError> {
+        for at in 1..=MAX_NUMBER {
+            let path = numbered(base, at)?;
+            match self.says(&path)? {
+                None => break,
+                Some(text) if hides(&path, text.as_deref()) => return Ok(true),
+                Some(_) => {}
+            }
+        }
+        Ok(false)
     }
 
     fn opened(&mut self, path: &VaultPath, base: &str) -> Result<&mut Draft, WriteError> {

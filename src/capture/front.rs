@@ -35,12 +35,32 @@ pub(super) fn is_captured(text: &str) -> bool {
     is_of(text, "source", SOURCE)
 }
 
-/// Whether a note may be written over: made by an event or `save`, not private, and read without a doubt.
-pub(super) fn is_ours(note: &note::Note) -> bool {
+/// Marks a file that is private because what was captured before under its name is. The person may make it `true`, or take it
+/// out.
+pub(super) const INHERITED: &str = "inherited";
+const PRIVATE: &str = "private";
+
+/// The frontmatter of a new file, private if what it goes on with is.
+pub(super) fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String, Value> {
+    if private {
+        front.insert(PRIVATE.into(), INHERITED.into());
+    }
+    front
+}
+
+/// Whether a note may be written over: made by an event or `save`, not private but by inheritance, and read without a doubt.
+pub(super) fn is_ours(text: &str, note: &note::Note) -> bool {
     let source = note.metadata.get("source").and_then(Value::as_str);
     source.is_some_and(|source| source == SOURCE || source == "save")
         && note.problems.is_empty()
-        && note.visibility == Visibility::Public
+        && (note.visibility == Visibility::Public || only_inherits(text, note))
+}
+
+/// Whether a note would not be private if it did not say that it inherits that.
+fn only_inherits(text: &str, note: &note::Note) -> bool {
+    let mut front = note.metadata.clone();
+    front.shift_remove(PRIVATE).is_some_and(|value| value == INHERITED)
+        && !note::Note::parse(&compose(&front, &text[note.body.clone()]), "").is_private()
 }
 
 /// The addresses in the frontmatter; none, where a change of it could lose what cannot be read.

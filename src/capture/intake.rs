@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::check::{self, EventError};
 use super::event::Captured;
 use super::journal::{self, Commit, Queue};
+use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
 use super::redact::redact;
 use super::switches::{Switches, takes};
@@ -33,6 +34,8 @@ pub struct Options {
     pub switches: Arc<Switches>,
     /// Finds notes by their title.
     pub find_note: FindNote,
+    /// Finds what is private.
+    pub find_private: FindPrivate,
     /// Notes that are private whatever they say themselves, by `[access] private`.
     pub private: Globs,
 }
@@ -82,7 +85,7 @@ impl Capture {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(options: Options) -> Result<Self, FsError> {
-        let Options { root, state, files, switches, find_note, private } = options;
+        let Options { root, state, files, switches, find_note, find_private, private } = options;
         let folder = state.join("pending");
         let queue = Queue::default();
         let commit = Commit::start(&root, &folder, queue.clone(), Arc::clone(&switches))?;
@@ -93,7 +96,7 @@ impl Capture {
             files: Arc::clone(&files),
             switches: Arc::clone(&switches),
             queue: queue.clone(),
-            pages: Pages::new(TimeZone::system(), find_note, private),
+            pages: Pages::new(TimeZone::system(), find_note, Kept::new(find_private, private)),
             failure: Arc::clone(&failure),
         };
         let thread = std::thread::Builder::new().name("capture".into());

@@ -1,9 +1,10 @@
-//! Events as Markdown. What is sent is text, and stays text: whatever it holds, it is one turn, or one line.
+//! Events as Markdown. What is sent is text, and stays text: whatever it holds, it is one turn, or one line, and tags nothing.
 
 use jiff::Zoned;
 use jiff::civil::Date;
 
 use super::event::{AgentActivity, FileAction, Message, Search};
+use crate::note::untagged;
 
 /// A turn: `**18:32 · Maya:** text`. What is more than a line is quoted below that, so that its headings, fences, rules and
 /// comments end with the quote.
@@ -12,13 +13,13 @@ pub(super) fn turn(message: &Message, at: &Zoned, file_date: Date) -> String {
     let speaker = plain(message.agent.as_ref().unwrap_or(&message.role));
     let text = guarded(&message.text);
     if is_plain_line(&text) {
-        return format!("**{time} · {speaker}:** {text}");
+        return untagged(&format!("**{time} · {speaker}:** {text}"), 0);
     }
     let quoted: String = text
         .lines()
         .map(|line| if line.trim().is_empty() { "\n>".to_owned() } else { format!("\n> {line}") })
         .collect();
-    format!("**{time} · {speaker}:**{quoted}")
+    untagged(&format!("**{time} · {speaker}:**{quoted}"), 0)
 }
 
 /// A line of a list: `- 09:12 · edited · …`.
@@ -49,7 +50,7 @@ pub(super) fn activity_line(activity: &AgentActivity, at: &Zoned) -> String {
 fn line(at: &Zoned, parts: impl IntoIterator<Item = Option<String>>) -> String {
     let parts: Vec<String> =
         std::iter::once(at.strftime("%H:%M").to_string()).chain(parts.into_iter().flatten()).collect();
-    format!("- {}", parts.join(" · "))
+    untagged(&format!("- {}", parts.join(" · ")), 0)
 }
 
 /// All on one line, and no comment.
@@ -125,6 +126,9 @@ mod tests {
         assert_eq!(said("I counted."), "**18:32 · Ma ya:** I counted.");
         assert_eq!(said("# Plan\n\n```\nx"), "**18:32 · Ma ya:**\n> # Plan\n>\n> ```\n> x");
         assert_eq!(said("100 %% <!-- <\\!-- %\\% %"), "**18:32 · Ma ya:** 100 %\\% <\\!-- <\\\\!-- %\\\\% %");
+        // A tag would hide the whole conversation. Code has none.
+        assert_eq!(said("a #private b"), "**18:32 · Ma ya:** a \\#private b");
+        assert_eq!(said("#private\n`#a`"), "**18:32 · Ma ya:**\n> \\#private\n> `#a`");
         let other_day = "2026-01-04".parse().unwrap();
         let message =
             Message { session: "s".into(), role: "user".into(), agent: None, text: "x".into(), id: None, time: None };

@@ -18,6 +18,8 @@ struct Base {
     last: usize,
     /// The number of the file that has a key, by the key's hash: whoever asks looks whether it is so.
     numbers: HashMap<u64, usize>,
+    /// The numbers of those in which no key could be read.
+    keyless: Vec<usize>,
 }
 
 impl Names {
@@ -31,6 +33,11 @@ impl Names {
         self.bases.get(base).map_or(0, |base| base.last) + 1
     }
 
+    /// The numbers of the files in which no key could be read.
+    pub(super) fn keyless(&self, base: &str) -> Vec<usize> {
+        self.bases.get(base).map(|base| base.keyless.clone()).unwrap_or_default()
+    }
+
     /// Notes which keys a file has.
     pub(super) fn remember(&mut self, base: &str, at: usize, keys: &[String]) {
         // Only between two names: within one it would be looked at from the first again and again.
@@ -39,6 +46,9 @@ impl Names {
         }
         let known = self.bases.entry(base.to_owned()).or_default();
         known.last = known.last.max(at);
+        if keys.is_empty() {
+            known.keyless.push(at);
+        }
         known.numbers.extend(keys.iter().map(|key| (hash(key), at)));
         self.known += 1 + keys.len();
     }

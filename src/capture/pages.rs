@@ -9,12 +9,13 @@ use jiff::{Timestamp, Zoned};
 
 use super::drafts::{Draft, Drafts};
 use super::event::{Bookmark, Captured, Clipboard, Event, Kind, Message, Note};
-use super::front::{front, is_captured, is_of, is_ours, united, urls_of, with_participant};
+use super::front::{front, is_captured, is_of, is_ours, kept_private, united, urls_of, with_participant};
+use super::kept::{Goes, Kept};
 use super::markdown::{activity_line, file_line, search_line, turn};
 use super::names::Names;
-use crate::note::{self, compose, title_of, written};
+use crate::note::{self, compose, title_of, untagged, written};
 use crate::path::VaultPath;
-use crate::vault::{Globs, WriteError, slug};
+use crate::vault::{WriteError, slug};
 
 /// Conversations and addresses whose files are remembered; those forgotten are looked for again.
 const MAX_KNOWN: usize = 10_000;
@@ -29,13 +30,12 @@ pub(super) struct Pages {
     addresses: Option<HashMap<String, VaultPath>>,
     names: Names,
     find_note: FindNote,
-    /// Notes that are private whatever they say themselves.
-    private: Globs,
+    kept: Kept,
 }
 
 impl Pages {
-    pub(super) fn new(zone: TimeZone, find_note: FindNote, private: Globs) -> Self {
-        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), find_note, private }
+    pub(super) fn new(zone: TimeZone, find_note: FindNote, kept: Kept) -> Self {
+        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), find_note, kept }
     }
 
     /// Looks again next time: a file is not what it was.
@@ -75,13 +75,18 @@ impl Pages {
         at: &Zoned,
     ) -> Result<(), WriteError> {
         let date = at.date();
-        let draft = drafts.first(&format!("{}/{date}", kind.folder()), |draft| !draft.is_full())?;
+        let base = format!("{}/{date}", kind.folder());
+        let draft = drafts.first(&base, |draft| !draft.is_full())?;
+        let (path, is_new) = (draft.path.clone(), !draft.exists());
+        let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(Goes::Day, path, text);
+        let private = is_new && (drafts.any(&base, hides)? || self.hides_new(drafts, &path, kind, &base, Goes::Day)?);
+        let draft = drafts.first(&base, |draft| !draft.is_full())?;
         if draft.exists() {
             draft.append_item(&line);
         } else {
             let mut front = front(&format!("{what} of {}", at.strftime("%-d %B %Y")), at);
             front.insert("date".into(), date.to_string().into());
-            draft.text = compose(&front, &line);
+            draft.text = compose(&kept_private(front, private), &line);
         }
         draft.note(number, line);
         Ok(())
@@ -98,22 +103,21 @@ impl Pages {
         let speaker = message.agent.as_ref().unwrap_or(&message.role);
         let belongs =
             |draft: &Draft| draft.exists() && !draft.is_full() && is_of(&draft.text, "session", &message.session);
-        let known = match self.sessions.get(&message.session) {
-            Some(path) => Some(path.clone()),
+        let before = self.sessions.get(&message.session).cloned();
+        let known = match &before {
+            Some(path) => drafts.open(path)?.filter(|draft| belongs(draft)).map(|draft| draft.path.clone()),
             None => find_session(drafts, &message.session, &belongs)?,
         };
-        let known = match known {
-            Some(path) => drafts.open(&path)?.filter(|draft| belongs(draft)).map(|draft| draft.path.clone()),
-            None => None,
-        };
-        let draft = match known {
-            Some(path) => drafts.open(&path)?,
+        let path = match known {
+            Some(path) => path,
             None => {
                 let base = format!("{}/{}-{}", Kind::Conversations.folder(), at.date(), slug(&message.session));
-                Some(drafts.first(&base, belongs)?)
+                drafts.first(&base, belongs)?.path.clone()
             }
         };
-        let Some(draft) = draft else { return Ok(()) };
+        let exists = drafts.open(&path)?.is_some_and(|draft| draft.exists());
+        let private = !exists && self.hides_session(drafts, &path, &message.session, before.as_ref())?;
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
         let block = if draft.exists() {
             let block = turn(message, at, date_of(&draft.path).unwrap_or_else(|| at.date()));
             draft.append_block(&block);
@@ -127,7 +131,7 @@ impl Pages {
             front.insert("participants".into(), vec![speaker.clone()].into());
             front.insert("tags".into(), vec!["conversation"].into());
             let block = turn(message, at, at.date());
-            draft.text = compose(&front, &block);
+            draft.text = compose(&kept_private(front, private), &block);
             block
         };
         draft.note(number, block);
@@ -138,14 +142,32 @@ impl Pages {
         Ok(())
     }
 
+    /// Whether the next file of a conversation is to be private: an earlier one is.
+    fn hides_session(
+        &self,
+        drafts: &Drafts<'_>,
+        new: &VaultPath,
+        session: &str,
+        before: Option<&VaultPath>,
+    ) -> Result<bool, WriteError> {
+        let goes = Goes::Session(session);
+        for path in before.into_iter().chain(&session_files(drafts, session)) {
+            if drafts.says(path)?.is_some_and(|text| self.kept.hides(goes, path, text.as_deref())) {
+                return Ok(true);
+            }
+        }
+        Ok(self.kept.hides_elsewhere(drafts, new, Kind::Conversations, &slug(session), goes))
+    }
+
     /// A note, known by its title: a new text takes the place of the old one, which is kept. What the person wrote, or keeps
-    /// private, is left alone.
+    /// private, is left alone: the new text gets a file of its own, as private as that.
     fn note(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Note, at: &Zoned) -> Result<(), WriteError> {
         let title = one_line(&new.title);
+        let content = untagged(new.content.trim_end(), 0);
         let tags: Vec<String> = new.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()).collect();
         let titles = |draft: &Draft| {
             let note = note::Note::parse(&draft.text, draft.path.stem());
-            let may = is_ours(&note) && !self.private.is_match(draft.path.as_str());
+            let may = is_ours(&draft.text, &note) && !self.kept.is_by_place(&draft.path);
             if may { vec![note.title] } else { Vec::new() }
         };
         let mut elsewhere = None;
@@ -156,14 +178,20 @@ impl Pages {
             }
         }
         let base = format!("{}/{}", Kind::Notes.folder(), slug(&title));
-        let draft = match elsewhere {
-            Some(path) => drafts.open(&path)?,
-            None => Some(drafts.keyed(&mut self.names, &base, &title, titles)?),
+        let goes = Goes::Title(&title);
+        let (path, passed) = match elsewhere {
+            Some(path) => (path, false),
+            None => {
+                let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(goes, path, text);
+                let (draft, hidden) = drafts.keyed(&mut self.names, &base, &title, titles, hides)?;
+                (draft.path.clone(), hidden)
+            }
         };
-        let Some(draft) = draft else { return Ok(()) };
+        let private = passed || self.hides_new(drafts, &path, Kind::Notes, &base, goes)?;
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
         if draft.exists() {
             let note = note::Note::parse(&draft.text, draft.path.stem());
-            let same = draft.text[note.body.clone()].trim() == new.content.trim();
+            let same = draft.text[note.body.clone()].trim() == content.trim();
             let more: Vec<String> = tags.into_iter().filter(|tag| !note.tags.contains(tag)).collect();
             if !same || !more.is_empty() {
                 let mut front = note.metadata.clone();
@@ -171,14 +199,14 @@ impl Pages {
                 if !more.is_empty() {
                     front.insert("tags".into(), united(front.get("tags"), more));
                 }
-                draft.text = compose(&front, &new.content);
+                draft.text = compose(&front, &content);
             }
         } else {
             let mut front = front(&title, at);
             front.insert("tags".into(), tags.into());
-            draft.text = compose(&front, &new.content);
+            draft.text = compose(&kept_private(front, private), &content);
         }
-        draft.note(number, new.content.trim().to_owned());
+        draft.note(number, content.trim().to_owned());
         Ok(())
     }
 
@@ -188,39 +216,53 @@ impl Pages {
         let title = one_line(&new.title);
         let remark = new.note.as_ref().map(|note| note.trim().to_owned());
         let urls = |draft: &Draft| urls_of(&draft.text);
-        let known = self.addresses.get_or_insert_with(|| addresses(drafts)).get(&new.url).cloned();
-        let known = match known {
-            Some(path) => {
-                drafts.open(&path)?.filter(|draft| urls(draft).contains(&new.url)).map(|draft| draft.path.clone())
+        let before = self.addresses.get_or_insert_with(|| addresses(drafts)).get(&new.url).cloned();
+        let mut known = None;
+        let mut hidden = false;
+        let goes = Goes::Url(&new.url);
+        if let Some(path) = before {
+            known = drafts.open(&path)?.filter(|draft| urls(draft).contains(&new.url)).map(|draft| draft.path.clone());
+            if known.is_none() {
+                hidden = drafts.says(&path)?.is_some_and(|text| self.kept.hides(goes, &path, text.as_deref()));
+                // The person may have moved it.
+                let addresses = self.addresses.insert(addresses(drafts));
+                known = addresses.get(&new.url).cloned();
             }
-            None => None,
-        };
+        }
         let base = format!("{}/{}", Kind::Bookmarks.folder(), slug(&title));
-        let draft = match known {
-            Some(path) => drafts.open(&path)?,
-            None => Some(drafts.keyed(&mut self.names, &base, &new.url, urls)?),
+        let path = match known {
+            Some(path) => path,
+            None => {
+                let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(goes, path, text);
+                let (draft, passed) = drafts.keyed(&mut self.names, &base, &new.url, urls, hides)?;
+                hidden |= passed;
+                draft.path.clone()
+            }
         };
-        let Some(draft) = draft else { return Ok(()) };
+        let private = hidden || self.hides_new(drafts, &path, Kind::Bookmarks, &base, goes)?;
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        let mut added = remark.clone();
         if draft.exists() && is_captured(&draft.text) {
             let note = note::Note::parse(&draft.text, draft.path.stem());
             let body = draft.text[note.body.clone()].trim().to_owned();
-            let remarked = remark.as_ref().is_none_or(|remark| body.contains(remark.as_str()));
+            let with = remark.as_ref().map(|remark| untagged(&format!("{body}\n\n{remark}"), body.len()));
+            added = with.as_ref().map(|with| with[body.len()..].trim().to_owned());
+            let remarked = added.as_ref().is_none_or(|remark| body.contains(remark.as_str()));
             if note.title != title || !remarked {
                 let mut front = note.metadata.clone();
                 front.insert("title".into(), title.clone().into());
                 front.insert("updated".into(), written(at).into());
-                let body = match remark.as_ref().filter(|_| !remarked) {
-                    Some(remark) => format!("{body}\n\n{remark}"),
-                    None => body,
-                };
-                draft.text = compose(&front, &body);
+                draft.text = compose(&front, &with.filter(|_| !remarked).unwrap_or(body));
             }
         } else if !draft.exists() {
             let mut front = front(&title, at);
             front.insert("url".into(), new.url.clone().into());
-            draft.text = compose(&front, &format!("<{}>\n\n{}", new.url, remark.as_deref().unwrap_or_default()));
+            let link = format!("<{}>", new.url);
+            let body = untagged(&format!("{link}\n\n{}", remark.as_deref().unwrap_or_default()), link.len());
+            added = remark.map(|_| body[link.len()..].trim().to_owned());
+            draft.text = compose(&kept_private(front, private), &body);
         }
-        draft.note(number, remark.unwrap_or_else(|| new.url.clone()));
+        draft.note(number, added.unwrap_or_else(|| new.url.clone()));
         let known = self.addresses.get_or_insert_default();
         if known.len() < MAX_KNOWN {
             known.insert(new.url.clone(), draft.path.clone());
@@ -237,21 +279,41 @@ impl Pages {
         at: &Zoned,
     ) -> Result<(), WriteError> {
         let title = title_of(&new.content, "Snippet");
+        let content = untagged(new.content.trim_end(), 0);
         let body = |draft: &Draft| {
             let note = note::Note::parse(&draft.text, draft.path.stem());
-            vec![draft.text[note.body].trim().to_owned()]
+            vec![untagged(draft.text[note.body].trim(), 0)]
         };
         let base = format!("{}/{}", Kind::Snippets.folder(), slug(&title));
-        let draft = drafts.keyed(&mut self.names, &base, new.content.trim(), body)?;
+        let goes = Goes::Content(content.trim());
+        let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(goes, path, text);
+        let (draft, passed) = drafts.keyed(&mut self.names, &base, content.trim(), body, hides)?;
+        let path = draft.path.clone();
+        let private = passed || self.hides_new(drafts, &path, Kind::Snippets, &base, goes)?;
+        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
         if !draft.exists() {
             let mut front = front(&title, at);
             if let Some(app) = &new.app {
                 front.insert("app".into(), app.clone().into());
             }
-            draft.text = compose(&front, &new.content);
+            draft.text = compose(&kept_private(front, private), &content);
         }
-        draft.note(number, new.content.trim().to_owned());
+        draft.note(number, content.trim().to_owned());
         Ok(())
+    }
+
+    /// Whether a file that is not there yet is to be private, because one that was moved elsewhere is.
+    fn hides_new(
+        &self,
+        drafts: &mut Drafts<'_>,
+        path: &VaultPath,
+        kind: Kind,
+        base: &str,
+        goes: Goes<'_>,
+    ) -> Result<bool, WriteError> {
+        let exists = drafts.open(path)?.is_some_and(|draft| draft.exists());
+        let stem = base.rsplit('/').next().unwrap_or(base);
+        Ok(!exists && self.kept.hides_elsewhere(drafts, path, kind, stem, goes))
     }
 }
 
@@ -276,9 +338,19 @@ fn find_session(
     session: &str,
     belongs: &impl Fn(&Draft) -> bool,
 ) -> Result<Option<VaultPath>, WriteError> {
+    for path in session_files(drafts, session) {
+        if drafts.open(&path)?.is_some_and(|draft| belongs(draft)) {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+/// The files that have the name of a conversation, the last first.
+fn session_files(drafts: &Drafts<'_>, session: &str) -> Vec<VaultPath> {
     let folder = Kind::Conversations.folder();
     let slug = slug(session);
-    let Ok(entries) = fs::read_dir(drafts.root.join(folder)) else { return Ok(None) };
+    let entries = fs::read_dir(drafts.root.join(folder)).into_iter().flatten();
     let mut names: Vec<String> = entries
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
@@ -288,14 +360,7 @@ fn find_session(
         })
         .collect();
     names.sort_unstable_by_key(|name| (name.get(..10).map(str::to_owned), name.len(), name.clone()));
-    for name in names.iter().rev() {
-        if let Ok(path) = VaultPath::new(format!("{folder}/{name}"))
-            && drafts.open(&path)?.is_some_and(|draft| belongs(draft))
-        {
-            return Ok(Some(path));
-        }
-    }
-    Ok(None)
+    names.iter().rev().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
 }
 
 fn is_number(text: &str) -> bool {

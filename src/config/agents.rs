@@ -44,12 +44,16 @@ pub struct ScopeRule {
 }
 
 /// The least and the most that each limit of an agent may be.
-pub const AGENT_RANGES: [(&str, u64, u64); 5] = [
+pub const AGENT_RANGES: [(&str, u64, u64); 9] = [
     ("max_results", 1, 1000),
     ("max_snippet_chars", 50, 10_000),
     ("max_injected_chars", 100, 1_000_000),
     ("timeout_ms", 50, 60_000),
     ("requests_per_minute", 1, 100_000),
+    ("max_files", 1, 100_000),
+    ("max_written_bytes_per_day", 1000, 1 << 40),
+    ("max_checkpoints", 10, 100_000),
+    ("max_checkpoint_bytes", 1000, 1 << 40),
 ];
 
 /// `[agents]`: how much an agent gets. `limits` in its `agent.md` may say otherwise for one.
@@ -66,6 +70,14 @@ pub struct AgentsConfig {
     pub timeout_ms: u64,
     /// Requests a minute.
     pub requests_per_minute: u32,
+    /// Files of its own memory.
+    pub max_files: usize,
+    /// Bytes that it may write into them within 24 hours.
+    pub max_written_bytes_per_day: u64,
+    /// Changes of it that can be undone; the oldest go first.
+    pub max_checkpoints: usize,
+    /// Bytes that are kept for that.
+    pub max_checkpoint_bytes: u64,
 }
 
 impl AgentsConfig {
@@ -77,6 +89,10 @@ impl AgentsConfig {
             self.max_injected_chars as u64,
             self.timeout_ms,
             u64::from(self.requests_per_minute),
+            self.max_files as u64,
+            self.max_written_bytes_per_day,
+            self.max_checkpoints as u64,
+            self.max_checkpoint_bytes,
         ];
         let wrong = AGENT_RANGES.iter().zip(values).find(|((_, low, high), value)| !(low..=high).contains(&value));
         wrong.map(|((name, low, high), value)| format!("`agents.{name}` is {value}; it takes {low} to {high}"))
@@ -91,6 +107,10 @@ impl Default for AgentsConfig {
             max_injected_chars: 20_000,
             timeout_ms: 4000,
             requests_per_minute: 240,
+            max_files: 1000,
+            max_written_bytes_per_day: 20_000_000,
+            max_checkpoints: 5000,
+            max_checkpoint_bytes: 100_000_000,
         }
     }
 }

@@ -55,6 +55,7 @@ impl Store {
             read_ns: update.read_ns,
             title: update.title.clone(),
             tags: update.tags.clone(),
+            doubtful: update.doubtful.clone(),
             private: update.private,
             sources: update.sources.clone(),
             created_ms: update.created_ms,

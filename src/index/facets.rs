@@ -21,8 +21,24 @@ pub struct Facets {
     collections: HashMap<Arc<str>, Arc<FileSet>>,
     /// By tag, [`folded`].
     tags: HashMap<Arc<str>, Arc<FileSet>>,
+    /// By what may be meant as one, likewise.
+    doubtful: HashMap<Arc<str>, Arc<FileSet>>,
+    /// One file of each that the file system knows, by [`Same`].
+    by_file: HashMap<Same, u32>,
+    /// All of them, where it is indexed under several names (hard links).
+    linked: HashMap<Same, Vec<u32>>,
     /// By row id; anything where there is no file.
     updated_ms: Vec<i64>,
+}
+
+/// What all names of a file have in common, and two files by no chance: number, time of change and size. (A further name changes
+/// the time of the inode.)
+type Same = (u64, i64, u64);
+
+fn same(file: &FileEntry) -> Option<Same> {
+    let stamp = &file.stamp;
+    // An empty file has nothing to hide.
+    (stamp.inode != 0 && stamp.size != 0).then_some((stamp.inode, stamp.mtime_ns, stamp.size))
 }
 
 impl Facets {
@@ -41,6 +57,11 @@ impl Facets {
         &self.derived
     }
 
+    /// The files that are indexed under several names: the names of each.
+    pub fn linked(&self) -> impl Iterator<Item = &[u32]> {
+        self.linked.values().map(Vec::as_slice)
+    }
+
     /// The file that may be at a path: another path may have the same hash.
     pub(super) fn at(&self, path: &str) -> Option<u32> {
         self.by_path.get(&hash(path)).copied()
@@ -54,6 +75,13 @@ impl Facets {
     /// The files with a tag for which `wanted` holds, given the tag [`folded`].
     pub fn with_tags(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
         union(&self.tags, wanted)
+    }
+
+    /// The files that have such a tag, or something that may be meant as one.
+    pub fn with_tags_perhaps(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
+        let mut set = union(&self.tags, &wanted);
+        set.union(&union(&self.doubtful, &wanted));
+        set
     }
 
     /// The files that were updated at a time for which `wanted` holds, given in milliseconds since 1970.
@@ -74,6 +102,17 @@ impl Facets {
         for tag in &file.tags {
             add(&mut self.tags, &folded(tag), file.id);
         }
+        for tag in &file.doubtful {
+            add(&mut self.doubtful, &folded(tag), file.id);
+        }
+        if let Some(same) = same(file) {
+            match self.by_file.entry(same) {
+                Entry::Vacant(entry) => drop(entry.insert(file.id)),
+                Entry::Occupied(one) => {
+                    self.linked.entry(same).or_insert_with(|| vec![*one.get()]).push(file.id);
+                }
+            }
+        }
         let at = file.id as usize;
         self.updated_ms.resize(self.updated_ms.len().max(at + 1), 0);
         self.updated_ms[at] = file.updated_ms;
@@ -88,9 +127,28 @@ impl Facets {
         {
             entry.remove();
         }
+        if let Some(same) = same(file) {
+            let names = self.linked.get_mut(&same);
+            let left = names.and_then(|names| {
+                names.retain(|id| *id != file.id);
+                names.first().map(|first| (*first, names.len()))
+            });
+            match left {
+                Some((first, count)) => {
+                    self.by_file.insert(same, first);
+                    if count < 2 {
+                        self.linked.remove(&same);
+                    }
+                }
+                None => drop(self.by_file.remove(&same)),
+            }
+        }
         take(&mut self.collections, file.path.collection(), file.id);
         for tag in &file.tags {
             take(&mut self.tags, &folded(tag), file.id);
+        }
+        for tag in &file.doubtful {
+            take(&mut self.doubtful, &folded(tag), file.id);
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct FileUpdate {
     pub title: String,
     /// Its tags.
     pub tags: Vec<String>,
+    /// What may be meant as tags where none counts. They only hide.
+    pub doubtful: Vec<String>,
     /// Whether only the owner sees it.
     pub private: bool,
     /// The paths of the notes that it was made of.

@@ -24,8 +24,10 @@ pub(super) struct Body {
     pub(super) blocks: Vec<Block>,
     pub(super) links: Vec<Link>,
     pub(super) comments: Vec<Range<usize>>,
-    /// `#private` is there, but not as a tag: in a comment, HTML or math, or after an unlikely character.
-    pub(super) hidden_private: bool,
+    /// What is there as a tag is, but not as one: in a comment, HTML or math, or after an unlikely character.
+    pub(super) doubtful: TagSet,
+    /// Where the `#` of each of those is, and of each tag.
+    pub(super) hashes: Vec<usize>,
     pub(super) problems: Vec<Problem>,
     /// Where what was read ends; all of it, but where there is too much.
     pub(super) end: usize,
@@ -76,7 +78,7 @@ pub(super) fn read(source: &str, start: usize, lines: &Lines, tags: &mut TagSet)
     };
     walk.body.problems.extend(masked.problem(|at| lines.line_of(start + at)));
     for comment in &masked.comments {
-        walk.look_for_private(&original[comment.clone()]);
+        walk.doubt(original, comment.clone());
     }
     for (event, range) in Parser::new_ext(&masked.text, OPTIONS).into_offset_iter() {
         walk.event(event, range);
@@ -126,12 +128,12 @@ impl Walk<'_> {
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.inline(&range);
-                self.look_for_private(&text);
+                self.doubt(self.text, range.clone());
                 self.plain(&text, range);
             }
             Event::InlineHtml(html) => {
                 self.inline(&range);
-                self.look_for_private(&html);
+                self.doubt(self.text, range.clone());
                 if html.starts_with("<!--") {
                     self.html_comments.push(range);
                 }
@@ -268,19 +270,18 @@ impl Walk<'_> {
 
     fn end_run(&mut self) {
         let Some(run) = self.run.take() else { return };
-        let hidden_private = &mut self.body.hidden_private;
-        let tags = &mut *self.tags;
         tags::scan(self.text, run, |tag| {
-            if tag.certain {
-                tags.add(tag.name);
-            } else {
-                *hidden_private |= tags::is_private(tag.name);
-            }
+            self.body.hashes.push(self.start + tag.at);
+            if tag.certain { self.tags.add(tag.name) } else { self.body.doubtful.add(tag.name) }
         });
     }
 
-    fn look_for_private(&mut self, text: &str) {
-        tags::scan(text, 0..text.len(), |tag| self.body.hidden_private |= tags::is_private(tag.name));
+    /// Notes what would be tags in a part of a text where none counts.
+    fn doubt(&mut self, text: &str, range: Range<usize>) {
+        tags::scan(text, range, |tag| {
+            self.body.hashes.push(self.start + tag.at);
+            self.body.doubtful.add(tag.name);
+        });
     }
 
     /// Text as shown, for headings and links, without the comments in it.
@@ -324,7 +325,7 @@ impl Walk<'_> {
 
     fn html_block(&mut self, range: Range<usize>) {
         let html = &self.text[range.clone()];
-        self.look_for_private(html);
+        self.doubt(self.text, range.clone());
         let mut at = 0;
         while let Some(open) = html[at..].find("<!--").map(|offset| at + offset) {
             let Some(close) = html[open + 4..].find("-->").map(|offset| open + 4 + offset + 3) else {

@@ -1,7 +1,7 @@
 //! Where a note's frontmatter is, and what it says.
 
 use super::engine::{self, Language, Outcome};
-use super::{Lines, Problem};
+use super::{Lines, Problem, doubts, tags};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -17,6 +17,8 @@ pub(super) struct Frontmatter {
     pub(super) broken: bool,
     /// A block that says `private` stands where no frontmatter counts.
     pub(super) misplaced_private: bool,
+    /// The tags that such a block may name.
+    pub(super) misplaced_tags: Vec<String>,
     pub(super) problems: Vec<Problem>,
     /// Where the body starts. Broken frontmatter is body from its second line on.
     pub(super) body_start: usize,
@@ -124,13 +126,23 @@ fn absent(source: &str, lines: &Lines, start: usize) -> Frontmatter {
     let text = normalised(source, lines, opening + 1..closing);
     let private = match engine::read(language, &text) {
         Outcome::Mapping(metadata) if metadata.is_empty() => return found,
-        Outcome::Mapping(metadata) => super::visibility::metadata_says_private(&metadata),
+        Outcome::Mapping(metadata) => {
+            found.misplaced_tags = doubts::in_metadata(&metadata);
+            found.misplaced_tags.extend(tags::words(&text).map(|(_, name)| name.to_owned()));
+            super::visibility::has_private_key(&metadata)
+        }
         Outcome::NotMapping => return found,
         Outcome::Duplicate(_) | Outcome::Invalid { .. } => {
-            if !text.to_lowercase().contains("private") {
+            let lower = text.to_lowercase();
+            if lower.contains("tag") {
+                // Whichever word of it was meant as one.
+                let words = text.split(|c: char| c.is_whitespace() || ",;:[]{}\"'".contains(c));
+                found.misplaced_tags = words.flat_map(tags::pieces).map(str::to_owned).collect();
+            }
+            if !lower.contains("private") && found.misplaced_tags.is_empty() {
                 return found;
             }
-            true
+            lower.contains("private")
         }
     };
     found.misplaced_private = private;

@@ -12,6 +12,7 @@ mod blocks;
 mod body;
 mod compose;
 mod dates;
+mod doubts;
 mod engine;
 mod fields;
 mod frontmatter;
@@ -24,6 +25,7 @@ mod revise;
 mod sources;
 mod tags;
 mod tree;
+mod untagged;
 mod visibility;
 mod yaml;
 
@@ -36,3 +38,4 @@ pub use model::{Block, BlockKind, Heading, Link, LinkKind, Note, PrivateReason, 
 pub use revise::revise;
 pub use sources::sources;
 pub use tree::{Element, Node, Tree};
+pub use untagged::untagged;

@@ -13,6 +13,9 @@ pub struct Note {
     pub metadata: serde_json::Map<String, serde_json::Value>,
     /// Tags without `#`, from the frontmatter (`tags`, `tag`), then inline; each once, whatever its case.
     pub tags: Vec<String>,
+    /// What may be meant as tags where none counts: in comments, HTML and math, in mappings and comments of the frontmatter.
+    /// They only hide: a note is kept from whoever its tags would keep it from.
+    pub doubtful: Vec<String>,
     /// Other names for the note: frontmatter `aliases`, `alias`.
     pub aliases: Vec<String>,
     /// Whether agents may see the note at all.

@@ -1,6 +1,9 @@
 //! The way from source to note.
 
-use super::{Lines, Note, PrivateReason, Problem, Visibility, blocks, body, fields, frontmatter, visibility};
+use super::tags::TagSet;
+use super::{
+    Lines, Note, PrivateReason, Problem, Visibility, blocks, body, doubts, fields, frontmatter, tags, visibility,
+};
 
 impl Note {
     /// Reads a note. `stem` is the file's name without extension: the title of last resort.
@@ -12,20 +15,23 @@ impl Note {
         let fields = fields::read(source, &lines, &frontmatter);
         let mut tags = fields.tags;
         let body = body::read(source, frontmatter.markdown_start, &lines, &mut tags);
-        let has_more_tags = tags.has_more;
+        let mut doubts = TagSet::default();
+        let commented = doubts::in_frontmatter(source, &lines, &frontmatter, &mut doubts);
+        let has_more_tags = tags.has_more || doubts.has_more || body.doubtful.has_more;
+        let mut doubtful = doubts.into_vec();
+        doubtful.extend(body.doubtful.into_vec());
+        doubtful.retain(|tag| !tags.has(tag));
         let tags = tags.into_vec();
+        // A tag with blanks in it, as a list may have one, may be several.
+        let several = tags.iter().flat_map(|tag| tags::pieces(tag).filter(move |piece| piece != tag));
+        doubtful.extend(several.map(str::to_owned));
 
         let mut problems = std::mem::take(&mut frontmatter.problems);
         problems.extend(fields.problems);
         problems.extend(body.problems);
 
-        let mut visibility = visibility::decide(&frontmatter, &tags, body.hidden_private);
-        if visibility == Visibility::Public
-            && let Some(problem) = visibility::commented_tag(source, &lines, &frontmatter)
-        {
-            visibility = Visibility::Private(PrivateReason::Ambiguous);
-            problems.push(problem);
-        }
+        let mut visibility = visibility::decide(&frontmatter, &tags, &doubtful);
+        problems.extend(commented.filter(|_| visibility == Visibility::Private(PrivateReason::Ambiguous)));
 
         // A tag that hides the note from an agent, or from all, may be among what was not read.
         let too_much = [
@@ -54,6 +60,7 @@ impl Note {
             visibility,
             metadata: frontmatter.metadata,
             tags,
+            doubtful,
             aliases: fields.aliases,
             created: fields.created,
             updated: fields.updated,

@@ -28,6 +28,10 @@ impl TagSet {
         }
     }
 
+    pub(super) fn has(&self, tag: &str) -> bool {
+        self.seen.contains(tag) || self.seen.contains(&tag.to_lowercase())
+    }
+
     pub(super) fn into_vec(self) -> Vec<String> {
         self.tags
     }
@@ -38,6 +42,8 @@ impl TagSet {
 pub(super) struct Found<'t> {
     /// Without `#`.
     pub(super) name: &'t str,
+    /// Where its `#` is in the text.
+    pub(super) at: usize,
     /// False after a character that Obsidian would not start a tag after (`x.#y`): good only to see `#private`.
     pub(super) certain: bool,
 }
@@ -69,17 +75,35 @@ pub(super) fn scan(text: &str, run: Range<usize>, mut found: impl FnMut(Found<'_
         at += body.len();
         let name = body.trim_end_matches('/');
         if !name.starts_with('/') && is_tag_name(name) {
-            found(Found { name, certain });
+            found(Found { name, at: hash, certain });
         }
     }
 }
 
 /// Whether a tag is `private` or below it. A frontmatter tag with blanks or commas in it is looked at piece by piece.
 pub(super) fn is_private(tag: &str) -> bool {
-    tag.split([',', ';', ' ', '\t', '\n']).any(|piece| {
-        let piece = piece.trim().trim_start_matches('#');
-        let root = piece.split('/').next().unwrap_or_default();
-        root.eq_ignore_ascii_case("private")
+    pieces(tag).any(|piece| piece.split('/').next().unwrap_or_default().eq_ignore_ascii_case("private"))
+}
+
+/// What a text may name that stands where tags do: its words, without what is put around tags.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let pieces = text.split([',', ';', ' ', '\t', '\n']);
+    pieces.map(|piece| piece.trim().trim_start_matches('#').trim_end_matches('/')).filter(|piece| !piece.is_empty())
+}
+
+/// The words after `#` in a text that is no Markdown, with the offset of each `#`. A key that was commented out (`#name: true`)
+/// is none.
+pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.match_indices('#').filter_map(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | '#')) {
+            return None;
+        }
+        let rest = &text[at + 1..];
+        let name = &rest[..rest.find(|c| !is_tag_char(c)).unwrap_or(rest.len())];
+        let is_key = rest[name.len()..].trim_start_matches([' ', '\t']).starts_with([':', '=']);
+        let name = name.trim_end_matches('/');
+        (!name.is_empty() && !is_key).then_some((at, name))
     })
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::access::{AGENTS, Scope, Subject, is_agents, own_file};
+use crate::access::{AGENTS, Grant, Scope, Subject, is_agents, own_file};
 use crate::index::{FileEntry, FileSet, Files};
+use crate::path::folded;
 
 /// The files of one state of the index that a principal may see. All that is read is read through one.
 #[derive(Debug, Clone)]
@@ -67,7 +68,7 @@ fn alone(scope: &Scope, files: &Files) -> Option<FileSet> {
         Scope::Given(grant) => {
             let mut set = facets.of_collections(|name| !is_agents(name) && grant.has_collection(name));
             if !grant.exclude_tags.is_empty() {
-                set.subtract(&facets.with_tags(|tag| grant.excludes(tag)));
+                set.subtract(&facets.with_tags_perhaps(|tag| grant.excludes(tag)));
             }
             let is_in = |id: &u32| files.get(*id).is_some_and(|file| grant.has_path(file.path.as_str()));
             if grant.has_path_rules() { set.iter().filter(is_in).collect() } else { set }
@@ -79,10 +80,25 @@ fn alone(scope: &Scope, files: &Files) -> Option<FileSet> {
         }
     };
     set.subtract(facets.private());
+    // What one name of a file hides no other shows. A name that is merely not given says nothing of the others.
+    let hides = |file: &FileEntry| {
+        let denied = |grant: &Grant| {
+            let tags = file.tags.iter().chain(&file.doubtful);
+            grant.denied.is_match(file.path.as_str()) || tags.into_iter().any(|tag| grant.excludes(&folded(tag)))
+        };
+        file.private || matches!(scope, Scope::Given(grant) if denied(grant))
+    };
+    for names in facets.linked() {
+        if names.iter().filter_map(|id| files.get(*id)).any(|file| hides(file)) {
+            for id in names {
+                set.remove(*id);
+            }
+        }
+    }
     Some(set)
 }
 
 /// What the rules look at in a file.
 pub fn subject(file: &FileEntry) -> Subject<'_> {
-    Subject { path: file.path.as_str(), tags: &file.tags, private: file.private }
+    Subject { path: file.path.as_str(), tags: &file.tags, doubtful: &file.doubtful, private: file.private }
 }

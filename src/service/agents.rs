@@ -50,7 +50,7 @@ impl Service {
         self.files()?.create(&path, &page)?;
         let session = RotateParams { chat_type: params.chat_type.clone(), channel: params.channel.clone() }.session();
         let token = self.agents.give_token(&slug, Some(session.unwrap_or_else(Session::direct)))?;
-        self.settled(&path)?;
+        self.settled_in_time(&path);
         Ok(AgentWithToken { agent: self.agent(principal, &slug)?, token: token.reveal().to_owned() })
     }
 
@@ -71,6 +71,7 @@ impl Service {
     pub fn agent(&self, principal: &Principal, slug: &str) -> Result<AgentView, ServiceError> {
         self.owner_only(principal)?;
         let policy = self.agents.policies().of(slug).ok_or_else(|| no_agent(slug))?;
+        self.agents.look_at_page(slug);
         let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
         let name = self.source(&path).map(|source| Note::parse(&source.text, slug).title);
         let token = self.agents.token_of(slug)?;
@@ -96,6 +97,7 @@ impl Service {
             expires: policy.expires.map(|at| at.to_string()),
             expired: policy.is_expired(Timestamp::now()),
             token_since: token.as_ref().map(|token| token.created_at.to_string()),
+            rights_since: token.as_ref().and_then(|token| token.given_since).map(|at| at.to_string()),
             chat_type: token.as_ref().and_then(|token| token.session.chat_type.clone()),
             channel: token.and_then(|token| token.session.channel),
             problems: policy.problems.clone(),
@@ -127,7 +129,8 @@ impl Service {
             makes_sense(&revised)?;
         }
         files.replace(&path, hash, &revised, Action::Edit)?;
-        self.settled(&path)?;
+        self.agents.look_at_page(slug);
+        self.settled_in_time(&path);
         self.agent(principal, slug)
     }
 
@@ -160,7 +163,7 @@ impl Service {
         let checkpoint_id = match files.read(&path)? {
             Some((_, hash)) => {
                 let id = files.trash(&path, hash)?;
-                self.settled(&path)?;
+                self.settled_in_time(&path);
                 Some(id.to_string())
             }
             None if had_token => None,
@@ -223,6 +226,11 @@ impl Service {
         };
         if let Some(refusal) = rule(file) {
             return vec![refusal.to_string()];
+        }
+        let linked = given.snapshot.files.facets().linked().find(|names| names.contains(&file.id)).unwrap_or_default();
+        let others = linked.iter().filter(|id| **id != file.id).filter_map(|id| given.snapshot.files.get(*id));
+        if let Some((other, refusal)) = others.filter_map(|other| Some((other, rule(other)?))).next() {
+            return vec![format!("the same file is `{}` (a hard link): {refusal}", other.path)];
         }
         let sources = file.sources.iter().filter_map(|source| match given.snapshot.files.at(source) {
             None => Some(format!("it was made of `{source}`, which is not there")),

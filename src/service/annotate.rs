@@ -61,15 +61,16 @@ impl Service {
         let note = compose(&frontmatter, &body);
         let create = || {
             let path = free_name(self.home.root(), ANNOTATIONS, &title);
-            files.create(&path, &note).map(|_| path)
+            files.create(&path, &note).map(|hash| (path, hash))
         };
-        let path = match create() {
+        let (path, hash) = match create() {
             // Somebody took the name at this very moment.
             Err(WriteError::Exists(_)) => create()?,
             created => created?,
         };
-        let (hash, _) = self.searchable(&path)?;
-        Ok(Annotated { ok: true, hash: hash.to_string(), path: path.to_string() })
+        let found = self.settled_in_time(&path).flatten();
+        let name = found.map_or_else(|| ChunkId::of_note(&path, hash.as_bytes()), |(name, _)| name);
+        Ok(Annotated { ok: true, hash: name.to_string(), path: path.to_string(), searchable: found.is_some() })
     }
 
     /// The passage that is meant, and its note.

@@ -18,6 +18,8 @@ pub enum ErrorKind {
     NotFound,
     /// It would undo what somebody else did, or is there already.
     Conflict,
+    /// The caller has had as much as it may have. Later it may have more.
+    TooMuch,
     /// The index is not open yet, or cannot be written. Later it may be.
     Unavailable,
     /// Our fault.
@@ -32,6 +34,7 @@ impl ErrorKind {
             Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::Conflict => 409,
+            Self::TooMuch => 429,
             Self::Unavailable => 503,
             Self::Internal => 500,
         }
@@ -41,15 +44,23 @@ impl ErrorKind {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::NotFound => 1,
-            Self::Invalid | Self::Forbidden | Self::Conflict | Self::Unavailable | Self::Internal => 2,
+            Self::Invalid | Self::Forbidden | Self::Conflict | Self::TooMuch | Self::Unavailable | Self::Internal => 2,
         }
     }
 
     /// The kind that a [code](Self::code) names.
     pub fn from_code(code: &str) -> Option<Self> {
-        [Self::Invalid, Self::Forbidden, Self::NotFound, Self::Conflict, Self::Unavailable, Self::Internal]
-            .into_iter()
-            .find(|kind| kind.code() == code)
+        [
+            Self::Invalid,
+            Self::Forbidden,
+            Self::NotFound,
+            Self::Conflict,
+            Self::TooMuch,
+            Self::Unavailable,
+            Self::Internal,
+        ]
+        .into_iter()
+        .find(|kind| kind.code() == code)
     }
 
     /// A word for programs.
@@ -59,6 +70,7 @@ impl ErrorKind {
             Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
             Self::Conflict => "conflict",
+            Self::TooMuch => "too_much",
             Self::Unavailable => "unavailable",
             Self::Internal => "internal",
         }
@@ -142,6 +154,13 @@ impl From<WriteError> for ServiceError {
             WriteError::Refused { .. } => Self::invalid(message),
             WriteError::Exists(_) | WriteError::Changed(_) => Self::conflict(message),
             WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
+            WriteError::TooMuch(_) => Self {
+                kind: ErrorKind::TooMuch,
+                message,
+                hint: Some(
+                    "try again tomorrow, or ask the person: `max_written_bytes_per_day` in `memory.toml`".into(),
+                ),
+            },
             WriteError::Fs(_) => Self::unavailable(message, "nothing was written; see that the disk takes files again"),
         }
     }

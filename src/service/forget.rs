@@ -67,6 +67,7 @@ impl Service {
             whole: left.text.is_none(),
             content: if params.dry_run { left.removed.join("\n\n") } else { String::new() },
             seen: name,
+            searchable: true,
             purged: None,
         };
         if params.dry_run {
@@ -82,24 +83,24 @@ impl Service {
             true => Some(files.purge(&path)?),
             false => None,
         };
-        self.settled(&path).map_err(|error| ServiceError {
-            message: match &purged {
-                None => format!("{error}; checkpoint {id} has what it was"),
-                Some(_) => error.message,
-            },
-            ..error
-        })?;
+        forgotten.searchable = self.settled_in_time(&path).is_some();
         let Some(purged) = purged else {
             forgotten.checkpoint_id = Some(id.to_string());
             return Ok(forgotten);
         };
         let commits = commits_of(self.home.root(), &path).filter(|commits| *commits > 0);
+        // The note is gone: what is left is told, and no error.
+        let (embeddings, kept) = match self.forget_embeddings(embedded) {
+            Ok(count) => (count, None),
+            Err(error) => (0, Some(format!("the embeddings of the text are still in the index: {error}"))),
+        };
         forgotten.purged = Some(PurgedView {
             checkpoints: purged.checkpoints,
             trashed: purged.trashed,
-            embeddings: self.forget_embeddings(embedded)?,
+            embeddings,
             commits,
             remains: in_trash(&purged)
+                .chain(kept)
                 .chain(self.clear_journal())
                 .chain(self.remains(principal, &path, forgotten.whole, commits, other_names))
                 .collect(),
@@ -169,6 +170,7 @@ impl Service {
             whole: true,
             content: String::new(),
             seen: String::new(),
+            searchable: true,
             purged: None,
         };
         if params.dry_run {

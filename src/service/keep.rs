@@ -6,14 +6,15 @@ use super::views::{
     ForgetParams, MemoryChange, MemoryDeleteParams, MemoryGetParams, MemorySaveParams, SaveParams, Saved,
 };
 use crate::access::{Principal, WriteMode};
-use crate::chunk::chunk;
+use crate::chunk::{ChunkId, chunk};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::{is_folder_name, slug};
 
 impl Service {
     /// Keeps a text. An agent's is added to `memory/<collection>.md`, or to the file that `memory_save` takes, below a heading that
-    /// is its title; tags and metadata are the person's alone. The hash is then that of its last passage.
+    /// is its title; tags and metadata are the person's alone. The hash is then that of its last passage; zeros where somebody has
+    /// changed the file since.
     ///
     /// # Errors
     /// As [`Service::save`] and [`Service::memory_save`].
@@ -40,9 +41,10 @@ impl Service {
             }
             change => change?,
         };
-        let MemoryChange { path, chunks, redacted, .. } = change;
-        let hash = self.last_passage(&path)?;
-        Ok(Saved { ok: true, hash, path, chunks, existing: false, redacted })
+        let MemoryChange { path, chunks, redacted, searchable, .. } = change;
+        // It is written, whatever became of the file since.
+        let hash = self.last_passage(&path).unwrap_or_else(|| ChunkId::from_bits(0).to_string());
+        Ok(Saved { ok: true, hash, path, chunks, existing: false, redacted, searchable })
     }
 
     /// Drops the passage with a hash, and says what brings it back. An agent's is one of its own memory.
@@ -72,11 +74,10 @@ impl Service {
         self.policy_of(caller).is_some_and(|policy| policy.write_mode == WriteMode::PromptOnly)
     }
 
-    fn last_passage(&self, path: &str) -> Result<String, ServiceError> {
-        let gone = || ServiceError::conflict(format!("`{path}` was changed meanwhile"));
-        let path = VaultPath::new(path).map_err(|_| gone())?;
-        let source = self.source(&path).map_err(|_| gone())?;
+    fn last_passage(&self, path: &str) -> Option<String> {
+        let path = VaultPath::new(path).ok()?;
+        let source = self.source(&path).ok()?;
         let chunks = chunk(&path, &Note::parse(&source.text, path.stem()), &source.text);
-        chunks.last().map(|passage| passage.id.to_string()).ok_or_else(gone)
+        chunks.last().map(|passage| passage.id.to_string())
     }
 }

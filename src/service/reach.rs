@@ -10,7 +10,7 @@ use crate::access::{Caller, Policy, Principal, Scope, may_read};
 use crate::agents::LogEntry;
 use crate::index::{FileEntry, Snapshot};
 use crate::search::Visible;
-use crate::vault::Stamp;
+use crate::vault::{Quota, Stamp};
 
 /// What a principal sees of one state of the index. Every read goes through one.
 pub(super) struct Reach {
@@ -33,6 +33,10 @@ pub struct Limits {
     pub timeout: Duration,
     /// Requests a minute.
     pub requests_per_minute: u32,
+    /// Files of its own memory.
+    pub max_files: usize,
+    /// What it may write, and have kept of that.
+    pub quota: Quota,
 }
 
 impl Reach {
@@ -138,6 +142,12 @@ impl Service {
             max_injected_chars: own.max_injected_chars.unwrap_or(config.max_injected_chars),
             timeout: Duration::from_millis(own.timeout_ms.unwrap_or(config.timeout_ms)),
             requests_per_minute: own.requests_per_minute.unwrap_or(config.requests_per_minute),
+            max_files: own.max_files.unwrap_or(config.max_files),
+            quota: Quota {
+                checkpoints: own.max_checkpoints.unwrap_or(config.max_checkpoints),
+                checkpoint_bytes: own.max_checkpoint_bytes.unwrap_or(config.max_checkpoint_bytes),
+                written_bytes_per_day: own.max_written_bytes_per_day.unwrap_or(config.max_written_bytes_per_day),
+            },
         })
     }
 

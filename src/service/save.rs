@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
+use blake3::Hash;
 use jiff::Zoned;
 use serde_json::{Map, Value};
 
@@ -34,7 +35,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl Service {
     /// Saves a text as a new note. The same again is recognised; a note of the same title in `notes` gets the new text. Returns
-    /// when its words can be found.
+    /// when its words can be found, or after a while: what is written is no error.
     ///
     /// # Errors
     /// When a parameter makes no sense, the note was changed at the same moment, or the disk refuses.
@@ -44,16 +45,26 @@ impl Service {
         let mut new = NewNote::check(params, self.switches.capture().redact)?;
         new.collection = self.as_on_disk(new.collection);
         let _one = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
-        let (path, existing) = match self.write(files, &new) {
+        let (path, existing, hash) = match self.write(files, &new) {
             // Somebody took the name, or edited the note, at this very moment.
             Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => self.write(files, &new)?,
             written => written?,
         };
-        let (hash, chunks) = self.searchable(&path)?;
-        Ok(Saved { ok: true, hash: hash.to_string(), path: path.to_string(), chunks, existing, redacted: new.redacted })
+        let found = self.settled_in_time(&path).flatten();
+        let (name, chunks) = found.unwrap_or_else(|| (ChunkId::of_note(&path, hash.as_bytes()), 0));
+        Ok(Saved {
+            ok: true,
+            hash: name.to_string(),
+            path: path.to_string(),
+            chunks,
+            existing,
+            redacted: new.redacted,
+            searchable: found.is_some(),
+        })
     }
 
-    fn write(&self, files: &Files, new: &NewNote) -> Result<(VaultPath, bool), WriteError> {
+    /// The note that has the text now, whether it was there before, and BLAKE3 of it.
+    fn write(&self, files: &Files, new: &NewNote) -> Result<(VaultPath, bool, Hash), WriteError> {
         let known = self.shared.snapshot();
         let mut candidates: Vec<VaultPath> = known
             .iter()
@@ -75,28 +86,37 @@ impl Service {
                 && new.metadata.iter().all(has)
                 && new.tags.iter().all(|tag| note.tags.contains(tag))
             {
-                return Ok((path, true));
+                return Ok((path, true, hash));
             }
             if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.problems.is_empty() {
-                let text = revise(&text, path.stem(), &new.title, &new.changes(), &new.tags, &new.content);
+                let revised = |changes: &Map<String, Value>| {
+                    revise(&text, path.stem(), &new.title, changes, &new.tags, &new.content)
+                };
+                let is_shown = |text: &str| note.is_private() && !Note::parse(text, path.stem()).is_private();
+                let mut changes = new.changes();
+                let mut text = revised(&changes);
+                if is_shown(&text) {
+                    // It was so by a word of the text that goes.
+                    changes.insert("private".into(), true.into());
+                    text = revised(&changes);
+                }
+                if is_shown(&text) {
+                    let reason = "it is private, and would not be with the new text";
+                    return Err(WriteError::Refused { path: path.to_string(), reason });
+                }
                 files.replace(&path, hash, &text, Action::Edit)?;
-                return Ok((path, true));
+                return Ok((path, true, blake3::hash(text.as_bytes())));
             }
         }
         let path = free_name(self.home.root(), &new.collection, &new.title);
-        files.create(&path, &compose(&new.frontmatter(), &new.content))?;
-        Ok((path, false))
+        let hash = files.create(&path, &compose(&new.frontmatter(), &new.content))?;
+        Ok((path, false, hash))
     }
 
-    /// Waits until a file is indexed as it is now. Gives the name of the note and how many passages it has.
-    pub(super) fn searchable(&self, path: &VaultPath) -> Result<(ChunkId, usize), ServiceError> {
-        self.settled(path)?.ok_or_else(|| WriteError::Gone(path.clone()).into())
-    }
-
-    /// Waits until the index says of a file what the disk does: how the note is named and how many passages it has, or that
-    /// there is none.
-    pub(super) fn settled(&self, path: &VaultPath) -> Result<Option<(ChunkId, usize)>, ServiceError> {
-        self.settled_within(path, PATIENCE)
+    /// Waits until the index says of a file that was changed what the disk does: how the note is named and how many passages it
+    /// has, or that there is none. `None` when it does not in time, which does not undo the change.
+    pub(super) fn settled_in_time(&self, path: &VaultPath) -> Option<Option<(ChunkId, usize)>> {
+        self.settled_within(path, PATIENCE).inspect_err(|error| tracing::warn!("{error}")).ok()
     }
 
     /// The same for those who wait no longer than `patience`.

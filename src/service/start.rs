@@ -11,6 +11,7 @@ use crate::capture::{self, Capture, Switches};
 use crate::config::Config;
 use crate::fs::FsError;
 use crate::index::{Settings, Snapshot};
+use crate::path::VaultPath;
 use crate::sync::{LoadModel, Options, Shared, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
@@ -188,14 +189,19 @@ fn start_capture(
     files: &Arc<Files>,
     switches: &Arc<Switches>,
     shared: &Arc<Shared>,
-    private: Globs,
+    by_place: Globs,
 ) -> Result<Capture, FsError> {
-    let shared = Arc::clone(shared);
+    let (shared, hidden) = (Arc::clone(shared), Arc::clone(shared));
     let titled = move |title: &str| {
         let snapshot = shared.snapshot();
         let files = snapshot.iter().flat_map(|snapshot| snapshot.files.iter());
         let notes = files.filter(|file| file.path.collection() == "notes" && file.title == title);
         notes.map(|file| file.path.clone()).collect()
+    };
+    let private = move |found: &mut dyn FnMut(&VaultPath, &str) -> bool| {
+        let Some(snapshot) = hidden.snapshot() else { return false };
+        let mut files = snapshot.files.facets().private().iter().filter_map(|id| snapshot.files.get(id));
+        files.any(|file| found(&file.path, &file.title))
     };
     Capture::start(capture::Options {
         root: home.root().to_owned(),
@@ -203,7 +209,8 @@ fn start_capture(
         files: Arc::clone(files),
         switches: Arc::clone(switches),
         find_note: Box::new(titled),
-        private,
+        find_private: Box::new(private),
+        private: by_place,
     })
 }
 

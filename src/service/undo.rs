@@ -39,8 +39,8 @@ impl Service {
             },
             error => error.into(),
         })?;
-        self.settled(&path)?;
-        Ok(Restored { ok: true, path: path.to_string(), checkpoint_id: undo.to_string() })
+        let searchable = self.settled_in_time(&path).is_some();
+        Ok(Restored { ok: true, path: path.to_string(), checkpoint_id: undo.to_string(), searchable })
     }
 }
 

@@ -260,6 +260,14 @@ pub struct Saved {
     pub existing: bool,
     /// Whether secrets were taken out of the text, each marked as `[redacted: …]`.
     pub redacted: bool,
+    /// Whether a search finds it. It does, unless the indexer is kept busy; it is written all the same.
+    #[serde(default = "yes")]
+    pub searchable: bool,
+}
+
+/// What an older daemon does not say.
+fn yes() -> bool {
+    true
 }
 
 /// How to reindex.

@@ -68,6 +68,7 @@ mod tests {
             tags: Vec::new(),
             private: false,
             sources: Vec::new(),
+            doubtful: Vec::new(),
             created_ms: 0,
             updated_ms: 0,
             chunks: Vec::new(),

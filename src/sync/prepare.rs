@@ -103,6 +103,7 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
         chunks: cut.chunks.into_iter().map(|chunk| NewChunk::new(chunk, &note.title, stemming)).collect(),
         title: note.title,
         tags: note.tags,
+        doubtful: note.doubtful,
         created_ms: ms(note.created).unwrap_or(modified_ms),
         updated_ms: ms(note.updated).unwrap_or(modified_ms),
         metadata: serde_json::Value::Object(note.metadata).to_string(),

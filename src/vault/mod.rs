@@ -30,4 +30,6 @@ pub use rules::{Rules, RulesError, globs};
 pub use scan::{Found, Scan, Skipped, Stamp, is_note, scan};
 pub use template::{InitError, adopt, init};
 pub use watch::{Signal, Watcher, Watching};
-pub use write::{Act, Action, Checkpoint, CheckpointId, Files, Purged, WriteError, free_name, is_folder_name, slug};
+pub use write::{
+    Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, slug,
+};

@@ -12,8 +12,8 @@ const INTRODUCTION: &str = "# The HTTP API
 Written by a test from the OpenAPI document, which the daemon serves at `/openapi.json`. Every request but those that say
 otherwise takes a token: `Authorization: Bearer TOKEN`, or Basic with the token as password. The owner's is in
 `.vault/owner-token`. Errors are `{\"error\": {\"code\", \"message\", \"hint\"?}}`; the codes are `invalid` (400, 408, 413, 415,
-422), `unauthorized` (401), `forbidden` (403), `not_found` (404), `method_not_allowed` (405), `conflict` (409), `unavailable` (503) and
-`internal` (500).
+422), `unauthorized` (401), `forbidden` (403), `not_found` (404), `method_not_allowed` (405), `conflict` (409),
+`too_many_requests` and `too_much` (429), `unavailable` (503) and `internal` (500).
 ";
 
 #[test]

@@ -230,7 +230,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
     let mut checksums: Vec<i32> = Vec::new();
     let mut select = connection.prepare_cached(
         "SELECT id, path, mtime_ns, ctime_ns, size, inode, hash, read_ns, title, tags, private, created_ms, updated_ms, \
-         checksum, sources FROM files WHERE id >= ?1 ORDER BY id LIMIT ?2",
+         checksum, sources, doubtful FROM files WHERE id >= ?1 ORDER BY id LIMIT ?2",
     )?;
     let mut rows = select.query([first, limit])?;
     while let Some(row) = rows.next()? {
@@ -249,6 +249,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
             tags: strings(row, 9)?,
             private: row.get(10)?,
             sources: strings(row, 14)?,
+            doubtful: strings(row, 15)?,
             created_ms: row.get(11)?,
             updated_ms: row.get(12)?,
             chunks: Vec::new(),
@@ -298,6 +299,7 @@ pub(super) fn entry_checksum(file: &FileEntry) -> i32 {
         read_ns: _,
         title,
         tags,
+        doubtful,
         private,
         sources,
         created_ms,
@@ -307,10 +309,10 @@ pub(super) fn entry_checksum(file: &FileEntry) -> i32 {
     let mut sum = Checksum::default();
     sum.number(*id).text(path.as_str()).bytes(hash).text(title).number(*private);
     sum.number(*created_ms).number(*updated_ms);
-    for text in tags.iter().chain(sources) {
+    for text in tags.iter().chain(sources).chain(doubtful) {
         sum.text(text);
     }
-    sum.number(tags.len() as i64);
+    sum.number(tags.len() as i64).number(sources.len() as i64);
     for ChunkEntry { row, id, line, content, words } in chunks {
         sum.number(*row as i64).number(id.to_bits() as i64).number(*line);
         sum.bytes(content.as_ref().map_or(&[], |content| content.as_bytes()));

@@ -63,6 +63,7 @@ CREATE TABLE files(
     mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
     read_ns INTEGER NOT NULL, hash BLOB NOT NULL,
     title TEXT NOT NULL, tags TEXT NOT NULL, private INTEGER NOT NULL, sources TEXT NOT NULL, metadata TEXT NOT NULL,
+    doubtful TEXT NOT NULL,
     created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, problems TEXT NOT NULL,
     checksum INTEGER NOT NULL, details INTEGER NOT NULL);
 CREATE INDEX files_by_seq ON files(seq);

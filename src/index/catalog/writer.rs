@@ -259,13 +259,26 @@ impl Catalog {
 }
 
 fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Result<(), CatalogError> {
-    let FileEntry { id, path, stamp, hash, read_ns, title, tags, private, sources, created_ms, updated_ms, chunks: _ } =
-        row.entry;
+    let FileEntry {
+        id,
+        path,
+        stamp,
+        hash,
+        read_ns,
+        title,
+        tags,
+        doubtful,
+        private,
+        sources,
+        created_ms,
+        updated_ms,
+        chunks: _,
+    } = row.entry;
     let list = |texts| serde_json::to_string(texts).map_err(|error| CatalogError::Damaged(error.to_string()));
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files VALUES \
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
         )?
         .execute(params![
             id,
@@ -282,6 +295,7 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
             private,
             list(sources)?,
             row.metadata,
+            list(doubtful)?,
             created_ms,
             updated_ms,
             row.problems,

@@ -4,6 +4,44 @@ use super::super::{PrivateReason, Visibility};
 use super::parse;
 
 #[test]
+fn what_may_be_meant_as_a_tag_is_known() {
+    for (text, doubtful) in [
+        ("%% #health %%", &["health"][..]),
+        ("<!-- #health/teeth -->", &["health/teeth"]),
+        ("a <b id='#health'>x</b> $#work$", &["health", "work"]),
+        ("tags:#health", &["health"]),
+        ("\n---\ntags: [health]\n---\n", &["health"]),
+        ("\n---\ntags: health\ntitle: [\n---\n", &["health", "title", "tags"]),
+        ("---\ntags: {health: true, work: false}\n---\n", &["health"]),
+        ("---\ntags: {a: [health]}\n---\n", &["a", "health"]),
+        ("---\ntags: #health\n---\n", &["health"]),
+        ("---\ntags: [a] # or #health\n---\n", &["health"]),
+        ("---\ntags: [work health]\n---\n", &["work", "health"]),
+        ("---\ntags: a;health\n---\n", &["a", "health"]),
+        ("+++\n[meta]\ntags = ['health']\n+++\n", &["health"]),
+        ("#health", &[]),
+        ("---\ntags: [health]\n---\n%% #health %%", &[]),
+        ("`#health` https://x.org/#health \\#health", &[]),
+        ("---\n#health: true\n---\n", &[]),
+        // What was captured is no comment of the person's.
+        ("---\ntitle: About \\#1 and '#health'\nsource: me\n---\n", &["health"]),
+        ("---\ntitle: 'About #health'\nsource: capture\n---\n", &[]),
+        ("---\ntitle: 'About #health' # #health\nsource: capture\n---\n", &["health"]),
+    ] {
+        let note = parse(text);
+        let sorted = |tags: &[String]| {
+            let mut tags: Vec<String> = tags.to_vec();
+            tags.sort();
+            tags
+        };
+        let expected: Vec<String> = doubtful.iter().map(|tag| (*tag).to_owned()).collect();
+        assert_eq!(sorted(&note.doubtful), sorted(&expected), "{text:?}");
+        let private = parse(&text.replace("health", "private"));
+        assert_eq!(private.is_private(), !doubtful.is_empty() || private.tags.contains(&"private".into()), "{text:?}");
+    }
+}
+
+#[test]
 fn every_note_is_classed_as_it_should_be() {
     const PUBLIC: Visibility = Visibility::Public;
     const PROPERTY: Visibility = Visibility::Private(PrivateReason::Property);

@@ -97,7 +97,7 @@ impl Service {
 
     fn forget_place(&self, own: &Own<'_>, place: &Place) -> Result<CheckpointId, ServiceError> {
         let path = &place.path;
-        self.rewrite(own, path, Action::Forget, |existing| {
+        self.rewrite(own, path, Action::Forget, 0, |existing| {
             let changed = || ServiceError::conflict(format!("`{path}` has changed since; nothing was written"));
             let existing = existing.ok_or_else(changed)?;
             let note = Note::parse(existing, path.stem());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::error::ServiceError;
 use super::super::reach::Reach;
 use super::super::start::Service;
-use crate::access::{Principal, Scope, WriteMode};
+use crate::access::{Principal, Scope, Turn, WriteMode};
 use crate::agents::LogEntry;
 
 /// An agent's own memory.
@@ -17,6 +17,8 @@ pub(super) struct Own<'a> {
     pub mode: WriteMode,
     /// What it may read: its own memory, and that of agents which share theirs with it.
     pub scope: Scope,
+    /// Whether it may still change something.
+    pub turn: &'a Turn,
     principal: &'a Principal,
 }
 
@@ -35,6 +37,7 @@ impl Service {
                 slug: &caller.slug,
                 mode: self.policy_of(caller).map_or(WriteMode::Off, |policy| policy.write_mode),
                 scope: self.own_scope_of(principal),
+                turn: &caller.turn,
                 principal,
             }),
             Principal::Owner => {
@@ -53,7 +56,8 @@ impl Service {
 
     /// How long a change waits for the index, so that its answer comes before the agent's time is over.
     pub(super) fn patience_of(&self, own: &Own<'_>) -> Duration {
-        self.limits_of(own.principal).map_or(Duration::ZERO, |limits| limits.timeout / 2)
+        let patience = self.limits_of(own.principal).map_or(Duration::ZERO, |limits| limits.timeout / 2);
+        own.turn.left().map_or(patience, |left| patience.min(left))
     }
 
     /// Logs what it asked, and which places it was given, for the person to see.

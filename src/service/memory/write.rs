@@ -1,5 +1,7 @@
 //! Writes what an agent remembers, takes it out again, and undoes either.
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
 
 use super::super::error::{ErrorKind, ServiceError};
@@ -8,12 +10,12 @@ use super::super::start::Service;
 use super::super::views::{MemoryChange, MemoryDeleteParams, MemoryRestoreParams, MemorySaveParams};
 use super::edit::{EditError, with_content, without_text};
 use super::own::{Own, forbidden};
-use super::target::{TargetError, default_file, own_name, writable};
+use super::target::{TargetError, default_file, folder, own_name, writable};
 use crate::access::{Principal, Scope};
 use crate::capture::redact;
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
-use crate::vault::{Action, CheckpointId, WriteError, globs};
+use crate::vault::{Act, Action, CheckpointId, WriteError, globs};
 
 /// So often a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
 const TRIES: usize = 100;
@@ -40,7 +42,7 @@ impl Service {
         let append = params.append.unwrap_or(true);
         let mut made = Map::new();
         made.insert("created".into(), Value::from(now()));
-        let id = self.rewrite(&own, &path, Action::Edit, |existing| {
+        let id = self.rewrite(&own, &path, Action::Edit, content.len(), |existing| {
             Ok(Outcome::Text(with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?))
         })?;
         Ok(MemoryChange { redacted: content != given, ..self.changed(&own, "memory_save", &path, &id) })
@@ -67,7 +69,7 @@ impl Service {
         };
         let path = self.file_to_write(&own, params.file.as_deref())?;
         let mut matches = None;
-        let id = self.rewrite(&own, &path, Action::Forget, |existing| {
+        let id = self.rewrite(&own, &path, Action::Forget, 0, |existing| {
             let existing = existing.ok_or_else(|| gone(&path))?;
             let Some(text) = text else { return Ok(Outcome::Gone) };
             let left = without_text(existing, text, params.all_matches.unwrap_or(false));
@@ -102,7 +104,9 @@ impl Service {
         let is_own = checkpoint.by.as_deref() == Some(own.slug);
         let file = own_name(own.slug, &checkpoint.path).filter(|_| is_own).ok_or_else(absent)?;
         let path = self.file_to_write(&own, Some(file))?;
-        let (_, undo) = files.restore_as(&id, false, Action::Restore.by(own.slug))?;
+        let act = self.act(&own, Action::Restore, 0);
+        begin(&own)?;
+        let (_, undo) = files.restore_as(&id, false, act).inspect_err(|_| own.turn.rest())?;
         Ok(self.changed(&own, "checkpoint_restore", &path, &undo))
     }
 
@@ -144,12 +148,40 @@ impl Service {
         spelled.and_then(|found| VaultPath::new(format!("{before}{found}")).ok()).unwrap_or(path)
     }
 
+    /// A change by an agent, as much as it may have.
+    fn act<'a>(&self, own: &Own<'a>, action: Action, written: usize) -> Act<'a> {
+        let act = action.by(own.slug);
+        match self.limits_of(own.principal()) {
+            Some(limits) => act.within(limits.quota, written as u64),
+            None => act,
+        }
+    }
+
+    /// Refuses a file more than an agent may have.
+    fn may_make(&self, own: &Own<'_>) -> Result<(), ServiceError> {
+        let Some(limits) = self.limits_of(own.principal()) else { return Ok(()) };
+        let folder = self.home.root().join(folder(own.slug));
+        let count = |folder: &Path| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "md")).count()
+        };
+        // `agent.md` is none of its memory.
+        let files = count(&folder).saturating_sub(1) + count(&folder.join("memory"));
+        if files < limits.max_files {
+            return Ok(());
+        }
+        let message = format!("your memory has {files} files, which are as many as it may have");
+        Err(forbidden(message, "nothing was written; take a file that is there, or delete one"))
+    }
+
     /// Works out what a file says after a change, and writes that over what it said, as often as somebody else was faster.
+    /// `written` is how many bytes the agent brings.
     pub(super) fn rewrite(
         &self,
         own: &Own<'_>,
         path: &VaultPath,
         action: Action,
+        written: usize,
         mut change: impl FnMut(Option<&str>) -> Result<Outcome, ServiceError>,
     ) -> Result<CheckpointId, ServiceError> {
         let files = self.files()?;
@@ -158,22 +190,33 @@ impl Service {
             return Err(kept(path));
         }
         drop(reach);
-        let act = action.by(own.slug);
+        let act = self.act(own, action, written);
         let mut lost = WriteError::Changed(path.clone());
         for _ in 0..TRIES {
             let (existing, hash) = match files.read(path)? {
                 Some((bytes, hash)) => (Some(as_text(path, bytes)?), Some(hash)),
                 None => (None, None),
             };
-            let written = match (change(existing.as_deref())?, hash) {
+            let outcome = match (change(existing.as_deref())?, hash) {
                 (Outcome::Text(text), _) if text.len() as u64 > self.config.index.max_file_bytes => {
                     return Err(too_long(path, text.len()));
                 }
-                (Outcome::Text(text), None) => files.create_for(own.slug, path, &text),
+                (Outcome::Gone, None) => return Err(gone(path)),
+                (outcome, hash) => (outcome, hash),
+            };
+            if outcome.1.is_none() {
+                self.may_make(own)?;
+            }
+            begin(own)?;
+            let written = match outcome {
+                (Outcome::Text(text), None) => files.create_for(path, &text, self.act(own, Action::Create, written)),
                 (Outcome::Text(text), Some(hash)) => files.replace(path, hash, &text, act),
                 (Outcome::Gone, Some(hash)) => files.trash_as(path, hash, act),
                 (Outcome::Gone, None) => return Err(gone(path)),
             };
+            if written.is_err() {
+                own.turn.rest();
+            }
             match written {
                 Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
                 written => return Ok(written?),
@@ -201,6 +244,13 @@ impl Service {
             matches_removed: None,
         }
     }
+}
+
+/// Begins to write, unless nobody waits for that any more.
+fn begin(own: &Own<'_>) -> Result<(), ServiceError> {
+    let in_time = own.turn.left().is_none_or(|left| !left.is_zero()) && own.turn.begin();
+    let late = || ServiceError::unavailable("it took too long", "nothing was written; try again in a moment");
+    in_time.then_some(()).ok_or_else(late)
 }
 
 /// What a file says, unless the person keeps it from its agent.

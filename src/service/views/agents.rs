@@ -86,6 +86,10 @@ pub struct AgentView {
     /// Since when it has its token, as RFC 3339; absent where it has none, as after a clone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_since: Option<String>,
+    /// Since when its page gives what it does, as RFC 3339; absent where that is as when its token was made. The log has what it
+    /// gave before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rights_since: Option<String>,
     /// With whom it talks, as its token is bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_type: Option<String>,

@@ -59,6 +59,9 @@ pub struct Forgotten {
     pub content: String,
     /// The hash of the note as it was.
     pub seen: String,
+    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    #[serde(default = "super::yes")]
+    pub searchable: bool,
     /// What else was dropped, when that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purged: Option<PurgedView>,
@@ -106,6 +109,9 @@ pub struct Annotated {
     pub hash: String,
     /// Where it is.
     pub path: String,
+    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    #[serde(default = "super::yes")]
+    pub searchable: bool,
 }
 
 /// A remark on a passage.
@@ -193,4 +199,7 @@ pub struct Restored {
     pub path: String,
     /// What undoes this; the same checkpoint when nothing was to be done.
     pub checkpoint_id: String,
+    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    #[serde(default = "super::yes")]
+    pub searchable: bool,
 }

@@ -27,6 +27,9 @@ pub enum WriteError {
     /// No checkpoint has this name.
     #[error("there is no checkpoint {0}; `vault checkpoints` lists those there are")]
     NoCheckpoint(CheckpointId),
+    /// An agent has written as much as it may.
+    #[error("no more than {0} bytes are written in a day; nothing was written")]
+    TooMuch(u64),
     /// The disk refused.
     #[error(transparent)]
     Fs(#[from] FsError),

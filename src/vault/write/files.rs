@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use blake3::Hash;
 
 use super::super::read::read_bytes;
-use super::checkpoints::{Act, Action, CheckpointId, Checkpoints, mode};
+use super::checkpoints::{Act, CheckpointId, Checkpoints, mode};
 use super::error::WriteError;
 use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_owner_of, move_new};
 use crate::fs::{sync_folder, write_beside};
@@ -114,11 +114,11 @@ impl Files {
     ///
     /// # Errors
     /// As [`Files::create`].
-    pub fn create_for(&self, agent: &str, path: &VaultPath, text: &str) -> Result<CheckpointId, WriteError> {
+    pub fn create_for(&self, path: &VaultPath, text: &str, act: Act<'_>) -> Result<CheckpointId, WriteError> {
         let _one = self.one_at_a_time()?;
         self.check(path)?;
-        let id = self.keep(path, Action::Create.by(agent), None, Some(blake3::hash(text.as_bytes())), None)?;
-        self.make(path, text.as_bytes(), None).inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
+        let id = self.keep(path, act, None, Some(blake3::hash(text.as_bytes())), None)?;
+        self.make(path, text.as_bytes(), None).inspect_err(|_| self.checkpoints.take_back(&id))?;
         Ok(id)
     }
 
@@ -174,7 +174,7 @@ impl Files {
     ) -> Result<CheckpointId, WriteError> {
         let had = self.expect(path, before)?;
         let id = self.keep(path, act, Some(&had), Some(blake3::hash(bytes)), None)?;
-        self.exchange(path, before, bytes).inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
+        self.exchange(path, before, bytes).inspect_err(|_| self.checkpoints.take_back(&id))?;
         Ok(id)
     }
 
@@ -271,6 +271,7 @@ impl Files {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vault::Action;
     use crate::vault::write::tests::{path, read, vault};
 
     #[test]

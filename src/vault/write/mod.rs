@@ -5,12 +5,14 @@ mod error;
 mod files;
 mod leftovers;
 mod names;
+mod quota;
 mod undo;
 
 pub use checkpoints::{Act, Action, Checkpoint, CheckpointId};
 pub use error::WriteError;
 pub use files::Files;
 pub use names::{free_name, is_folder_name, slug};
+pub use quota::Quota;
 pub use undo::Purged;
 
 #[cfg(test)]

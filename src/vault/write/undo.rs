@@ -54,7 +54,7 @@ impl Files {
     /// # Errors
     /// When there is no such checkpoint, or it cannot be read.
     pub fn checkpoint(&self, id: &CheckpointId) -> Result<Checkpoint, WriteError> {
-        Ok(self.checkpoints.get(id)?.0)
+        self.checkpoints.about(id)
     }
 
     /// The changes that can be undone, newest first.
@@ -103,7 +103,7 @@ impl Files {
             (None, Some(content)) => {
                 let undo = self.keep(&path, act, None, Some(blake3::hash(&content)), None)?;
                 let made = self.make(&path, &content, checkpoint.mode);
-                made.inspect_err(|_| drop(self.checkpoints.remove(&undo)))?;
+                made.inspect_err(|_| self.checkpoints.take_back(&undo))?;
                 // It is where it was, and in the trash no more.
                 if let Some(trashed) = checkpoint.trashed.filter(|trashed| self.check_trash(trashed).is_ok()) {
                     let trashed = trashed.on_disk(&self.root);
@@ -132,8 +132,14 @@ impl Files {
             self.checkpoints.list()?.into_iter().filter(|checkpoint| checkpoint.path == *path).collect();
         for checkpoint in &checkpoints {
             own.extend(checkpoint.after.clone());
-            if let Ok((_, Some(had))) = self.checkpoints.get(&checkpoint.id) {
-                own.insert(blake3::hash(&had).to_hex().to_string());
+            match &checkpoint.before {
+                Some(before) => drop(own.insert(before.clone())),
+                // Of a version that did not say.
+                None => {
+                    if let Ok((_, Some(had))) = self.checkpoints.get(&checkpoint.id) {
+                        own.insert(blake3::hash(&had).to_hex().to_string());
+                    }
+                }
             }
             places.extend(checkpoint.trashed.clone());
         }
@@ -149,10 +155,8 @@ impl Files {
             }
         }
         // They tell what is whose: should the process be killed, the next purge needs them.
-        for checkpoint in &checkpoints {
-            self.checkpoints.remove(&checkpoint.id)?;
-            purged.checkpoints += 1;
-        }
+        purged.checkpoints = checkpoints.len();
+        self.checkpoints.remove_all(&checkpoints.into_iter().map(|checkpoint| checkpoint.id).collect())?;
         Ok(purged)
     }
 
@@ -184,7 +188,7 @@ impl Files {
             }
             Ok(())
         };
-        moved().inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
+        moved().inspect_err(|_| self.checkpoints.take_back(&id))?;
         sync_folder(&from)?;
         sync_folder(&to)?;
         Ok(id)
@@ -234,19 +238,26 @@ impl Files {
         after: Option<Hash>,
         trashed: Option<VaultPath>,
     ) -> Result<CheckpointId, WriteError> {
+        self.checkpoints.admit(&act)?;
         let id = self.checkpoints.name(path);
-        let checkpoint = Checkpoint {
+        let mut checkpoint = Checkpoint {
             id: id.clone(),
             at: Timestamp::now(),
             path: path.clone(),
             action: act.action,
             by: act.by.map(str::to_owned),
             bytes: had.map(|had| had.len() as u64),
+            before: None,
+            base: None,
+            written: act.written,
             mode: mode(&path.on_disk(&self.root)),
             after: after.map(|hash| hash.to_hex().to_string()),
             trashed,
         };
-        self.checkpoints.keep(&checkpoint, had).inspect_err(|_| drop(self.checkpoints.remove(&id)))?;
+        self.checkpoints.keep(&mut checkpoint, had).inspect_err(|_| self.checkpoints.take_back(&id))?;
+        if let Err(error) = self.checkpoints.trim(&act) {
+            tracing::warn!("old checkpoints of an agent stay: {error}");
+        }
         crash::point("checkpoint-kept");
         Ok(id)
     }
@@ -334,9 +345,9 @@ mod tests {
     #[test]
     fn what_an_agent_made_goes_and_comes_back() {
         let (folder, files) = vault();
-        let made = files.create_for("coder", &path("agents/coder/MEMORY.md"), "text").unwrap();
+        let made = files.create_for(&path("agents/coder/MEMORY.md"), "text", Action::Create.by("coder")).unwrap();
         assert!(matches!(
-            files.create_for("coder", &path("agents/coder/MEMORY.md"), "other"),
+            files.create_for(&path("agents/coder/MEMORY.md"), "other", Action::Create.by("coder")),
             Err(WriteError::Exists(_))
         ));
         let known = files.checkpoint(&made).unwrap();

@@ -1,11 +1,13 @@
-//! The rules as they change, in this process.
+//! The rules as they change.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memory_vault::access::{Caller, Principal, Session};
 use memory_vault::config::{ScopeConfig, ScopeDecision};
 use memory_vault::service::{BrowseParams, NoteParams, SearchParams};
 use proptest::prelude::*;
 
-use crate::support::TestVault;
+use crate::support::{Connection, Daemon, Over, Request, TestVault, eventually};
 
 fn ada() -> Principal {
     Principal::Agent(Caller::new("ada", Session::direct()))
@@ -175,4 +177,167 @@ proptest! {
             prop_assert!(!(visible.has(file) && file.path.as_str().to_lowercase().starts_with("agents")));
         }
     }
+}
+
+#[test]
+fn an_excluded_tag_is_looked_for_as_closely_as_private_is() {
+    let mut vault = vault("can_read_user_memory: true\nexclude_tags: [health]");
+    for text in [
+        "%% #health %%\n\nThe quokka sleeps.\n",
+        "<!-- #Health/teeth -->\n\nThe quokka sleeps.\n",
+        "\n---\ntags: [health]\n---\nThe quokka sleeps.\n",
+        "---\ntags: {health: true}\n---\nThe quokka sleeps.\n",
+        "---\ntags: [a] # #health\n---\nThe quokka sleeps.\n",
+        "---\nmeta: {tags: [health]}\n---\nThe quokka sleeps.\n",
+        "---\ntags: [work health]\n---\nThe quokka sleeps.\n",
+        "The quokka tags:#health sleeps.\n",
+    ] {
+        vault.write("notes/a.md", text).sync();
+        assert_eq!(found(&vault, &ada()), ["notes/b.md"], "{text}");
+        assert_eq!(found(&vault, &Principal::Owner), ["notes/a.md", "notes/b.md"], "{text}");
+        let explained = vault.service().explain_agent(&Principal::Owner, "ada", "notes/a.md").unwrap();
+        assert!(!explained.visible && explained.because[0].contains("exclude_tags"), "{explained:?}");
+        // So it is after a start.
+        vault.restart();
+        assert_eq!(found(&vault, &ada()), ["notes/b.md"], "{text}");
+    }
+    vault.write("notes/a.md", "`#health`: the quokka sleeps.\n").sync();
+    assert_eq!(found(&vault, &ada()), ["notes/a.md", "notes/b.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn another_name_of_a_hidden_note_shows_nothing_of_it() {
+    use std::fs::hard_link;
+    let mut vault = TestVault::new();
+    vault.config.access.private = vec!["secret".into()];
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\npaths: [\"!notes/diary\"]\n---\n");
+    vault.write("secret/s.md", "The secret quokka.\n").write("notes/diary/d.md", "The quokka of my diary.\n");
+    vault.write("notes/open.md", "The open quokka.\n").write("work/c.md", "The common quokka.\n").sync();
+    assert_eq!(found(&vault, &ada()), ["notes/open.md", "work/c.md"]);
+    hard_link(vault.path("secret/s.md"), vault.path("notes/s.md")).unwrap();
+    hard_link(vault.path("notes/diary/d.md"), vault.path("work/d.md")).unwrap();
+    hard_link(vault.path("work/c.md"), vault.path("notes/c.md")).unwrap();
+    vault.sync();
+    assert_eq!(found(&vault, &ada()), ["notes/c.md", "notes/open.md", "work/c.md"]);
+    assert!(vault.service().note(&ada(), &NoteParams { path: "notes/s.md".into() }).is_err());
+    let explained = vault.service().explain_agent(&Principal::Owner, "ada", "notes/s.md").unwrap();
+    assert!(!explained.visible && explained.because[0].contains("secret/s.md"), "{explained:?}");
+    vault.restart();
+    assert_eq!(found(&vault, &ada()), ["notes/c.md", "notes/open.md", "work/c.md"]);
+    // An edit through one name, of which the watcher says nothing for the other: no word of it under that.
+    let inode = std::fs::File::options().write(true).truncate(true).open(vault.path("notes/c.md"));
+    std::io::Write::write_all(&mut inode.unwrap(), b"---\nprivate: true\n---\nThe hidden quokka.\n").unwrap();
+    let shown = found(&vault, &ada());
+    assert_eq!(shown, ["notes/open.md"], "before either is read again");
+    vault.sync();
+    assert_eq!(found(&vault, &ada()), ["notes/open.md"]);
+    // With the hidden name gone, the other is a note like any.
+    vault.remove("secret/s.md").sync();
+    assert_eq!(found(&vault, &ada()), ["notes/open.md", "notes/s.md"]);
+}
+
+#[test]
+fn rights_that_come_back_with_an_older_page_count_at_once_and_are_told() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/a.md", "# A\n\nA quokka.\n").start();
+    let git = |args: &[&str]| {
+        let ran = std::process::Command::new("git").current_dir(vault.path("")).args(args).output().unwrap();
+        assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    };
+    let token = vault.run(&["agent", "add", "Ada", "--allow"]).ok().stdout.trim().to_owned();
+    git(&["init", "-q"]);
+    git(&["add", "agents"]);
+    git(&["-c", "user.name=m", "-c", "user.email=m@x", "commit", "-qm", "with rights"]);
+    let asked = Request::get("/api/user-memory/search?q=quokka").header("Authorization", &format!("Bearer {token}"));
+    let hits = || vault.send(&asked).json()["results"].as_array().unwrap().len();
+    let pages = || {
+        let log = vault.run(&["agent", "log", "ada", "--json"]).ok().json();
+        let entries = log["entries"].as_array().unwrap().clone();
+        entries.into_iter().filter(|entry| entry["what"] == "page").collect::<Vec<_>>()
+    };
+    assert_eq!((hits(), pages().len()), (1, 0));
+    // Nothing is asked between taking them back and the checkout.
+    vault.run(&["agent", "deny", "ada"]).ok();
+    git(&["checkout", "-q", "--", "agents/ada/agent.md"]);
+    assert_eq!(hits(), 1, "the page is what counts");
+    let said = pages();
+    assert_eq!(said.len(), 2, "{said:?}");
+    let query = said[0]["query"].as_str().unwrap();
+    assert!(query.contains("\"can_read_user_memory\":true") && query.contains("before"), "{query}");
+    let shown = vault.get("/api/agents/ada").json();
+    assert!(shown["rights_since"].is_string(), "{shown}");
+    // And the other way round: rights that an older page does not have are gone at once.
+    git(&["rm", "-q", "--cached", "agents/ada/agent.md"]);
+    let page = vault.path("agents/ada/agent.md");
+    let older =
+        std::fs::read_to_string(&page).unwrap().replace("can_read_user_memory: true", "can_read_user_memory: false");
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+    std::fs::write(page.with_extension("new"), older).unwrap();
+    std::fs::File::options().write(true).open(page.with_extension("new")).unwrap().set_modified(old).unwrap();
+    std::fs::rename(page.with_extension("new"), &page).unwrap();
+    assert_eq!((hits(), pages().len()), (0, 3));
+}
+
+const SECRET: &str = "xylophone";
+
+/// Asks for one after the other until it is `over`, and counts the answers. None has a byte of the secret.
+fn ask_until(over: &Over, count: &AtomicUsize, address: &str, token: &str, targets: &[&str]) {
+    let mut connection = Connection::open(address).with_token(token);
+    for target in targets.iter().cycle() {
+        if over.is() {
+            break;
+        }
+        let request = Request::get(target).header("Authorization", &format!("Bearer {token}"));
+        let reply = connection.send(&request).expect("the server answers");
+        let body = String::from_utf8_lossy(&reply.body).into_owned();
+        assert!(!body.contains(SECRET), "{target}: {body}");
+        assert!(matches!(reply.status, 200 | 404 | 503), "{target}: {} {body}", reply.status);
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_private_note_that_is_renamed_under_searches_shows_not_a_byte() {
+    let mut vault =
+        Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n");
+    let secret = format!("---\nprivate: true\n---\n# Quokka\n\nThe quokka hides a {SECRET}.\n");
+    vault.write("notes/secret.md", &secret).write("notes/open.md", "# Quokka\n\nThe quokka eats at noon.\n").start();
+    let token = vault.run(&["agent", "add", "Ada", "--allow"]).ok().stdout.trim().to_owned();
+    vault.settle();
+    let (over, counts) = (Over::default(), [AtomicUsize::new(0), AtomicUsize::new(0)]);
+    std::thread::scope(|scope| {
+        let _end = over.at_end();
+        let (over, address, token) = (&over, vault.address(), token.as_str());
+        let [searches, reads] = &counts;
+        scope.spawn(move || {
+            ask_until(over, searches, address, token, &["/api/user-memory/search?q=quokka", "/api/user-memory/browse"]);
+        });
+        scope.spawn(move || {
+            let notes = ["open", "secret", "away"].map(|name| format!("/api/user-memory/note?path=notes/{name}.md"));
+            ask_until(over, reads, address, token, &notes.each_ref().map(String::as_str));
+        });
+        let rename = |from: &str, to: &str| {
+            std::fs::rename(vault.path(&format!("notes/{from}")), vault.path(&format!("notes/{to}"))).unwrap();
+            // Each asks what is so now.
+            let before = [searches, reads].map(|count| count.load(Ordering::Relaxed));
+            eventually("answers", || {
+                let more = |(count, before): (&AtomicUsize, usize)| count.load(Ordering::Relaxed) > before + 1;
+                [searches, reads].into_iter().zip(before).all(more).then_some(())
+            });
+        };
+        for round in 0..30 {
+            rename("secret.md", "away.md");
+            rename("open.md", "secret.md");
+            rename("away.md", "open.md");
+            if round % 5 == 0 {
+                // Also where all of it has been read.
+                vault.settle();
+            }
+            rename("open.md", "away.md");
+            rename("secret.md", "open.md");
+            rename("away.md", "secret.md");
+        }
+    });
+    vault.finds(SECRET, &["notes/secret.md"]);
 }

@@ -3,6 +3,7 @@
 mod gone;
 mod hostile;
 pub mod kills;
+mod privacy;
 mod refused;
 mod trouble;
 
@@ -279,7 +280,8 @@ fn what_the_person_wrote_is_not_written_over() {
     assert_eq!((vault.read("notes/my-diary.md"), vault.read("notes/hidden.md")), (diary.into(), hidden.into()));
     let ours = vault.read("notes/my-diary-2.md");
     assert!(ours.contains("tags:\n- a\n- b\n") && ours.ends_with("\n\ntwo\n"), "{ours}");
-    assert!(vault.read("notes/hidden-2.md").ends_with("\n\none\n"));
+    let twin = vault.read("notes/hidden-2.md");
+    assert!(twin.contains("private: inherited\n") && twin.ends_with("\n\none\n"), "{twin}");
     assert_eq!(vault.notes_in("notes").len(), 4);
     assert_eq!(vault.read("bookmarks/p.md"), doubtful);
     assert!(vault.read("bookmarks/p-2.md").ends_with("\n\na remark\n"));

@@ -244,3 +244,103 @@ fn texts_are_bounded_plain_and_without_secrets() {
     let text = coder.text(&vault, "memory/k.md").unwrap();
     assert!(text.contains("[redacted: ") && !text.contains(&key), "{text}");
 }
+
+#[test]
+fn what_is_written_is_never_answered_with_an_error() {
+    let mut vault = crate::support::Daemon::with_config(
+        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 250\n",
+    );
+    vault.start();
+    let coder = agent(&vault, "coder", "");
+    // So large that reading it takes about as long as the agent's time.
+    let line = "A line of what it remembers, as long as a line may well be.\n\n";
+    fs::create_dir_all(vault.path("agents/coder/memory")).unwrap();
+    fs::write(vault.path("agents/coder/memory/big.md"), line.repeat(60_000)).unwrap();
+    for at in 0..12 {
+        let (file, mark) = (["memory/big.md", "memory/small.md"][at % 2], format!("mark-{at}-here"));
+        let (status, answer) = coder.ask("save", json!({"file": file, "content": mark}));
+        // What was given up goes on for a while, and so many are answered at a time.
+        assert!(matches!(status, 200 | 429 | 503), "{status}: {answer}");
+        assert!(status != 200 || answer["searchable"].is_boolean(), "{answer}");
+        // An answer that came late is late for good.
+        let has = coder.text(&vault, file).is_some_and(|text| text.contains(&mark));
+        assert_eq!(has, status == 200, "{at}: {answer}");
+    }
+    crate::support::eventually("the index", || (vault.status()["caught_up"] == true).then_some(()));
+    for at in 0..12 {
+        let file = ["memory/big.md", "memory/small.md"][at % 2];
+        let text = coder.text(&vault, file).unwrap_or_default();
+        assert!(text.matches(&format!("mark-{at}-here")).count() <= 1, "{at}");
+    }
+}
+
+#[test]
+fn an_agent_writes_and_keeps_so_much_and_no_more() {
+    let mut vault = crate::support::Daemon::with_config(
+        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\nmax_files = 3\n\
+         max_written_bytes_per_day = 4000\nmax_checkpoints = 10\n",
+    );
+    vault.start();
+    let (coder, other) = (agent(&vault, "coder", ""), agent(&vault, "other", "limits: {max_files: 1}"));
+    for file in ["MEMORY.md", "memory/a.md", "memory/b.md"] {
+        coder.save(file, "One.");
+    }
+    let (status, message) = coder.refused("save", json!({"file": "memory/c.md", "content": "x"}));
+    assert!(status == 403 && message.contains("3 files"), "{status} {message}");
+    other.save("MEMORY.md", "One.");
+    assert_eq!(other.refused("save", json!({"file": "memory/a.md", "content": "x"})).0, 403, "by its page");
+    coder.call("delete", json!({"file": "memory/b.md", "whole_file": true}));
+    coder.save("memory/c.md", "One.");
+    // Only the last of its changes can be undone, and the person's stay.
+    vault.post("/api/user-memory/save", &json!({"content": "A.", "title": "N", "collection": "notes"}));
+    vault.post("/api/user-memory/save", &json!({"content": "B.", "title": "N", "collection": "notes"}));
+    let ids: Vec<_> = (0..20).map(|at| coder.save("memory/a.md", &format!("Line {at}."))).collect();
+    let listed = vault.get("/api/user-memory/checkpoints").json();
+    let by = |who: &str| listed["checkpoints"].as_array().unwrap().iter().filter(|kept| kept["by"] == who).count();
+    assert!((1..=10).contains(&by("coder")) && by("other") == 1, "{listed}");
+    assert!(listed["checkpoints"].as_array().unwrap().iter().any(|kept| kept["by"].is_null()), "{listed}");
+    assert_eq!(coder.refused("restore", json!({"checkpoint_id": ids[0]})).0, 404);
+    coder.call("restore", json!({"checkpoint_id": ids[19]}));
+    assert!(coder.text(&vault, "memory/a.md").unwrap().ends_with("Line 18.\n"));
+    // So many bytes a day, also after a start. What takes away is never refused.
+    coder.save("MEMORY.md", &"x".repeat(3500));
+    let (status, message) = coder.refused("save", json!({"content": "y".repeat(500)}));
+    assert!(status == 429 && message.contains("4000 bytes"), "{status} {message}");
+    assert!(!coder.text(&vault, "MEMORY.md").unwrap().contains('y'));
+    vault.terminate();
+    vault.start();
+    let coder = super::Agent { address: vault.address().into(), ..coder };
+    assert_eq!(coder.refused("save", json!({"content": "y".repeat(500)})).0, 429);
+    coder.call("delete", json!({"file": "memory/c.md", "whole_file": true}));
+    super::Agent { address: vault.address().into(), ..other }.save("MEMORY.md", &"z".repeat(500));
+}
+
+#[test]
+fn a_file_that_grows_is_not_copied_for_every_line() {
+    let vault = vault();
+    let coder = agent(&vault, "coder", "");
+    fs::create_dir_all(vault.path("agents/coder/memory")).unwrap();
+    let before = "A line of the person's.\n\n".repeat(20_000);
+    fs::write(vault.path("agents/coder/memory/big.md"), &before).unwrap();
+    let ids: Vec<_> = (0..8)
+        .map(|at| {
+            let saved = coder.call("save", json!({"file": "memory/big.md", "content": format!("Line {at}.")}));
+            saved["checkpoint_id"].clone()
+        })
+        .collect();
+    let kept = crate::support::contents(&vault.path(".vault/state/checkpoints"));
+    let bytes: usize = kept.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert!(bytes < 2 * before.len(), "{bytes} bytes for a file of {}", before.len());
+    // Each can be undone, the last first, by the agent.
+    for (at, id) in ids.iter().enumerate().rev().take(4) {
+        coder.call("restore", json!({"checkpoint_id": id}));
+        let text = coder.text(&vault, "memory/big.md").unwrap();
+        let last = if at == 0 { "A line of the person's.".to_owned() } else { format!("Line {}.", at - 1) };
+        assert!(text.trim_end().ends_with(&last), "{at}");
+    }
+    // And any of them by the person.
+    let id = ids[0].as_str().unwrap();
+    let restored = vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({"force": true}));
+    assert_eq!(restored.status, 200, "{}", restored.json());
+    assert_eq!(coder.text(&vault, "memory/big.md").unwrap(), before);
+}

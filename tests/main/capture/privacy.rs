@@ -1,0 +1,194 @@
+//! What is captured tags nothing, and what the person has made private stays so.
+
+use serde_json::{Value, json};
+
+use super::message;
+use crate::support::{Daemon, Request};
+
+/// What an agent that may read everything finds.
+struct Agent {
+    token: String,
+}
+
+impl Agent {
+    fn new(vault: &Daemon, rules: &[&str]) -> Self {
+        let args = [&["agent", "add", "Ada", "--allow"], rules].concat();
+        Self { token: vault.run(&args).ok().stdout.trim().to_owned() }
+    }
+
+    fn find(&self, vault: &Daemon, word: &str) -> Vec<String> {
+        // Whatever the watcher has not told of yet.
+        assert!(vault.post("/reindex", &json!({})).status < 300);
+        vault.settle();
+        let request = Request::get(&format!("/api/user-memory/search?limit=100&q={word}"));
+        let reply = vault.send(&request.header("Authorization", &format!("Bearer {}", self.token))).json();
+        let mut paths: Vec<String> =
+            reply["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+}
+
+fn note(title: &str, content: &str) -> Value {
+    json!({"type": "note", "title": title, "content": content})
+}
+
+fn page(url: &str, title: &str, note: &str) -> Value {
+    json!({"type": "bookmark", "url": url, "title": title, "note": note})
+}
+
+#[test]
+fn a_tag_in_what_is_captured_hides_nothing_and_the_persons_do() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n");
+    vault.start();
+    let agent = Agent::new(&vault, &["--exclude-tags", "health"]);
+    let time = "2026-01-05T12:00:00Z";
+    let said = "zebra #private, #health and <!-- #private --> or $#private$";
+    vault.capture(json!([
+        message("s", "user", said),
+        message("lines", "user", &format!("# {said}\n\n> {said}\n- {said}\n\n```\n#private\n```")),
+        {"type": "file", "path": "#private", "name": "zebra #private", "action": "opened", "app": "#private", "time": time},
+        {"type": "search", "query": said, "time": time},
+        {"type": "agent_activity", "agent": "#private", "summary": said, "time": time},
+        note("About #private things", said),
+        page("https://example.org/?a=#private", "The #private page", said),
+        {"type": "clipboard", "content": said, "app": "#private", "time": time},
+    ]));
+    vault.captured();
+    let all = [
+        "agent-activity/2026-01-05.md",
+        "bookmarks/the-private-page.md",
+        "conversations/2026-01-05-lines.md",
+        "conversations/2026-01-05-s.md",
+        "files/2026-01-05.md",
+        "notes/about-private-things.md",
+        "searches/2026-01-05.md",
+        "snippets/zebra-private-health-and-private-or-private.md",
+    ];
+    assert_eq!(agent.find(&vault, "zebra"), all);
+    // Once more is no other: each is known by what it was sent as.
+    vault.capture(json!([
+        note("About #private things", said),
+        page("https://example.org/?a=#private", "The #private page", said),
+        {"type": "clipboard", "content": said, "app": "#private", "time": time},
+    ]));
+    vault.captured();
+    assert_eq!(agent.find(&vault, "zebra"), all);
+    // What the person adds counts, wherever.
+    let hides = |vault: &mut Daemon, path: &str, change: &dyn Fn(&str) -> String| {
+        let text = vault.read(path);
+        vault.write(path, change(&text));
+        let found = agent.find(vault, "zebra");
+        assert!(!found.iter().any(|found| found == path) && found.len() == all.len() - 1, "{path}: {found:?}");
+        vault.write(path, text);
+        assert_eq!(agent.find(vault, "zebra"), all);
+    };
+    for path in all {
+        hides(&mut vault, path, &|text| text.replacen("source:", "private: true\nsource:", 1));
+        hides(&mut vault, path, &|text| text.replacen("source:", "tag: health\nsource:", 1));
+        hides(&mut vault, path, &|text| text.replacen("source:", "# #private\nsource:", 1));
+        hides(&mut vault, path, &|text| format!("{text}\nMine: #private\n"));
+        hides(&mut vault, path, &|text| format!("{text}\n%% #health %%\n"));
+    }
+}
+
+#[test]
+fn a_note_that_is_saved_again_stays_private() {
+    let mut vault = Daemon::vault();
+    let tagged = |head: &str| format!("{head}\n# Tagged\n\nA zebra of mine. #private\n");
+    vault.write("notes/tagged.md", tagged("")).start();
+    let agent = Agent::new(&vault, &[]);
+    let save = json!({"title": "Tagged", "content": "Another zebra.", "collection": "notes"});
+    let save = || vault.post("/api/user-memory/save", &save);
+    assert_eq!((save().status, agent.find(&vault, "zebra")), (200, vec![]));
+    assert!(vault.read("notes/tagged.md").contains("private: true\n"));
+    // Where that cannot be said, nothing is written.
+    let toml = tagged("+++\ntitle = \"Tagged\"\n+++\n");
+    std::fs::write(vault.path("notes/tagged.md"), &toml).unwrap();
+    assert_eq!(agent.find(&vault, "zebra"), [""; 0]);
+    assert_eq!((save().status, vault.read("notes/tagged.md")), (400, toml));
+}
+
+#[test]
+fn what_the_person_made_private_gets_no_public_twin() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let agent = Agent::new(&vault, &[]);
+    let clip = |content: &str| json!({"type": "clipboard", "content": content});
+    let send = |vault: &Daemon, word: &str| {
+        vault.capture(json!([
+            note("Plan", word),
+            note("Diary", word),
+            note("Moved", word),
+            page("https://a.example/", &format!("A {word}"), word),
+            page("https://b.example/", &format!("B {word}"), word),
+            message("s", "user", word),
+            message("t", "user", word),
+            message("u", "user", word),
+            clip("the same zebra"),
+        ]));
+        vault.captured();
+        vault.settle();
+    };
+    send(&vault, "zebra");
+    assert_eq!(agent.find(&vault, "zebra").len(), 9);
+    let change = |vault: &mut Daemon, path: &str, change: &dyn Fn(String) -> String| {
+        let text = change(vault.read(path));
+        vault.write(path, text);
+    };
+    let private = |text: String| text.replacen("---\n", "---\nprivate: true\n", 1);
+    let broken = |text: String| text.replacen("---\n", "---\nbroken: [\n", 1);
+    // Frontmatter that is gone, with a tag of the person's in the text.
+    let bare = |text: String| format!("#private\n\n{}", text.split_once("\n---\n").unwrap().1);
+    change(&mut vault, "notes/plan.md", &private);
+    change(&mut vault, "notes/diary.md", &broken);
+    change(&mut vault, "bookmarks/a-zebra.md", &broken);
+    change(&mut vault, "bookmarks/b-zebra.md", &bare);
+    change(&mut vault, "conversations/2026-01-05-s.md", &broken);
+    change(&mut vault, "conversations/2026-01-05-t.md", &bare);
+    change(&mut vault, "snippets/the-same-zebra.md", &broken);
+    // Elsewhere, and by another name.
+    for (from, to) in
+        [("notes/moved.md", "journal/mine.md"), ("conversations/2026-01-05-u.md", "conversations/mine.md")]
+    {
+        change(&mut vault, from, &private);
+        std::fs::create_dir_all(vault.path(to).parent().unwrap()).unwrap();
+        std::fs::rename(vault.path(from), vault.path(to)).unwrap();
+    }
+    let before = agent.find(&vault, "zebra");
+    assert_eq!(before, [""; 0], "all of them are private now");
+    let kept: Vec<(String, String)> = ["notes/plan.md", "notes/diary.md", "bookmarks/a-zebra.md", "journal/mine.md"]
+        .map(|path| (path.to_owned(), vault.read(path)))
+        .into();
+    for word in ["giraffe", "lion"] {
+        send(&vault, word);
+        assert_eq!(agent.find(&vault, word), [""; 0]);
+        assert!(!vault.find(word).is_empty(), "it is there for the person");
+        // And so it is where the program has forgotten all that it knew.
+        vault.terminate();
+        vault.start();
+    }
+    send(&vault, "okapi");
+    assert_eq!(agent.find(&vault, "okapi"), [""; 0]);
+    for (path, text) in kept {
+        assert_eq!(vault.read(&path), text, "{path} is left alone");
+    }
+    // The twin is the one that goes on, and there is but one.
+    assert!(
+        vault.read("notes/plan-2.md").contains("private: inherited\n")
+            && vault.read("notes/plan-2.md").ends_with("okapi\n")
+    );
+    assert!(!vault.path("notes/plan-3.md").exists() && !vault.path("notes/moved-2.md").exists());
+    // The person decides: without that line it is a note like any, and is written on.
+    change(&mut vault, "notes/plan-2.md", &|text| text.replace("private: inherited\n", ""));
+    assert_eq!(agent.find(&vault, "okapi"), ["notes/plan-2.md"]);
+    // Others are none of that.
+    vault.capture(json!([
+        note("Planet", "okapi"),
+        page("https://a.example/b", "A zebra", "okapi"),
+        message("v", "user", "okapi")
+    ]));
+    vault.captured();
+    assert_eq!(agent.find(&vault, "okapi").len(), 4);
+}
