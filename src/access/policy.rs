@@ -225,6 +225,7 @@ impl Reader<'_> {
             let rest = rest.trim().trim_start_matches("./").trim_start_matches('/');
             if rest.is_empty() || rest.starts_with('!') || rest.split('/').any(|part| part == "..") {
                 self.problems.push(format!("`paths` has `{text}`, which names no place in the vault"));
+                continue;
             }
             paths.push(format!("{not}{rest}"));
         }

@@ -1,6 +1,9 @@
 //! The repository that a vault is in: whether it can take a commit now, and the commit.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -122,15 +125,9 @@ impl Repository {
     /// A hook or a setting by which git runs what came with the repository. Finding it runs nothing of it.
     fn own_program(&self) -> Result<Option<String>, BackupError> {
         let common = self.git.run(&["rev-parse", "--git-common-dir"])?.ok()?.stdout;
-        let common = String::from_utf8_lossy(&common);
-        let hooks = self.top.join(common.strip_suffix('\n').unwrap_or(&common)).join("hooks");
-        for hook in fs::read_dir(&hooks).into_iter().flatten().flatten() {
-            let name = hook.file_name().to_string_lossy().into_owned();
-            if !name.ends_with(".sample")
-                && fs::metadata(hook.path()).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
-            {
-                return Ok(Some(format!("the hook `{name}`")));
-            }
+        let common = OsStr::from_bytes(common.strip_suffix(b"\n").unwrap_or(&common));
+        if let Some(hook) = hook_in(&self.top.join(common).join("hooks")) {
+            return Ok(Some(hook));
         }
         let settings = self.git.run(&["config", "--local", "--list", "--name-only", "-z"])?.ok()?.stdout;
         let settings = String::from_utf8_lossy(&settings);
@@ -368,4 +365,31 @@ fn read_if_short(path: &Path) -> Result<String, FsError> {
         return Ok(String::new());
     }
     Ok(String::from_utf8_lossy(&fs::read(path).on("read", path)?).into_owned())
+}
+
+/// A hook in a folder of hooks, or what keeps it from being told whether there is one: git may run what cannot be listed.
+fn hook_in(hooks: &Path) -> Option<String> {
+    let unknown = |error: io::Error| Some(format!("what may be in `{}` ({error})", hooks.display()));
+    let found = match fs::read_dir(hooks) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => return unknown(error),
+    };
+    for hook in found {
+        let hook = match hook {
+            Ok(hook) => hook,
+            Err(error) => return unknown(error),
+        };
+        let name = hook.file_name().to_string_lossy().into_owned();
+        let is_run = match fs::metadata(hook.path()) {
+            Ok(meta) => meta.permissions().mode() & 0o111 != 0,
+            // A link to nothing.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return unknown(error),
+        };
+        if is_run && !name.ends_with(".sample") {
+            return Some(format!("the hook `{name}`"));
+        }
+    }
+    None
 }

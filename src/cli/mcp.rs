@@ -130,15 +130,16 @@ async fn serve(link: Arc<Link>) -> anyhow::Result<bool> {
             drop(turn);
         });
     };
+    let until = tokio::time::Instant::now() + if ended { DRAIN } else { STOPS_WRITING };
     if ended {
         let finished = async { while tasks.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(DRAIN, finished).await;
+        let _ = tokio::time::timeout_at(until, finished).await;
     }
     tasks.shutdown().await;
     drop(answers);
     let closed = link.close().await;
     // The process must not end with an answer that is made and not out.
-    let _ = tokio::time::timeout(if ended { DRAIN } else { STOPS_WRITING }, written).await;
+    let _ = tokio::time::timeout_at(until, written).await;
     Ok(closed)
 }
 

@@ -63,6 +63,7 @@ mod tests {
             read_ns: 0,
             title: note.title.clone(),
             tags: Vec::new(),
+            doubtful: Vec::new(),
             private: false,
             sources: Vec::new(),
             created_ms: 0,

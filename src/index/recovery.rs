@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use super::agreement;
 use super::damage::{Damage, IndexError};
@@ -12,6 +13,9 @@ use super::update::embedded_context;
 use crate::fs::{Context, FsError, crash};
 
 pub(super) const MARKER: &str = "open";
+
+/// Who stops a daemon waits two seconds at most, and merges of a few thousand passages take a fraction of one.
+const MERGES_END_WITHIN: Duration = Duration::from_secs(1);
 
 /// A file that is there while the stores are open for writing, or were not closed. It names the boot of the machine: files
 /// that a killed process wrote are whole, for the system had them; those written before a power loss may not be.
@@ -91,7 +95,8 @@ impl Store {
         let _ = self.catalog.checkpoint();
         crash::point("closing-checkpointed");
         let Self { folder, keyword, catalog, marker, .. } = self;
-        drop((keyword, catalog));
+        keyword.close(MERGES_END_WITHIN);
+        drop(catalog);
         crash::point("closing-dropped");
         marker.clear(&folder)?;
         crash::point("closed");

@@ -1,5 +1,7 @@
 //! `/mcp`: one request, one answer in JSON.
 
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use axum::Router;
@@ -41,6 +43,18 @@ pub fn router(service: Arc<Service>) -> Router {
     Router::new().route("/mcp", post(answer)).with_state(mcp)
 }
 
+/// Whether a message could not be read because its listener had waited long enough for it.
+fn is_late(error: &axum::Error) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 async fn answer(State(mcp): State<Mcp>, request: Request) -> Response {
     match request.extensions().get::<Principal>() {
         Some(Principal::Capture(_)) | None => {
@@ -49,9 +63,15 @@ async fn answer(State(mcp): State<Mcp>, request: Request) -> Response {
         Some(_) => {}
     }
     let (mut parts, body) = request.into_parts();
-    let Ok(bytes) = to_bytes(body, MAX_MESSAGE_BYTES).await else {
-        let message = format!("the message has over {MAX_MESSAGE_BYTES} bytes");
-        return refused(StatusCode::PAYLOAD_TOO_LARGE, &Value::Null, ErrorCode::INVALID_REQUEST, &message);
+    let bytes = match to_bytes(body, MAX_MESSAGE_BYTES).await {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            let (status, why) = match is_late(&error) {
+                true => (StatusCode::REQUEST_TIMEOUT, "the message did not come in time".to_owned()),
+                false => (StatusCode::PAYLOAD_TOO_LARGE, format!("the message has over {MAX_MESSAGE_BYTES} bytes")),
+            };
+            return refused(status, &Value::Null, ErrorCode::INVALID_REQUEST, &why);
+        }
     };
     let message = match check(&bytes) {
         Ok(message) => message,

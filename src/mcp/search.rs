@@ -7,7 +7,7 @@ use super::refs::uri_of;
 use super::tools::{About, Effect, Entry, Told};
 use crate::access::Principal;
 use crate::config::Mode;
-use crate::service::{HitView, SearchParams, SearchResponse, Service, ServiceError};
+use crate::service::{HitView, SearchParams, SearchResponse, Service, ServiceError, named};
 
 /// Hits when nobody says how many: what a model reads costs it room.
 const HITS: usize = 6;
@@ -190,21 +190,10 @@ fn find(service: &Service, principal: &Principal, query: Query, mode: Mode) -> R
         highlight: false,
     };
     let found = service.search(principal, &params)?;
-    if let Some(collection) = &params.collection
-        && found.results.is_empty()
-    {
-        is_there(service, principal, collection)?;
+    // A model that guessed at a collection learns nothing from an empty answer.
+    if let (Some(there), Some(collection)) = (&found.no_such_collection, &params.collection) {
+        let hint = named(there).map(|there| format!("there are {there}"));
+        return Err(ServiceError { hint, ..ServiceError::invalid(format!("there is no collection `{collection}`")) });
     }
     Ok(found.into())
-}
-
-/// Refuses a collection that the principal sees nothing of, and names those that it does see: a model that guessed at one learns
-/// nothing from an empty answer. Hidden or absent is the same.
-fn is_there(service: &Service, principal: &Principal, collection: &str) -> Result<(), ServiceError> {
-    let known = service.collections(principal)?.collections;
-    if known.iter().any(|name| name == collection) {
-        return Ok(());
-    }
-    let hint = (!known.is_empty()).then(|| format!("there are {}", known.join(", ")));
-    Err(ServiceError { hint, ..ServiceError::invalid(format!("there is no collection `{collection}`")) })
 }

@@ -35,6 +35,7 @@ pub use note::{NoteParams, NoteView, PassageSpan};
 pub use progress::{Following, ProgressView};
 pub use reach::Limits;
 pub use read::{citation, percent_encode, split_lines};
+pub use search::named;
 pub use start::{Service, StartError};
 pub use views::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,

@@ -47,30 +47,24 @@ impl Service {
         let mut found = self.search_in(self.reach(principal)?, request, params.highlight, started)?;
         self.log_read(principal, "search", &params.q, found.citations());
         if let Some(name) = params.collection.as_ref().filter(|_| found.results.is_empty()) {
-            found.degraded = self.no_collection(principal, name)?.or(found.degraded);
+            found.no_such_collection = self.collections_but(principal, name)?;
+            let says = found.no_such_collection.as_ref().map(|names| no_collection(name, names));
+            found.degraded = says.or(found.degraded);
         }
         Ok(found)
     }
 
-    /// Says that there is no collection of a name, and which there are, where nothing of it is seen: to an agent a collection
-    /// that is hidden is none. It is no error, as programs ask for collections that are yet to be filled.
-    fn no_collection(&self, principal: &Principal, name: &str) -> Result<Option<String>, ServiceError> {
-        if !self.shared.progress().caught_up {
-            // Nobody knows yet.
+    /// The collections of what is seen, where that of a name is not among them: to an agent one that is hidden is none.
+    fn collections_but(&self, principal: &Principal, name: &str) -> Result<Option<Vec<String>>, ServiceError> {
+        // While the vault is read for the first time, nobody knows.
+        if !self.shared.progress().caught_up
+            || self.reach(principal)?.files().any(|file| file.path.collection() == name)
+        {
             return Ok(None);
         }
         let reach = self.settled_reach(principal)?;
         let names: BTreeSet<&str> = reach.files().map(|file| file.path.collection()).collect();
-        if names.contains(name) {
-            return Ok(None);
-        }
-        let shown: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
-        let there = match names.len().checked_sub(SHOWN_NAMES) {
-            _ if names.is_empty() => String::new(),
-            None | Some(0) => format!("; notes are in {}", shown.join(", ")),
-            Some(more) => format!("; notes are in {}, and {more} more", shown.join(", ")),
-        };
-        Ok(Some(format!("no note is in a collection `{name}`{there}")))
+        Ok((!names.contains(name)).then(|| names.into_iter().map(str::to_owned).collect()))
     }
 
     /// Finds passages of what is seen.
@@ -141,6 +135,7 @@ impl Service {
             mode: found.mode,
             results,
             degraded: degraded.map(explain).or_else(|| self.mending(&reach)),
+            no_such_collection: None,
             embedded_share: share(embedded, of),
             took_ms: (!reach.is_agents()).then(|| started.elapsed().as_secs_f64() * 1000.0),
         })
@@ -190,6 +185,25 @@ impl Service {
             true => "not everything may be found yet".into(),
             false => format!("not everything may be found yet: {why}"),
         })
+    }
+}
+
+/// Says that there is no collection of a name, and which there are. It is no error, as programs ask for collections that are yet to
+/// be filled.
+fn no_collection(name: &str, there: &[String]) -> String {
+    match named(there) {
+        None => format!("no note is in a collection `{name}`"),
+        Some(there) => format!("no note is in a collection `{name}`; notes are in {there}"),
+    }
+}
+
+/// The names of collections for a sentence, not more than can be read; `None` when there is none.
+pub fn named(collections: &[String]) -> Option<String> {
+    let shown: Vec<String> = collections.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
+    match collections.len().checked_sub(SHOWN_NAMES) {
+        _ if collections.is_empty() => None,
+        None | Some(0) => Some(shown.join(", ")),
+        Some(more) => Some(format!("{}, and {more} more", shown.join(", "))),
     }
 }
 

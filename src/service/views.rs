@@ -68,6 +68,9 @@ pub struct SearchResponse {
     /// Why the answer is less than it could be, when it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
+    /// Where no note is seen in the collection that was asked for: those that there are.
+    #[serde(skip)]
+    pub no_such_collection: Option<Vec<String>>,
     /// The share of the passages that may be seen that are embedded, 0 to 1.
     pub embedded_share: f64,
     /// How long the server took, in milliseconds. Agents are not told, so that the same answer is the same bytes.

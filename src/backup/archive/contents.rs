@@ -1,6 +1,5 @@
 //! What of a vault is in its archives.
 
-use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::{Error, ErrorKind};
 use std::path::{Component, Path, PathBuf};
@@ -89,13 +88,13 @@ impl Contents {
             self.left_out.push(format!("{shown}: the repository is in another place"));
             return Ok(());
         }
-        if let Some(kind) = Kind::of(kind).filter(|_| !own) {
-            match fate(&path, kind) {
+        if !own {
+            match fate(&path, Kind::of(kind).unwrap_or(Kind::File)) {
                 // A repository is exported as it is, its hooks too; what of it is imported is another question.
                 Fate::Kept | Fate::Dropped { git: true, .. } => {}
                 Fate::Dropped { .. } | Fate::Passing => return Ok(()),
                 Fate::Refused(why) => {
-                    if path.iter().next() != Some(OsStr::new(".vault")) {
+                    if !path.starts_with(".vault") {
                         self.left_out.push(format!("{shown}: {why}"));
                     }
                     return Ok(());

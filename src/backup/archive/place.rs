@@ -5,7 +5,7 @@
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
-use unicode_normalization::UnicodeNormalization;
+use crate::path::composed;
 
 /// What lies at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,10 +157,10 @@ fn is_passing(name: &str) -> bool {
 /// A name as the most lenient of disks compares it: without case, composed, and without what cannot be seen.
 fn folded(name: &str) -> String {
     let unseen = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
-    let seen: String = name.nfc().filter(|c| !unseen(c)).collect();
+    let seen: String = composed(name).chars().filter(|c| !unseen(c)).collect();
     // Up and down: so a long s, or the ligature of s and t, is what it stands for.
-    let folded: String = seen.to_uppercase().to_lowercase().nfc().collect();
-    folded.trim_end_matches(['.', ' ']).to_owned()
+    let folded = seen.to_uppercase().to_lowercase();
+    composed(&folded).trim_end_matches(['.', ' ']).to_owned()
 }
 
 #[cfg(test)]

@@ -2,17 +2,19 @@
 //!
 //! tantivy would do so by itself, but tells nobody: a writer that is closed in the middle of a merge leaves its threads at work
 //! in a folder that is to be removed or opened again. So its own policy is switched off, and each merge is started here, right after
-//! a commit, and waited for when the writer is closed.
+//! a commit, and waited for when the writer is dropped.
 
+use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use tantivy::IndexWriter;
 use tantivy::index::{SegmentId, SegmentMeta};
 use tantivy::indexer::{LogMergePolicy, MergePolicy};
+use tantivy::{FutureResult, IndexWriter};
 
 use crate::fs::crash;
 
-/// The merges of one writer. Dropping it waits for those that are under way.
+/// The merges of one writer. Dropping it waits for those that are under way, so that a folder can be removed or opened again.
 pub(super) struct Merges {
     policy: LogMergePolicy,
     running: Vec<Merge>,
@@ -45,18 +47,35 @@ impl Merges {
         let mut free = writer.index().searchable_segment_metas()?;
         free.retain(is_free);
         for candidate in self.policy.compute_merge_candidates(&free) {
-            let merging = writer.merge(&candidate.0);
+            let (begun, merging) = channel::<FutureResult<_>>();
             let wait = move || {
+                let Ok(merging) = merging.recv() else { return };
                 // One that fails, on a full disk say, leaves its segments as they are; they are tried again after a later commit.
                 if let Err(error) = merging.wait() {
                     tracing::debug!("segments of the keyword index were not merged: {error}");
                 }
             };
+            // No merge begins that nobody waits for.
             let waiting = thread::Builder::new().name("merging".into()).spawn(wait)?;
+            let _ = begun.send(writer.merge(&candidate.0));
             self.running.push(Merge { segments: candidate.0, waiting });
             crash::point("words-merging");
         }
         Ok(())
+    }
+}
+
+impl Merges {
+    /// Waits so long for the merges that are under way, and for those that are not over by then no more.
+    pub(super) fn give_up_after(&mut self, patience: Duration) {
+        const LOOK_AGAIN: Duration = Duration::from_millis(2);
+        let deadline = Instant::now() + patience;
+        while !self.running.iter().all(|merge| merge.waiting.is_finished()) {
+            if Instant::now() > deadline {
+                return self.running.clear();
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Writing to the keyword index.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
@@ -147,7 +148,11 @@ impl KeywordWriter {
         commit.set_payload(&serde_json::to_string(payload).expect("a struct of text and number is JSON"));
         crash::point("words-prepared");
         commit.commit()?;
-        Ok(self.merges.start_due(&mut self.writer)?)
+        // What was committed is committed. A merge that cannot begin does so after a later commit.
+        if let Err(error) = self.merges.start_due(&mut self.writer) {
+            tracing::debug!("segments of the keyword index are not merged yet: {error}");
+        }
+        Ok(())
     }
 
     /// Merges all segments of the last commit, and waits for it.
@@ -175,6 +180,12 @@ impl KeywordWriter {
     /// When the list of the files is damaged.
     pub fn check(&self) -> Result<KeywordCheck, KeywordError> {
         KeywordCheck::new(self.index.clone())
+    }
+
+    /// Closes the index. A merge that takes longer than `patience` is left half-way: nothing refers to it, the next writer removes what
+    /// it wrote, and the numbers of its operations are past it (see [`KeywordWriter::burn_number`]).
+    pub fn close(mut self, patience: Duration) {
+        self.merges.give_up_after(patience);
     }
 
     /// Opens what was committed last for searching; `before` lends what it knows of segments that are still there.

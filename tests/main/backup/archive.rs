@@ -358,11 +358,13 @@ fn hostile_repository(pwned: &Path) -> Daemon {
         }
     }
     let hostile = format!(
-        "[core]\n\tfsmonitor = {touch}\n\teditor = {touch}\n\tsshCommand = {touch}\n[core]\n\thooksPath = notes/hooks\n\
+        "[core]\n\tfsmonitor = \"{touch}\"\n\teditor = {touch}\n\tsshCommand = {touch}\n[core]\n\thooksPath = notes/hooks\n\
          [filter \"x\"]\n\tclean = {touch}\n\tprocess = {touch}\n[gpg]\n\tprogram = {touch}\n[log]\n\tshowSignature = true\n\
          [commit]\n\tgpgSign = true\n[include]\n\tpath = ../notes/config\n[remote \"origin\"]\n\turl = notes/plain\n"
     );
-    vault.write("notes/config", &hostile).write(".gitattributes", "*.md filter=x\n");
+    vault
+        .write("notes/config", format!("[core]\n\tfsmonitor = \"{touch}\"\n"))
+        .write(".gitattributes", "*.md filter=x\n");
     for config in [".git/config", "inner/.git/config", "notes/plain/config"] {
         let before = fs::read_to_string(vault.path(config)).unwrap();
         vault.write(config, format!("{before}{hostile}"));
@@ -380,7 +382,7 @@ fn an_imported_repository_runs_nothing_that_came_with_it() {
     let (archive, copy) = (folder.path().join("vault.tar.zst"), folder.path().join("copy"));
     export(&vault, &archive, &[]).ok();
     let said = import(&archive, &copy).ok().stderr;
-    for named in [".git/hooks/pre-commit", "inner/.git/hooks/pre-push", "`fsmonitor = touch", "`url = notes/plain`"] {
+    for named in [".git/hooks/pre-commit", "inner/.git/hooks/pre-push", "`fsmonitor = \"touch", "`url = notes/plain`"] {
         assert!(said.contains(named), "{named}: {said}");
     }
     let backup = |args: &[&str]| Ran::of(vault_command().args(["backup", "--vault"]).arg(&copy).args(args));

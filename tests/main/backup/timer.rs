@@ -76,7 +76,7 @@ fn the_daemon_runs_nothing_of_a_repository_that_nobody_has_vouched_for() {
             fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
         } else {
             let config = fs::read_to_string(vault.path(".git/config")).unwrap();
-            vault.write(".git/config", format!("{config}[core]\n\tfsmonitor = {touch}; false\n"));
+            vault.write(".git/config", format!("{config}[core]\n\tfsmonitor = \"{touch}; false\"\n"));
         }
         vault.write("notes/a.md", "# A\n").start();
         let failure = eventually("a failure", || vault.status()["backup"]["failure"].as_str().map(str::to_owned));

@@ -124,7 +124,7 @@ fn a_folder_that_has_the_files_of_a_repository_is_none() {
     let (root, pwned) = (vault.path(""), vault.path(".vault/pwned"));
     git(&root, &["init", "--quiet", "--bare", "."]);
     let config = fs::read_to_string(vault.path("config")).unwrap().replace("bare = true", "bare = false");
-    let touch = format!("\tworktree = .\n\tfsmonitor = touch {}; false\n", pwned.display());
+    let touch = format!("\tworktree = .\n\tfsmonitor = \"touch {}; false\"\n", pwned.display());
     vault.write("config", config + &touch).write("notes/a.md", "# A\n");
     let refused = vault.run(&["backup"]);
     assert!(refused.code == 2 && refused.stderr.contains("safe.bareRepository"), "{}", refused.stderr);
@@ -143,7 +143,7 @@ fn what_is_set_in_a_repository_in_the_vault_is_not_run() {
     assert!(command(&vault.path(""), &["add", "inner"]).output().unwrap().status.success());
     git(&vault.path(""), &["commit", "--quiet", "-m", "inner"]);
     let config = fs::read_to_string(vault.path("inner/.git/config")).unwrap();
-    vault.write("inner/.git/config", format!("{config}[core]\n\tfsmonitor = touch {}; false\n", pwned.display()));
+    vault.write("inner/.git/config", format!("{config}[core]\n\tfsmonitor = \"touch {}; false\"\n", pwned.display()));
     vault.write("inner/a.md", "# B\n").write("notes/a.md", "# A\n");
     vault.run(&["backup"]).ok();
     assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/a.md");

@@ -130,7 +130,7 @@ fn an_unknown_collection_is_named_with_those_that_are_there() {
     let mut mcp = owner(&vault);
     for tool in ["search", "deep_search"] {
         let said = mcp.refused(tool, json!({ "query": "tomatoes", "collection": "note" }));
-        assert_eq!(said, "invalid: there is no collection `note` (there are notes, vault)");
+        assert_eq!(said, "invalid: there is no collection `note` (there are `notes`, `vault`)");
         let none = mcp.tool(tool, json!({ "query": "zeppelin", "collection": "vault" }));
         assert_eq!(none["results"], json!([]), "a collection without a hit is one all the same");
     }

@@ -61,6 +61,11 @@ impl Tree {
         named.map(|(path, _)| path.as_str()).collect()
     }
 
+    /// Whether there is a link that is not named as a note is.
+    pub fn is_other_link(&self, path: &str) -> bool {
+        !is_note(path) && matches!(self.nodes.get(path), Some(Node::Link))
+    }
+
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::Write { to, front, blocks } => {
