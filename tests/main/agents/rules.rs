@@ -220,7 +220,7 @@ fn another_name_of_a_hidden_note_shows_nothing_of_it() {
     hard_link(vault.path("work/c.md"), vault.path("notes/c.md")).unwrap();
     vault.sync();
     assert_eq!(found(&vault, &ada()), ["notes/c.md", "notes/open.md", "work/c.md"]);
-    assert!(vault.service().note(&ada(), &NoteParams { path: "notes/s.md".into(), ..NoteParams::default() }).is_err());
+    assert!(vault.service().note(&ada(), &NoteParams { path: "notes/s.md".into(), line: None }).is_err());
     let explained = vault.service().explain_agent(&Principal::Owner, "ada", "notes/s.md").unwrap();
     assert!(!explained.visible && explained.because[0].contains("secret/s.md"), "{explained:?}");
     vault.restart();
