@@ -18,13 +18,12 @@ impl Note {
         let mut doubts = TagSet::default();
         let commented = doubts::in_frontmatter(source, &lines, &frontmatter, &mut doubts);
         let has_more_tags = tags.has_more || doubts.has_more || body.doubtful.has_more;
+        body.doubtful.into_vec().iter().for_each(|tag| doubts.add(tag));
+        // A tag with blanks in it, as a list may have one, may be several.
+        tags.iter().flat_map(|tag| tags::pieces(tag)).for_each(|piece| doubts.add(piece));
         let mut doubtful = doubts.into_vec();
-        doubtful.extend(body.doubtful.into_vec());
         doubtful.retain(|tag| !tags.has(tag));
         let tags = tags.into_vec();
-        // A tag with blanks in it, as a list may have one, may be several.
-        let several = tags.iter().flat_map(|tag| tags::pieces(tag).filter(move |piece| piece != tag));
-        doubtful.extend(several.map(str::to_owned));
 
         let mut problems = std::mem::take(&mut frontmatter.problems);
         problems.extend(fields.problems);

@@ -32,6 +32,10 @@ impl TagSet {
         self.seen.contains(tag) || self.seen.contains(&tag.to_lowercase())
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &String> {
+        self.tags.iter()
+    }
+
     pub(super) fn into_vec(self) -> Vec<String> {
         self.tags
     }
