@@ -3,14 +3,17 @@
 //! A file that goes on with another inherits its privacy. That holds above all where the other cannot be gone on with: a private
 //! note is never written over, and of one whose frontmatter is broken nobody knows whose it is.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::drafts::Drafts;
 use super::event::Kind;
 use super::front::{head, urls_of};
-use crate::note::{Note, untagged};
+use crate::note::{Note, compose, untagged};
 use crate::path::VaultPath;
 use crate::vault::Globs;
+
+/// In so many lines the frontmatter of a captured file says of what session it is.
+const HEAD_LINES: usize = 100;
 
 /// Calls back with the path and the title of each private note, until one is what is looked for; says whether one was.
 pub type FindPrivate = Box<dyn Fn(&mut dyn FnMut(&VaultPath, &str) -> bool) -> bool + Send>;
@@ -81,7 +84,8 @@ impl Kept {
             match goes {
                 Goes::Day => is_here && is_named(path),
                 Goes::Title(wanted) => title == wanted,
-                Goes::Session(_) => is_named(path) || (is_here && reads()),
+                // Of one whose frontmatter is broken nobody knows by its text alone whose it is.
+                Goes::Session(session) => is_named(path) || (is_here && names_session(drafts, path, session)),
                 Goes::Url(_) | Goes::Content(_) => is_here && reads(),
             }
         })
@@ -110,6 +114,15 @@ impl Goes<'_> {
             Self::Content(content) => untagged(text, 0).contains(content),
         }
     }
+}
+
+/// Whether a file says that it is of a session, if only in a line of frontmatter that cannot be read.
+fn names_session(drafts: &Drafts<'_>, path: &VaultPath, session: &str) -> bool {
+    let Ok(Some(Some(text))) = drafts.says(path) else { return false };
+    let field = Map::from_iter([("session".to_owned(), Value::from(session))]);
+    let line = compose(&field, "");
+    let line = line.lines().nth(1).unwrap_or_default();
+    text.lines().take(HEAD_LINES).any(|found| found == line)
 }
 
 fn is_number(text: &str) -> bool {

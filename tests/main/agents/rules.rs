@@ -26,6 +26,7 @@ fn found(vault: &TestVault, principal: &Principal) -> Vec<String> {
     let found = vault.service().search(principal, &params).unwrap();
     let mut paths: Vec<String> = found.results.into_iter().map(|hit| hit.chunk.path).collect();
     paths.sort();
+    paths.dedup();
     paths
 }
 
