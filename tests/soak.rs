@@ -144,7 +144,8 @@ fn is_flat(samples: &[Sample]) {
         ("resident kB", |sample| sample.resident_kb, percent(10, 50)),
         ("file descriptors", |sample| sample.descriptors, percent(20, 50)),
         ("threads", |sample| sample.threads, 10),
-        ("bytes of the index", |sample| sample.index_bytes, percent(30, 100)),
+        // SQLite's log may take half a megabyte at rest, more than the rest of so small an index.
+        ("bytes of the index", |sample| sample.index_bytes, percent(30, 200)),
     ];
     for (name, of, more) in measured {
         let (early, late) = (median(&samples[quarter..2 * quarter], of), median(&samples[3 * quarter..], of));

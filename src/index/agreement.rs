@@ -122,6 +122,7 @@ mod tests {
             let mut store = with_note(folder.path());
             assert_eq!(found_by_check(&store), []);
             spoil(&mut store);
+            store.snapshot().unwrap();
             assert!(matches!(found_by_check(&store)[..], [Damage::Words(_)]));
         }
     }

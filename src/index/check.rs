@@ -21,8 +21,9 @@ const UNUSED_ALWAYS: usize = 1000;
 pub struct Check {
     folder: PathBuf,
     store: String,
-    words: Result<(KeywordSearcher, KeywordCheck), KeywordError>,
-    files: Files,
+    words: Result<KeywordCheck, KeywordError>,
+    /// What is open of the words, with the files of the same state.
+    open: Option<(KeywordSearcher, Files)>,
     live: HashSet<ContentHash>,
     model: i64,
 }
@@ -48,8 +49,13 @@ impl Store {
         Check {
             folder: self.folder().to_owned(),
             store: self.catalog.store().to_owned(),
-            words: self.keyword.searcher(self.searcher.as_ref()).and_then(|words| Ok((words, self.keyword.check()?))),
-            files: self.files().clone(),
+            words: self.keyword.check(),
+            // Not opened for this: what is damaged must not be read before its checksum is.
+            open: self
+                .searcher
+                .as_ref()
+                .filter(|(seq, _)| *seq == self.catalog.seq())
+                .map(|(_, words)| (words.clone(), self.files().clone())),
             live: self.live_contents(),
             model: self.model(),
         }
@@ -66,10 +72,11 @@ impl Check {
         let mut findings = Findings::default();
         let mut checked = Checked::default();
         let words = || -> Result<Option<()>, IndexError> {
-            let (words, mut check) = self.words?;
-            agreement::compare(&words, &self.files)?;
-            // Both hold on to what is replaced meanwhile.
-            drop((words, self.files));
+            // Which holds on to what is replaced meanwhile.
+            if let Some((words, files)) = self.open {
+                agreement::compare(&words, &files)?;
+            }
+            let mut check = self.words?;
             while check.step()? {
                 if !go_on() {
                     return Ok(None);

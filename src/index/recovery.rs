@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::agreement;
 use super::damage::{Damage, IndexError};
 use super::diff::document;
-use super::keyword::{Payload, Stemming, Words};
+use super::keyword::{KeywordSearcher, Payload, Stemming, Words};
 use super::store::Store;
 use super::update::embedded_context;
 use crate::fs::{Context, FsError, crash};
@@ -133,12 +133,16 @@ impl Store {
         Ok(())
     }
 
-    /// Opens what was committed last of the words, and compares it with the catalog.
+    /// Opens what was committed last of the words.
+    pub(super) fn open_words(&mut self) -> Result<KeywordSearcher, IndexError> {
+        let words = self.keyword.searcher(self.searcher.as_ref().map(|(_, words)| words))?;
+        self.searcher = Some((self.catalog.seq(), words.clone()));
+        Ok(words)
+    }
+
+    /// Compares what was committed last of the words with the catalog.
     fn words_agree(&mut self) -> Result<(), IndexError> {
-        let words = self.keyword.searcher(self.searcher.as_ref())?;
-        agreement::compare(&words, self.files())?;
-        self.searcher = Some(words);
-        Ok(())
+        Ok(agreement::compare(&self.open_words()?, self.files())?)
     }
 
     /// Builds the keyword index anew, for the reason given as the end of a sentence.

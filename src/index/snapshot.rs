@@ -151,8 +151,7 @@ impl Store {
     /// # Errors
     /// When a store cannot be read.
     pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, IndexError> {
-        let keyword = self.keyword.searcher(self.searcher.as_ref())?;
-        self.searcher = Some(keyword.clone());
+        let keyword = self.open_words()?;
         self.snapshot_with(Some(keyword))
     }
 

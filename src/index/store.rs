@@ -40,7 +40,8 @@ pub struct Store {
     pub(super) marker: Marker,
     pub(super) catalog: Catalog,
     pub(super) keyword: KeywordWriter,
-    pub(super) searcher: Option<KeywordSearcher>,
+    /// What was opened last of the words, and the number of the state that it is of.
+    pub(super) searcher: Option<(u64, KeywordSearcher)>,
     files: Files,
     by_path: HashMap<VaultPath, u32>,
     pub(super) embeddings: Option<Embeddings>,

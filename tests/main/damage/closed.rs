@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use memory_vault::index::keyword::FORMAT;
+
 use super::Noticed::{Perhaps, Said, Unsaid};
 use super::{Fixture, Noticed, cut, find_all, flip, length, remove, replace, segment_files};
 
@@ -176,7 +178,7 @@ fn the_words() {
             let path = index.join("tantivy/meta.json");
             let sealed = fs::read_to_string(&path).unwrap();
             let (json, _) = sealed.split_at(sealed.len() - 17);
-            let json = json.replace("\\\"format\\\":1", &format!("\\\"format\\\":{version}"));
+            let json = json.replace(&format!("\\\"format\\\":{FORMAT}"), &format!("\\\"format\\\":{version}"));
             assert_ne!(json, sealed[..sealed.len() - 17]);
             fs::write(&path, format!("{json}{}\n", &blake3::hash(json.as_bytes()).to_hex()[..16])).unwrap();
         });
