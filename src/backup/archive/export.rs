@@ -198,9 +198,12 @@ impl<W: Write> Archive<W> {
     }
 }
 
+/// A file, and its content where it was read whole.
+type Opened = (File, Metadata, Option<Vec<u8>>);
+
 /// Opens a file, and reads it whole unless it is large: as it was before somebody wrote to it, or after, and not in between.
 /// `None` when it is gone, or something else.
-fn open(full: &Path) -> Result<Option<(File, Metadata, Option<Vec<u8>>)>, ArchiveError> {
+fn open(full: &Path) -> Result<Option<Opened>, ArchiveError> {
     // What took the file's place since it was listed is neither followed nor waited for.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     for left in (0..READS).rev() {

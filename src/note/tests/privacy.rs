@@ -24,7 +24,7 @@ fn what_may_be_meant_as_a_tag_is_known() {
         ("`#health` https://x.org/#health \\#health", &[]),
         ("---\n#health: true\n---\n", &[]),
         // What was captured is no comment of the person's.
-        ("---\ntitle: About \\#1 and '#health'\nsource: me\n---\n", &["health"]),
+        ("---\ntitle: About \\#1 and '#health'\nsource: me\n---\n", &["1", "health"]),
         ("---\ntitle: 'About #health'\nsource: capture\n---\n", &[]),
         ("---\ntitle: 'About #health' # #health\nsource: capture\n---\n", &["health"]),
     ] {

@@ -59,7 +59,7 @@ impl Tally {
     /// Says whether an agent may write so many bytes more.
     pub(super) fn admit(&mut self, by: &str, more: u64, quota: &Quota, now: Timestamp) -> Result<(), WriteError> {
         let Some(written) = self.written.get_mut(by) else {
-            return over(more, quota).map_or(Ok(()), |error| Err(error));
+            return over(more, quota).map_or(Ok(()), Err);
         };
         written.retain(|_, (at, _)| now.duration_since(*at) < DAY);
         let sum: u64 = written.values().map(|(_, bytes)| bytes).sum();
