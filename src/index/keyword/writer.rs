@@ -29,7 +29,7 @@ pub struct Payload {
 
 /// Counts up whenever the words change, or indexes of before may be wrong; an index of another format is rebuilt.
 ///
-/// 2: what was removed first after a start could come back (see [`KeywordWriter::burn_number`]).
+/// 2: what was removed first after a start could come back (see `burn_number`).
 pub const FORMAT: u32 = 2;
 
 /// A chunk as the index takes it. The words are in the form of [`Words`](super::Words).
@@ -183,7 +183,7 @@ impl KeywordWriter {
     }
 
     /// Closes the index. A merge that takes longer than `patience` is left half-way: nothing refers to it, the next writer removes what
-    /// it wrote, and the numbers of its operations are past it (see [`KeywordWriter::burn_number`]).
+    /// it wrote, and the numbers of its operations are past it (see `burn_number`).
     pub fn close(mut self, patience: Duration) {
         self.merges.give_up_after(patience);
     }

@@ -44,7 +44,7 @@ impl VectorSet {
     ///
     /// Removing comes first, so a chunk may be in both. A chunk that is added while present is replaced; one that is removed
     /// while absent is passed over. The cost follows the change: each row is copied O(log n) times on average, and some
-    /// [`MAX_SEGMENT_ROWS`] by one call.
+    /// `MAX_SEGMENT_ROWS` by one call.
     ///
     /// # Errors
     ///
