@@ -1,16 +1,16 @@
 //! One vault at work.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::agents::Agents;
 use crate::backup::{Timer, Trust};
 use crate::capture::{self, Capture, Switches};
 use crate::config::Config;
 use crate::fs::FsError;
-use crate::index::{Settings, Snapshot};
+use crate::index::{IndexError, Settings, Snapshot};
 use crate::path::VaultPath;
 use crate::sync::{LoadModel, Options, Shared, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
@@ -126,7 +126,7 @@ impl Service {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let shared = Arc::new(Shared::default());
-        shared.publish(Arc::new(Snapshot::open(&index_dir, &settings(&home, &config)?.private)?));
+        shared.publish(Arc::new(open_begun(&index_dir, &settings(&home, &config)?.private)?));
         let switches = Arc::new(Switches::new(home.root(), &config));
         let agents = Arc::new(Agents::new(home.root().to_owned(), &home.state_dir()));
         Ok(Self {
@@ -221,4 +221,23 @@ fn settings(home: &Home, config: &Config) -> Result<Settings, RulesError> {
         graph_threshold: config.index.graph_threshold,
         private: globs("access.private", &config.access.private)?,
     })
+}
+
+/// Opens an index that another process writes. One that it has just begun, as with `reindex --full`, is given a moment to have
+/// its first notes: without any it would say that the vault has none.
+fn open_begun(folder: &Path, private: &Globs) -> Result<Snapshot, IndexError> {
+    const MOMENT: Duration = Duration::from_secs(1);
+    const LOOK_AGAIN: Duration = Duration::from_millis(20);
+    let deadline = Instant::now() + MOMENT;
+    loop {
+        let opened = Snapshot::open(folder, private);
+        let has_begun = match &opened {
+            Ok(snapshot) => snapshot.files.is_empty(),
+            Err(error) => matches!(error, IndexError::Absent(_)),
+        };
+        if !has_begun || Instant::now() > deadline {
+            return opened;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
 }
