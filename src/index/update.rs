@@ -55,11 +55,11 @@ impl<'a> Part<'a> {
         Self { update, chunks: 0..update.chunks.len() }
     }
 
-    /// What the index says of the file's state. A file of which more is to come has no stamp and no hash: it counts as one
-    /// that has changed, whatever stops the next part from coming.
+    /// What the index says of the file's state. A file of which more is to come has no hash: it counts as one that has changed,
+    /// whatever stops the next part from coming. It has its stamp, by which its other names are known.
     pub(super) fn state(&self) -> (Stamp, [u8; 32]) {
         let whole = self.chunks.end == self.update.chunks.len();
-        if whole { (self.update.stamp, self.update.hash) } else { (Stamp::default(), [0; 32]) }
+        (self.update.stamp, if whole { self.update.hash } else { [0; 32] })
     }
 
     /// The first chunk that is written: the last one before this part has a neighbour now.

@@ -107,6 +107,11 @@ impl Service {
                 files.replace(&path, hash, &text, Action::Edit)?;
                 return Ok((path, true, blake3::hash(text.as_bytes())));
             }
+            if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.is_private() {
+                // Beside it the new text would be seen.
+                let reason = "it is private, and its frontmatter has to be mended before it can be saved again";
+                return Err(WriteError::Refused { path: path.to_string(), reason });
+            }
         }
         let path = free_name(self.home.root(), &new.collection, &new.title);
         let hash = files.create(&path, &compose(&new.frontmatter(), &new.content))?;

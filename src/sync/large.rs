@@ -15,6 +15,8 @@ use crate::vault::Stamp;
 /// Reading this much takes a tenth of a second on a slow machine, and parsing and cutting it is most of it.
 const LARGE_BYTES: u64 = 500_000;
 
+/// So many updates wait in memory at most before some of them are brought in.
+const MAX_UNFINISHED: usize = 4;
 /// What is brought into the stores at a time, a tenth to a fifth of a second: so many chunks at most, and about so many bytes.
 const PART_CHUNKS: usize = 4000;
 const PART_BYTES: usize = 400_000;
@@ -59,6 +61,11 @@ impl Large {
     /// How many files there are.
     pub(super) fn len(&self) -> usize {
         self.waiting.len() + usize::from(self.reading.is_some()) + self.read.len()
+    }
+
+    /// Whether so much waits in memory that no more is read before some of it is in the stores.
+    pub(super) fn is_full(&self) -> bool {
+        self.read.len() >= MAX_UNFINISHED
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -139,8 +146,8 @@ impl Worker<'_> {
 
     fn next_part(&mut self, Unfinished { update, done }: Unfinished) -> Result<(), IndexError> {
         let end = part_end(&update, done);
-        let there = done > 0 || self.has_stamp(&update.path, &update.stamp);
-        if !there || !self.store.apply_part(&update, done..end)? {
+        // Each time: what has changed meanwhile may be private by now.
+        if !self.has_stamp(&update.path, &update.stamp) || !self.store.apply_part(&update, done..end)? {
             self.read_again(update.path);
             return Ok(());
         }

@@ -26,7 +26,8 @@ pub fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &Scan, di
     let mut read: Vec<(i64, &VaultPath)> = Vec::new();
     for found in &scan.files {
         let same = known.remove(&found.path).is_some_and(|file| {
-            file.stamp == found.stamp
+            file.is_whole()
+                && file.stamp == found.stamp
                 && file.read_ns.saturating_sub(file.stamp.mtime_ns.max(file.stamp.ctime_ns)) > RACY_NS
         });
         if distrust || !same {

@@ -207,8 +207,10 @@ impl<'a> Worker<'a> {
             if !due.is_empty() {
                 self.look_at(&due)?;
             }
-            if !self.backlog.is_empty() {
+            if !self.backlog.is_empty() && !self.large.is_full() {
                 self.read_batch()?;
+                // In turns, so that a large file that was made private is not shown until all others are read.
+                self.work_on_large()?;
                 self.report();
                 continue;
             }

@@ -108,6 +108,14 @@ fn a_note_that_is_saved_again_stays_private() {
     std::fs::write(vault.path("notes/tagged.md"), &toml).unwrap();
     assert_eq!(agent.find(&vault, "zebra"), [""; 0]);
     assert_eq!((save().status, vault.read("notes/tagged.md")), (400, toml));
+    for head in ["---\ntags: #private\n---\n", "---\nbroken: [\n---\n"] {
+        let text = format!("{head}\n# Tagged\n\nA zebra of mine.\n");
+        std::fs::write(vault.path("notes/tagged.md"), &text).unwrap();
+        vault.finds("mine", &["notes/tagged.md"]);
+        vault.settle();
+        assert_eq!((save().status, vault.read("notes/tagged.md")), (400, text));
+        assert_eq!(agent.find(&vault, "zebra"), [""; 0], "it got no public twin");
+    }
 }
 
 #[test]
