@@ -63,7 +63,7 @@ mod tests {
             id: 1,
             path: VaultPath::new(path).unwrap(),
             stamp: stamp(mtime_ns),
-            hash: [0; 32],
+            hash: [1; 32],
             read_ns,
             title: String::new(),
             tags: Vec::new(),
