@@ -179,7 +179,7 @@ impl<'a> Worker<'a> {
         });
     }
 
-    /// The loop. What a person waits for comes first: signals, then files, the large ones last, then embeddings.
+    /// The loop. What a person waits for comes first: signals, then files, the large ones in turns with the others, then embeddings.
     pub(super) fn work(&mut self, receiver: &Receiver<Message>) -> Result<Next, IndexError> {
         if self.options.watch {
             // The watcher comes before the scan, so that no change falls between them.
@@ -279,7 +279,7 @@ impl<'a> Worker<'a> {
                 let _ = done.send(Ok(()));
             }
             Message::Embedded(embedded) => self.keep(embedded)?,
-            // It is taken when there is nothing smaller to do.
+            // It is taken when it is the turn of large files.
             Message::LargeRead => {}
             Message::Model(Ok(embedder)) => self.use_model(embedder)?,
             Message::Model(Err(error)) => {
