@@ -41,7 +41,7 @@ pub(super) const INHERITED: &str = "inherited";
 const PRIVATE: &str = "private";
 
 /// The frontmatter of a new file, private if what it goes on with is.
-pub(super) fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String, Value> {
+pub fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String, Value> {
     if private {
         front.insert(PRIVATE.into(), INHERITED.into());
     }

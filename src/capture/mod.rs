@@ -22,6 +22,7 @@ mod writer;
 
 pub use check::EventError;
 pub use event::{AgentActivity, Bookmark, Clipboard, Event, FileAction, Message, Note, Search};
+pub use front::kept_private;
 pub use intake::{Accepted, Capture, CaptureError, CaptureStatus, Options};
 pub use kept::FindPrivate;
 pub use pages::FindNote;

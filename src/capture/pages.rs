@@ -199,7 +199,15 @@ impl Pages {
                 if !more.is_empty() {
                     front.insert("tags".into(), united(front.get("tags"), more));
                 }
-                draft.text = compose(&front, &content);
+                let text = compose(&front, &content);
+                // What the person wrote into the text that goes may hide it.
+                let lost = note.tags_missing_in(&note::Note::parse(&text, draft.path.stem()));
+                draft.text = if lost.is_empty() {
+                    text
+                } else {
+                    front.insert("tags".into(), united(front.get("tags"), lost));
+                    compose(&front, &content)
+                };
             }
         } else {
             let mut front = front(&title, at);

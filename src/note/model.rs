@@ -1,8 +1,11 @@
 //! What a parsed note is made of.
 
-use super::Lines;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
+
+use super::Lines;
+use super::tags::is_private;
 
 /// One Markdown file, read: what its frontmatter says, and where everything in its body is.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,6 +188,14 @@ impl Note {
     /// Returns a span of the source without the comments in it. `source` must be what the note was parsed from.
     pub fn visible<'s>(&self, source: &'s str, span: Range<usize>) -> Cow<'s, str> {
         outside(&self.comments, source, span)
+    }
+
+    /// The tags, doubtful ones too, that another version of the note lacks, and that may hide it from somebody. Whether it is
+    /// private is told by `visibility`.
+    pub fn tags_missing_in(&self, other: &Self) -> Vec<String> {
+        let all = |note: &'_ Self| note.tags.iter().chain(&note.doubtful).cloned().collect::<Vec<_>>();
+        let has: HashSet<String> = all(other).iter().map(|tag| tag.to_lowercase()).collect();
+        all(self).into_iter().filter(|tag| !has.contains(&tag.to_lowercase()) && !is_private(tag)).collect()
     }
 
     /// Whether agents must not see the note.

@@ -52,7 +52,10 @@ pub fn revise(source: &str, stem: &str, title: &str, set: &Map<String, Value>, t
     if !says(&lines, &expected) {
         return with(head);
     }
-    let tagged = with_tags(&lines, &note, tags, end).filter(|(lines, all)| {
+    // A tag may have stood in the body that goes.
+    let has = Note::parse(&with(&lines.concat()), stem).tags;
+    let new: Vec<&String> = tags.iter().filter(|tag| !has.iter().any(|had| had.eq_ignore_ascii_case(tag))).collect();
+    let tagged = with_tags(&lines, &note, &new, end).filter(|(lines, all)| {
         expected.insert("tags".into(), all.clone());
         says(lines, &expected)
     });
@@ -89,9 +92,7 @@ fn with_values(mut lines: Vec<String>, set: &Map<String, Value>, end: &str) -> O
 
 /// The lines with further tags, and what all tags are then; nothing where there are none to add, or they stand in a way that
 /// is left alone.
-fn with_tags(lines: &[String], note: &Note, tags: &[String], end: &str) -> Option<(Vec<String>, Value)> {
-    let new: Vec<&String> =
-        tags.iter().filter(|tag| !note.tags.iter().any(|had| had.eq_ignore_ascii_case(tag))).collect();
+fn with_tags(lines: &[String], note: &Note, new: &[&String], end: &str) -> Option<(Vec<String>, Value)> {
     if new.is_empty() {
         return None;
     }

@@ -11,11 +11,11 @@ use super::error::ServiceError;
 use super::start::Service;
 use super::views::{SaveParams, Saved};
 use crate::access::Principal;
-use crate::capture::redact;
+use crate::capture::{kept_private, redact};
 use crate::chunk::ChunkId;
 use crate::note::{Note, compose, revise, title_of, written};
 use crate::path::{ROOT_COLLECTION, VaultPath, folded};
-use crate::vault::{Action, Change, Files, Rules, Signal, WriteError, free_name, is_folder_name};
+use crate::vault::{Action, Change, Files, Rules, Signal, WriteError, free_name, is_folder_name, note_names};
 
 /// Texts over this are refused: what is longer is a document, and can be put into the folder.
 const MAX_CONTENT_BYTES: usize = 50 * 1024;
@@ -89,16 +89,23 @@ impl Service {
                 return Ok((path, true, hash));
             }
             if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.problems.is_empty() {
-                let revised = |changes: &Map<String, Value>| {
-                    revise(&text, path.stem(), &new.title, changes, &new.tags, &new.content)
+                let revised = |changes: &Map<String, Value>, tags: &[String]| {
+                    revise(&text, path.stem(), &new.title, changes, tags, &new.content)
                 };
                 let is_shown = |text: &str| note.is_private() && !Note::parse(text, path.stem()).is_private();
                 let mut changes = new.changes();
-                let mut text = revised(&changes);
+                let mut text = revised(&changes, &new.tags);
+                let lost = note.tags_missing_in(&Note::parse(&text, path.stem()));
+                let tags = [new.tags.clone(), lost].concat();
+                text = revised(&changes, &tags);
+                if !note.tags_missing_in(&Note::parse(&text, path.stem())).is_empty() {
+                    let reason = "a tag in its text would go, and cannot be put into its frontmatter";
+                    return Err(WriteError::Refused { path: path.to_string(), reason });
+                }
                 if is_shown(&text) {
                     // It was so by a word of the text that goes.
                     changes.insert("private".into(), true.into());
-                    text = revised(&changes);
+                    text = revised(&changes, &tags);
                 }
                 if is_shown(&text) {
                     let reason = "it is private, and would not be with the new text";
@@ -114,8 +121,27 @@ impl Service {
             }
         }
         let path = free_name(self.home.root(), &new.collection, &new.title);
-        let hash = files.create(&path, &compose(&new.frontmatter(), &new.content))?;
+        let hidden = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && self.hides(files, new, &path)?;
+        let hash = files.create(&path, &compose(&kept_private(new.frontmatter(), hidden), &new.content))?;
         Ok((path, false, hash))
+    }
+
+    /// Whether the person keeps a note of a title private elsewhere, or one of its name cannot be read, so that a new one is to
+    /// be private from the start.
+    fn hides(&self, files: &Files, new: &NewNote, free: &VaultPath) -> Result<bool, WriteError> {
+        let known = self.shared.snapshot();
+        let private = known
+            .iter()
+            .flat_map(|snapshot| snapshot.files.facets().private().iter().filter_map(|id| snapshot.files.get(id)));
+        if private.into_iter().any(|file| file.title == new.title) {
+            return Ok(true);
+        }
+        for path in note_names(&new.collection, &new.title).take_while(|path| path != free) {
+            if files.read(&path)?.is_some_and(|(bytes, _)| String::from_utf8(bytes).is_err()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Waits until the index says of a file that was changed what the disk does: how the note is named and how many passages it

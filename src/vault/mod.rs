@@ -31,5 +31,6 @@ pub use scan::{Found, Scan, Skipped, Stamp, is_note, scan};
 pub use template::{InitError, adopt, init};
 pub use watch::{Signal, Watcher, Watching};
 pub use write::{
-    Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, slug,
+    Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, note_names,
+    slug,
 };

@@ -1,6 +1,8 @@
 //! Writes notes: only where notes belong, in one step, only over what the writer has seen, and so that it can be undone.
 
+mod checkpoint;
 mod checkpoints;
+mod contents;
 mod error;
 mod files;
 mod leftovers;
@@ -8,10 +10,10 @@ mod names;
 mod quota;
 mod undo;
 
-pub use checkpoints::{Act, Action, Checkpoint, CheckpointId};
+pub use checkpoint::{Act, Action, Checkpoint, CheckpointId};
 pub use error::WriteError;
 pub use files::Files;
-pub use names::{free_name, is_folder_name, slug};
+pub use names::{free_name, is_folder_name, note_names, slug};
 pub use quota::Quota;
 pub use undo::Purged;
 

@@ -67,14 +67,18 @@ pub fn is_folder_name(name: &str) -> bool {
         && !is_likeness
 }
 
-/// A path in `folder` that no file has: the title's [`slug`], with a number behind it where that is taken.
-pub fn free_name(root: &Path, folder: &str, title: &str) -> VaultPath {
-    let slug = slug(title);
+/// The paths that a note of a title may have in `folder`, without end: its [`slug`], then with numbers behind it.
+pub fn note_names(folder: &str, title: &str) -> impl Iterator<Item = VaultPath> {
+    let base = format!("{folder}/{}", slug(title));
     (1..)
-        .map(|at| if at == 1 { format!("{folder}/{slug}.md") } else { format!("{folder}/{slug}-{at}.md") })
+        .map(move |at| if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") })
         .filter_map(|path| VaultPath::new(path).ok())
-        .find(|path| path.on_disk(root).symlink_metadata().is_err())
-        .expect("numbers do not end")
+}
+
+/// The first of the [`note_names`] that no file has.
+pub fn free_name(root: &Path, folder: &str, title: &str) -> VaultPath {
+    let is_free = |path: &VaultPath| path.on_disk(root).symlink_metadata().is_err();
+    note_names(folder, title).find(is_free).expect("numbers do not end")
 }
 
 #[cfg(test)]

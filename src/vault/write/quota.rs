@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::checkpoints::{Checkpoint, CheckpointId};
+use super::checkpoint::{Checkpoint, CheckpointId};
 use super::error::WriteError;
 
 /// A day, as quotas count it: back from now.

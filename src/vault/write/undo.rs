@@ -9,7 +9,8 @@ use blake3::Hash;
 use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoints::{Act, Action, Checkpoint, CheckpointId, mode};
+use super::checkpoint::{Act, Action, Checkpoint, CheckpointId};
+use super::checkpoints::mode;
 use super::error::WriteError;
 use super::files::Files;
 use crate::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
@@ -156,7 +157,7 @@ impl Files {
         }
         // They tell what is whose: should the process be killed, the next purge needs them.
         purged.checkpoints = checkpoints.len();
-        self.checkpoints.remove_all(&checkpoints.into_iter().map(|checkpoint| checkpoint.id).collect())?;
+        self.checkpoints.remove_all(checkpoints.into_iter().map(|checkpoint| checkpoint.id).collect())?;
         Ok(purged)
     }
 

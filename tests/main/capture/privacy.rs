@@ -119,6 +119,56 @@ fn a_note_that_is_saved_again_stays_private() {
 }
 
 #[test]
+fn a_tag_of_the_persons_stays_when_the_text_is_replaced() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let agent = Agent::new(&vault, &["--exclude-tags", "health"]);
+    let send = |vault: &Daemon, word: &str| {
+        vault.capture(json!([note("Sent", word)]));
+        let saved = json!({"title": "Saved", "content": word, "collection": "notes"});
+        assert_eq!(vault.post("/api/user-memory/save", &saved).status, 200);
+        vault.captured();
+        vault.settle();
+    };
+    send(&vault, "zebra");
+    assert_eq!(agent.find(&vault, "zebra").len(), 2);
+    for path in ["notes/sent.md", "notes/saved.md"] {
+        let text = vault.read(path).replace("zebra", "zebra, and my #health");
+        vault.write(path, text);
+    }
+    vault.settle();
+    assert_eq!(agent.find(&vault, "zebra"), [""; 0]);
+    send(&vault, "giraffe");
+    assert_eq!((vault.find("giraffe").len(), agent.find(&vault, "giraffe")), (2, vec![]));
+    assert!(vault.read("notes/sent.md").contains("health") && vault.read("notes/saved.md").contains("health"));
+    // A tag that is nowhere to be put is no reason to lose it.
+    let toml = "+++\ntitle = \"Saved\"\n+++\n\nA zebra. #health\n";
+    std::fs::write(vault.path("notes/saved.md"), toml).unwrap();
+    vault.settle();
+    let saved = json!({"title": "Saved", "content": "lion", "collection": "notes"});
+    assert_eq!(vault.post("/api/user-memory/save", &saved).status, 400);
+    assert_eq!(vault.read("notes/saved.md"), toml);
+}
+
+#[test]
+fn what_is_saved_under_the_title_of_a_private_note_is_private() {
+    let mut vault = Daemon::vault();
+    vault.write("journal/mine.md", "---\ntitle: Moved\nprivate: true\n---\n\nA zebra.\n").start();
+    std::fs::create_dir_all(vault.path("notes")).unwrap();
+    std::fs::write(vault.path("notes/latin.md"), b"---\ntitle: Latin\nprivate: true\n---\n\nA z\xe9bra.\n").unwrap();
+    vault.settle();
+    let agent = Agent::new(&vault, &[]);
+    for (title, seen) in [("Moved", false), ("Latin", false), ("Other", true)] {
+        let save = json!({"title": title, "content": format!("okapi of {title}"), "collection": "notes"});
+        assert_eq!(vault.post("/api/user-memory/save", &save).status, 200);
+        assert_eq!(vault.find(&format!("okapi of {title}")).is_empty(), false);
+        assert_eq!(agent.find(&vault, title).iter().any(|path| path.starts_with("notes/")), seen, "{title}");
+    }
+    assert!(vault.read("notes/moved.md").contains("private: inherited\n"));
+    assert!(vault.read("notes/latin-2.md").contains("private: inherited\n"));
+}
+
+#[test]
 fn what_the_person_made_private_gets_no_public_twin() {
     let mut vault = Daemon::vault();
     vault.start();
