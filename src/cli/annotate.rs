@@ -7,6 +7,7 @@ use clap::Args;
 use super::Outcome;
 use super::backend::{Backend, home};
 use super::get::{Place, place};
+use super::output::remark_behind;
 use super::save::read_stdin;
 use super::terminal::{say, stdout};
 use crate::service::AnnotateParams;
@@ -48,6 +49,7 @@ impl Annotate {
         if self.json {
             stdout().json(&annotated)?;
         } else {
+            remark_behind(annotated.searchable);
             say!("{}", annotated.path)?;
         }
         Ok(Outcome::Done)

@@ -9,7 +9,7 @@ use clap::Args;
 use super::Outcome;
 use super::backend::{Backend, home};
 use super::get::{Place, place};
-use super::output::count;
+use super::output::{count, remark_behind};
 use super::terminal::{Out, remark, stderr, stdout};
 use crate::service::{ForgetParams, Forgotten};
 
@@ -78,6 +78,7 @@ impl Forget {
         if self.json {
             stdout().json(&forgotten)?;
         } else {
+            remark_behind(forgotten.searchable);
             tell(&forgotten)?;
         }
         Ok(Outcome::Done)

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::terminal::remark;
 use crate::service::ServiceError;
 
 /// A number of bytes for people.
@@ -46,6 +47,13 @@ pub(super) fn shell_quoted(path: &Path) -> String {
 /// A number of things for people: `1 note`, `2 notes`.
 pub(super) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Says so when what was written cannot be found yet.
+pub(super) fn remark_behind(searchable: bool) {
+    if !searchable {
+        remark!("vault: it is written, and the index does not have it yet; `vault status` says why");
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::backend::Backend;
+use super::output::remark_behind;
 use super::terminal::{say, stdout};
 use crate::service::RestoreParams;
 
@@ -33,6 +34,7 @@ impl Restore {
         if self.json {
             stdout().json(&restored)?;
         } else {
+            remark_behind(restored.searchable);
             say!("{} is as it was\nto undo: vault restore {}", restored.path, restored.checkpoint_id)?;
         }
         Ok(Outcome::Done)

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Outcome;
 use super::backend::Backend;
+use super::output::remark_behind;
 use super::terminal::{remark, say, stdout};
 use crate::service::SaveParams;
 
@@ -68,6 +69,7 @@ impl Save {
             if saved.redacted {
                 remark!("vault: secrets were taken out of the text; `[capture] redact = false` keeps them");
             }
+            remark_behind(saved.searchable);
             say!("{}{}", saved.path, if saved.existing { " (was there before)" } else { "" })?;
         }
         Ok(Outcome::Done)

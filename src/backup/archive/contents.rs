@@ -92,7 +92,14 @@ impl Contents {
             match fate(&path, Kind::of(kind).unwrap_or(Kind::File)) {
                 // A repository is exported as it is, its hooks too; what of it is imported is another question.
                 Fate::Kept | Fate::Dropped { git: true, .. } => {}
-                Fate::Dropped { .. } | Fate::Passing => return Ok(()),
+                Fate::Dropped { what, why, .. } => {
+                    let said = format!("{}: {why}", what.display());
+                    if !path.starts_with(".vault") && !self.left_out.contains(&said) {
+                        self.left_out.push(said);
+                    }
+                    return Ok(());
+                }
+                Fate::Passing => return Ok(()),
                 Fate::Refused(why) => {
                     if !path.starts_with(".vault") {
                         self.left_out.push(format!("{shown}: {why}"));

@@ -33,7 +33,7 @@ pub(super) enum Fate {
     Kept,
     /// It is not imported, and that is said, once for `what`. Of a repository (`git`) it is exported.
     Dropped { what: PathBuf, why: &'static str, git: bool },
-    /// What programs leave while they work: not exported, and nothing to speak of.
+    /// What programs leave while they work: neither exported nor imported, and nothing to speak of.
     Passing,
     /// No export writes it.
     Refused(&'static str),
@@ -133,7 +133,8 @@ pub(super) fn fate(path: &Path, kind: Kind) -> Fate {
                 return Fate::Dropped { what: up_to(at + 1), why, git: false };
             }
             (".git", ".git") => {
-                return if is_passing(last) {
+                // No ref has such a name, while one may be called `lock`.
+                return if last.ends_with(".lock") || last.starts_with(".tmp-") {
                     Fate::Passing
                 } else if is_harmless_in_git(below, kind) {
                     Fate::Kept
@@ -149,7 +150,7 @@ pub(super) fn fate(path: &Path, kind: Kind) -> Fate {
     if last.starts_with(".tmp-") { Fate::Passing } else { Fate::Kept }
 }
 
-/// What programs leave while they work.
+/// What this program leaves while it works.
 fn is_passing(name: &str) -> bool {
     name == "lock" || name.ends_with(".lock") || name.starts_with(".tmp-") || name.ends_with(".sock")
 }
@@ -184,6 +185,8 @@ mod tests {
             ".git/HEAD",
             ".git/config",
             ".git/hooks/pre-commit.sample",
+            ".git/refs/heads/lock",
+            ".git/refs/heads/a.sock",
             ".obsidian/app.json",
             "Cargo.lock",
             "lock",

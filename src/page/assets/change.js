@@ -39,7 +39,8 @@ export const sentence = (error) => [error.message, error.hint].filter(Boolean).j
 /** Deletes a passage or a note, and offers to take it back. */
 export async function remove(hash, citation, { note = false } = {}) {
   try {
-    const { path, checkpoint_id: checkpoint } = await api.remove(hash);
+    const removed = await api.remove(hash);
+    const { path, checkpoint_id: checkpoint } = removed;
     keepingFocus(() => {
       for (const item of document.querySelectorAll(".hit")) {
         if (note ? item.chunk.path === path : item.chunk.hash === hash) item.remove();
@@ -47,10 +48,15 @@ export async function remove(hash, citation, { note = false } = {}) {
     });
     if (route().note === path) go({ note: note ? undefined : path, lines: undefined }, { replace: true });
     changed();
-    offerUndo(`Deleted ${citation}`, checkpoint);
+    offerUndo(done(`Deleted ${citation}`, removed), checkpoint);
   } catch (error) {
     toast(`Not deleted: ${sentence(error)}`, undefined, { failed: true });
   }
+}
+
+/** What was done, and whether searches know it yet. */
+function done(text, { searchable }) {
+  return searchable === false ? `${text}; searches will follow, the status says why they do not yet` : text;
 }
 
 /** Says what was done, with a button that takes it back. */
@@ -69,8 +75,8 @@ export function offerUndo(text, checkpoint) {
 /** Brings a file back as it was. */
 export async function restore(checkpoint, force = false) {
   try {
-    const { path } = await api.restore(checkpoint, force);
-    toast(`Restored ${path}`, link(path));
+    const restored = await api.restore(checkpoint, force);
+    toast(done(`Restored ${restored.path}`, restored), link(restored.path));
     changed();
   } catch (error) {
     const again = error.code === "conflict" && !force
@@ -150,7 +156,8 @@ export function save() {
     const listed = tags.split(/[\s,]+/).map((tag) => tag.replace(/^#/, "")).filter(Boolean);
     if (listed.length) body.tags = listed;
     const saved = await api.save(body);
-    toast(saved.existing ? `It is there already: ${saved.path}` : `Saved to ${saved.path}`, link(saved.path));
+    const text = saved.existing ? `It is there already: ${saved.path}` : `Saved to ${saved.path}`;
+    toast(done(text, saved), link(saved.path));
     changed();
   });
 }
@@ -162,9 +169,9 @@ export function annotate(hash, citation) {
     h("label", { for: "annotation" }, "Note"),
     h("textarea", { id: "annotation", name: "note", rows: 4, required: true, autofocus: true }),
   ], "Annotate", async ({ note }) => {
-    const { path } = await api.annotate(hash, note);
+    const annotated = await api.annotate(hash, note);
     say("Annotated");
-    toast(`Annotated ${citation}`, link(path));
+    toast(done(`Annotated ${citation}`, annotated), link(annotated.path));
     changed();
   });
 }

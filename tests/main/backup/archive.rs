@@ -147,10 +147,12 @@ fn what_cannot_be_exported_is_said_and_the_rest_is_exported() {
     symlink("../../..", vault.path("notes/up")).unwrap();
     let fifo = vault.path("notes/fifo.md");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    vault.write("notes/inner/.vault/index/catalog.db", "theirs").write("notes/inner/.vault/lock", "theirs");
     let folder = empty();
     let archive = folder.path().join("vault.tar.zst");
     let said = export(&vault, &archive, &["--json"]).ok();
-    assert_eq!(said.json()["left_out"].as_array().unwrap().len(), 3, "{}", said.stdout);
+    assert_eq!(said.json()["left_out"].as_array().unwrap().len(), 4, "{}", said.stdout);
+    assert!(said.stderr.contains("notes/inner/.vault: it is the program's own for a vault"), "{}", said.stderr);
     assert!(said.stderr.contains("notes/out.md: a link that leads out of the vault"), "{}", said.stderr);
     let copy = folder.path().join("copy");
     import(&archive, &copy).ok();
