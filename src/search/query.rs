@@ -1,12 +1,13 @@
 //! What people type, read as words, `"phrases"` and `-exclusions`. Never an error.
 
-use crate::index::keyword::{KeywordQuery, plain_words};
+use crate::derive::words::plain_words;
+use crate::engine::WordQuery;
 
 /// A query, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedQuery {
     /// For the words' side.
-    pub keyword: KeywordQuery,
+    pub keyword: WordQuery,
     /// For the meaning's side: the text without exclusions.
     pub semantic: String,
 }
@@ -45,7 +46,7 @@ impl ParsedQuery {
     }
 
     fn read(text: &str, with_operators: bool) -> Self {
-        let mut keyword = KeywordQuery::default();
+        let mut keyword = WordQuery::default();
         let mut semantic = String::new();
         let mut room = MAX_WORDS;
         for part in parts(cut(text, 64 * MAX_WORDS)) {
@@ -135,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(text: &str) -> (String, String, String) {
-        let KeywordQuery { words, phrases, excluded } = ParsedQuery::new(text).keyword;
+        let WordQuery { words, phrases, excluded } = ParsedQuery::new(text).keyword;
         let runs = |runs: Vec<Vec<String>>| runs.iter().map(|run| run.join("+")).collect::<Vec<_>>().join(" ");
         (words.join(" "), runs(phrases), runs(excluded))
     }

@@ -7,7 +7,7 @@ use super::error::ServiceError;
 use super::save::text;
 use super::start::Service;
 use super::views::Model;
-use crate::embed::{Document, EmbedError};
+use crate::models::{Document, EmbedError};
 
 /// What a text is embedded as: models that tell them apart compare a query with documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -6,7 +6,7 @@ use super::views::{
     ForgetParams, MemoryChange, MemoryDeleteParams, MemoryGetParams, MemorySaveParams, SaveParams, Saved,
 };
 use crate::access::{Principal, WriteMode};
-use crate::chunk::{ChunkId, chunk};
+use crate::derive::{ChunkId, chunk};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::{is_folder_name, slug};

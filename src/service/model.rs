@@ -15,7 +15,7 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadModel {
     use std::sync::Arc;
 
     use crate::config::Pooling;
-    use crate::embed::{self, Embedder, GgufEmbedder, GgufOptions, ModelSource};
+    use crate::models::{self, Embedder, GgufEmbedder, GgufOptions, ModelSource};
 
     let source = match config.model.as_str() {
         "bundled" => ModelSource::Bundled,
@@ -29,9 +29,9 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadModel {
         document_prefix: config.document_prefix.clone(),
         pooling: match config.pooling {
             Pooling::Auto => None,
-            Pooling::Mean => Some(embed::Pooling::Mean),
-            Pooling::Cls => Some(embed::Pooling::Cls),
-            Pooling::Last => Some(embed::Pooling::Last),
+            Pooling::Mean => Some(models::Pooling::Mean),
+            Pooling::Cls => Some(models::Pooling::Cls),
+            Pooling::Last => Some(models::Pooling::Last),
         },
         max_tokens: config.max_tokens,
         ..GgufOptions::new(cache)
@@ -41,5 +41,5 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadModel {
 
 #[cfg(not(feature = "gguf"))]
 fn gguf(_: &EmbedConfig, _: &Path) -> LoadModel {
-    Box::new(|| Err(crate::embed::EmbedError::NoModels))
+    Box::new(|| Err(crate::models::EmbedError::NoModels))
 }

@@ -8,13 +8,13 @@ use super::error::ServiceError;
 use super::start::Service;
 use crate::access::{Caller, Policy, Principal, Scope, may_read};
 use crate::agents::LogEntry;
-use crate::index::{FileEntry, Snapshot};
+use crate::engine::{FileEntry, Reader};
 use crate::search::Visible;
 use crate::vault::{Quota, Stamp};
 
 /// What a principal sees of one state of the index. Every read goes through one.
 pub(super) struct Reach {
-    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) snapshot: Arc<dyn Reader>,
     pub(super) visible: Visible,
     /// An agent's; the person has none.
     pub(super) limits: Option<Limits>,
@@ -42,12 +42,12 @@ pub struct Limits {
 impl Reach {
     /// The files that are seen, in no particular order.
     pub(super) fn files(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
-        self.snapshot.files.iter().filter(|file| self.visible.has(file))
+        self.snapshot.files().iter().filter(|file| self.visible.has(file))
     }
 
     /// The file at a path, if it is seen; differences of Unicode normalisation do not count.
     pub(super) fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let exact = self.snapshot.files.at(path).filter(|file| self.visible.has(file));
+        let exact = self.snapshot.files().at(path).filter(|file| self.visible.has(file));
         exact.or_else(|| self.files().find(|file| file.path.same_as(path)))
     }
 
@@ -58,7 +58,7 @@ impl Reach {
 
     /// Embedded passages, and those that have something to embed.
     pub(super) fn embedded(&self) -> (usize, usize) {
-        self.snapshot.embedded_within(self.visible.set())
+        self.snapshot.embedded(self.visible.set())
     }
 }
 
@@ -159,7 +159,7 @@ impl Service {
     /// What a principal sees of a scope of its own now.
     pub(super) fn reach_of(&self, principal: &Principal, scope: &Scope) -> Result<Reach, ServiceError> {
         let snapshot = self.snapshot()?;
-        let visible = Visible::of(scope, &snapshot.files);
+        let visible = Visible::of(scope, &snapshot.files());
         Ok(Reach { visible, limits: self.limits_of(principal), snapshot })
     }
 
@@ -181,7 +181,7 @@ impl Service {
             if !self.has_stamp(file) {
                 return false;
             }
-            let sources = file.sources.iter().filter_map(|source| reach.snapshot.files.at(source));
+            let sources = file.sources.iter().filter_map(|source| reach.snapshot.files().at(source));
             left.extend(sources.map(AsRef::as_ref).filter(|source| looked.insert(source.id)));
         }
         true

@@ -10,14 +10,13 @@ use super::start::Service;
 use super::time::{day_of, rfc3339};
 use super::views::{Browse, BrowseParams, ChunkView, Collections};
 use crate::access::Principal;
-use crate::chunk::ChunkId;
-use crate::index::catalog::{CatalogError, ChunkText};
-use crate::index::{FileEntry, Snapshot};
+use crate::derive::ChunkId;
+use crate::engine::{ChunkText, EngineError, FileEntry, Reader};
 use crate::path::VaultPath;
 use crate::vault::{ReadError, Source, read};
 
 impl Service {
-    pub(super) fn snapshot(&self) -> Result<Arc<Snapshot>, ServiceError> {
+    pub(super) fn snapshot(&self) -> Result<Arc<dyn Reader>, ServiceError> {
         self.shared.snapshot().ok_or_else(|| {
             let failure = self.shared.progress().failure;
             let message = failure.unwrap_or_else(|| "the index is being opened".into());
@@ -34,12 +33,12 @@ impl Service {
     }
 
     /// A failure of the catalog: what is damaged is mended.
-    pub(super) fn damaged(&self, error: CatalogError) -> ServiceError {
+    pub(super) fn damaged(&self, error: EngineError) -> ServiceError {
         if error.is_damage() { self.suspect(&error) } else { error.into() }
     }
 
-    pub(super) fn view(&self, reach: &Reach, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, CatalogError> {
-        let metadata = reach.snapshot.read(|reader| reader.metadata(file.id))?;
+    pub(super) fn view(&self, reach: &Reach, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, EngineError> {
+        let metadata = reach.snapshot.metadata(file.id)?;
         let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;
         Ok(ChunkView {
@@ -100,13 +99,13 @@ impl Service {
         id: ChunkId,
     ) -> Result<Option<(&'a FileEntry, ChunkText)>, ServiceError> {
         let snapshot = &reach.snapshot;
-        let mut rows = snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))?;
+        let mut rows = snapshot.rows_of(id).map_err(|error| self.damaged(error))?;
         if rows.is_empty() && reach.is_agents() {
             // Any other: what is not there takes as long as what is hidden (`benches/hidden`).
-            rows.extend(snapshot.files.iter().find_map(|file| file.chunks.first()).map(|chunk| chunk.row));
+            rows.extend(snapshot.files().iter().find_map(|file| file.chunks.first()).map(|chunk| chunk.row));
         }
         for row in rows {
-            let chunk = match snapshot.read(|reader| reader.chunk(row)) {
+            let chunk = match snapshot.chunk(row) {
                 Ok(Some(chunk)) if chunk.id == id => chunk,
                 Ok(_) => continue,
                 // An agent is not told that what it may not see is damaged.
@@ -116,7 +115,7 @@ impl Service {
                 }
                 Err(error) => return Err(self.damaged(error)),
             };
-            if let Some(file) = snapshot.files.get(chunk.file).filter(|file| reach.visible.has(file)) {
+            if let Some(file) = snapshot.files().get(chunk.file).filter(|file| reach.visible.has(file)) {
                 return Ok(Some((file, chunk)));
             }
         }
@@ -143,7 +142,7 @@ impl Service {
         let page = files.iter().flat_map(|file| file.chunks.iter().map(move |chunk| (file, chunk.row)));
         let mut chunks = Vec::new();
         for (file, row) in page.skip(offset).take(limit) {
-            let chunk = snapshot.read(|reader| reader.chunk(row));
+            let chunk = snapshot.chunk(row);
             let view = chunk.and_then(|chunk| chunk.map(|chunk| self.view(&reach, file, chunk)).transpose());
             match view {
                 Ok(view) => chunks.extend(view),

@@ -16,8 +16,8 @@ use super::time::{Edge, parse};
 use super::views::{HitView, Scores, SearchParams, SearchResponse};
 use crate::access::Principal;
 use crate::config::Mode;
-use crate::index::keyword::KeywordError;
-use crate::search::{Degraded, Filter, Highlighter, Results, SearchError, SearchRequest, search, snippet};
+use crate::engine::{EngineError, Filter};
+use crate::search::{Degraded, Highlighter, Results, SearchRequest, search, snippet};
 use crate::sync::ModelStatus;
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
@@ -143,16 +143,12 @@ impl Service {
 
     fn found(&self, reach: &Reach, request: &SearchRequest) -> Result<Results, ServiceError> {
         let embedder = self.shared.embedder();
-        let searching = || search(&reach.snapshot, embedder.as_deref(), &reach.visible, &self.config.search, request);
+        let searching =
+            || search(reach.snapshot.as_ref(), embedder.as_deref(), &reach.visible, &self.config.search, request);
         // tantivy panics on what it does not expect in its files.
-        let found = catch_unwind(AssertUnwindSafe(searching)).unwrap_or_else(|_| {
-            let failed = KeywordError::damaged("a search in it failed unexpectedly");
-            Err(SearchError::Keyword(failed))
-        });
-        match found {
-            Err(SearchError::Keyword(error)) if error.is_damage() => Err(self.suspect(&error)),
-            found => Ok(found?),
-        }
+        let found = catch_unwind(AssertUnwindSafe(searching))
+            .unwrap_or_else(|_| Err(EngineError::damage("the keyword index: a search in it failed unexpectedly")));
+        found.map_err(|error| self.damaged(error))
     }
 
     fn explain(&self, degraded: &Degraded, mode: Mode) -> String {

@@ -9,8 +9,9 @@ use crate::agents::Agents;
 use crate::backup::{Timer, Trust};
 use crate::capture::{self, Capture, Switches};
 use crate::config::Config;
+use crate::engine::Reader;
+use crate::engine_local::{IndexError, Settings, Snapshot};
 use crate::fs::FsError;
-use crate::index::{IndexError, Settings, Snapshot};
 use crate::path::VaultPath;
 use crate::sync::{LoadModel, Options, Shared, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
@@ -53,7 +54,7 @@ pub enum StartError {
     Outside(#[from] OutsideError),
     /// The index cannot be read.
     #[error("the index cannot be read: {0}")]
-    Index(#[from] crate::index::IndexError),
+    Index(#[from] crate::engine_local::IndexError),
 }
 
 impl Service {
@@ -194,13 +195,13 @@ fn start_capture(
     let (shared, hidden) = (Arc::clone(shared), Arc::clone(shared));
     let titled = move |title: &str| {
         let snapshot = shared.snapshot();
-        let files = snapshot.iter().flat_map(|snapshot| snapshot.files.iter());
+        let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
         let notes = files.filter(|file| file.path.collection() == "notes" && file.title == title);
         notes.map(|file| file.path.clone()).collect()
     };
     let private = move |found: &mut dyn FnMut(&VaultPath, &str) -> bool| {
         let Some(snapshot) = hidden.snapshot() else { return false };
-        let mut files = snapshot.files.facets().private().iter().filter_map(|id| snapshot.files.get(id));
+        let mut files = snapshot.files().facets().private().iter().filter_map(|id| snapshot.files().get(id));
         files.any(|file| found(&file.path, &file.title))
     };
     Capture::start(capture::Options {
@@ -232,7 +233,7 @@ fn open_begun(folder: &Path, private: &Globs) -> Result<Snapshot, IndexError> {
     loop {
         let opened = Snapshot::open(folder, private);
         let has_begun = match &opened {
-            Ok(snapshot) => snapshot.files.is_empty(),
+            Ok(snapshot) => snapshot.files().is_empty(),
             Err(error) => matches!(error, IndexError::Absent(_)),
         };
         if !has_begun || Instant::now() > deadline {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use half::f16;
 
-use crate::embed::{Document, EmbedError, Embedder};
-use crate::index::{ContentHash, Pending};
+use crate::engine::{ContentHash, Pending};
+use crate::models::{Document, EmbedError, Embedder};
 
 /// Texts of one request at most.
 pub(super) const BATCH: usize = 24;

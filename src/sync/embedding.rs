@@ -8,8 +8,8 @@ use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
 use super::shared::ModelStatus;
 use super::worker::{Message, Worker};
 use crate::allocator;
-use crate::embed::Embedder;
-use crate::index::IndexError;
+use crate::engine_local::IndexError;
+use crate::models::Embedder;
 
 /// So many texts are an import, after which memory is given back.
 const BULK: usize = 500;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::index::Damage;
+use crate::engine_local::Damage;
 
 /// After a failure, the pause before the next try.
 pub(super) const RETRY: Duration = Duration::from_secs(3);

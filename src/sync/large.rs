@@ -7,8 +7,9 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use super::backlog::Lane;
 use super::prepare::Outcome;
 use super::worker::{Message, Worker};
+use crate::engine::FileUpdate;
+use crate::engine_local::IndexError;
 use crate::fs::crash;
-use crate::index::{FileUpdate, IndexError};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 

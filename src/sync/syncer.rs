@@ -13,8 +13,9 @@ use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
-use crate::embed::{EmbedError, Embedder};
-use crate::index::{ContentHash, Damage, IndexError, Settings, Snapshot, Store};
+use crate::engine::ContentHash;
+use crate::engine_local::{Damage, IndexError, Settings, Snapshot, Store};
+use crate::models::{EmbedError, Embedder};
 use crate::vault::{Identity, Lock, Rules, Signal};
 
 /// Loads the model; called once, on a thread of its own.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::shared::Verified;
 use super::worker::{Message, Next, Worker};
-use crate::index::{Damage, Findings, IndexError};
+use crate::engine_local::{Damage, Findings, IndexError};
 
 /// The first check comes so long after the start, or at once when the stores were not closed.
 const FIRST_AFTER: Duration = Duration::from_secs(60);

@@ -10,7 +10,7 @@ use super::syncer::Options;
 use super::worker::{Next, Worker};
 use crate::allocator;
 use crate::config::FILE_NAME;
-use crate::index::IndexError;
+use crate::engine_local::IndexError;
 use crate::vault::{Change, Identity, Signal, Watcher, Watching};
 
 /// How changes are noticed, as `vault status` shows it.

@@ -14,10 +14,11 @@ use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::syncer::{Options, RefusedError};
 use super::verify::{Report, Verifying};
 use super::watching::{Vigil, missing};
-use crate::embed::{EmbedError, Embedder};
+use crate::engine::ContentHash;
+use crate::engine_local::vectors::Graph;
+use crate::engine_local::{Damage, IndexError, Store};
 use crate::fs::crash;
-use crate::index::vectors::Graph;
-use crate::index::{ContentHash, Damage, IndexError, Store};
+use crate::models::{EmbedError, Embedder};
 use crate::vault::{Debounce, Signal};
 
 /// What the thread is told.
@@ -147,8 +148,8 @@ impl<'a> Worker<'a> {
         }
         let snapshot = self.store.snapshot()?;
         crash::point("publishing");
-        self.shared.publish(Arc::clone(&snapshot));
-        self.store.trim_log(&snapshot, MAX_LOG_BYTES)?;
+        self.shared.publish(snapshot);
+        self.store.trim_log(MAX_LOG_BYTES)?;
         (self.unpublished, self.published) = (0, Instant::now());
         Ok(())
     }
@@ -230,9 +231,7 @@ impl<'a> Worker<'a> {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
             if self.is_idle() {
-                if let Some(published) = self.shared.snapshot() {
-                    self.store.trim_log(&published, MAX_IDLE_LOG_BYTES)?;
-                }
+                self.store.trim_log(MAX_IDLE_LOG_BYTES)?;
                 until = self.verify_when_idle(until)?;
             }
             self.verifying.set_busy(false);

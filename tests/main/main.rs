@@ -4,7 +4,6 @@ mod support;
 
 mod agents;
 mod annotations;
-mod api_docs;
 mod backup;
 mod bad_files;
 mod capture;
@@ -16,6 +15,7 @@ mod crash;
 mod daemon;
 mod damage;
 mod disk;
+mod docs;
 mod forgetting;
 mod fuzzing;
 mod large;

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::{Arc, Condvar, Mutex};
 
 use memory_vault::config::Config;
-use memory_vault::embed::{Document, EmbedError, Embedder, Fingerprint, HashEmbedder};
+use memory_vault::models::{Document, EmbedError, Embedder, Fingerprint, HashEmbedder};
 use memory_vault::service::Service;
 use memory_vault::vault::Home;
 use serde_json::json;

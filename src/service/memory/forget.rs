@@ -11,7 +11,7 @@ use super::own::{Own, forbidden};
 use super::target::{TargetError, own_name, writable};
 use super::write::{Outcome, refused};
 use crate::access::{Principal, WriteMode};
-use crate::chunk::without_lines;
+use crate::derive::without_lines;
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::{Action, CheckpointId};

@@ -10,10 +10,11 @@ use super::super::views::{MemoryGetParams, MemorySearchParams, MemoryText, Searc
 use super::own::Own;
 use super::target::folder;
 use crate::access::Principal;
-use crate::chunk::{Chunk, ChunkId, chunk};
+use crate::derive::{Chunk, ChunkId, chunk};
+use crate::engine::Filter;
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::search::{Filter, SearchRequest};
+use crate::search::SearchRequest;
 use crate::vault::ReadError;
 
 /// One answer takes so much of a file.

@@ -186,7 +186,7 @@ impl Service {
     ) -> Result<CheckpointId, ServiceError> {
         let files = self.files()?;
         let reach = self.reach_own(own)?;
-        if reach.snapshot.files.at(path.as_str()).is_some_and(|file| !reach.visible.has(file)) {
+        if reach.snapshot.files().at(path.as_str()).is_some_and(|file| !reach.visible.has(file)) {
             return Err(kept(path));
         }
         drop(reach);

@@ -171,8 +171,8 @@ proptest! {
         let grant = Policy::parse(page.as_object().unwrap()).grant.unwrap();
         let scope = Scope::Given(grant.clone().into());
         let snapshot = vault.service().shared().snapshot().unwrap();
-        let visible = Visible::of(&scope, &snapshot.files);
-        for file in snapshot.files.iter() {
+        let visible = Visible::of(&scope, snapshot.files());
+        for file in snapshot.files().iter() {
             let refusal = grant.refusal(&subject(file));
             prop_assert_eq!(visible.has(file), refusal.is_none(), "{} {:?}", file.path, refusal);
             prop_assert!(!(visible.has(file) && file.path.as_str().to_lowercase().starts_with("agents")));

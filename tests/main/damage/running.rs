@@ -6,11 +6,12 @@ use std::path::Path;
 
 use memory_vault::access::{Principal, Scope};
 use memory_vault::config::{Config, Mode};
-use memory_vault::embed::{Document, Embedder, HashEmbedder};
-use memory_vault::index::keyword::Stemming;
-use memory_vault::index::{Settings, Store};
+use memory_vault::derive::words::Stemming;
+use memory_vault::engine::{Filter, Reader};
+use memory_vault::engine_local::{Settings, Store};
+use memory_vault::models::{Document, Embedder, HashEmbedder};
 use memory_vault::path::VaultPath;
-use memory_vault::search::{Degraded, Filter, SearchRequest, Visible, search};
+use memory_vault::search::{Degraded, SearchRequest, Visible, search};
 use memory_vault::service::SearchParams;
 use memory_vault::sync::{Outcome, prepare};
 use memory_vault::vault::globs;
@@ -135,8 +136,8 @@ fn without_the_words_the_meaning_answers() {
     let snapshot = store.snapshot_without_words().unwrap();
     for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
         let request = SearchRequest { text: "river".into(), mode, limit: 10, filter: Filter::default() };
-        let visible = Visible::of(&Scope::Everything, &snapshot.files);
-        let found = search(&snapshot, Some(&embedder), &visible, &Config::default().search, &request).unwrap();
+        let visible = Visible::of(&Scope::Everything, snapshot.files());
+        let found = search(snapshot.as_ref(), Some(&embedder), &visible, &Config::default().search, &request).unwrap();
         assert_eq!(found.hits.len(), 1, "{mode:?}");
         assert_eq!((found.mode, found.degraded), (Mode::Semantic, Some(Degraded::NoWords)));
     }
