@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -256,9 +257,14 @@ fn announce_again(service: &Service, announced: &Announced) -> bool {
 
 /// Listens on the Unix socket; only the person may open it. Whoever has the lock may replace what a killed daemon left.
 fn listen_locally(socket: &Path) -> Result<UnixListener, FsError> {
-    let _ = std::fs::remove_file(socket);
-    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-    let listener = UnixListener::bind(socket).on("listen on", socket);
-    rustix::process::umask(before);
-    listener
+    // It is made where nobody else can come, and moved to its place when it is private: the mask of new files is the whole
+    // process's, and would be that of notes which are written at this moment.
+    let folder = socket.parent().unwrap_or(Path::new("."));
+    let private =
+        tempfile::Builder::new().prefix(".s").rand_bytes(3).tempdir_in(folder).on("make a folder in", folder)?;
+    let made = private.path().join("s");
+    let listener = UnixListener::bind(&made).on("listen on", &made)?;
+    std::fs::set_permissions(&made, std::fs::Permissions::from_mode(0o600)).on("protect", &made)?;
+    std::fs::rename(&made, socket).on("listen on", socket)?;
+    Ok(listener)
 }

@@ -155,7 +155,7 @@ fn sources_are_read_as_they_are_meant() {
     };
     assert_eq!(
         names("use crate::engine_local::Row; fn f() { crate::note::g::<'_>('\\'', \"crate::api\") }"),
-        ["index", "note"]
+        ["engine_local", "note"]
     );
     assert_eq!(names("use crate::{chunk::{id, cut}, embed, self as root};"), ["chunk", "embed", "self"]);
     assert_eq!(names("// crate::api\n/* crate::api /* */ crate::cli */ pub(crate) fn f(r: &'static str) {}"), [""; 0]);

@@ -76,6 +76,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_wrote_beside_a_list_stays() {
+        let page = "---\ncan_read_user_memory: true\ncollections: # all that is mine\n  # first\n  - notes # daily\n  - work\n\
+                    exclude_tags: [health] # never\n---\n\nMine.\n";
+        let set = json!({ "collections": ["notes", "x: y"], "exclude_tags": ["health", "b, c"] });
+        let revised = revised_page(page, set.as_object().unwrap());
+        let grant = policy(&revised).grant.unwrap();
+        assert!(grant.has_collection("notes") && grant.has_collection("x: y") && !grant.has_collection("work"));
+        for kept in ["# all that is mine", "  # first\n  - notes # daily\n", "# never"] {
+            assert!(revised.contains(kept), "{kept}: {revised}");
+        }
+        let none = json!({ "collections": [] });
+        let revised = revised_page(&revised, none.as_object().unwrap());
+        assert!(!policy(&revised).grant.unwrap().has_collection("notes") && revised.contains("# first"), "{revised}");
+    }
+
+    #[test]
     fn what_a_person_wrote_stays() {
         let page = "---\ntitle: Ada\n# my remark\ncan_read_user_memory: false # off\ncollections: [a]\n---\n\nMine.\n";
         let set = json!({ "can_read_user_memory": true, "collections": ["notes", "x y"] });
@@ -83,6 +99,7 @@ mod tests {
         let grant = policy(&revised).grant.unwrap();
         assert!(grant.has_collection("x y") && !grant.has_collection("a"));
         assert!(revised.contains("Mine.") && revised.contains("title: Ada"), "{revised}");
+        assert!(revised.contains("# my remark") && revised.contains("# off"), "{revised}");
         let off = json!({ "can_read_user_memory": false });
         let revised = revised_page(&revised, off.as_object().unwrap());
         assert!(policy(&revised).grant.is_none());

@@ -127,10 +127,10 @@ impl Agents {
 
     /// An agent as the person's own processes name it; `None` when there is none of that name, or its time is over.
     pub fn named(&self, slug: &str) -> Option<Caller> {
-        self.policy(slug)?;
+        let policy = self.policy(slug)?;
         let token = self.token_of(slug).ok().flatten();
         token.iter().for_each(|token| self.watch_page(token));
-        Some(Caller::new(slug, token.map_or_else(Session::direct, |token| token.session)))
+        Some(Caller::new(slug, token.map_or_else(Session::direct, |token| token.session)).with_policy(policy))
     }
 
     /// What an agent may do now; `None` when there is no such agent, or its time is over.
@@ -167,9 +167,9 @@ impl Agents {
 impl Keys for Agents {
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
         let known = self.tokens.holder(token)?;
-        self.policy(&known.slug)?;
+        let policy = self.policy(&known.slug)?;
         self.watch_page(&known);
-        Some(Principal::Agent(Caller::new(known.slug, known.session)))
+        Some(Principal::Agent(Caller::new(known.slug, known.session).with_policy(policy)))
     }
 }
 

@@ -48,7 +48,10 @@ pub(super) async fn local(State(service): State<Arc<Service>>, mut request: Requ
     let principal = match request.headers().get(AS_AGENT) {
         None => Some(Principal::Owner),
         Some(slug) => {
-            std::str::from_utf8(slug.as_bytes()).ok().and_then(|slug| service.agents().named(slug)).map(|mut caller| {
+            let (service, slug) = (Arc::clone(&service), slug.as_bytes().to_owned());
+            // Its page is read, on a disk that may not answer.
+            let named = move || service.agents().named(std::str::from_utf8(&slug).ok()?);
+            tokio::task::spawn_blocking(named).await.ok().flatten().map(|mut caller| {
                 caller.claimed = claimed(request.headers());
                 Principal::Agent(caller)
             })
@@ -104,7 +107,6 @@ pub(super) async fn within_limits(State(service): State<Arc<Service>>, mut reque
     if let Some(Principal::Agent(caller)) = request.extensions_mut().get_mut() {
         caller.turn = turn.clone();
     }
-    // What takes longer than it is waited for goes on, and counts until it is done.
     let mut answer = tokio::spawn(async move {
         let response = next.run(request).await;
         drop(inside);
@@ -112,7 +114,11 @@ pub(super) async fn within_limits(State(service): State<Arc<Service>>, mut reque
     });
     match tokio::time::timeout(limits.timeout, &mut answer).await {
         Ok(answer) => answer.unwrap_or_else(|_| failed()),
-        Err(_) if turn.give_up() => too_long("the answer took too long"),
+        Err(_) if turn.give_up() => {
+            // It counts no more, and what works on it ends where it next looks at its turn.
+            answer.abort();
+            too_long("the answer took too long")
+        }
         // It is being written, or was: whoever hears otherwise would send it again.
         Err(_) => match tokio::time::timeout(WRITE_TIMEOUT, answer).await {
             Ok(answer) => answer.unwrap_or_else(|_| failed()),

@@ -11,8 +11,6 @@
 mod bm25;
 mod cosine;
 mod error;
-#[cfg(test)]
-pub(crate) mod exact;
 mod facets;
 mod file_set;
 mod files;
@@ -20,6 +18,8 @@ mod filter;
 mod packed;
 mod reader;
 mod terms;
+#[cfg(test)]
+pub(crate) mod tests;
 mod update;
 mod writer;
 

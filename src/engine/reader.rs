@@ -8,6 +8,7 @@ use super::files::FileTable;
 use super::terms::WordQuery;
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
+use crate::models::Fingerprint;
 
 /// What a hit shows of its chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +70,8 @@ pub trait Reader: Send + Sync {
         scope: Option<&'a FileSet>,
     ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError>;
 
-    /// The length of the vectors; `None` while no model has made any.
-    fn dimension(&self) -> Option<usize>;
+    /// The model that made the vectors; `None` while there is none. Queries of another are never compared with them.
+    fn model(&self) -> Option<&Fingerprint>;
 
     /// The `k` chunks nearest to a query, and all that tie with the last, in no particular order. None are found while there are no
     /// vectors.

@@ -13,11 +13,12 @@ use super::store::Store;
 use super::vectors::{Graph, Row, VectorSet};
 use crate::engine::{ChunkEntry, ContentHash, Pending, embedded_context, rounded};
 use crate::fs::crash;
-use crate::models::{Document, Embedder};
+use crate::models::{Document, Embedder, Fingerprint};
 
 /// The embeddings of one model.
 pub(super) struct Embeddings {
     model: i64,
+    pub(super) fingerprint: Fingerprint,
     pub(super) vectors: VectorSet,
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
@@ -123,8 +124,15 @@ impl Store {
         }
         let forgotten = HashSet::new();
         let vectors = VectorSet::new(dimension, self.settings.graph_threshold).apply(&[], rows)?;
-        let mut embeddings =
-            Embeddings { model, vectors, waiting: HashMap::new(), queue: BTreeMap::new(), kept: known, forgotten };
+        let mut embeddings = Embeddings {
+            model,
+            fingerprint: embedder.fingerprint().clone(),
+            vectors,
+            waiting: HashMap::new(),
+            queue: BTreeMap::new(),
+            kept: known,
+            forgotten,
+        };
         for file in self.files().iter() {
             let without = file.chunks.iter().filter(|chunk| !embeddings.vectors.contains(chunk.row));
             let texts: Vec<_> = without.filter_map(|chunk| Some((chunk.content?, chunk.row))).collect();

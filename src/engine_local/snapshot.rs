@@ -14,6 +14,7 @@ use crate::engine::{
     ChunkText, EngineError, FileSet, FileTable, Found, PreparedWords, QueryVector, Reader, Statistics, WordQuery,
 };
 use crate::fs::crash;
+use crate::models::Fingerprint;
 use crate::vault::Globs;
 
 /// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
@@ -26,6 +27,8 @@ pub struct Snapshot {
     files: FileTable,
     /// The words; `None` while they are damaged.
     pub(super) keyword: Option<KeywordSearcher>,
+    /// What made the embeddings.
+    model: Option<Fingerprint>,
     /// The embeddings; `None` while no model is there.
     vectors: Option<VectorSet>,
     /// Chunks that have something to embed.
@@ -75,6 +78,7 @@ impl Snapshot {
             embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
             files,
             keyword: Some(open_searcher(&folder.join("tantivy"))?),
+            model: None,
             vectors: None,
             statistics: OnceLock::new(),
             readers: vec![Mutex::new(reader)],
@@ -120,8 +124,8 @@ impl Reader for Snapshot {
         Ok(Some(Box::new(keyword.prepare(query, language, self.statistics(scope), scope)?)))
     }
 
-    fn dimension(&self) -> Option<usize> {
-        self.vectors.as_ref().map(VectorSet::dims)
+    fn model(&self) -> Option<&Fingerprint> {
+        self.model.as_ref()
     }
 
     fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {
@@ -228,6 +232,7 @@ impl Store {
             seq: self.catalog.seq(),
             files: self.files().clone(),
             keyword,
+            model: self.embeddings.as_ref().map(|embeddings| embeddings.fingerprint.clone()),
             vectors: self.embeddings.as_ref().map(|embeddings| embeddings.vectors.clone()),
             embeddable: self.embeddable,
             statistics: OnceLock::new(),

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::Fingerprint;
 
@@ -35,22 +36,29 @@ pub trait Embedder: Send + Sync {
     /// Returns the length of every vector.
     fn dimension(&self) -> usize;
 
-    /// Embeds what a person or an agent searches for. A query goes before any documents that are waiting.
-    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError>;
+    /// Embeds what a person or an agent searches for. A query goes before any documents that are waiting. With a deadline, the
+    /// answer is given up then.
+    ///
+    /// # Errors
+    /// When the model fails on it, is stopped, or the time is over.
+    fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError>;
 
     /// Embeds chunks and returns their vectors in the same order.
     ///
     /// An empty document has a vector too: that of an empty text.
-    fn embed_documents(&self, documents: &[Document]) -> Result<Vec<Vec<f32>>, EmbedError>;
+    ///
+    /// # Errors
+    /// As [`Embedder::embed_query`].
+    fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError>;
 
-    /// Makes calls under way, and all later ones, return [`EmbedError::Stopped`] soon, so that a program can end in the
+    /// Makes calls under way, and all later ones, return [`ModelError::Stopped`] soon, so that a program can end in the
     /// middle of a bulk import.
     fn stop(&self) {}
 }
 
 /// Why there is no embedding.
 #[derive(Debug, thiserror::Error)]
-pub enum EmbedError {
+pub enum ModelError {
     /// A file or folder could not be used.
     #[error("could not {action} {}: {source}", path.display())]
     Io {
@@ -104,13 +112,45 @@ pub enum EmbedError {
     /// A worker panicked; the text that did it gets no vector, later ones do.
     #[error("embedding failed unexpectedly: {0}; please report this")]
     Panicked(String),
+    /// The answer was not there in time.
+    #[error("the model took too long")]
+    TimedOut,
     /// The embedder was stopped before the answer was there.
     #[error("embedding was stopped")]
     Stopped,
 }
 
+/// What is to be done about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// It may work later: a disk was full, memory short, the time over.
+    Transient,
+    /// It will not work again for the same model and text.
+    Permanent,
+    /// Somebody ended it.
+    Stopped,
+}
+
+impl ModelError {
+    /// What is to be done about it.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Io { .. } | Self::TimedOut => ErrorKind::Transient,
+            Self::Stopped => ErrorKind::Stopped,
+            Self::Llama { action, .. } if *action != "embed" => ErrorKind::Transient,
+            Self::BadModelFile { .. }
+            | Self::UnsuitableModel { .. }
+            | Self::BadOption { .. }
+            | Self::NoBundledModel
+            | Self::NoModels
+            | Self::Llama { .. }
+            | Self::Panicked(_) => ErrorKind::Permanent,
+        }
+    }
+}
+
 #[cfg(feature = "gguf")]
-impl EmbedError {
+impl ModelError {
     pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }

@@ -1,11 +1,12 @@
 //! An embedder without a model, for tests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::embedder::unit;
-use super::{Document, EmbedError, Embedder, Fingerprint};
+use super::{Document, Embedder, Fingerprint, ModelError};
 
 /// A deterministic embedder for tests and benches: texts that share words, or parts of words, are near each other.
 ///
@@ -83,11 +84,11 @@ impl Embedder for HashEmbedder {
         self.dimension
     }
 
-    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+    fn embed_query(&self, text: &str, _: Option<Instant>) -> Result<Vec<f32>, ModelError> {
         Ok(self.embed(text))
     }
 
-    fn embed_documents(&self, documents: &[Document]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed_documents(&self, documents: &[Document], _: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         self.documents.fetch_add(documents.len(), Ordering::Relaxed);
         Ok(documents.iter().map(|document| self.embed(&document.input())).collect())
     }

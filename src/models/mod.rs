@@ -1,4 +1,4 @@
-//! Text to unit-length embeddings.
+//! Every model behind one door, [`open`]: today text to unit-length embeddings.
 //!
 //! An [`Embedder`] turns queries and [`Document`]s into vectors whose dot product is their cosine. [`GgufEmbedder`] does
 //! it with a local GGUF model through llama.cpp: the bundled all-MiniLM-L6-v2 or any other embedding model on disk.
@@ -15,9 +15,11 @@ mod fingerprint;
 #[cfg(feature = "gguf")]
 mod gguf;
 mod hashed;
+mod open;
 
-pub use embedder::{Document, EmbedError, Embedder};
+pub use embedder::{Document, Embedder, ErrorKind, ModelError};
 pub use fingerprint::{ContentHash, Fingerprint, ParseHashError};
 #[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
 pub use hashed::HashEmbedder;
+pub use open::{LoadEmbedder, open};

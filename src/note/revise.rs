@@ -72,6 +72,7 @@ fn with_values(mut lines: Vec<String>, set: &Map<String, Value>, end: &str) -> O
         let line = format!("{key}: {}", scalar(value));
         match find(&lines, &key) {
             None => lines.insert(lines.len() - 1, format!("{line}{end}")),
+            Some(at) if value.is_array() => lines = with_list(lines, at, &key, value.as_array()?, end)?,
             Some(at) => {
                 let old = lines[at].split_once(':')?.1.trim();
                 let plain = !old.is_empty() && !old.starts_with(['|', '>', '&', '*', '!', '{', '[', '#']);
@@ -87,6 +88,48 @@ fn with_values(mut lines: Vec<String>, set: &Map<String, Value>, end: &str) -> O
             }
         }
     }
+    Some(lines)
+}
+
+/// The lines with another list in the place of the one at `at`. Items that stay keep their lines, and comments stay.
+fn with_list(mut lines: Vec<String>, at: usize, key: &str, items: &[Value], end: &str) -> Option<Vec<String>> {
+    let old = lines[at].split_once(':')?.1.trim();
+    if let Some(list) = old.strip_prefix('[').filter(|_| !goes_on(&lines, at)) {
+        let (_, after) = list.split_once(']')?;
+        let after = after.trim();
+        let comment = match after {
+            "" => String::new(),
+            after if after.starts_with('#') => format!(" {after}"),
+            _ => return None,
+        };
+        lines[at] = format!("{key}: {}{comment}{end}", Value::from(items));
+        return Some(lines);
+    }
+    if !(old.is_empty() || old.starts_with('#')) || !goes_on(&lines, at) {
+        return None;
+    }
+    let is_of_list = |line: &&String| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']);
+    let delimiter = lines.len() - 1;
+    let count = lines[at + 1..delimiter].iter().take_while(is_of_list).count();
+    let mut indent = "";
+    let (mut kept, mut missing) = (Vec::new(), items.to_vec());
+    for line in &lines[at + 1..at + 1 + count] {
+        let Some(item) = line.trim_start().strip_prefix('-') else {
+            kept.push(line.clone());
+            continue;
+        };
+        indent = &line[..line.len() - line.trim_start().len()];
+        let item: Value = serde_yaml::from_str(item).ok()?;
+        if let Some(place) = missing.iter().position(|wanted| *wanted == item) {
+            missing.remove(place);
+            kept.push(line.clone());
+        }
+    }
+    kept.extend(missing.iter().map(|item| format!("{indent}- {}{end}", scalar(item))));
+    if !kept.iter().any(|line| line.trim_start().starts_with('-')) {
+        lines[at] = format!("{key}: []{end}");
+    }
+    lines.splice(at + 1..at + 1 + count, kept);
     Some(lines)
 }
 

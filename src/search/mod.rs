@@ -6,14 +6,14 @@
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
 
 mod candidate;
-#[cfg(test)]
-mod contract;
 mod diversify;
 mod fuse;
 mod query;
 mod retrieve;
 mod run;
 mod snippet;
+#[cfg(test)]
+mod tests;
 mod visible;
 
 pub use query::ParsedQuery;

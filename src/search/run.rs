@@ -1,6 +1,7 @@
 //! The search itself: the stages one after the other.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::candidate::{Candidate, Scored};
 use super::diversify::diversify;
@@ -8,9 +9,10 @@ use super::fuse::rank;
 use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
 use super::visible::Visible;
+use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
 use crate::engine::{ChunkText, EngineError, FileEntry, Filter, QueryVector, Reader};
-use crate::models::{EmbedError, Embedder};
+use crate::models::{Embedder, ModelError};
 
 /// Maximum number of candidates by words or by meaning, however many a single long file has.
 const MAX_WIDTH: usize = 6_400;
@@ -26,6 +28,8 @@ pub struct SearchRequest {
     pub limit: usize,
     /// Which files.
     pub filter: Filter,
+    /// Whether anybody waits for the answer still.
+    pub turn: Turn,
 }
 
 /// A chunk that was found.
@@ -100,7 +104,7 @@ pub fn search(
         None
     } else {
         let width = (request.mode == Mode::Hybrid).then(|| config.candidates.max(request.limit));
-        match embed_beside(reader, embedder, &query.semantic, || words.look_ahead(width))? {
+        match embed_beside(reader, embedder, &query.semantic, request.turn.until_when(), || words.look_ahead(width))? {
             Ok(found) => Some(found),
             Err(reason) => {
                 degraded = Some(reason);
@@ -122,7 +126,8 @@ pub fn search(
         degraded = Some(Degraded::NoWords);
     }
 
-    let ranking = Ranking { retriever: &retriever, mode, vector: vector.as_ref(), config, limit: request.limit };
+    let (limit, turn) = (request.limit, &request.turn);
+    let ranking = Ranking { retriever: &retriever, mode, vector: vector.as_ref(), config, limit, turn };
     let mut ranked = ranking.run(&mut words)?;
     if ranked.is_empty() && !query.keyword.phrases.is_empty() {
         ranked = ranking.run(&mut retriever.words(&query.without_phrases().keyword)?)?;
@@ -136,6 +141,7 @@ pub fn search(
     }
     let mut hits = Vec::with_capacity(ranked.len());
     for candidate in ranked {
+        go_on(&request.turn)?;
         let chunk = match reader.chunk(candidate.row) {
             Ok(Some(chunk)) => chunk,
             Ok(None) => continue,
@@ -159,6 +165,7 @@ struct Ranking<'a> {
     vector: Option<&'a QueryVector>,
     config: &'a SearchConfig,
     limit: usize,
+    turn: &'a Turn,
 }
 
 impl Ranking<'_> {
@@ -166,6 +173,7 @@ impl Ranking<'_> {
     fn run(&self, words: &mut RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
         let mut width = self.config.candidates.max(self.limit);
         loop {
+            go_on(self.turn)?;
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
             rank(&mut candidates, self.mode, self.config);
             diversify(&mut candidates, self.config.per_file);
@@ -178,25 +186,32 @@ impl Ranking<'_> {
     }
 }
 
+/// Ends the search when nobody waits for it.
+fn go_on(turn: &Turn) -> Result<(), EngineError> {
+    if turn.is_over() { Err(EngineError::other("nobody waits for the answer any more")) } else { Ok(()) }
+}
+
 /// Embeds the query on the model's thread while `meanwhile` runs on this one: each takes a few milliseconds of a hybrid search.
 fn embed_beside(
     reader: &dyn Reader,
     embedder: Option<&dyn Embedder>,
     text: &str,
+    deadline: Option<Instant>,
     meanwhile: impl FnOnce() -> Result<(), EngineError>,
 ) -> Result<Result<QueryVector, Degraded>, EngineError> {
-    let (Some(embedder), Some(dimension)) = (embedder, reader.dimension()) else {
+    // A model that has just taken the place of another has no vectors here yet.
+    let Some(embedder) = embedder.filter(|embedder| reader.model() == Some(embedder.fingerprint())) else {
         return Ok(Err(Degraded::NoModel));
     };
     let embedded = std::thread::scope(|scope| {
-        let embedding = scope.spawn(|| embedder.embed_query(text));
+        let embedding = scope.spawn(|| embedder.embed_query(text, deadline));
         let done = meanwhile();
-        let failed = |_| Err(EmbedError::Panicked("embedding a query".into()));
+        let failed = |_| Err(ModelError::Panicked("embedding a query".into()));
         done.map(|()| embedding.join().unwrap_or_else(failed))
     })?;
     Ok(match embedded {
-        Ok(vector) if vector.len() == dimension => Ok(QueryVector::new(&vector).map_err(EngineError::other)?),
-        Ok(_) | Err(EmbedError::Stopped) => Err(Degraded::NoModel),
+        Ok(vector) => Ok(QueryVector::new(&vector).map_err(EngineError::other)?),
+        Err(ModelError::Stopped) => Err(Degraded::NoModel),
         Err(error) => Err(Degraded::ModelFailed(error.to_string())),
     })
 }

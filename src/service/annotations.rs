@@ -186,6 +186,7 @@ impl Places<'_> {
             mode: Mode::Keyword,
             limit: CANDIDATES,
             filter: Filter::default(),
+            turn: self.reach.turn.clone(),
         };
         let config = &self.service.config.search;
         let searching = || search(self.reach.snapshot.as_ref(), None, &self.reach.visible, config, &request);

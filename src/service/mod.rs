@@ -11,7 +11,6 @@ mod forget;
 mod keep;
 mod listing;
 mod memory;
-mod model;
 mod note;
 mod progress;
 mod reach;

@@ -142,6 +142,7 @@ impl Service {
         let page = files.iter().flat_map(|file| file.chunks.iter().map(move |chunk| (file, chunk.row)));
         let mut chunks = Vec::new();
         for (file, row) in page.skip(offset).take(limit) {
+            reach.go_on()?;
             let chunk = snapshot.chunk(row);
             let view = chunk.and_then(|chunk| chunk.map(|chunk| self.view(&reach, file, chunk)).transpose());
             match view {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::error::ServiceError;
-use super::reach::Reach;
+use super::reach::{Reach, turn_of};
 use super::read::{limit, share};
 use super::start::Service;
 use super::time::{Edge, parse};
@@ -43,6 +43,7 @@ impl Service {
             mode: params.mode.unwrap_or(self.config.search.mode),
             limit: limit(params.limit, self.config.search.limit)?,
             filter: filter(params)?,
+            turn: turn_of(principal),
         };
         let mut found = self.search_in(self.reach(principal)?, request, params.highlight, started)?;
         self.log_read(principal, "search", &params.q, found.citations());

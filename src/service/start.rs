@@ -12,8 +12,9 @@ use crate::config::Config;
 use crate::engine::Reader;
 use crate::engine_local::{IndexError, Settings, Snapshot};
 use crate::fs::FsError;
+use crate::models::{self, LoadEmbedder};
 use crate::path::VaultPath;
-use crate::sync::{LoadModel, Options, Shared, Syncer};
+use crate::sync::{Options, Shared, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
 /// So old an unfinished file is one that nobody will finish.
@@ -63,7 +64,7 @@ impl Service {
     /// # Errors
     /// When the configuration has a glob that cannot be read.
     pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
-        let model = super::model::loader(&config.embed, home.root());
+        let model = models::open(&config.embed, home.root());
         Self::with_model(home, config, lock, watch, model)
     }
 
@@ -76,7 +77,7 @@ impl Service {
         config: Config,
         lock: Lock,
         watch: bool,
-        model: Option<LoadModel>,
+        model: Option<LoadEmbedder>,
     ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
@@ -157,6 +158,14 @@ impl Service {
     pub fn listens_at(&self, address: SocketAddr) {
         // A daemon listens at one address all its life.
         let _ = self.address.set(address);
+    }
+
+    /// Turns to another model while the vault is served. Until its vectors are there, notes are found by their words; where it
+    /// cannot be loaded, the one there was stays.
+    pub fn replace_model(&self, load: LoadEmbedder) {
+        if let Some(syncer) = &self.syncer {
+            syncer.replace_model(load);
+        }
     }
 
     /// The vault's place.

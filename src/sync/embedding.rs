@@ -1,7 +1,7 @@
 //! Keeps the model busy, and brings what it made into the stores.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
@@ -11,6 +11,9 @@ use crate::allocator;
 use crate::engine_local::IndexError;
 use crate::models::Embedder;
 
+/// Numbers the models.
+static MODELS: AtomicU64 = AtomicU64::new(1);
+
 /// So many texts are an import, after which memory is given back.
 const BULK: usize = 500;
 
@@ -19,11 +22,18 @@ pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
 impl Worker<'_> {
     pub(super) fn use_model(&mut self, embedder: Arc<dyn Embedder>) -> Result<(), IndexError> {
-        self.embedder = Some(Arc::clone(&embedder));
+        let before = self.embedder.replace(Arc::clone(&embedder));
+        before.filter(|before| !Arc::ptr_eq(before, &embedder)).iter().for_each(|before| before.stop());
+        // What the one before has made still, vectors or a graph, is not this one's.
+        self.model = MODELS.fetch_add(1, Ordering::Relaxed);
+        self.dispatcher = None;
+        if let Some((_, stop)) = &self.graph_builder {
+            stop.store(true, Ordering::Relaxed);
+        }
         self.store.use_model(embedder.as_ref())?;
         self.say_notices();
         let messages = self.messages.clone();
-        self.dispatcher = Some(Dispatcher::start(Arc::clone(&embedder), move |embedded| {
+        self.dispatcher = Some(Dispatcher::start(self.model, Arc::clone(&embedder), move |embedded| {
             let _ = messages.send(Message::Embedded(embedded));
         }));
         self.publish()?;
@@ -63,6 +73,9 @@ impl Worker<'_> {
     }
 
     pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), IndexError> {
+        if embedded.model != self.model {
+            return Ok(());
+        }
         if let Some(dispatcher) = &mut self.dispatcher {
             dispatcher.ended(embedded.took);
         }
@@ -82,7 +95,7 @@ impl Worker<'_> {
 
     fn build_graph(&mut self) {
         let Some(vectors) = self.store.wants_graph().filter(|_| self.graph_builder.is_none()) else { return };
-        let (messages, folder) = (self.messages.clone(), self.store.graph_folder());
+        let (messages, folder, model) = (self.messages.clone(), self.store.graph_folder(), self.model);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
@@ -92,7 +105,7 @@ impl Worker<'_> {
             {
                 tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
             }
-            let _ = messages.send(Message::Graph(graph));
+            let _ = messages.send(Message::Graph { model, graph });
         });
         self.graph_builder = Some((thread, stop));
     }

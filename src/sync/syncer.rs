@@ -15,11 +15,8 @@ use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
 use crate::engine::ContentHash;
 use crate::engine_local::{Damage, IndexError, Settings, Snapshot, Store};
-use crate::models::{EmbedError, Embedder};
+use crate::models::{Embedder, LoadEmbedder};
 use crate::vault::{Identity, Lock, Rules, Signal};
-
-/// Loads the model; called once, on a thread of its own.
-pub type LoadModel = Box<dyn FnOnce() -> Result<Arc<dyn Embedder>, EmbedError> + Send>;
 
 /// What the writer needs.
 pub struct Options {
@@ -34,7 +31,7 @@ pub struct Options {
     /// What belongs to the vault.
     pub rules: Rules,
     /// The model, if there is to be one.
-    pub model: Option<LoadModel>,
+    pub model: Option<LoadEmbedder>,
     /// Whether to watch for changes, or to compare with the disk once.
     pub watch: bool,
     /// The right to write the stores.
@@ -127,10 +124,22 @@ impl Syncer {
         wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))
     }
 
+    /// Loads another model, and turns to it once it is there: what has no vector of it is embedded, and until then found by its
+    /// words. Where it cannot be loaded, the one there was stays.
+    pub fn replace_model(&self, load: LoadEmbedder) {
+        load_model(load, self.messages.clone());
+    }
+
     /// Says that a search has met damage: everything is checked, and what is damaged is mended.
     pub fn suspect(&self) {
         let _ = self.messages.send(Message::Verify { done: None });
     }
+}
+
+fn load_model(load: LoadEmbedder, messages: Sender<Message>) {
+    std::thread::spawn(move || {
+        let _ = messages.send(Message::Model(load()));
+    });
 }
 
 fn gone() -> RefusedError {
@@ -160,10 +169,7 @@ fn run(
     let mut options = options;
     if let Some(load) = options.model.take() {
         shared.update(|progress| progress.model = ModelStatus::Loading);
-        let messages = messages.clone();
-        std::thread::spawn(move || {
-            let _ = messages.send(Message::Model(load()));
-        });
+        load_model(load, messages.clone());
     }
     let (mut embedder, mut healer) = (None, Healer::default());
     // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.

@@ -18,7 +18,7 @@ use crate::engine::ContentHash;
 use crate::engine_local::vectors::Graph;
 use crate::engine_local::{Damage, IndexError, Store};
 use crate::fs::crash;
-use crate::models::{EmbedError, Embedder};
+use crate::models::{Embedder, ModelError};
 use crate::vault::{Debounce, Signal};
 
 /// What the thread is told.
@@ -31,8 +31,13 @@ pub(super) enum Message {
     Embedded(Embedded),
     /// A large file has been read.
     LargeRead,
-    Model(Result<Arc<dyn Embedder>, EmbedError>),
-    Graph(Option<Graph>),
+    Model(Result<Arc<dyn Embedder>, ModelError>),
+    Graph {
+        /// Of which model.
+        model: u64,
+        /// None when building it was stopped.
+        graph: Option<Graph>,
+    },
     Reindex {
         full: bool,
         done: Sender<Result<(), RefusedError>>,
@@ -83,6 +88,8 @@ pub(super) struct Worker<'a> {
     pub(super) graph_builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// Built from nothing: searches go on in the index that was, until this one has all the words.
     pub(super) rebuilding: bool,
+    /// The number of the model; no two that were ever used have the same.
+    pub(super) model: u64,
     /// Texts that the model failed on; tried again at the next scan.
     pub(super) failed: Vec<ContentHash>,
     /// Embeddings that are kept and not yet published.
@@ -117,6 +124,7 @@ impl<'a> Worker<'a> {
             batch_files: super::reading::FIRST_BATCH,
             vigil: Vigil::new(options),
             embedder: None,
+            model: 0,
             dispatcher: None,
             bulk: false,
             scanned: false,
@@ -281,13 +289,17 @@ impl<'a> Worker<'a> {
             // It is taken when it is the turn of large files.
             Message::LargeRead => {}
             Message::Model(Ok(embedder)) => self.use_model(embedder)?,
+            Message::Model(Err(error)) if self.embedder.is_some() => {
+                tracing::warn!("the model stays as it was: {error}");
+                self.shared.update(|progress| progress.failure = Some(error.to_string()));
+            }
             Message::Model(Err(error)) => {
                 tracing::warn!("search is by keyword alone: {error}");
                 self.shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()));
             }
-            Message::Graph(graph) => {
+            Message::Graph { model, graph } => {
                 self.graph_builder = None;
-                if let Some(graph) = graph {
+                if let Some(graph) = graph.filter(|_| model == self.model) {
                     self.store.use_graph(Arc::new(graph));
                     self.publish()?;
                 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use memory_vault::access::Turn;
 use memory_vault::config::{Config, Mode};
 use memory_vault::derive::words::Stemming;
 use memory_vault::engine::FileUpdate;
@@ -57,8 +58,13 @@ impl Fixture {
         let snapshot = self.store.snapshot().unwrap();
         let visible = Visible::of(&memory_vault::access::Scope::Everything, snapshot.files());
         let found = |query: &&str| {
-            let request =
-                SearchRequest { text: (*query).to_owned(), mode: Mode::Keyword, limit: 100, filter: Filter::default() };
+            let request = SearchRequest {
+                text: (*query).to_owned(),
+                mode: Mode::Keyword,
+                limit: 100,
+                filter: Filter::default(),
+                turn: Turn::default(),
+            };
             let found = search(snapshot.as_ref(), None, &visible, &Config::default().search, &request).unwrap();
             found.hits.iter().map(|hit| format!("{query}: {:?} {:?}", hit.chunk.id, hit.score)).collect::<Vec<_>>()
         };

@@ -28,6 +28,7 @@ mod qmd;
 mod reviewed;
 mod search;
 mod server;
+mod smoke;
 mod status;
 mod storms;
 mod terminal;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use llama_cpp_sys_2 as llama;
 
-use super::super::EmbedError;
+use super::super::ModelError;
 use super::bundled::{beside, hash_file, keep};
 use super::model::backend;
 
@@ -39,8 +39,8 @@ pub(super) fn is_faster() -> bool {
 pub(super) fn converted(
     folder: &Path,
     source_hash: &blake3::Hash,
-    source: impl FnOnce() -> Result<PathBuf, EmbedError>,
-) -> Result<(PathBuf, blake3::Hash), EmbedError> {
+    source: impl FnOnce() -> Result<PathBuf, ModelError>,
+) -> Result<(PathBuf, blake3::Hash), ModelError> {
     let prefix = format!("all-minilm-l6-v2.bf16.{}.", short(source_hash));
     if let Some(found) = find(folder, &prefix) {
         return Ok(found);
@@ -48,7 +48,7 @@ pub(super) fn converted(
     let source = source()?;
     let beside = beside(folder)?;
     convert(&source, beside.path())?;
-    let hash = hash_file(beside.path()).map_err(EmbedError::io("read the converted model", beside.path()))?;
+    let hash = hash_file(beside.path()).map_err(ModelError::io("read the converted model", beside.path()))?;
     let path = folder.join(format!("{prefix}{}.gguf", short(&hash)));
     keep(beside, &path)?;
     // Of another version of llama.cpp, or damaged.
@@ -75,8 +75,8 @@ fn short(hash: &blake3::Hash) -> String {
     hash.to_hex()[..16].to_owned()
 }
 
-fn convert(from: &Path, to: &Path) -> Result<(), EmbedError> {
-    let failed = |reason: String| EmbedError::Llama { action: "convert the bundled model", reason };
+fn convert(from: &Path, to: &Path) -> Result<(), ModelError> {
+    let failed = |reason: String| ModelError::Llama { action: "convert the bundled model", reason };
     let c_path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(|error| failed(error.to_string()));
     let (from, to) = (c_path(from)?, c_path(to)?);
     // An error says that another user of llama.cpp in this process, such as a benchmark, has started it.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::super::EmbedError;
+use super::super::ModelError;
 use super::bfloat;
 
 #[cfg(feature = "bundled-model")]
@@ -29,7 +29,7 @@ pub(super) const MAX_TOKENS: usize = 256;
 /// # Errors
 ///
 /// When the folder cannot be written, or the program was built without a model.
-pub(super) fn model(cache_dir: &Path) -> Result<(PathBuf, blake3::Hash), EmbedError> {
+pub(super) fn model(cache_dir: &Path) -> Result<(PathBuf, blake3::Hash), ModelError> {
     if bfloat::is_faster() {
         match bfloat::converted(cache_dir, &HASH, || unpack(cache_dir)) {
             Ok(converted) => return Ok(converted),
@@ -48,10 +48,10 @@ pub(super) fn model(cache_dir: &Path) -> Result<(PathBuf, blake3::Hash), EmbedEr
 /// # Errors
 ///
 /// As for [`model`].
-pub(super) fn unpack(cache_dir: &Path) -> Result<PathBuf, EmbedError> {
+pub(super) fn unpack(cache_dir: &Path) -> Result<PathBuf, ModelError> {
     let path = cache_dir.join(format!("all-minilm-l6-v2.q8_0.{}.gguf", &HASH.to_hex()[..16]));
     if !hash_file(&path).is_ok_and(|hash| hash == HASH) {
-        write(cache_dir, &path, MODEL.ok_or(EmbedError::NoBundledModel)?)?;
+        write(cache_dir, &path, MODEL.ok_or(ModelError::NoBundledModel)?)?;
     }
     Ok(path)
 }
@@ -61,25 +61,25 @@ pub(super) fn hash_file(path: &Path) -> io::Result<blake3::Hash> {
     Ok(blake3::Hasher::new().update_reader(File::open(path)?)?.finalize())
 }
 
-fn write(cache_dir: &Path, path: &Path, model: &[u8]) -> Result<(), EmbedError> {
+fn write(cache_dir: &Path, path: &Path, model: &[u8]) -> Result<(), ModelError> {
     let mut beside = beside(cache_dir)?;
-    beside.write_all(model).map_err(EmbedError::io(ACTION, path))?;
+    beside.write_all(model).map_err(ModelError::io(ACTION, path))?;
     keep(beside, path)
 }
 
 const ACTION: &str = "write the bundled model into its cache folder";
 
 /// Makes a file in the cache folder that is gone again unless it is kept.
-pub(super) fn beside(cache_dir: &Path) -> Result<NamedTempFile, EmbedError> {
-    fs::create_dir_all(cache_dir).map_err(EmbedError::io(ACTION, cache_dir))?;
+pub(super) fn beside(cache_dir: &Path) -> Result<NamedTempFile, ModelError> {
+    fs::create_dir_all(cache_dir).map_err(ModelError::io(ACTION, cache_dir))?;
     let mut file = tempfile::Builder::new();
-    file.prefix(".model-").suffix(".tmp").tempfile_in(cache_dir).map_err(EmbedError::io(ACTION, cache_dir))
+    file.prefix(".model-").suffix(".tmp").tempfile_in(cache_dir).map_err(ModelError::io(ACTION, cache_dir))
 }
 
 /// Gives such a file its name, once it is whole and on the disk.
-pub(super) fn keep(beside: NamedTempFile, path: &Path) -> Result<(), EmbedError> {
-    beside.as_file().sync_all().map_err(EmbedError::io(ACTION, path))?;
-    beside.persist(path).map_err(|failed| EmbedError::io(ACTION, path)(failed.error))?;
+pub(super) fn keep(beside: NamedTempFile, path: &Path) -> Result<(), ModelError> {
+    beside.as_file().sync_all().map_err(ModelError::io(ACTION, path))?;
+    beside.persist(path).map_err(|failed| ModelError::io(ACTION, path)(failed.error))?;
     Ok(())
 }
 

@@ -1,11 +1,12 @@
 //! The embedder that callers see.
 
 use std::cmp::Reverse;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
-use super::super::{Document, EmbedError, Embedder, Fingerprint};
+use super::super::{Document, Embedder, Fingerprint, ModelError};
 use super::model::{GgufOptions, Model, ModelSource};
 use super::query_cache::QueryCache;
 use super::queue::{Lane, Queue, Reply, Sequence};
@@ -37,7 +38,7 @@ impl GgufEmbedder {
     ///
     /// When the file is missing, damaged, or not of an embedding model, when the cache folder of the bundled model cannot
     /// be written, and when an option is out of range. The message names the file.
-    pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, EmbedError> {
+    pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         let model = Arc::new(Model::load(model, options)?);
         let document_workers = match options.threads {
             0 => thread::available_parallelism().map_or(1, usize::from).min(MOST_AUTOMATIC_THREADS),
@@ -54,9 +55,9 @@ impl GgufEmbedder {
         for number in 0..document_workers {
             embedder.start_thread(format!("embed-{number}"), Lane::All)?;
         }
-        let probe = embedder.embed_query("probe")?;
+        let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
-            return Err(EmbedError::UnsuitableModel {
+            return Err(ModelError::UnsuitableModel {
                 path: embedder.model.path.clone(),
                 reason: format!("it promises vectors of {} numbers and gives {}", embedder.dimension(), probe.len()),
             });
@@ -65,15 +66,15 @@ impl GgufEmbedder {
     }
 
     /// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.
-    fn start_thread(&mut self, name: String, lane: Lane) -> Result<(), EmbedError> {
+    fn start_thread(&mut self, name: String, lane: Lane) -> Result<(), ModelError> {
         let (sender, ready) = mpsc::channel();
         let (model, queue) = (Arc::clone(&self.model), Arc::clone(&self.queue));
         let thread = thread::Builder::new()
             .name(name)
             .spawn(move || worker::run(model, queue, lane, sender))
-            .map_err(|error| EmbedError::Llama { action: "start a thread", reason: error.to_string() })?;
+            .map_err(|error| ModelError::Llama { action: "start a thread", reason: error.to_string() })?;
         self.threads.push(thread);
-        let died = || EmbedError::Panicked("a worker ended before it began".to_owned());
+        let died = || ModelError::Panicked("a worker ended before it began".to_owned());
         ready.recv().unwrap_or_else(|_| Err(died()))
     }
 
@@ -95,24 +96,24 @@ impl Embedder for GgufEmbedder {
         self.model.dimension
     }
 
-    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+    fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
         if let Some(vector) = self.query_cache().get(text) {
             return Ok(vector);
         }
         let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text) };
         let replies = self.queue.query(sequence)?;
-        let vector = collect(1, &replies)?.remove(0);
+        let vector = collect(1, &replies, deadline)?.remove(0);
         self.query_cache().put(text, &vector);
         Ok(vector)
     }
 
-    fn embed_documents(&self, documents: &[Document]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         let sequence = |(index, document)| Sequence { index, tokens: self.tokenizer.document(document) };
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
         // The longest first, so that the workers end together.
         sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
         let replies = self.queue.documents(sequences.into())?;
-        collect(documents.len(), &replies)
+        collect(documents.len(), &replies, deadline)
     }
 
     fn stop(&self) {
@@ -131,11 +132,20 @@ impl Drop for GgufEmbedder {
 }
 
 /// Puts the vectors of a call in order as they come in.
-fn collect(count: usize, replies: &Receiver<Reply>) -> Result<Vec<Vec<f32>>, EmbedError> {
+fn collect(count: usize, replies: &Receiver<Reply>, deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
     let mut vectors = vec![Vec::new(); count];
     let mut missing = count;
     while missing > 0 {
-        let reply = replies.recv().map_err(|_| EmbedError::Stopped)?;
+        let reply = match deadline {
+            None => replies.recv().map_err(|_| ModelError::Stopped)?,
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                replies.recv_timeout(left).map_err(|error| match error {
+                    RecvTimeoutError::Timeout => ModelError::TimedOut,
+                    RecvTimeoutError::Disconnected => ModelError::Stopped,
+                })?
+            }
+        };
         let (index, vector) = reply?;
         vectors[index] = vector;
         missing -= 1;

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::super::EmbedError;
+use super::super::ModelError;
 
 /// A scalar of the metadata. Arrays and strings of more than [`LONGEST_KEPT`] bytes are checked and skipped.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,16 +31,16 @@ pub(super) struct Header {
 
 impl Header {
     /// Reads and checks the header of the file at `path`.
-    pub(super) fn read(path: &Path) -> Result<Self, EmbedError> {
-        let metadata = path.metadata().map_err(EmbedError::io("read the model", path))?;
-        let bad = |reason: String| EmbedError::BadModelFile { path: path.to_owned(), reason };
+    pub(super) fn read(path: &Path) -> Result<Self, ModelError> {
+        let metadata = path.metadata().map_err(ModelError::io("read the model", path))?;
+        let bad = |reason: String| ModelError::BadModelFile { path: path.to_owned(), reason };
         if !metadata.is_file() {
             return Err(bad("it is not a file".to_owned()));
         }
-        let file = File::open(path).map_err(EmbedError::io("read the model", path))?;
+        let file = File::open(path).map_err(ModelError::io("read the model", path))?;
         let mut reader = Reader { input: BufReader::new(file), at: 0, size: metadata.len() };
         reader.header().map_err(|damage| match damage {
-            Damage::Io(source) => EmbedError::Io { action: "read the model", path: path.to_owned(), source },
+            Damage::Io(source) => ModelError::Io { action: "read the model", path: path.to_owned(), source },
             Damage::Cut => bad(format!(
                 "it ends after {} bytes, in the middle, or its header is damaged; copy or download it again",
                 metadata.len()

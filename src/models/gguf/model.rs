@@ -9,7 +9,7 @@ use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 
-use super::super::{EmbedError, Fingerprint};
+use super::super::{Fingerprint, ModelError};
 use super::bundled;
 use super::file::Header;
 
@@ -28,7 +28,7 @@ impl ModelSource {
     /// # Errors
     ///
     /// When the cache folder cannot be written, or the program was built without a model.
-    pub fn file(&self, cache_dir: &Path) -> Result<PathBuf, EmbedError> {
+    pub fn file(&self, cache_dir: &Path) -> Result<PathBuf, ModelError> {
         match self {
             Self::Bundled => bundled::model(cache_dir).map(|(path, _)| path),
             Self::File(path) => Ok(path.clone()),
@@ -122,10 +122,10 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn load(source: &ModelSource, options: &GgufOptions) -> Result<Self, EmbedError> {
+    pub(super) fn load(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         if (1..LEAST_MAX_TOKENS).contains(&options.max_tokens) {
             let reason = format!("{} is too few; it is 0 or at least {LEAST_MAX_TOKENS}", options.max_tokens);
-            return Err(EmbedError::BadOption { option: "max_tokens", reason });
+            return Err(ModelError::BadOption { option: "max_tokens", reason });
         }
         let (path, hash) = match source {
             ModelSource::Bundled => bundled::model(&options.cache_dir).map(|(path, hash)| (path, Some(hash)))?,
@@ -135,15 +135,15 @@ impl Model {
         let pooling = pooling(&header, options, &path)?;
         let hash = match hash {
             Some(hash) => hash,
-            None => bundled::hash_file(&path).map_err(EmbedError::io("read the model", &path))?,
+            None => bundled::hash_file(&path).map_err(ModelError::io("read the model", &path))?,
         };
         let backend = backend()?;
         let params = LlamaModelParams::default();
         let llama = LlamaModel::load_from_file(backend, &path, &params).map_err(|error| {
             let reason = format!("llama.cpp does not take it ({error}); VAULT_LOG=debug shows why");
-            EmbedError::BadModelFile { path: path.clone(), reason }
+            ModelError::BadModelFile { path: path.clone(), reason }
         })?;
-        let unsuitable = |reason: &str| EmbedError::UnsuitableModel { path: path.clone(), reason: reason.to_owned() };
+        let unsuitable = |reason: &str| ModelError::UnsuitableModel { path: path.clone(), reason: reason.to_owned() };
         if llama.is_recurrent() || llama.is_hybrid() {
             return Err(unsuitable("it is a recurrent model; choose one that is made for embedding"));
         }
@@ -185,8 +185,8 @@ impl Model {
     }
 }
 
-fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Pooling, EmbedError> {
-    let unsuitable = |reason: &str| EmbedError::UnsuitableModel { path: path.to_owned(), reason: reason.to_owned() };
+fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Pooling, ModelError> {
+    let unsuitable = |reason: &str| ModelError::UnsuitableModel { path: path.to_owned(), reason: reason.to_owned() };
     match header.architecture() {
         "t5" => {
             return Err(unsuitable("it is an encoder-decoder; choose one that is made for embedding"));
@@ -218,7 +218,7 @@ fn strips_accents(header: &Header) -> bool {
 }
 
 /// Starts llama.cpp, once a process.
-pub(super) fn backend() -> Result<&'static LlamaBackend, EmbedError> {
+pub(super) fn backend() -> Result<&'static LlamaBackend, ModelError> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let started = BACKEND.get_or_init(|| {
         let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
@@ -230,5 +230,5 @@ pub(super) fn backend() -> Result<&'static LlamaBackend, EmbedError> {
         }
         Ok(backend)
     });
-    started.as_ref().map_err(|reason| EmbedError::Llama { action: "start", reason: reason.clone() })
+    started.as_ref().map_err(|reason| ModelError::Llama { action: "start", reason: reason.clone() })
 }

@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use llama_cpp_2::token::LlamaToken;
 
-use super::super::EmbedError;
+use super::super::ModelError;
 
 /// One text as the model reads it, and its place in the call that it came with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct Sequence {
 }
 
 /// A text's place in the call and its vector, or why there is none.
-pub(super) type Reply = Result<(usize, Vec<f32>), EmbedError>;
+pub(super) type Reply = Result<(usize, Vec<f32>), ModelError>;
 
 /// Which lane a worker serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,14 +59,14 @@ struct Call {
 
 impl Queue {
     /// Puts a query before all documents. Its one reply comes on the receiver, which closes without it on a stop.
-    pub(super) fn query(&self, sequence: Sequence) -> Result<Receiver<Reply>, EmbedError> {
+    pub(super) fn query(&self, sequence: Sequence) -> Result<Receiver<Reply>, ModelError> {
         let (reply, receiver) = mpsc::channel();
         self.submit(|state| state.queries.push_back(Job { sequence, reply, call: None }))?;
         Ok(receiver)
     }
 
     /// Adds a list of sequences. Their replies come in any order; the receiver closes after the last of them, or on a stop.
-    pub(super) fn documents(&self, sequences: VecDeque<Sequence>) -> Result<Receiver<Reply>, EmbedError> {
+    pub(super) fn documents(&self, sequences: VecDeque<Sequence>) -> Result<Receiver<Reply>, ModelError> {
         let (reply, receiver) = mpsc::channel();
         self.submit(|state| {
             state.calls_so_far += 1;
@@ -77,10 +77,10 @@ impl Queue {
         Ok(receiver)
     }
 
-    fn submit(&self, add: impl FnOnce(&mut State)) -> Result<(), EmbedError> {
+    fn submit(&self, add: impl FnOnce(&mut State)) -> Result<(), ModelError> {
         let mut state = self.lock();
         if state.stopped {
-            return Err(EmbedError::Stopped);
+            return Err(ModelError::Stopped);
         }
         add(&mut state);
         self.changed.notify_all();
@@ -170,7 +170,7 @@ mod tests {
         queue.stop();
         assert!(bulk.recv().is_err());
         assert!(queue.next(Lane::All).is_none());
-        assert!(matches!(queue.query(text(0)), Err(EmbedError::Stopped)));
+        assert!(matches!(queue.query(text(0)), Err(ModelError::Stopped)));
     }
 
     #[test]

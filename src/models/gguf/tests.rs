@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use llama_cpp_2::token::LlamaToken;
 
-use super::super::{Document, EmbedError, Embedder};
+use super::super::{Document, Embedder, ModelError};
 use super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bfloat, bundled};
 
 /// `[CLS]` and `[SEP]` of the bundled model's vocabulary.
@@ -83,7 +83,7 @@ fn compare_with_reference(embedder: &GgufEmbedder) {
     for case in &reference.cases {
         let tokens: Vec<i32> = embedder.tokenizer.query(&case.text).iter().map(|token| token.0).collect();
         let agree = tokens == case.tokens;
-        let cosine = cosine(&embedder.embed_query(&case.text).unwrap(), &case.embedding);
+        let cosine = cosine(&embedder.embed_query(&case.text, None).unwrap(), &case.embedding);
         let start: String = case.text.chars().take(40).collect();
         println!("{cosine:.5} tokens {} {start:?}", if agree { "agree" } else { "DIFFER" });
         if agree {
@@ -107,24 +107,24 @@ fn korean_is_tokenized_as_by_the_reference_however_it_is_composed() {
 #[test]
 fn a_text_has_the_same_vector_to_the_bit_alone_and_in_a_bulk_and_order_is_kept() {
     let documents = documents(60);
-    let together = shared().embed_documents(&documents).unwrap();
+    let together = shared().embed_documents(&documents, None).unwrap();
     assert_eq!(together.len(), documents.len());
     for (document, vector) in documents.iter().zip(&together) {
-        let alone = shared().embed_documents(std::slice::from_ref(document)).unwrap();
+        let alone = shared().embed_documents(std::slice::from_ref(document), None).unwrap();
         assert_eq!(&alone[0], vector, "{document:?}");
         assert!((cosine(vector, vector) - 1.0).abs() < 1e-5);
         assert_eq!(vector.len(), shared().dimension());
     }
-    assert!(shared().embed_documents(&[]).unwrap().is_empty());
+    assert!(shared().embed_documents(&[], None).unwrap().is_empty());
 }
 
 #[test]
 fn a_question_is_nearest_to_its_answer() {
     let answers =
         ["To change your password open Settings.", "Sourdough needs a day to rise.", "The bridge was built in 1932."];
-    let vectors = shared().embed_documents(&answers.map(document)).unwrap();
+    let vectors = shared().embed_documents(&answers.map(document), None).unwrap();
     for (question, best) in [("how do I reset my login", 0), ("baking bread", 1), ("when was it constructed", 2)] {
-        let query = shared().embed_query(question).unwrap();
+        let query = shared().embed_query(question, None).unwrap();
         let nearest = (0..3).max_by(|&a, &b| cosine(&query, &vectors[a]).total_cmp(&cosine(&query, &vectors[b])));
         assert_eq!(nearest, Some(best), "{question}");
     }
@@ -132,8 +132,8 @@ fn a_question_is_nearest_to_its_answer() {
 
 #[test]
 fn an_empty_document_has_the_vector_of_an_empty_text() {
-    let vectors = shared().embed_documents(&["", " \n\t "].map(document)).unwrap();
-    assert!(cosine(&vectors[0], &shared().embed_query("").unwrap()) > 0.9999);
+    let vectors = shared().embed_documents(&["", " \n\t "].map(document), None).unwrap();
+    assert!(cosine(&vectors[0], &shared().embed_query("", None).unwrap()) > 0.9999);
     assert!(cosine(&vectors[0], &vectors[1]) > 0.9999);
 }
 
@@ -142,7 +142,7 @@ fn a_line_of_five_megabytes_is_cut_in_no_time() {
     for unit in ["a", "word ", " ", "漢", "한", "é\u{301}", "🚀", "\0"] {
         let text = unit.repeat(5_000_000 / unit.len());
         let started = Instant::now();
-        let vector = shared().embed_documents(&[Document { context: text.clone(), text }]).unwrap().remove(0);
+        let vector = shared().embed_documents(&[Document { context: text.clone(), text }], None).unwrap().remove(0);
         println!("{:?} for 5 MB of {unit:?}", started.elapsed());
         assert!((cosine(&vector, &vector) - 1.0).abs() < 1e-5);
         assert!(started.elapsed() < Duration::from_secs(3), "{unit:?} took {:?}", started.elapsed());
@@ -208,15 +208,15 @@ fn more_tokens_than_the_model_has_positions_are_never_given_to_it() {
         GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { max_tokens: 100_000, ..options() }).unwrap();
     let long = document(&"river ledger ".repeat(5000));
     assert_eq!(embedder.tokenizer.document(&long).len(), 512);
-    embedder.embed_documents(&vec![long.clone(); 3]).unwrap();
+    embedder.embed_documents(&vec![long.clone(); 3], None).unwrap();
     for max_tokens in [16, 17, 100, 511] {
         let options = GgufOptions { max_tokens, threads: 1, ..options() };
         let embedder = GgufEmbedder::open(&ModelSource::Bundled, &options).unwrap();
         assert_eq!(embedder.tokenizer.document(&long).len(), max_tokens);
-        embedder.embed_documents(std::slice::from_ref(&long)).unwrap();
+        embedder.embed_documents(std::slice::from_ref(&long), None).unwrap();
     }
     let refused = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { max_tokens: 3, ..options() });
-    assert!(matches!(refused, Err(EmbedError::BadOption { option: "max_tokens", .. })));
+    assert!(matches!(refused, Err(ModelError::BadOption { option: "max_tokens", .. })));
 }
 
 #[test]
@@ -225,20 +225,20 @@ fn a_query_does_not_wait_for_a_bulk_import() {
     let bulk_done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let bulk = embedder.embed_documents(&documents(400));
-            assert!(matches!(bulk, Err(EmbedError::Stopped)), "it was long enough to be stopped");
+            let bulk = embedder.embed_documents(&documents(400), None);
+            assert!(matches!(bulk, Err(ModelError::Stopped)), "it was long enough to be stopped");
             bulk_done.store(true, Ordering::SeqCst);
         });
         let mut slowest = Duration::ZERO;
         for i in 0..20 {
             let started = Instant::now();
-            embedder.embed_query(&format!("what did I write about number {i}")).unwrap();
+            embedder.embed_query(&format!("what did I write about number {i}"), None).unwrap();
             slowest = slowest.max(started.elapsed());
         }
         println!("slowest of 20 queries under a bulk import: {slowest:?}");
         assert!(!bulk_done.load(Ordering::SeqCst), "20 queries took longer than 400 documents");
         let saved = Instant::now();
-        embedder.embed_documents(&documents(3)).unwrap();
+        embedder.embed_documents(&documents(3), None).unwrap();
         println!("3 chunks of a saved note under a bulk import: {:?}", saved.elapsed());
         assert!(!bulk_done.load(Ordering::SeqCst), "a saved note waited for the whole bulk import");
         embedder.stop();
@@ -248,15 +248,16 @@ fn a_query_does_not_wait_for_a_bulk_import() {
 #[test]
 fn eight_threads_get_the_answers_of_one() {
     let documents = documents(8);
-    let expected = shared().embed_documents(&documents).unwrap();
+    let expected = shared().embed_documents(&documents, None).unwrap();
     thread::scope(|scope| {
         for (document, expected) in documents.iter().zip(&expected) {
             scope.spawn(move || {
                 for round in 0..5 {
-                    let vectors = shared().embed_documents(std::slice::from_ref(document)).unwrap();
+                    let vectors = shared().embed_documents(std::slice::from_ref(document), None).unwrap();
                     assert_eq!(&vectors[0], expected);
                     let query = format!("{} {round}", document.input());
-                    let again = [shared().embed_query(&query).unwrap(), shared().embed_query(&query).unwrap()];
+                    let again =
+                        [shared().embed_query(&query, None).unwrap(), shared().embed_query(&query, None).unwrap()];
                     assert_eq!(again[0], again[1]);
                 }
             });
@@ -268,12 +269,12 @@ fn eight_threads_get_the_answers_of_one() {
 fn a_stop_ends_calls_under_way() {
     let embedder = open();
     thread::scope(|scope| {
-        let bulk = scope.spawn(|| embedder.embed_documents(&documents(2000)));
-        embedder.embed_query("the workers are at it").unwrap();
+        let bulk = scope.spawn(|| embedder.embed_documents(&documents(2000), None));
+        embedder.embed_query("the workers are at it", None).unwrap();
         embedder.stop();
-        assert!(matches!(bulk.join().unwrap(), Err(EmbedError::Stopped)));
+        assert!(matches!(bulk.join().unwrap(), Err(ModelError::Stopped)));
     });
-    assert!(matches!(embedder.embed_query("too late"), Err(EmbedError::Stopped)));
+    assert!(matches!(embedder.embed_query("too late", None), Err(ModelError::Stopped)));
 }
 
 #[test]
@@ -282,7 +283,7 @@ fn an_embedder_shared_by_busy_threads_is_dropped_by_the_last() {
     let threads: Vec<_> = (0..3)
         .map(|_| {
             let embedder = Arc::clone(&embedder);
-            thread::spawn(move || embedder.embed_documents(&documents(10)).map(drop))
+            thread::spawn(move || embedder.embed_documents(&documents(10), None).map(drop))
         })
         .collect();
     drop(embedder);
@@ -342,7 +343,7 @@ fn models_that_do_not_embed_are_refused() {
         let path = folder.path().join("model.gguf");
         fs::write(&path, &model).unwrap();
         let error = GgufEmbedder::open(&ModelSource::File(path.clone()), &options()).err().unwrap();
-        assert!(matches!(&error, EmbedError::UnsuitableModel { .. }) && error.to_string().contains(reason), "{error}");
+        assert!(matches!(&error, ModelError::UnsuitableModel { .. }) && error.to_string().contains(reason), "{error}");
     }
     // With a pooling named by the person, the first of them works after all, and as the bundled model does.
     let path = folder.path().join("model.gguf");
@@ -351,7 +352,7 @@ fn models_that_do_not_embed_are_refused() {
     fs::write(&path, &model).unwrap();
     let options = GgufOptions { pooling: Some(Pooling::Mean), ..options() };
     let embedder = GgufEmbedder::open(&ModelSource::File(path), &options).unwrap();
-    let same = cosine(&embedder.embed_query("river").unwrap(), &shared().embed_query("river").unwrap());
+    let same = cosine(&embedder.embed_query("river", None).unwrap(), &shared().embed_query("river", None).unwrap());
     assert!(same > 0.9999);
 }
 
@@ -416,5 +417,5 @@ fn a_cache_folder_that_cannot_be_written_is_named() {
     let file = folder.path().join("taken");
     fs::write(&file, "a file where the folder should be").unwrap();
     let error = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions::new(file.join("cache"))).err().unwrap();
-    assert!(matches!(&error, EmbedError::Io { .. }) && error.to_string().contains("taken"), "{error}");
+    assert!(matches!(&error, ModelError::Io { .. }) && error.to_string().contains("taken"), "{error}");
 }

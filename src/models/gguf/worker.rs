@@ -10,13 +10,13 @@ use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::LlamaContextParams;
 use llama_cpp_2::llama_batch::LlamaBatch;
 
-use super::super::EmbedError;
+use super::super::ModelError;
 use super::super::embedder::unit;
 use super::model::{Model, backend};
 use super::queue::{Lane, Queue, Reply, Sequence};
 
 /// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.
-pub(super) fn run(model: Arc<Model>, queue: Arc<Queue>, lane: Lane, ready: Sender<Result<(), EmbedError>>) {
+pub(super) fn run(model: Arc<Model>, queue: Arc<Queue>, lane: Lane, ready: Sender<Result<(), ModelError>>) {
     let mut encoder = match Encoder::new(&model) {
         Ok(encoder) => encoder,
         Err(error) => {
@@ -34,7 +34,7 @@ pub(super) fn run(model: Arc<Model>, queue: Arc<Queue>, lane: Lane, ready: Sende
 pub(super) fn serve(queue: &Queue, lane: Lane, mut encode: impl FnMut(&Sequence) -> Reply) {
     while let Some(job) = queue.next(lane) {
         let reply = catch_unwind(AssertUnwindSafe(|| encode(&job.sequence)))
-            .unwrap_or_else(|panic| Err(EmbedError::Panicked(message(&*panic))));
+            .unwrap_or_else(|panic| Err(ModelError::Panicked(message(&*panic))));
         if reply.is_err() {
             queue.abandon(&job);
         }
@@ -58,7 +58,7 @@ struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    fn new(model: &'a Model) -> Result<Self, EmbedError> {
+    fn new(model: &'a Model) -> Result<Self, ModelError> {
         let tokens = u32::try_from(model.max_tokens).unwrap_or(u32::MAX);
         // Flash attention stays at its default, `auto`: see the numbers in `gguf`.
         let params = LlamaContextParams::default()
@@ -71,7 +71,7 @@ impl<'a> Encoder<'a> {
             .with_n_threads(1)
             .with_n_threads_batch(1)
             .with_no_perf(true);
-        let context = model.llama.new_context(backend()?, params).map_err(|error| EmbedError::Llama {
+        let context = model.llama.new_context(backend()?, params).map_err(|error| ModelError::Llama {
             action: "make room for computing",
             reason: format!("{error}, for {tokens} tokens of {}", model.path.display()),
         })?;
@@ -91,7 +91,7 @@ impl<'a> Encoder<'a> {
         self.context.clear_kv_cache();
         self.context.decode(&mut self.batch).map_err(failed)?;
         let vector = self.context.embeddings_seq_ith(0).map_err(failed)?;
-        let vector = unit(vector).ok_or_else(|| EmbedError::UnsuitableModel {
+        let vector = unit(vector).ok_or_else(|| ModelError::UnsuitableModel {
             path: self.model.path.clone(),
             reason: "it computes vectors without a direction; the file may be damaged".to_owned(),
         })?;
@@ -99,8 +99,8 @@ impl<'a> Encoder<'a> {
     }
 }
 
-fn failed(reason: impl ToString) -> EmbedError {
-    EmbedError::Llama { action: "embed", reason: reason.to_string() }
+fn failed(reason: impl ToString) -> ModelError {
+    ModelError::Llama { action: "embed", reason: reason.to_string() }
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
                     index => Ok((index, vec![1.0])),
                 });
             });
-            assert!(matches!(bad.recv(), Ok(Err(EmbedError::Panicked(why))) if why == "unlucky"));
+            assert!(matches!(bad.recv(), Ok(Err(ModelError::Panicked(why))) if why == "unlucky"));
             assert!(bad.recv().is_err(), "the rest of the call is dropped");
             assert!(matches!(good.recv(), Ok(Ok((3, vector))) if vector == [1.0]));
             queue.stop();

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::super::error::ServiceError;
+use super::super::reach::turn_of;
 use super::super::read::{citation, limit, no_passage};
 use super::super::search::MAX_QUERY_BYTES;
 use super::super::start::Service;
@@ -54,6 +55,7 @@ impl Service {
             mode: self.config.search.mode,
             limit: limit(most, self.config.search.limit)?,
             filter: Filter::default(),
+            turn: turn_of(own.principal()),
         };
         self.search_in(self.reach_own(own)?, request, false, started)
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use memory_vault::access::Turn;
 use memory_vault::access::{Principal, Scope};
 use memory_vault::config::{Config, Mode};
 use memory_vault::derive::words::Stemming;
@@ -127,7 +128,7 @@ fn without_the_words_the_meaning_answers() {
     store.use_model(&embedder).unwrap();
     let pending = store.take_pending(10).unwrap();
     let documents: Vec<Document> = pending.iter().map(|pending| pending.document.clone()).collect();
-    let vectors = embedder.embed_documents(&documents).unwrap();
+    let vectors = embedder.embed_documents(&documents, None).unwrap();
     let halved = |vector: &Vec<f32>| vector.iter().copied().map(half::f16::from_f32).collect();
     store
         .embedded(pending.iter().zip(&vectors).map(|(pending, vector)| (pending.content, halved(vector))).collect())
@@ -135,7 +136,8 @@ fn without_the_words_the_meaning_answers() {
 
     let snapshot = store.snapshot_without_words().unwrap();
     for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
-        let request = SearchRequest { text: "river".into(), mode, limit: 10, filter: Filter::default() };
+        let request =
+            SearchRequest { text: "river".into(), mode, limit: 10, filter: Filter::default(), turn: Turn::default() };
         let visible = Visible::of(&Scope::Everything, snapshot.files());
         let found = search(snapshot.as_ref(), Some(&embedder), &visible, &Config::default().search, &request).unwrap();
         assert_eq!(found.hits.len(), 1, "{mode:?}");

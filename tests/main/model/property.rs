@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use memory_vault::access::Scope;
+use memory_vault::access::Turn;
 use memory_vault::config::Mode;
 use memory_vault::engine::Filter;
 use memory_vault::search::{SearchRequest, Visible, search};
@@ -83,7 +84,13 @@ fn compare(vault: &TestVault, tree: &Tree) -> Result<(), String> {
 /// Where those find a word who see nothing private.
 fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
     let snapshot = vault.service().shared().snapshot().unwrap();
-    let request = SearchRequest { text: word.to_owned(), mode: Mode::Keyword, limit: 100, filter: Filter::default() };
+    let request = SearchRequest {
+        text: word.to_owned(),
+        mode: Mode::Keyword,
+        limit: 100,
+        filter: Filter::default(),
+        turn: Turn::default(),
+    };
     let found = search(
         snapshot.as_ref(),
         None,

@@ -1,21 +1,23 @@
-//! The model that the configuration names.
+//! The one door to every model: what the configuration names, opened.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use super::{Embedder, ModelError};
 use crate::config::EmbedConfig;
-use crate::sync::LoadModel;
 
-/// How to load the model of `[embed]`; `None` where it is "none".
-pub(super) fn loader(config: &EmbedConfig, root: &Path) -> Option<LoadModel> {
+/// Loads an embedder; called once, on a thread of its own, as it takes its time.
+pub type LoadEmbedder = Box<dyn FnOnce() -> Result<Arc<dyn Embedder>, ModelError> + Send>;
+
+/// How to load the embedder of `[embed]`; `None` where it is "none". `root` is the vault's folder, from which paths count.
+pub fn open(config: &EmbedConfig, root: &Path) -> Option<LoadEmbedder> {
     (config.model != "none").then(|| gguf(config, root))
 }
 
 #[cfg(feature = "gguf")]
-fn gguf(config: &EmbedConfig, root: &Path) -> LoadModel {
-    use std::sync::Arc;
-
+fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
+    use super::{GgufEmbedder, GgufOptions, ModelSource};
     use crate::config::Pooling;
-    use crate::models::{self, Embedder, GgufEmbedder, GgufOptions, ModelSource};
 
     let source = match config.model.as_str() {
         "bundled" => ModelSource::Bundled,
@@ -29,9 +31,9 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadModel {
         document_prefix: config.document_prefix.clone(),
         pooling: match config.pooling {
             Pooling::Auto => None,
-            Pooling::Mean => Some(models::Pooling::Mean),
-            Pooling::Cls => Some(models::Pooling::Cls),
-            Pooling::Last => Some(models::Pooling::Last),
+            Pooling::Mean => Some(super::Pooling::Mean),
+            Pooling::Cls => Some(super::Pooling::Cls),
+            Pooling::Last => Some(super::Pooling::Last),
         },
         max_tokens: config.max_tokens,
         ..GgufOptions::new(cache)
@@ -40,6 +42,6 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadModel {
 }
 
 #[cfg(not(feature = "gguf"))]
-fn gguf(_: &EmbedConfig, _: &Path) -> LoadModel {
-    Box::new(|| Err(crate::models::EmbedError::NoModels))
+fn gguf(_: &EmbedConfig, _: &Path) -> LoadEmbedder {
+    Box::new(|| Err(ModelError::NoModels))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use half::f16;
 
-use super::{
+use super::super::{
     ChunkEntry, ChunkText, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, Found, Part, Pending,
     PreparedWords, QueryTerms, QueryVector, Reader, TermWeight, WordQuery, Writer, embedded_context, rounded,
     rounded_length,
@@ -13,7 +13,7 @@ use super::{
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
 use crate::derive::words::BESIDE;
-use crate::models::{ContentHash, Document, Embedder};
+use crate::models::{ContentHash, Document, Embedder, Fingerprint};
 use crate::path::VaultPath;
 
 /// A chunk, whole.
@@ -32,7 +32,7 @@ pub(crate) struct ExactReader {
     files: FileTable,
     metadata: HashMap<u32, String>,
     chunks: HashMap<u64, ExactChunk>,
-    dimension: Option<usize>,
+    model: Option<Fingerprint>,
 }
 
 /// The engine. Its rows are unlike those of others: a chunk that is brought in again has another one.
@@ -132,7 +132,7 @@ impl Writer for ExactWriter {
     }
 
     fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
-        self.now.dimension = Some(embedder.dimension());
+        self.now.model = Some(embedder.fingerprint().clone());
         self.vectors.clear();
         self.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);
         Ok(())
@@ -142,7 +142,7 @@ impl Writer for ExactWriter {
         let mut pending: HashMap<ContentHash, Pending> = HashMap::new();
         for (file, entry) in self.each_entry() {
             let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
-            if chunk.vector.is_none() && self.now.dimension.is_some() {
+            if chunk.vector.is_none() && self.now.model.is_some() {
                 let context = embedded_context(&file.title, &chunk.text.heading_path);
                 let document = Document { context, text: chunk.text.text[chunk.text.body_start..].to_owned() };
                 pending.insert(content, Pending { content, document });
@@ -213,8 +213,8 @@ impl Reader for ExactReader {
         Ok(Some(Box::new(ExactWords { reader: self, query: query.clone(), terms })))
     }
 
-    fn dimension(&self) -> Option<usize> {
-        self.dimension
+    fn model(&self) -> Option<&Fingerprint> {
+        self.model.as_ref()
     }
 
     fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {

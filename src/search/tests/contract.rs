@@ -4,9 +4,10 @@ use half::f16;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{SearchRequest, Visible, search};
+use super::super::{SearchRequest, Visible, search};
+use crate::access::Turn;
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
-use crate::engine::exact::ExactWriter;
+use crate::engine::tests::exact::ExactWriter;
 use crate::engine::{EngineError, FileSet, FileUpdate, Filter, Reader, Writer};
 use crate::engine_local::{Settings, Store};
 use crate::models::{ContentHash, Document, Embedder, HashEmbedder};
@@ -184,7 +185,7 @@ fn embed(engine: &mut impl Writer, embedder: &HashEmbedder, divisor: u8) {
     let (now, later): (Vec<_>, Vec<_>) = pending.into_iter().partition(|pending| chosen(&pending.document));
     engine.requeue(&later.iter().map(|pending| pending.content).collect::<Vec<_>>());
     let vectors = now.into_iter().map(|pending| {
-        let vector = embedder.embed_documents(&[pending.document]).unwrap().remove(0);
+        let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
         (pending.content, vector.into_iter().map(f16::from_f32).collect())
     });
     engine.embedded(vectors.collect()).unwrap();
@@ -218,7 +219,8 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
             for (mode, query) in MODES.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
                 let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
                 let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates: 4, ..SearchConfig::default() };
-                let request = SearchRequest { text: query.into(), mode, limit, filter: filter.clone() };
+                let request =
+                    SearchRequest { text: query.into(), mode, limit, filter: filter.clone(), turn: Turn::default() };
                 let found = search(reader, Some(embedder), visible, &config, &request).unwrap();
                 let hits = found.hits.iter().map(|hit| {
                     let bits = [Some(hit.score), hit.keyword, hit.semantic].map(|score| score.map(f64::to_bits));
@@ -247,4 +249,24 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_search_that_nobody_waits_for_ends() {
+    let mut engine = ExactWriter::default();
+    engine.apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], &[]).unwrap();
+    let reader = engine.publish().unwrap();
+    let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
+    let turn = Turn::until(std::time::Instant::now());
+    let request = || SearchRequest {
+        text: "boat".into(),
+        mode: Mode::Keyword,
+        limit: 5,
+        filter: Filter::default(),
+        turn: turn.clone(),
+    };
+    let found = || search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request());
+    assert_eq!(found().unwrap().hits.len(), 1);
+    assert!(turn.give_up());
+    assert!(!found().unwrap_err().is_damage());
 }
