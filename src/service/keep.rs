@@ -2,9 +2,7 @@
 
 use super::error::{ErrorKind, ServiceError};
 use super::start::Service;
-use super::views::{
-    ForgetParams, MemoryChange, MemoryDeleteParams, MemoryGetParams, MemorySaveParams, SaveParams, Saved,
-};
+use super::views::{ForgetParams, MemoryChange, MemoryGetParams, MemorySaveParams, SaveParams, Saved};
 use crate::access::{Principal, WriteMode};
 use crate::derive::{ChunkId, chunk};
 use crate::note::Note;
@@ -61,12 +59,8 @@ impl Service {
         let own = format!("agents/{}/", caller.slug);
         // Others may share their memory with it, to be read.
         let file = passage.path.strip_prefix(&own).ok_or_else(|| ServiceError::forbidden("this is not your memory"))?;
-        let delete = MemoryDeleteParams {
-            file: Some(file.to_owned()),
-            text: Some(passage.text),
-            ..MemoryDeleteParams::default()
-        };
-        self.memory_delete(principal, &delete).map(|change| Some(change.checkpoint_id))
+        let id = hash.parse().map_err(|error| ServiceError::invalid(format!("`{hash}` is not a hash: {error}")))?;
+        self.memory_delete_chunk(principal, file, id).map(|change| Some(change.checkpoint_id))
     }
 
     fn writes_prompts_alone(&self, principal: &Principal) -> bool {

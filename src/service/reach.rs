@@ -29,7 +29,7 @@ pub struct Limits {
     pub max_results: usize,
     /// Characters of a snippet.
     pub max_snippet_chars: usize,
-    /// Characters of all texts of one answer.
+    /// Characters of all that one answer gives of notes: texts, titles, headings, tags, frontmatter.
     pub max_injected_chars: usize,
     /// After this an answer is given up.
     pub timeout: Duration,

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::error::ServiceError;
 use super::reach::Reach;
+use super::search::around;
 use super::start::Service;
 use super::time::{day_of, rfc3339};
 use super::views::{Browse, BrowseParams, ChunkView, Collections};
@@ -153,10 +154,17 @@ impl Service {
         }
         if let Some(limits) = reach.limits {
             let mut left = limits.max_injected_chars;
-            for chunk in &mut chunks {
+            chunks.retain_mut(|chunk| {
+                let names = around(chunk);
+                if left == 0 || names > left {
+                    left = 0;
+                    return false;
+                }
+                left -= names;
                 chunk.content = chunk.content.chars().take(left).collect();
                 left -= chunk.content.chars().count();
-            }
+                true
+            });
         }
         let given = chunks.iter().map(|chunk| chunk.citation.clone()).collect();
         self.log_read(principal, "browse", params.collection.as_deref().unwrap_or_default(), given);

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::error::ServiceError;
-use super::reach::{Reach, turn_of};
+use super::reach::{Limits, Reach, turn_of};
 use super::read::{limit, share};
 use super::start::Service;
 use super::time::{Edge, parse};
-use super::views::{HitView, Scores, SearchParams, SearchResponse};
+use super::views::{ChunkView, HitView, Scores, SearchParams, SearchResponse};
 use crate::access::Principal;
 use crate::config::Mode;
 use crate::engine::{EngineError, Filter};
@@ -221,7 +222,7 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
 fn cut_to(results: &mut Vec<HitView>, max_chars: usize) {
     let mut left = max_chars;
     results.retain_mut(|hit| {
-        let snippet = hit.snippet.chars().count();
+        let snippet = hit.snippet.chars().count() + around(&hit.chunk);
         let content = hit.chunk.content.chars().count();
         if left == 0 || snippet > left {
             left = 0;
@@ -234,6 +235,27 @@ fn cut_to(results: &mut Vec<HitView>, max_chars: usize) {
         left -= content.min(left);
         true
     });
+}
+
+/// Characters of what is given of a passage besides its text.
+pub(super) fn around(chunk: &ChunkView) -> usize {
+    let names = chunk.heading_path.iter().chain(&chunk.tags).chain([&chunk.title]);
+    let metadata = match &chunk.metadata {
+        Value::Object(fields) if fields.is_empty() => 0,
+        metadata => metadata.to_string().chars().count(),
+    };
+    names.map(|name| name.chars().count()).sum::<usize>() + metadata
+}
+
+impl SearchResponse {
+    /// The same, where each hit is given twice.
+    #[must_use]
+    pub fn given_twice(mut self, limits: Option<Limits>) -> Self {
+        if let Some(limits) = limits {
+            cut_to(&mut self.results, limits.max_injected_chars / 2);
+        }
+        self
+    }
 }
 
 fn filter(params: &SearchParams) -> Result<Filter, ServiceError> {

@@ -1,10 +1,11 @@
 //! The rules as they change.
 
+use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memory_vault::access::{Caller, Principal, Session};
 use memory_vault::config::{ScopeConfig, ScopeDecision};
-use memory_vault::service::{BrowseParams, NoteParams, SearchParams};
+use memory_vault::service::{BrowseParams, HitView, NoteParams, SearchParams};
 use proptest::prelude::*;
 
 use crate::support::{Connection, Daemon, Over, Request, TestVault, eventually};
@@ -139,6 +140,18 @@ fn answers_keep_to_the_limits() {
     let few = limited(&mut vault, "max_injected_chars: 1000");
     let chars: usize = few.iter().map(|hit| hit.snippet.chars().count() + hit.chunk.content.chars().count()).sum();
     assert!(!few.is_empty() && chars <= 1000, "{chars}");
+    // What is given beside the text counts too.
+    let meta = format!("---\nnote: {}\n---\n", "x".repeat(400));
+    for number in 0..20 {
+        let text = fs::read_to_string(vault.path(&format!("notes/{number}.md"))).unwrap();
+        vault.write(&format!("notes/{number}.md"), format!("{meta}{text}"));
+    }
+    vault.sync();
+    let few = limited(&mut vault, "max_injected_chars: 1000");
+    let given = |hit: &HitView| {
+        hit.snippet.chars().count() + hit.chunk.content.chars().count() + hit.chunk.metadata.to_string().chars().count()
+    };
+    assert!(!few.is_empty() && few.iter().map(given).sum::<usize>() <= 1000, "{few:?}");
     assert!(limited(&mut vault, "max_results: many").is_empty(), "what makes no sense denies");
 }
 
