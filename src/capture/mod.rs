@@ -6,7 +6,7 @@
 mod check;
 mod drafts;
 mod event;
-mod front;
+mod frontmatter;
 mod intake;
 mod journal;
 mod kept;
@@ -22,7 +22,7 @@ mod writer;
 
 pub use check::EventError;
 pub use event::{AgentActivity, Bookmark, Clipboard, Event, FileAction, Message, Note, Search};
-pub use front::kept_private;
+pub use frontmatter::kept_private;
 pub use intake::{Accepted, Capture, CaptureError, CaptureStatus, Options};
 pub use kept::FindPrivate;
 pub use pages::FindNote;

@@ -15,7 +15,7 @@ use crate::config::StemmerLanguage;
 
 /// Marks a word that takes no position of its own: an identifier as a whole, beside its parts.
 pub const BESIDE: char = '\u{1}';
-/// Longer words are cut: nobody types them, and a megabyte of base64 should not become a term.
+/// Maximum length of a word. Longer ones are cut: nobody types them, and a megabyte of base64 should not become a term.
 const MAX_WORD_CHARS: usize = 64;
 
 /// The words of a text, as the index takes them: separated by spaces.

@@ -57,7 +57,7 @@ pub(super) struct Added {
 /// A file that brings more texts than this waits for the others: at a hundred a second it keeps the model for long.
 const MANY_TEXTS: usize = 500;
 
-/// So many embeddings that no chunk has, and as many as there are chunks, are not waited with for the next check.
+/// Minimum number of embeddings that no chunk has, and minimum share, of the chunks, at which they are dropped before the next check.
 const MANY_UNUSED: usize = 10_000;
 
 impl Embeddings {

@@ -12,7 +12,7 @@ pub struct ParsedQuery {
     pub semantic: String,
 }
 
-/// More words than this say no more about what is wanted; a megabyte pasted as a query costs no more than this.
+/// Maximum number of words. More say no more about what is wanted; a megabyte pasted as a query costs no more than this.
 const MAX_WORDS: usize = 64;
 /// What the model reads of a query.
 const MAX_SEMANTIC_BYTES: usize = 4_000;

@@ -78,7 +78,7 @@ impl Service {
         let session = token.as_ref().map_or_else(Session::direct, |token| token.session.clone());
         let asking = Caller { claimed: Session::direct(), ..Caller::new(slug, session) };
         let snapshot = self.snapshot()?;
-        let visible = Visible::of(&self.scope_of(&Principal::Agent(asking)), &snapshot.files());
+        let visible = Visible::of(&self.scope_of(&Principal::Agent(asking)), snapshot.files());
         let seen = || snapshot.files().iter().filter(|file| visible.has(file));
         let holds_notes = |name: &str| {
             let same = |file: &FileEntry| composed(file.path.collection()) == composed(name);

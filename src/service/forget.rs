@@ -14,7 +14,7 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 
-/// So long a purge waits for captured events to be in their files.
+/// Maximum time that a purge waits for captured events to be in their files.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What of a note is to go.

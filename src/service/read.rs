@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::error::ServiceError;
@@ -63,7 +64,7 @@ impl Service {
     /// Opens a note in Obsidian. Agents are not told where the vault is.
     pub(super) fn obsidian_url(&self, reach: &Reach, path: &VaultPath) -> Option<String> {
         let on_disk = self.outside.on_disk(self.home.root(), path);
-        let place = percent_encode(&on_disk.to_string_lossy(), "");
+        let place = percent_encode(&on_disk.to_string_lossy());
         (!reach.is_agents()).then(|| format!("obsidian://open?path={place}"))
     }
 
@@ -220,18 +221,18 @@ pub fn citation(path: &str, first: u32, last: u32) -> String {
     if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
 }
 
-/// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters and those of `kept`.
-pub fn percent_encode(text: &str, kept: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.as_bytes().contains(&byte);
-        if unreserved {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+/// RFC 3986's unreserved characters.
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const WITHOUT_SLASH: AsciiSet = UNRESERVED.remove(b'/');
+
+/// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters.
+pub fn percent_encode(text: &str) -> String {
+    utf8_percent_encode(text, &UNRESERVED).to_string()
+}
+
+/// The same for a path, whose slashes stay.
+pub fn percent_encode_path(path: &str) -> String {
+    utf8_percent_encode(path, &WITHOUT_SLASH).to_string()
 }
 
 #[cfg(test)]

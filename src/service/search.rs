@@ -23,7 +23,7 @@ use crate::sync::ModelStatus;
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 pub(super) const MAX_QUERY_BYTES: usize = 16 * 1024;
-/// So many collections are named to whoever asks for one that is not there.
+/// Maximum number of collections that are named to whoever asks for one that is not there.
 const SHOWN_NAMES: usize = 50;
 /// While notes change as fast as they are found, a search is begun anew so often.
 const MAX_CHANGED_ROUNDS: usize = 4;

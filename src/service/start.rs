@@ -17,7 +17,7 @@ use crate::path::VaultPath;
 use crate::sync::{Options, Shared, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
-/// So old an unfinished file is one that nobody will finish.
+/// Minimum age of an unfinished file that nobody will finish.
 const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
 
 /// One vault at work: everything a transport or a command asks for.

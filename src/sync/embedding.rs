@@ -14,7 +14,7 @@ use crate::models::Embedder;
 /// Numbers the models.
 static MODELS: AtomicU64 = AtomicU64::new(1);
 
-/// So many texts are an import, after which memory is given back.
+/// Minimum number of texts of an import, after which memory is given back.
 const BULK: usize = 500;
 
 /// While many texts are being embedded, a state is published so often.

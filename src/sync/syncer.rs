@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::heal::{Healer, RETRY};
+use super::heal::{RETRY, RepairBackoff};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
@@ -171,7 +171,7 @@ fn run(
         shared.update(|progress| progress.model = ModelStatus::Loading);
         load_model(load, messages.clone());
     }
-    let (mut embedder, mut healer) = (None, Healer::default());
+    let (mut embedder, mut backoff) = (None, RepairBackoff::default());
     // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
     let (mut distrust, mut healed) = (false, false);
     while !stop.load(Ordering::Relaxed) {
@@ -207,13 +207,13 @@ fn run(
             }
             Err(_) => {
                 fail(shared, "indexing failed unexpectedly, and the index is checked; please report this".into());
-                let pause = healer.pause_after_crash(Instant::now());
+                let pause = backoff.pause_after_crash(Instant::now());
                 wait_or_stop(pause, receiver, shared, stop, &mut embedder);
                 None
             }
         };
         let Some(damage) = damage else { continue };
-        if let Some(pause) = healer.pause(&damage, Instant::now()) {
+        if let Some(pause) = backoff.pause(&damage, Instant::now()) {
             let seconds = pause.as_secs();
             fail(shared, format!("{damage} in {seconds} s. It was so a short while ago: the disk may be failing"));
             wait_or_stop(pause, receiver, shared, stop, &mut embedder);

@@ -13,7 +13,7 @@ use super::large::Large;
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::syncer::{Options, RefusedError};
 use super::verify::{Report, Verifying};
-use super::watching::{Vigil, missing};
+use super::watching::{RescanSchedule, missing};
 use crate::engine::ContentHash;
 use crate::engine_local::vectors::Graph;
 use crate::engine_local::{Damage, IndexError, Store};
@@ -77,7 +77,7 @@ pub(super) struct Worker<'a> {
     pub(super) large: Large,
     /// Files of the next batch at most.
     pub(super) batch_files: usize,
-    pub(super) vigil: Vigil,
+    pub(super) rescans: RescanSchedule,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) dispatcher: Option<Dispatcher>,
     /// Whether many texts were embedded since memory was last given back.
@@ -122,7 +122,7 @@ impl<'a> Worker<'a> {
             backlog: Backlog::default(),
             large: Large::default(),
             batch_files: super::reading::FIRST_BATCH,
-            vigil: Vigil::new(options),
+            rescans: RescanSchedule::new(options),
             embedder: None,
             model: 0,
             dispatcher: None,
@@ -206,9 +206,9 @@ impl<'a> Worker<'a> {
             if self.next.is_some() {
                 continue;
             }
-            if self.vigil.is_missing() {
+            if self.rescans.is_missing() {
                 self.report();
-                self.wait(receiver, self.vigil.next())?;
+                self.wait(receiver, self.rescans.next())?;
                 continue;
             }
             self.rescan_if_due(now)?;
@@ -231,7 +231,7 @@ impl<'a> Worker<'a> {
             self.embed()?;
             self.report();
             self.recover_if_done(now);
-            let mut until = self.vigil.next();
+            let mut until = self.rescans.next();
             if let Some(due) = self.debounce.next_due() {
                 until = until.min(due);
             }
@@ -252,7 +252,7 @@ impl<'a> Worker<'a> {
     /// Once nothing waits to be read: says so, if everything has been looked at. A vault that went away meanwhile took what
     /// waits with it.
     fn catch_up(&mut self) -> Result<(), IndexError> {
-        if !self.scanned || !self.large.is_empty() || self.vigil.is_missing() || self.vigil.distrusts_events() {
+        if !self.scanned || !self.large.is_empty() || self.rescans.is_missing() || self.rescans.distrusts_events() {
             return Ok(());
         }
         if std::mem::take(&mut self.rebuilding) {
@@ -304,7 +304,7 @@ impl<'a> Worker<'a> {
                     self.publish()?;
                 }
             }
-            Message::Reindex { done, .. } if self.vigil.is_missing() => {
+            Message::Reindex { done, .. } if self.rescans.is_missing() => {
                 let _ = done.send(Err(RefusedError(missing(self.options))));
             }
             Message::Reindex { full, done } => {

@@ -1,6 +1,6 @@
 //! How long a text is, in about the tokens that a WordPiece model makes of it.
 
-/// So many blanks count as a token.
+/// Blanks that count as a token.
 const BLANKS: usize = 32;
 
 /// Estimates the WordPiece tokens of `text` from its characters, without a model, so that a change of model cuts nothing

@@ -22,7 +22,7 @@ use crate::fs::{Context, FsError};
 /// Where damaged databases wait.
 pub(crate) const FOLDER: &str = "salvage";
 
-/// So much is read at a time; rows are looked for at every byte of it.
+/// Bytes that are read at a time; rows are looked for at every byte of it.
 const WINDOW_BYTES: u64 = 4 << 20;
 /// No row is longer.
 const MAX_ROW_BYTES: usize = 8192;

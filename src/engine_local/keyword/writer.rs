@@ -32,7 +32,7 @@ pub struct Payload {
 /// 2: what was removed first after a start could come back (see `burn_number`).
 pub const FORMAT: u32 = 2;
 
-/// A chunk as the index takes it. The words are in the form of [`Words`](super::Words).
+/// A chunk as the index takes it. The words are in the form of [`Words`](crate::derive::words::Words).
 #[derive(Debug)]
 pub struct WordDocument {
     /// Its row id.

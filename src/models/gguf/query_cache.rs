@@ -1,38 +1,33 @@
 //! The last queries and their vectors: people search as they type, go back a letter, and page through results.
 
-use std::collections::HashMap;
+use std::num::NonZeroUsize;
 
-/// 256 vectors of 384 numbers are 400 kB.
-const MOST_QUERIES: usize = 256;
+use lru::LruCache;
 
-/// Longer queries are pasted, not typed, and do not come twice.
-const LONGEST_QUERY_BYTES: usize = 1024;
+/// Maximum number of queries. 256 vectors of 384 numbers are 400 kB.
+const MAX_QUERIES: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+
+/// Maximum length of a query that is remembered. Longer ones are pasted, not typed, and do not come twice.
+const MAX_QUERY_BYTES: usize = 1024;
 
 /// Remembers the vectors of the most recently used queries.
-#[derive(Default)]
-pub(super) struct QueryCache {
-    entries: HashMap<String, (u64, Vec<f32>)>,
-    uses: u64,
+pub(super) struct QueryCache(LruCache<String, Vec<f32>>);
+
+impl Default for QueryCache {
+    fn default() -> Self {
+        Self(LruCache::new(MAX_QUERIES))
+    }
 }
 
 impl QueryCache {
     pub(super) fn get(&mut self, query: &str) -> Option<Vec<f32>> {
-        let (used, vector) = self.entries.get_mut(query)?;
-        self.uses += 1;
-        *used = self.uses;
-        Some(vector.clone())
+        self.0.get(query).cloned()
     }
 
     pub(super) fn put(&mut self, query: &str, vector: &[f32]) {
-        if query.len() > LONGEST_QUERY_BYTES {
-            return;
+        if query.len() <= MAX_QUERY_BYTES {
+            self.0.put(query.to_owned(), vector.to_vec());
         }
-        if self.entries.len() >= MOST_QUERIES && !self.entries.contains_key(query) {
-            let oldest = self.entries.iter().min_by_key(|(_, (used, _))| *used).map(|(query, _)| query.clone());
-            oldest.and_then(|oldest| self.entries.remove(&oldest));
-        }
-        self.uses += 1;
-        self.entries.insert(query.to_owned(), (self.uses, vector.to_vec()));
     }
 }
 
@@ -43,14 +38,14 @@ mod tests {
     #[test]
     fn the_least_recently_used_query_goes_first() {
         let mut cache = QueryCache::default();
-        for i in 0..MOST_QUERIES {
+        for i in 0..MAX_QUERIES.get() {
             cache.put(&i.to_string(), &[i as f32]);
         }
         assert_eq!(cache.get("0"), Some(vec![0.0]));
         cache.put("new", &[1.0]);
         assert!(cache.get("0").is_some() && cache.get("new").is_some());
         assert!(cache.get("1").is_none());
-        cache.put(&"x".repeat(LONGEST_QUERY_BYTES + 1), &[1.0]);
-        assert_eq!(cache.entries.len(), MOST_QUERIES);
+        cache.put(&"x".repeat(MAX_QUERY_BYTES + 1), &[1.0]);
+        assert_eq!(cache.0.len(), MAX_QUERIES.get());
     }
 }

@@ -16,9 +16,9 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::{Action, CheckpointId};
 
-/// So many are shown at most.
+/// Maximum number of candidates that are shown.
 const MAX_CANDIDATES: usize = 6;
-/// So many hits of a search are looked through.
+/// Maximum number of hits that are looked through.
 const HITS: usize = 10;
 
 impl Service {

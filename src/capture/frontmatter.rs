@@ -7,7 +7,7 @@ use crate::note::{self, Visibility, compose, written};
 
 /// What captured files say of where they come from.
 pub(super) const SOURCE: &str = "capture";
-/// So many are listed; each one more rewrites the file's head.
+/// Maximum number that is listed; each one more rewrites the file's head.
 const MAX_PARTICIPANTS: usize = 50;
 
 /// The frontmatter that every captured file begins with.
