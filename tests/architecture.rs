@@ -268,7 +268,7 @@ struct Source {
     file: String,
     /// The top-level module it belongs to.
     module: String,
-    /// How many modules are around its text: 1 for `path.rs`, 2 for `index/store.rs`.
+    /// How many modules are around its text: 1 for `path.rs`, 2 for `engine_local/store.rs`.
     depth: usize,
     tokens: Vec<Token>,
 }

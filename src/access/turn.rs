@@ -43,7 +43,10 @@ impl Turn {
 
     /// Whether nobody waits any more, so that no more is to be done.
     pub fn is_over(&self) -> bool {
-        self.stage.load(Ordering::SeqCst) == GIVEN_UP
+        match self.stage.load(Ordering::SeqCst) {
+            OPEN => self.until.is_some_and(|until| until <= Instant::now()),
+            stage => stage == GIVEN_UP,
+        }
     }
 
     /// Begins to change something; false when that was given up, and nothing may be changed.

@@ -86,6 +86,25 @@ mod tests {
         for kept in ["# all that is mine", "  # first\n  - notes # daily\n", "# never"] {
             assert!(revised.contains(kept), "{kept}: {revised}");
         }
+        // Whatever the order asked for, and whatever stands below.
+        let other = json!({ "collections": ["work", "notes"] });
+        let page = page.replace("  - work\n", "  - work\n\n# Below.\n");
+        let revised = revised_page(&page, other.as_object().unwrap());
+        assert!(revised.contains("- work\n  # first\n  - notes # daily\n\n# Below.\n"), "{revised}");
+        let more = revised_page(&page, json!({ "collections": ["notes", "work", "x"] }).as_object().unwrap());
+        assert!(more.contains("- work\n  - x\n\n# Below.\n"), "{more}");
+        for list in ["collections: notes # one\n", "collections:\n# above\n- a\n", "collections: # none\n"] {
+            let page = format!("---\ncan_read_user_memory: true # on\n{list}---\n\nMine.\n");
+            let revised = revised_page(&page, other.as_object().unwrap());
+            let comment = list.split_once('#').unwrap().1.lines().next().unwrap();
+            assert!(revised.contains("# on") && revised.contains(comment), "{revised}");
+            assert!(policy(&revised).grant.unwrap().has_collection("work"));
+        }
+        // Line ends stay what they are.
+        let windows = page.replace('\n', "\r\n");
+        let twice = revised_page(&revised_page(&windows, other.as_object().unwrap()), set.as_object().unwrap());
+        assert_eq!(twice.matches("\r\n").count(), twice.matches('\n').count());
+        assert!(!twice.contains("\r\r") && twice.ends_with("\r\n\r\nMine.\r\n"), "{twice:?}");
         let none = json!({ "collections": [] });
         let revised = revised_page(&revised, none.as_object().unwrap());
         assert!(!policy(&revised).grant.unwrap().has_collection("notes") && revised.contains("# first"), "{revised}");

@@ -45,7 +45,7 @@ pub struct Found {
 /// Sets of files narrow what is found (`allow`) and what is counted (`scope`); `None` is all files. A `scope` is what the caller may
 /// see: hidden chunks move no score.
 pub trait Reader: Send + Sync {
-    /// Its number. Each that is published has a higher one.
+    /// Its number. It never goes down; texts, words and files are the same in all of one number, of which some have more vectors.
     fn generation(&self) -> u64;
 
     /// The files and what is known of their chunks, with sets for filters.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::error::ServiceError;
 use super::reach::Reach;
-use super::search::around;
+use super::search::within;
 use super::start::Service;
 use super::time::{day_of, rfc3339};
 use super::views::{Browse, BrowseParams, ChunkView, Collections};
@@ -156,7 +156,7 @@ impl Service {
         if let Some(limits) = reach.limits {
             let mut left = limits.max_injected_chars;
             chunks.retain_mut(|chunk| {
-                let names = around(chunk);
+                let names = within(chunk, left);
                 if left == 0 || names > left {
                     left = 0;
                     return false;

@@ -222,13 +222,14 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
 fn cut_to(results: &mut Vec<HitView>, max_chars: usize) {
     let mut left = max_chars;
     results.retain_mut(|hit| {
-        let snippet = hit.snippet.chars().count() + around(&hit.chunk);
+        let snippet = hit.snippet.chars().count();
+        let names = within(&mut hit.chunk, left.saturating_sub(snippet));
         let content = hit.chunk.content.chars().count();
-        if left == 0 || snippet > left {
+        if left == 0 || snippet + names > left {
             left = 0;
             return false;
         }
-        left -= snippet;
+        left -= snippet + names;
         if content > left {
             hit.chunk.content = hit.chunk.content.chars().take(left).collect();
         }
@@ -237,8 +238,18 @@ fn cut_to(results: &mut Vec<HitView>, max_chars: usize) {
     });
 }
 
+/// Characters of what is given of a passage besides its text. Frontmatter that does not fit into `left` is not given.
+pub(super) fn within(chunk: &mut ChunkView, left: usize) -> usize {
+    let names = around(chunk);
+    if names > left {
+        chunk.metadata = Value::Object(serde_json::Map::new());
+        return around(chunk);
+    }
+    names
+}
+
 /// Characters of what is given of a passage besides its text.
-pub(super) fn around(chunk: &ChunkView) -> usize {
+fn around(chunk: &ChunkView) -> usize {
     let names = chunk.heading_path.iter().chain(&chunk.tags).chain([&chunk.title]);
     let metadata = match &chunk.metadata {
         Value::Object(fields) if fields.is_empty() => 0,

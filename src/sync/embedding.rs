@@ -22,6 +22,8 @@ pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
 impl Worker<'_> {
     pub(super) fn use_model(&mut self, embedder: Arc<dyn Embedder>) -> Result<(), IndexError> {
+        // Searches ask it from now on, and find by words until its vectors are there.
+        self.shared.set_embedder(Some(Arc::clone(&embedder)));
         let before = self.embedder.replace(Arc::clone(&embedder));
         before.filter(|before| !Arc::ptr_eq(before, &embedder)).iter().for_each(|before| before.stop());
         // What the one before has made still, vectors or a graph, is not this one's.
@@ -37,7 +39,6 @@ impl Worker<'_> {
             let _ = messages.send(Message::Embedded(embedded));
         }));
         self.publish()?;
-        self.shared.set_embedder(Some(Arc::clone(&embedder)));
         let model = ModelStatus::Ready { name: embedder.name().to_owned(), dimension: embedder.dimension() };
         let pending_embeddings = self.store.pending();
         self.shared.update(|progress| (progress.model, progress.pending_embeddings) = (model, pending_embeddings));

@@ -1,5 +1,6 @@
 //! What the writer thread shows to everyone else.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -124,6 +125,8 @@ pub struct Shared {
     embedder: RwLock<Option<Arc<dyn Embedder>>>,
     progress: Mutex<Progress>,
     changed: Condvar,
+    /// When the model that came last was asked for.
+    models: AtomicU64,
 }
 
 impl Default for Shared {
@@ -133,6 +136,7 @@ impl Default for Shared {
             embedder: RwLock::default(),
             progress: Mutex::new(Progress::new()),
             changed: Condvar::new(),
+            models: AtomicU64::new(0),
         }
     }
 }
@@ -190,7 +194,14 @@ impl Shared {
 
     /// Publishes the model.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
-        *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = embedder;
+        let before = std::mem::replace(&mut *self.embedder.write().unwrap_or_else(PoisonError::into_inner), embedder);
+        // Its threads are waited for, and no search is to wait for that.
+        drop(before);
+    }
+
+    /// Whether a model was asked for later than all that came before it: one that took long to load is not to replace another.
+    pub(super) fn is_newest_model(&self, asked: u64) -> bool {
+        self.models.fetch_max(asked, Ordering::SeqCst) <= asked
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -136,9 +136,13 @@ impl Syncer {
     }
 }
 
+/// Counts the models that were asked for.
+static ASKED: AtomicU64 = AtomicU64::new(1);
+
 fn load_model(load: LoadEmbedder, messages: Sender<Message>) {
+    let asked = ASKED.fetch_add(1, Ordering::SeqCst);
     std::thread::spawn(move || {
-        let _ = messages.send(Message::Model(load()));
+        let _ = messages.send(Message::Model { asked, loaded: load() });
     });
 }
 
@@ -251,7 +255,7 @@ fn work(
         worker.say_notices();
     }
     show_missing(shared, None);
-    match embedder.clone().or_else(|| shared.embedder()) {
+    match shared.embedder().or_else(|| embedder.clone()) {
         Some(embedder) => worker.use_model(embedder)?,
         None => worker.publish()?,
     }
@@ -305,11 +309,18 @@ fn wait_or_stop(
         && !stop.load(Ordering::Relaxed)
     {
         match receiver.recv_timeout(left) {
-            Ok(Message::Model(Ok(loaded))) => *embedder = Some(loaded),
+            Ok(Message::Model { asked, .. }) if !shared.is_newest_model(asked) => {}
+            Ok(Message::Model { loaded: Ok(loaded), .. }) => {
+                shared.set_embedder(Some(Arc::clone(&loaded)));
+                *embedder = Some(loaded);
+            }
             Ok(Message::Reindex { done, .. } | Message::Notice { done, .. }) => {
                 let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
             }
-            Ok(Message::Model(Err(error))) => {
+            Ok(Message::Model { loaded: Err(error), .. }) if shared.embedder().is_some() => {
+                tracing::warn!("the model stays as it was: {error}");
+            }
+            Ok(Message::Model { loaded: Err(error), .. }) => {
                 shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()))
             }
             Ok(_) => {}

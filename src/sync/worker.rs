@@ -31,7 +31,11 @@ pub(super) enum Message {
     Embedded(Embedded),
     /// A large file has been read.
     LargeRead,
-    Model(Result<Arc<dyn Embedder>, ModelError>),
+    Model {
+        /// Counts the models that were asked for.
+        asked: u64,
+        loaded: Result<Arc<dyn Embedder>, ModelError>,
+    },
     Graph {
         /// Of which model.
         model: u64,
@@ -288,12 +292,13 @@ impl<'a> Worker<'a> {
             Message::Embedded(embedded) => self.keep(embedded)?,
             // It is taken when it is the turn of large files.
             Message::LargeRead => {}
-            Message::Model(Ok(embedder)) => self.use_model(embedder)?,
-            Message::Model(Err(error)) if self.embedder.is_some() => {
+            Message::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            Message::Model { loaded: Ok(embedder), .. } => self.use_model(embedder)?,
+            Message::Model { loaded: Err(error), .. } if self.embedder.is_some() => {
                 tracing::warn!("the model stays as it was: {error}");
                 self.shared.update(|progress| progress.failure = Some(error.to_string()));
             }
-            Message::Model(Err(error)) => {
+            Message::Model { loaded: Err(error), .. } => {
                 tracing::warn!("search is by keyword alone: {error}");
                 self.shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()));
             }

@@ -257,7 +257,7 @@ fn a_search_that_nobody_waits_for_ends() {
     engine.apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], &[]).unwrap();
     let reader = engine.publish().unwrap();
     let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
-    let turn = Turn::until(std::time::Instant::now());
+    let turn = Turn::until(std::time::Instant::now() + std::time::Duration::from_secs(3600));
     let request = || SearchRequest {
         text: "boat".into(),
         mode: Mode::Keyword,
