@@ -1,4 +1,4 @@
-//! Wires the service to its listeners: start, serve, drain, stop.
+//! Wires a vault to its listeners: start, serve, drain, stop.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
-use crate::access::{OwnerKey, Token};
+use crate::access::{OwnerToken, Token};
 use crate::api::{Guard, Limits, Live, guarded, local, serve};
+use crate::app::{App, StartError};
 use crate::capture::CaptureTokens;
 use crate::config::Config;
 use crate::fs::{Context, FsError, create_private_dir};
 use crate::mcp;
-use crate::service::{Service, StartError};
 use crate::vault::{DaemonInfo, Home, HomeError};
 
 /// Why the daemon did not start.
@@ -28,7 +28,7 @@ pub enum DaemonError {
     /// A file operation failed.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// The service did not start.
+    /// The vault could not be opened.
     #[error(transparent)]
     Start(#[from] StartError),
     /// Others than this machine could reach the address, and nobody said that they may.
@@ -50,7 +50,7 @@ pub enum DaemonError {
 
 /// A daemon that listens and indexes.
 pub struct Daemon {
-    service: Arc<Service>,
+    app: Arc<App>,
     tcp: Option<(TcpListener, SocketAddr, Guard)>,
     socket: PathBuf,
     unix: UnixListener,
@@ -113,12 +113,12 @@ impl Daemon {
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
         let captures = Arc::new(CaptureTokens::new(&home.state_dir()));
-        let service = Arc::new(Service::start(home, config, lock, true)?);
-        tcp.iter().for_each(|(_, address)| service.listens_at(*address));
-        let agents = Arc::clone(service.agents());
-        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&token)), captures, agents], hosts);
+        let app = Arc::new(App::start(home, config, lock, true)?);
+        tcp.iter().for_each(|(_, address)| app.listens_at(*address));
+        let agents = Arc::clone(app.agents());
+        let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
         let tcp = tcp.map(|(listener, address)| (listener, address, guard));
-        Ok(Self { service, tcp, socket, unix, announced })
+        Ok(Self { app, tcp, socket, unix, announced })
     }
 
     /// Where it listens over TCP, if it does.
@@ -127,33 +127,33 @@ impl Daemon {
     }
 
     /// What it serves.
-    pub fn service(&self) -> &Arc<Service> {
-        &self.service
+    pub fn app(&self) -> &Arc<App> {
+        &self.app
     }
 
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
     /// Says whether they could be: in the middle of something long they are left as they are, which loses nothing.
     pub async fn run(self, stop: impl Future<Output = ()>) -> bool {
-        let Self { service, tcp, socket, unix, announced } = self;
+        let Self { app, tcp, socket, unix, announced } = self;
         let (stopping, stopped) = watch::channel(false);
         let live = Live::new(stopped.clone());
-        let outside = serve_outside(Arc::clone(&service), &live, tcp, stopped.clone());
-        let inside = serve_locally(Arc::clone(&service), &live, announced, unix, stopped.clone());
-        let outside_vault = Home::socket_outside(service.home().root()).filter(|path| *path != socket);
-        let beside = serve_beside(Arc::clone(&service), &live, outside_vault.clone(), stopped);
+        let outside = serve_outside(Arc::clone(&app), &live, tcp, stopped.clone());
+        let inside = serve_locally(Arc::clone(&app), &live, announced, unix, stopped.clone());
+        let outside_vault = Home::socket_outside(app.home().root()).filter(|path| *path != socket);
+        let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped);
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
             tokio::time::Instant::now()
         };
         let (.., stopped_at) = tokio::join!(outside, inside, beside, stop);
-        service.home().withdraw();
+        app.home().withdraw();
         for path in [Some(socket), outside_vault].into_iter().flatten() {
             let _ = std::fs::remove_file(path);
         }
         // Closing the stores blocks; requests that outlived the drain no longer matter. What is being opened, checked or built
         // just now may take longer than anyone waits: then it ends like a killed process, which loses nothing.
-        let closing = tokio::task::spawn_blocking(move || drop(service));
+        let closing = tokio::task::spawn_blocking(move || drop(app));
         let closed = tokio::time::timeout_at(stopped_at + STOPS_WITHIN, closing).await.is_ok();
         if !closed {
             tracing::warn!("the index could not be closed in time; the next start checks it");
@@ -180,21 +180,21 @@ async fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListene
 
 /// Serves over TCP, where it listens there.
 async fn serve_outside(
-    service: Arc<Service>,
+    app: Arc<App>,
     live: &Live,
     tcp: Option<(TcpListener, SocketAddr, Guard)>,
     stopped: watch::Receiver<bool>,
 ) {
     if let Some((listener, _, guard)) = tcp {
-        let more = mcp::router(Arc::clone(&service));
-        serve(listener, guarded(service, live, guard, more), Limits::default(), stopped).await;
+        let more = mcp::router(Arc::clone(&app));
+        serve(listener, guarded(app, live, guard, more), Limits::default(), stopped).await;
     }
 }
 
 /// Serves on the Unix socket, and makes it anew, with all that the daemon says of itself, when the vault was restored
 /// without them.
 async fn serve_locally(
-    service: Arc<Service>,
+    app: Arc<App>,
     live: &Live,
     announced: Announced,
     unix: UnixListener,
@@ -203,7 +203,7 @@ async fn serve_locally(
     let (mut listener, socket) = (unix, announced.daemon.socket.clone());
     loop {
         let (close, closed) = watch::channel(false);
-        let router = local(Arc::clone(&service), live, mcp::router(Arc::clone(&service)));
+        let router = local(Arc::clone(&app), live, mcp::router(Arc::clone(&app)));
         let serving = serve(listener, router, Limits::default(), closed);
         let lost = async {
             let found = loop {
@@ -211,11 +211,11 @@ async fn serve_locally(
                     _ = stopped.wait_for(|stopped| *stopped) => break None,
                     () = tokio::time::sleep(ANNOUNCE_EVERY) => {}
                 }
-                let (service, announced) = (Arc::clone(&service), announced.clone());
+                let (app, announced) = (Arc::clone(&app), announced.clone());
                 // Files may be on a disk that does not answer.
                 let socket = socket.clone();
                 let again = tokio::task::spawn_blocking(move || {
-                    announce_again(&service, &announced).then(|| listen_locally(&socket).ok()).flatten()
+                    announce_again(&app, &announced).then(|| listen_locally(&socket).ok()).flatten()
                 });
                 if let Ok(Some(listener)) = again.await {
                     break Some(listener);
@@ -233,22 +233,22 @@ async fn serve_locally(
 
 /// Serves on a Unix socket outside of the vault, for those who ask what became of it. Where there can be none, they are told
 /// less.
-async fn serve_beside(service: Arc<Service>, live: &Live, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
+async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
     let listening = tokio::task::spawn_blocking(move || {
         let socket = socket?;
         create_private_dir(socket.parent()?).ok()?;
         listen_locally(&socket).ok()
     });
     if let Ok(Some(listener)) = listening.await {
-        let more = mcp::router(Arc::clone(&service));
-        serve(listener, local(service, live, more), Limits::default(), stopped).await;
+        let more = mcp::router(Arc::clone(&app));
+        serve(listener, local(app, live, more), Limits::default(), stopped).await;
     }
 }
 
 /// Says again what is no longer said, where the vault is and is ours. Tells whether the socket must be made anew too.
-fn announce_again(service: &Service, announced: &Announced) -> bool {
-    let (home, daemon) = (service.home(), &announced.daemon);
-    let Some(lock) = service.lock().filter(|lock| lock.is_held()) else { return false };
+fn announce_again(app: &App, announced: &Announced) -> bool {
+    let (home, daemon) = (app.home(), &announced.daemon);
+    let Some(lock) = app.lock().filter(|lock| lock.is_held()) else { return false };
     if home.daemon().as_ref() != Some(daemon)
         && let Err(error) = home.announce(lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
     {

@@ -1,7 +1,8 @@
-use memory_vault::access::Principal;
 use memory_vault::config::StemmerLanguage;
+use memory_vault::notes;
+use memory_vault::request::ErrorKind;
 use memory_vault::search::{Highlighter, ParsedQuery, snippet};
-use memory_vault::service::{ErrorKind, SearchParams};
+use memory_vault::wire::SearchQuery;
 
 use super::Vault;
 
@@ -12,7 +13,7 @@ pub fn query(vault: &Vault, data: &[u8]) {
     let text = super::text(data);
     let (q, rest) = text.split_once('\n').unwrap_or((text, ""));
     parsed(q, text);
-    let mut params = SearchParams { q: q.to_owned(), ..SearchParams::default() };
+    let mut params = SearchQuery { q: q.to_owned(), ..SearchQuery::default() };
     for (name, value) in rest.lines().filter_map(|line| line.split_once('=')) {
         let value = Some(value.to_owned());
         match name {
@@ -26,7 +27,7 @@ pub fn query(vault: &Vault, data: &[u8]) {
             _ => {}
         }
     }
-    match vault.service().search(&Principal::Owner, &params) {
+    match notes::search(&vault.app().owner(), &params) {
         Ok(answer) => {
             assert!(answer.results.len() <= params.limit.unwrap_or(10));
             for hit in &answer.results {

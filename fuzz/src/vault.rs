@@ -3,11 +3,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use memory_vault::access::{OwnerKey, Token};
+use memory_vault::access::{OwnerToken, Token};
 use memory_vault::api::{Guard, Live, guarded, local};
+use memory_vault::app::App;
 use memory_vault::config::Config;
 use memory_vault::models::{Embedder, HashEmbedder};
-use memory_vault::service::Service;
 use memory_vault::vault::Home;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -25,7 +25,7 @@ const NOTES: [(&str, &str); 5] = [
 
 /// A small vault at work, with its API.
 pub struct Vault {
-    service: Arc<Service>,
+    app: Arc<App>,
     /// As served over the Unix socket, and over TCP with the token `token`.
     pub(super) routers: [Router; 2],
     pub(super) runtime: Runtime,
@@ -44,27 +44,27 @@ impl Vault {
         let home = Home::open(folder.path()).expect("a vault");
         let lock = home.lock().expect("nobody else has it");
         let model = Box::new(|| Ok(Arc::new(HashEmbedder::default()) as Arc<dyn Embedder>));
-        let service = Service::with_model(home, Config::default(), lock, false, Some(model)).expect("it starts");
-        let shared = service.shared();
+        let app = App::with_model(home, Config::default(), lock, false, Some(model)).expect("it starts");
+        let shared = app.shared();
         let ready = shared.wait(Duration::from_secs(60), |progress| progress.is_complete());
         assert!(ready.is_complete() && shared.embedder().is_some(), "{ready:?}");
-        let service = Arc::new(service);
+        let app = Arc::new(app);
         // Its sender is gone, so that streams of events end at once.
         let live = Live::new(tokio::sync::watch::channel(false).1);
-        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("token")))], []);
+        let guard = Guard::new(vec![Arc::new(OwnerToken::new(&Token::from_text("token")))], []);
         Self {
             routers: [
-                local(Arc::clone(&service), &live, Router::new()),
-                guarded(Arc::clone(&service), &live, guard, Router::new()),
+                local(Arc::clone(&app), &live, Router::new()),
+                guarded(Arc::clone(&app), &live, guard, Router::new()),
             ],
-            service,
+            app,
             runtime: tokio::runtime::Builder::new_current_thread().build().expect("a runtime"),
             _folder: folder,
         }
     }
 
-    pub(super) fn service(&self) -> &Service {
-        &self.service
+    pub(super) fn app(&self) -> &App {
+        &self.app
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Read paths accept a [`Scope`] and nothing else, so that no answer can be made from notes outside it.
 
+mod authenticator;
 mod globs;
 mod grant;
-mod keys;
 mod policy;
 mod principal;
 mod scope;
@@ -13,9 +13,9 @@ mod token;
 mod token_file;
 mod turn;
 
+pub use authenticator::{Authenticator, OwnerToken};
 pub use globs::{GlobError, Globs};
 pub use grant::{AGENTS, Collections, Grant, Refusal, Subject, is_agents};
-pub use keys::{Keys, OwnerKey};
 pub use policy::{Policy, PolicyLimits, Rules, WriteMode};
 pub use principal::{Caller, Principal, Session};
 pub use scope::{Scope, own_file};

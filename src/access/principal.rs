@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::policy::Policy;
-use super::turn::Turn;
 
 /// Who asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Principal {
     /// The person: the command line, and whoever holds the owner's token.
     Owner,
@@ -17,7 +16,7 @@ pub enum Principal {
 }
 
 /// An agent that asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Caller {
     /// Its folder's name in `agents/`.
     pub slug: String,
@@ -25,35 +24,14 @@ pub struct Caller {
     pub session: Session,
     /// The session that the request itself names. It counts for agents whose `agent.md` says so.
     pub claimed: Session,
-    /// Whether the request may still change something.
-    pub turn: Turn,
     /// What its page said when the request came. One request is held to one policy, whatever becomes of the page meanwhile.
-    pub policy: PolicyThen,
+    pub policy: Arc<Policy>,
 }
-
-/// A policy as it was looked up for a request; none where nobody has looked yet. It says nothing of who asks.
-#[derive(Debug, Clone, Default)]
-pub struct PolicyThen(pub Option<Arc<Policy>>);
-
-impl PartialEq for PolicyThen {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for PolicyThen {}
 
 impl Caller {
-    /// An agent in a session, with a request that names none.
-    pub fn new(slug: impl Into<String>, session: Session) -> Self {
-        let (claimed, turn, policy) = (Session::default(), Turn::default(), PolicyThen::default());
-        Self { slug: slug.into(), session, claimed, turn, policy }
-    }
-
-    /// The same, held to a policy.
-    #[must_use]
-    pub fn with_policy(self, policy: Arc<Policy>) -> Self {
-        Self { policy: PolicyThen(Some(policy)), ..self }
+    /// An agent in a session, with a request that names none, held to a policy.
+    pub fn new(slug: impl Into<String>, session: Session, policy: Arc<Policy>) -> Self {
+        Self { slug: slug.into(), session, claimed: Session::default(), policy }
     }
 }
 

@@ -16,15 +16,6 @@ pub struct Turn {
     until: Option<Instant>,
 }
 
-/// It says nothing of who asks.
-impl PartialEq for Turn {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Turn {}
-
 impl Turn {
     /// A turn that is waited for until then.
     pub fn until(until: Instant) -> Self {

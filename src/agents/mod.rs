@@ -1,17 +1,283 @@
-//! The agents that a person lets in: who they are, what they may do, and what they read.
-//!
-//! Who an agent is and what it may do stands in `agents/<slug>/agent.md`, for the person to read and edit. Its token's hash,
-//! the session the token is bound to and the log of what it read are the vault's state: a checkout brings no removed agent
-//! back.
+//! The person lets agents in, sees what they may and did read, and takes it back.
 
-mod log;
-mod pace;
-mod page;
-mod policies;
-mod registry;
+mod step_down;
 
-pub use log::{LogEntry, ReadLog};
-pub use pace::Pace;
-pub use page::{agent_page, revised_page};
-pub use policies::{Policies, agent_file, is_slug};
-pub use registry::{AgentToken, Agents, AgentsError};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+pub use step_down::as_agent;
+
+use crate::access::{self, Caller, Policy, Principal, Refusal, Session};
+use crate::engine::FileEntry;
+use crate::note::Note;
+use crate::path::composed;
+use crate::policy::{AgentRegistry, AgentsError, agent_file, agent_page, revised_page};
+use crate::request::{Owner, ReadScope, Request, RequestError, now};
+use crate::search::subject;
+use crate::vault::{Action, slug};
+use crate::wire::{
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LogParams, LogView,
+    RotateParams,
+};
+
+/// Characters of an agent's name.
+const MAX_NAME_CHARS: usize = 60;
+/// Places at which a path may end, in what is to be explained.
+const MAX_PATH_ENDS: usize = 8;
+/// Entries of the log that are given when nobody says how many.
+const LOG_ENTRIES: usize = 50;
+
+/// Makes an agent: its page, and a token that is shown this once.
+///
+/// # Errors
+/// When there is one of that name, a rule makes no sense, or the disk refuses.
+pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, RequestError> {
+    let name = params.name.trim();
+    let slug = slug(name);
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+        let message = format!("`name` is {name:?}; it takes a line of up to {MAX_NAME_CHARS} characters");
+        return Err(RequestError::invalid(message));
+    }
+    let path = agent_file(&slug).ok_or_else(|| RequestError::invalid("`name` makes no name for a folder"))?;
+    let page = agent_page(name, &now(), &params.rules.frontmatter());
+    makes_sense(&page)?;
+    if agents(owner).policies().of(&slug).is_some() {
+        let message = format!("there is an agent `{slug}` already");
+        return Err(RequestError { hint: Some(again(&slug)), ..RequestError::conflict(message) });
+    }
+    // A token of an agent of that name that is gone must not come to life with the page.
+    agents(owner).take_token(&slug)?;
+    owner.workspace().files()?.create(&path, &page)?;
+    let session = RotateParams { chat_type: params.chat_type.clone(), channel: params.channel.clone() }.session();
+    let token = agents(owner).give_token(&slug, Some(session.unwrap_or_else(Session::direct)))?;
+    owner.workspace().settled_in_time(&path);
+    Ok(AgentWithToken { agent: view(owner, &slug)?, token: token.reveal().to_owned() })
+}
+
+/// All agents.
+///
+/// # Errors
+/// When the tokens cannot be read, or the index is not open yet.
+pub fn list(owner: &Owner) -> Result<AgentsView, RequestError> {
+    let slugs = agents(owner).policies().slugs();
+    Ok(AgentsView { agents: slugs.iter().map(|slug| view(owner, slug)).collect::<Result<_, _>>()? })
+}
+
+/// An agent.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
+    let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
+    agents(owner).look_at_page(slug);
+    let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
+    let name = owner.workspace().source(&path).map(|source| Note::parse(&source.text, slug).title);
+    let token = agents(owner).token_of(slug)?;
+    let session = token.as_ref().map_or_else(Session::direct, |token| token.session.clone());
+    let asking = asking(owner, slug, session, &policy);
+    let scope = asking.read_scope()?;
+    let holds_notes = |name: &str| {
+        let same = |file: &FileEntry| composed(file.path.collection()) == composed(name);
+        name == "*" || (!access::is_agents(name) && scope.reader.files().iter().any(|file| same(file)))
+    };
+    let empty = policy.rules.collections.iter().filter(|name| !holds_notes(name));
+    Ok(AgentView {
+        slug: slug.to_owned(),
+        name: name.unwrap_or_else(|_| slug.to_owned()),
+        path: path.to_string(),
+        can_read_user_memory: policy.rules.can_read_user_memory,
+        collections: policy.rules.collections.clone(),
+        exclude_tags: policy.rules.exclude_tags.clone(),
+        paths: policy.rules.paths.clone(),
+        write_mode: policy.write_mode,
+        expires: policy.expires.map(|at| at.to_string()),
+        expired: policy.is_expired(Timestamp::now()),
+        token_since: token.as_ref().map(|token| token.created_at.to_string()),
+        rights_since: token.as_ref().and_then(|token| token.given_since).map(|at| at.to_string()),
+        chat_type: token.as_ref().and_then(|token| token.session.chat_type.clone()),
+        channel: token.and_then(|token| token.session.channel),
+        problems: policy.problems.clone(),
+        empty_collections: empty.cloned().collect(),
+        files: scope.files().count(),
+        chunks: scope.files().map(|file| file.chunks.len()).sum(),
+    })
+}
+
+/// Changes what an agent's page says. It counts when this returns.
+///
+/// # Errors
+/// When there is no such agent, a rule makes no sense, the page is edited at this moment, or the disk refuses.
+pub fn change(owner: &Owner, slug: &str, rules: &AgentRules) -> Result<AgentView, RequestError> {
+    let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
+    let files = owner.workspace().files()?;
+    let (bytes, hash) = files.read(&path)?.ok_or_else(|| no_agent(slug))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| RequestError::conflict(format!("`{path}` is not text; mend it by hand")))?;
+    let revised = revised_page(&text, &rules.frontmatter());
+    // What was wrong before does not keep the person from taking back what was given.
+    if policy_on(&text).problems.is_empty() {
+        makes_sense(&revised)?;
+    }
+    files.replace(&path, hash, &revised, Action::Edit)?;
+    agents(owner).look_at_page(slug);
+    owner.workspace().settled_in_time(&path);
+    view(owner, slug)
+}
+
+/// Gives an agent a new token in place of the one it has. It is shown this once.
+///
+/// # Errors
+/// When there is no such agent, or the disk refuses.
+pub fn rotate(owner: &Owner, slug: &str, params: RotateParams) -> Result<AgentWithToken, RequestError> {
+    agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
+    let token = agents(owner).give_token(slug, params.session())?;
+    Ok(AgentWithToken { agent: view(owner, slug)?, token: token.reveal().to_owned() })
+}
+
+/// Removes an agent: its token counts no more from this moment, and its page goes to `.trash/`. What it remembered stays,
+/// as does the log of what it read.
+///
+/// # Errors
+/// When there is no such agent, or the disk refuses.
+pub fn remove(owner: &Owner, slug: &str) -> Result<AgentRemoved, RequestError> {
+    let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
+    let had_token = agents(owner).take_token(slug)?;
+    let files = owner.workspace().files()?;
+    let checkpoint_id = match files.read(&path)? {
+        Some((_, hash)) => {
+            let id = files.trash(&path, hash)?;
+            owner.workspace().settled_in_time(&path);
+            Some(id.to_string())
+        }
+        None if had_token => None,
+        None => return Err(no_agent(slug)),
+    };
+    Ok(AgentRemoved { ok: true, checkpoint_id })
+}
+
+/// Whether an agent sees a note now, and why.
+///
+/// # Errors
+/// When there is no such agent, note or passage.
+pub fn explain(owner: &Owner, slug: &str, what: &str) -> Result<Explained, RequestError> {
+    let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
+    let everything = owner.read_scope()?;
+    let file = named_file(&everything, what)?;
+    let session = agents(owner).token_of(slug)?.map_or_else(Session::direct, |token| token.session);
+    let asking = asking(owner, slug, session, &policy);
+    let given = asking.read_scope()?;
+    let own = asking.latest(&asking.own_scope())?;
+    let mut because = Vec::new();
+    if policy.is_expired(Timestamp::now()) {
+        because.push("its time is over: `expires` is past".into());
+    } else if !asking.is_of_open_session() {
+        because.push("`[scope]` in memory.toml lets it read nothing in the session that its token is bound to".into());
+    }
+    because.extend(policy.problems.iter().map(|problem| format!("its page makes no sense: {problem}")));
+    if own.visible.has(file) {
+        because.push("it is of the agents' own memory, which this agent reads".into());
+    } else if !given.visible.has(file) {
+        if !policy.rules.can_read_user_memory {
+            because.push("`can_read_user_memory` is not true".into());
+        }
+        because.extend(hidden_by(&given, &policy, file));
+    }
+    if policy.session_headers {
+        because.push("each request says in which session it is made; this is for a direct chat".into());
+    }
+    let seen = |scope: &ReadScope| scope.visible.has(file) && scope.is_as_indexed(file);
+    let visible = seen(&given) || seen(&own);
+    let told = because.len() - usize::from(policy.session_headers);
+    if visible && told == 0 {
+        because.push("the rules of its page let it through".into());
+    } else if !visible && told == 0 {
+        because.push("it has changed, and counts again when it has been read".into());
+    }
+    Ok(Explained { path: file.path.to_string(), visible, because })
+}
+
+/// The rule that hides a note, or one of those it was made of.
+fn hidden_by(given: &ReadScope, policy: &Policy, file: &FileEntry) -> Vec<String> {
+    let rule = |file: &FileEntry| {
+        let private = file.private.then_some(Refusal::Private);
+        policy.grant.as_ref().map_or(private, |grant| grant.refusal(&subject(file)))
+    };
+    if let Some(refusal) = rule(file) {
+        return vec![refusal.to_string()];
+    }
+    let linked = given.reader.files().facets().linked().find(|names| names.contains(&file.id)).unwrap_or_default();
+    let others = linked.iter().filter(|id| **id != file.id).filter_map(|id| given.reader.files().get(*id));
+    if let Some((other, refusal)) = others.filter_map(|other| Some((other, rule(other)?))).next() {
+        return vec![format!("the same file is `{}` (a hard link): {refusal}", other.path)];
+    }
+    let sources = file.sources.iter().filter_map(|source| match given.reader.files().at(source) {
+        None => Some(format!("it was made of `{source}`, which is not there")),
+        Some(source) if given.visible.has(source) => None,
+        Some(source) => {
+            let why = rule(source).map_or_else(|| "which it does not see".into(), |refusal| refusal.to_string());
+            Some(format!("it was made of `{}`: {why}", source.path))
+        }
+    });
+    sources.collect()
+}
+
+/// The note with a path, or that of the passage with a hash.
+fn named_file<'a>(scope: &'a ReadScope, what: &str) -> Result<&'a FileEntry, RequestError> {
+    // A path may have a `#` of its own before that of the lines.
+    let ends = std::iter::once(what.len()).chain(what.rmatch_indices('#').map(|(at, _)| at));
+    if let Some(file) = ends.take(MAX_PATH_ENDS).find_map(|end| scope.file(&what[..end])) {
+        return Ok(file);
+    }
+    let found = what.parse().ok().map(|id| scope.chunk_of(id)).transpose()?.flatten();
+    let absent = || RequestError::not_found(format!("there is no note or passage `{what}`"));
+    found.map(|(file, _)| file).ok_or_else(absent)
+}
+
+/// What an agent asked and which places it was given, newest first.
+///
+/// # Errors
+/// When there never was such an agent, or the log cannot be read.
+pub fn log(owner: &Owner, slug: &str, params: &LogParams) -> Result<LogView, RequestError> {
+    let limit = match params.limit {
+        None => LOG_ENTRIES,
+        Some(limit @ 1..=10_000) => limit,
+        Some(limit) => return Err(RequestError::invalid(format!("`limit` is {limit}; it takes 1 to 10000"))),
+    };
+    agent_file(slug).ok_or_else(|| no_agent(slug))?;
+    let entries = agents(owner).log().entries(slug, limit).map_err(AgentsError::from)?;
+    if entries.is_empty() && agents(owner).policies().of(slug).is_none() {
+        return Err(no_agent(slug));
+    }
+    Ok(LogView { entries })
+}
+
+fn agents(owner: &Owner) -> &AgentRegistry {
+    &owner.workspace().agents
+}
+
+/// A request as an agent makes it in a session.
+fn asking(owner: &Owner, slug: &str, session: Session, policy: &Arc<Policy>) -> Request {
+    owner.by(Principal::Agent(Caller { claimed: Session::direct(), ..Caller::new(slug, session, Arc::clone(policy)) }))
+}
+
+fn no_agent(slug: &str) -> RequestError {
+    let hint = Some("`vault agent list` names those there are".to_owned());
+    RequestError { hint, ..RequestError::not_found(format!("there is no agent `{slug}`")) }
+}
+
+fn again(slug: &str) -> String {
+    format!("`vault agent rotate {slug}` gives it a new token, `vault agent allow {slug}` what it may read")
+}
+
+fn policy_on(page: &str) -> Policy {
+    Policy::parse(&Note::parse(page, "agent").metadata)
+}
+
+/// Refuses a page that would deny all because of what was asked for.
+fn makes_sense(page: &str) -> Result<(), RequestError> {
+    match policy_on(page).problems.first() {
+        None => Ok(()),
+        Some(problem) => Err(RequestError::invalid(problem.clone())),
+    }
+}

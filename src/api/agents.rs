@@ -6,15 +6,17 @@ use axum::extract::{Path, Query, State};
 use axum::routing::{get, post};
 
 use super::body::Fields;
+use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, App, call, query};
-use crate::access::Principal;
-use crate::service::{
+use super::routes::{Answer, AppState, ask, query};
+use crate::agents;
+use crate::request::{Owner, RequestError};
+use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
-    LogView, RotateParams, ServiceError,
+    LogView, RotateParams,
 };
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/agents", get(list).post(add))
         .route("/api/agents/{slug}", get(show).patch(change).delete(remove))
@@ -24,29 +26,37 @@ pub(super) fn routes() -> Router<App> {
 }
 
 fn slug(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
-    path.map(|Path(slug)| slug).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
+    path.map(|Path(slug)| slug).map_err(|rejection| RequestError::invalid(rejection.body_text()).into())
 }
 
 /// All agents.
 #[utoipa::path(get, path = "/api/agents",
     responses((status = 200, body = AgentsView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn list(State(service): State<App>) -> Answer<AgentsView> {
-    call(service, |service| service.agents_view(&Principal::Owner)).await
+pub(super) async fn list(State(app): State<AppState>, asking: Asking) -> Answer<AgentsView> {
+    ask(app, asking, agents::list).await
 }
 
 /// Makes an agent: its page `agents/<slug>/agent.md`, and a token that is shown this once.
 #[utoipa::path(post, path = "/api/agents", request_body = AgentParams,
     responses((status = 200, body = AgentWithToken), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn add(State(service): State<App>, Fields(params): Fields<AgentParams>) -> Answer<AgentWithToken> {
-    call(service, move |service| service.add_agent(&Principal::Owner, &params)).await
+pub(super) async fn add(
+    State(app): State<AppState>,
+    asking: Asking,
+    Fields(params): Fields<AgentParams>,
+) -> Answer<AgentWithToken> {
+    ask(app, asking, move |owner: &Owner| agents::add(owner, &params)).await
 }
 
 /// An agent, and what it may read.
 #[utoipa::path(get, path = "/api/agents/{slug}", params(("slug" = String, Path, description = "its folder's name")),
     responses((status = 200, body = AgentView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn show(State(service): State<App>, name: Result<Path<String>, PathRejection>) -> Answer<AgentView> {
+pub(super) async fn show(
+    State(app): State<AppState>,
+    asking: Asking,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer<AgentView> {
     let name = slug(name)?;
-    call(service, move |service| service.agent(&Principal::Owner, &name)).await
+    ask(app, asking, move |owner: &Owner| agents::view(owner, &name)).await
 }
 
 /// Changes what an agent's page says; what is absent stays as it is.
@@ -54,23 +64,25 @@ pub(super) async fn show(State(service): State<App>, name: Result<Path<String>, 
     params(("slug" = String, Path, description = "its folder's name")),
     responses((status = 200, body = AgentView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn change(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     name: Result<Path<String>, PathRejection>,
     Fields(rules): Fields<AgentRules>,
 ) -> Answer<AgentView> {
     let name = slug(name)?;
-    call(service, move |service| service.change_agent(&Principal::Owner, &name, &rules)).await
+    ask(app, asking, move |owner: &Owner| agents::change(owner, &name, &rules)).await
 }
 
 /// Removes an agent: its token counts no more, and its page goes to `.trash/`.
 #[utoipa::path(delete, path = "/api/agents/{slug}", params(("slug" = String, Path, description = "its folder's name")),
     responses((status = 200, body = AgentRemoved), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn remove(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     name: Result<Path<String>, PathRejection>,
 ) -> Answer<AgentRemoved> {
     let name = slug(name)?;
-    call(service, move |service| service.remove_agent(&Principal::Owner, &name)).await
+    ask(app, asking, move |owner: &Owner| agents::remove(owner, &name)).await
 }
 
 /// Gives an agent a new token in place of the one it has.
@@ -78,12 +90,13 @@ pub(super) async fn remove(
     params(("slug" = String, Path, description = "its folder's name")),
     responses((status = 200, body = AgentWithToken), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn rotate(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     name: Result<Path<String>, PathRejection>,
     Fields(params): Fields<RotateParams>,
 ) -> Answer<AgentWithToken> {
     let name = slug(name)?;
-    call(service, move |service| service.rotate_agent(&Principal::Owner, &name, params)).await
+    ask(app, asking, move |owner: &Owner| agents::rotate(owner, &name, params)).await
 }
 
 /// Whether an agent sees a note, and why.
@@ -91,12 +104,13 @@ pub(super) async fn rotate(
     params(("slug" = String, Path, description = "its folder's name"), ExplainParams),
     responses((status = 200, body = Explained), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn explain(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     name: Result<Path<String>, PathRejection>,
     params: Result<Query<ExplainParams>, QueryRejection>,
 ) -> Answer<Explained> {
     let (name, params) = (slug(name)?, query(params)?);
-    call(service, move |service| service.explain_agent(&Principal::Owner, &name, &params.what)).await
+    ask(app, asking, move |owner: &Owner| agents::explain(owner, &name, &params.what)).await
 }
 
 /// What an agent asked, and which places it was given.
@@ -104,10 +118,11 @@ pub(super) async fn explain(
     params(("slug" = String, Path, description = "its folder's name"), LogParams),
     responses((status = 200, body = LogView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn log(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     name: Result<Path<String>, PathRejection>,
     params: Result<Query<LogParams>, QueryRejection>,
 ) -> Answer<LogView> {
     let (name, params) = (slug(name)?, query(params)?);
-    call(service, move |service| service.agent_log(&Principal::Owner, &name, &params)).await
+    ask(app, asking, move |owner: &Owner| agents::log(owner, &name, &params)).await
 }

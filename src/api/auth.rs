@@ -7,34 +7,44 @@ use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, WWW_AUTHEN
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tokio::sync::Semaphore;
 
 use super::caller::claimed;
 use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
 use super::page;
 use super::visitor::Visitor;
-use crate::access::{Caller, Keys, Principal, Token};
+use crate::access::{Authenticator, Caller, Principal, Token};
 
 /// What a request over TCP is checked against.
 #[derive(Clone)]
 pub struct Guard {
-    keys: Vec<Arc<dyn Keys>>,
+    authenticators: Vec<Arc<dyn Authenticator>>,
     hosts: Vec<String>,
+    /// Tokens that are looked for on a disk at a time.
+    looks: Arc<Semaphore>,
 }
+
+/// Maximum number of tokens that are looked for on a disk at a time.
+const MAX_LOOKS: usize = 32;
 
 /// The one address that a program which only says what happens may send to.
 const CAPTURE: &str = "/api/user-memory/events";
 
 impl Guard {
     /// With the tokens that count, and the names that `Host` may carry besides the loopback ones.
-    pub fn new(keys: Vec<Arc<dyn Keys>>, hosts: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(authenticators: Vec<Arc<dyn Authenticator>>, hosts: impl IntoIterator<Item = String>) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        Self { keys, hosts: loopback.into_iter().chain(hosts).collect() }
+        Self {
+            authenticators,
+            hosts: loopback.into_iter().chain(hosts).collect(),
+            looks: Arc::new(Semaphore::new(MAX_LOOKS)),
+        }
     }
 
     /// Lets those in as well who hold one of these tokens.
     #[must_use]
-    pub(super) fn and(mut self, keys: Arc<dyn Keys>) -> Self {
-        self.keys.push(keys);
+    pub(super) fn and(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
+        self.authenticators.push(authenticator);
         self
     }
 
@@ -65,11 +75,19 @@ impl Guard {
     /// Whose token a request carries. Those who would look on a disk are asked on a thread that may block.
     async fn holder(&self, headers: &HeaderMap) -> Option<Principal> {
         let token = token(headers)?.hash();
-        let (on_disk, in_memory): (Vec<_>, Vec<_>) = self.keys.iter().cloned().partition(|keys| keys.may_block());
-        if let Some(known) = in_memory.iter().find_map(|keys| keys.holder(&token)) {
+        let (on_disk, in_memory): (Vec<_>, Vec<_>) =
+            self.authenticators.iter().cloned().partition(|known| known.may_block());
+        if let Some(known) = in_memory.iter().find_map(|known| known.holder(&token)) {
             return Some(known);
         }
-        tokio::task::spawn_blocking(move || on_disk.iter().find_map(|keys| keys.holder(&token))).await.ok()?
+        // Bounded, so that tokens which nobody knows take no thread from those who are known while the disk hangs.
+        let look = self.looks.clone().acquire_owned().await.ok()?;
+        let looking = move || {
+            let found = on_disk.iter().find_map(|known| known.holder(&token));
+            drop(look);
+            found
+        };
+        tokio::task::spawn_blocking(looking).await.ok()?
     }
 }
 
@@ -162,7 +180,7 @@ fn is_small(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::OwnerKey;
+    use crate::access::OwnerToken;
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
@@ -231,7 +249,7 @@ mod tests {
         answers: (std::sync::Mutex<bool>, std::sync::Condvar),
     }
 
-    impl Keys for Hanging {
+    impl Authenticator for Hanging {
         fn holder(&self, _: &crate::access::TokenHash) -> Option<Principal> {
             self.asked.notify_one();
             let hangs = self.answers.0.lock().unwrap();
@@ -245,30 +263,30 @@ mod tests {
     #[tokio::test]
     async fn a_disk_that_hangs_holds_up_no_other_request() {
         let hanging = Arc::new(Hanging::default());
-        let owner = Arc::new(OwnerKey::new(&Token::from_text("secret")));
-        let guard = Arc::new(Guard::new(vec![owner, Arc::clone(&hanging) as Arc<dyn Keys>], []));
+        let owner = Arc::new(OwnerToken::new(&Token::from_text("secret")));
+        let guard = Arc::new(Guard::new(vec![owner, Arc::clone(&hanging) as Arc<dyn Authenticator>], []));
         let asking = Arc::clone(&guard);
         let late = tokio::spawn(async move { asking.holder(&headers(&[("authorization", "Bearer other")])).await });
         hanging.asked.notified().await;
         let known = guard.holder(&headers(&[("authorization", "Bearer secret")])).await;
-        assert_eq!(known, Some(Principal::Owner));
+        assert!(matches!(known, Some(Principal::Owner)));
         *hanging.answers.0.lock().unwrap() = true;
         hanging.answers.1.notify_all();
-        assert_eq!(late.await.unwrap(), Some(Principal::Capture("late".into())));
+        assert!(matches!(late.await.unwrap(), Some(Principal::Capture(name)) if name == "late"));
     }
 
     #[tokio::test]
     async fn the_token_comes_as_bearer_or_basic() {
-        let guard = Arc::new(Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("secret")))], []));
+        let guard = Arc::new(Guard::new(vec![Arc::new(OwnerToken::new(&Token::from_text("secret")))], []));
         let headers = |value| headers(&[("authorization", value)]);
         // Of the Basic ones: owner:secret, secret:, secret
         let good = ["Bearer secret", "bearer secret", "Basic b3duZXI6c2VjcmV0", "Basic c2VjcmV0Og==", "Basic c2VjcmV0"];
         for good in good {
-            assert_eq!(guard.holder(&headers(good)).await, Some(Principal::Owner), "{good}");
+            assert!(matches!(guard.holder(&headers(good)).await, Some(Principal::Owner)), "{good}");
         }
         for bad in ["Bearer wrong", "Bearer", "secret", "Basic !!", "Basic b3duZXI6d3Jvbmc=", "Digest secret"] {
-            assert_eq!(guard.holder(&headers(bad)).await, None, "{bad}");
+            assert!(guard.holder(&headers(bad)).await.is_none(), "{bad}");
         }
-        assert_eq!(guard.holder(&HeaderMap::new()).await, None);
+        assert!(guard.holder(&HeaderMap::new()).await.is_none());
     }
 }

@@ -15,7 +15,8 @@ use tokio::task::JoinHandle;
 use super::error::ApiError;
 use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
-use crate::service::Service;
+use crate::app::App;
+use crate::policy::Place;
 
 /// Over the Unix socket the person's own process says with this that it asks as an agent.
 pub const AS_AGENT: &str = "x-vault-agent";
@@ -27,15 +28,22 @@ const CAPTURE_TIMEOUT: Duration = Duration::from_secs(60);
 /// What is being written when an agent's time is over may take so long still.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Who asks, as the guard or the Unix socket found out. Where nobody did, nobody is answered.
-pub(super) struct Asking(pub(super) Principal);
+/// Who asks, as the guard or the Unix socket found out, and until when it is waited for. Where nobody did, nobody is answered.
+pub(super) struct Asking {
+    pub(super) principal: Principal,
+    pub(super) turn: Turn,
+    /// Held until nothing works on the request any more.
+    pub(super) place: Option<Arc<Place>>,
+}
 
 impl<S: Sync> FromRequestParts<S> for Asking {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let principal = parts.extensions.get::<Principal>().cloned();
-        principal.map(Self).ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed"))
+        let none = || ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed");
+        let principal = parts.extensions.get::<Principal>().cloned().ok_or_else(none)?;
+        let turn = parts.extensions.get::<Turn>().cloned().unwrap_or_default();
+        Ok(Self { principal, turn, place: parts.extensions.get::<Arc<Place>>().cloned() })
     }
 }
 
@@ -46,13 +54,13 @@ pub(super) fn claimed(headers: &HeaderMap) -> Session {
 }
 
 /// Over the Unix socket: the person, or the agent that the person's process steps down to.
-pub(super) async fn local(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn local(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let principal = match request.headers().get(AS_AGENT) {
         None => Some(Principal::Owner),
         Some(slug) => {
-            let (service, slug) = (Arc::clone(&service), slug.as_bytes().to_owned());
+            let (app, slug) = (Arc::clone(&app), slug.as_bytes().to_owned());
             // Its page is read, on a disk that may not answer.
-            let named = move || service.agents().named(std::str::from_utf8(&slug).ok()?);
+            let named = move || app.agents().named(std::str::from_utf8(&slug).ok()?);
             tokio::task::spawn_blocking(named).await.ok().flatten().map(|mut caller| {
                 caller.claimed = claimed(request.headers());
                 Principal::Agent(caller)
@@ -71,7 +79,7 @@ pub(super) async fn local(State(service): State<Arc<Service>>, mut request: Requ
 }
 
 /// Lets only the person through.
-pub(super) async fn owner_only(Asking(principal): Asking, request: Request, next: Next) -> Response {
+pub(super) async fn owner_only(Asking { principal, .. }: Asking, request: Request, next: Next) -> Response {
     match principal {
         Principal::Owner => next.run(request).await,
         Principal::Capture(_) => refused("this token may only send events"),
@@ -80,7 +88,7 @@ pub(super) async fn owner_only(Asking(principal): Asking, request: Request, next
 }
 
 /// Lets the person and agents through.
-pub(super) async fn readers_only(Asking(principal): Asking, request: Request, next: Next) -> Response {
+pub(super) async fn readers_only(Asking { principal, .. }: Asking, request: Request, next: Next) -> Response {
     match principal {
         Principal::Owner | Principal::Agent(_) => next.run(request).await,
         Principal::Capture(_) => refused("this token may only send events"),
@@ -93,26 +101,26 @@ fn refused(message: &str) -> Response {
 
 /// Holds agents to their limits: so many requests a minute, and so long an answer. A program that sends events byte by byte is
 /// hung up on too.
-pub(super) async fn within_limits(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let (principal, slug) = match request.extensions().get::<Principal>() {
         Some(Principal::Capture(_)) => return within(CAPTURE_TIMEOUT, next.run(request)).await,
         None | Some(Principal::Owner) => return next.run(request).await,
         Some(agent @ Principal::Agent(caller)) => (agent, caller.slug.clone()),
     };
-    let Some(limits) = service.limits_of(principal) else { return next.run(request).await };
-    let pace = service.agents().pace();
-    if let Err(wait) = pace.take(&slug, limits.requests_per_minute, Instant::now()) {
+    let Some(limits) = app.limits_of(principal) else { return next.run(request).await };
+    let rates = app.agents().rates();
+    if let Err(wait) = rates.take(&slug, limits.requests_per_minute, Instant::now()) {
         return too_many("too many requests in a minute", wait.as_secs() + 1);
     }
-    let Some(inside) = pace.enter(&slug) else { return too_many("too many requests at a time", 1) };
+    let Some(places) = rates.enter(&slug) else { return too_many("too many requests at a time", 1) };
     let turn = Turn::until(Instant::now() + limits.timeout);
-    if let Some(Principal::Agent(caller)) = request.extensions_mut().get_mut() {
-        caller.turn = turn.clone();
-    }
+    request.extensions_mut().insert(turn.clone());
+    request.extensions_mut().insert(Arc::new(places.at_work));
+    let answered = places.answered;
     let mut answer = Answering {
         task: tokio::spawn(async move {
             let response = next.run(request).await;
-            drop(inside);
+            drop(answered);
             response
         }),
         turn: turn.clone(),

@@ -1,5 +1,7 @@
 //! The routes of what programs send in, and of what is kept of it.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
@@ -12,18 +14,18 @@ use utoipa::ToSchema;
 use super::body::Fields;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, App, call};
-use crate::access::Principal;
-use crate::capture::Event;
-use crate::service::{CaptureSettings, CaptureSettingsParams, EventsAccepted};
+use super::routes::{Answer, AppState, ask};
+use crate::capture::{self, Event};
+use crate::request::{EventSender, Owner};
+use crate::wire::{CaptureSettings, CaptureSettingsParams, EventsAccepted};
 
 /// The routes of the person.
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/user-memory/settings", get(settings).put(set_settings))
 }
 
 /// The route that programs with a capture token have.
-pub(super) fn event_routes() -> Router<App> {
+pub(super) fn event_routes() -> Router<AppState> {
     Router::new().route("/api/user-memory/events", post(events))
 }
 
@@ -42,28 +44,30 @@ pub(super) enum Events {
 #[utoipa::path(post, path = "/api/user-memory/events", request_body = Events,
     responses((status = 202, body = EventsAccepted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn events(
-    State(service): State<App>,
-    Asking(principal): Asking,
+    State(app): State<AppState>,
+    asking: Asking,
     body: Result<Json<Value>, JsonRejection>,
 ) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
     let Json(body) = body?;
-    let accepted = call(service, move |service| service.capture(&principal, body)).await?;
+    let vault = Arc::clone(&app);
+    let accepted = ask(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
     Ok((StatusCode::ACCEPTED, accepted))
 }
 
 /// What is captured.
 #[utoipa::path(get, path = "/api/user-memory/settings",
     responses((status = 200, body = CaptureSettings), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn settings(State(service): State<App>) -> Answer<CaptureSettings> {
-    call(service, |service| service.settings(&Principal::Owner)).await
+pub(super) async fn settings(State(app): State<AppState>, asking: Asking) -> Answer<CaptureSettings> {
+    ask(app, asking, |owner: &Owner| Ok(capture::settings(owner))).await
 }
 
 /// Changes what is captured, in `memory.toml` and from now on. What is absent stays as it is.
 #[utoipa::path(put, path = "/api/user-memory/settings", request_body = CaptureSettingsParams,
     responses((status = 200, body = CaptureSettings), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn set_settings(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     Fields(params): Fields<CaptureSettingsParams>,
 ) -> Answer<CaptureSettings> {
-    call(service, move |service| service.set_settings(&Principal::Owner, &params)).await
+    ask(app, asking, move |owner: &Owner| capture::set_settings(owner, &params)).await
 }

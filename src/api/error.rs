@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::visitor::is_late;
-use crate::service::ServiceError;
+use crate::request::RequestError;
 
 /// Bodies over this are refused.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
@@ -56,8 +56,8 @@ impl ApiError {
     }
 }
 
-impl From<ServiceError> for ApiError {
-    fn from(error: ServiceError) -> Self {
+impl From<RequestError> for ApiError {
+    fn from(error: RequestError) -> Self {
         let status = StatusCode::from_u16(error.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self { status, detail: ErrorDetail { code: error.kind.code(), message: error.message, hint: error.hint } }
     }

@@ -13,7 +13,8 @@ use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::error::{ApiError, ErrorBody};
-use crate::service::{Following, Service};
+use crate::app::App;
+use crate::jobs::{self, Following};
 
 /// Streams at a time: each takes a thread, and one person has no use for more open pages.
 const MAX_STREAMS: usize = 16;
@@ -52,14 +53,14 @@ pub(super) struct ProgressEvent {
 #[utoipa::path(get, path = "/events",
     responses((status = 200, content_type = "text/event-stream", body = ProgressEvent),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn events(State((service, streams)): State<(Arc<Service>, Streams)>) -> Response {
+pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>) -> Response {
     let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {
         let message = format!("{MAX_STREAMS} streams of events are open already");
         let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
         return error.hint("close some, or ask /status now and then").into_response();
     };
     let (sender, receiver) = mpsc::channel(1);
-    let following = service.follow();
+    let following = jobs::follow(&app.owner());
     tokio::task::spawn_blocking(move || {
         pump(following, &sender);
         drop(room);

@@ -64,7 +64,7 @@ use limits::Exact;
         qmd::ingest,
         qmd::delete_chunk
     ),
-    components(schemas(crate::service::ProgressView)),
+    components(schemas(crate::wire::ProgressView)),
     modifiers(&Tokens, &Tagged, &Exact)
 )]
 struct Api;

@@ -19,7 +19,7 @@ use super::body::Fields;
 use super::error::{ApiError, ErrorBody, MAX_OPEN_BODY_BYTES};
 use super::sessions::Sessions;
 use crate::page::asset;
-use crate::service::ServiceError;
+use crate::request::RequestError;
 
 /// Scripts, styles, images and answers come from this server alone, nothing is inline, and nothing frames the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -74,7 +74,7 @@ fn file(name: &str) -> Response {
 async fn named(name: Result<Path<String>, PathRejection>) -> Response {
     match name {
         Ok(Path(name)) => file(&name),
-        Err(rejection) => ApiError::from(ServiceError::invalid(rejection.body_text())).into_response(),
+        Err(rejection) => ApiError::from(RequestError::invalid(rejection.body_text())).into_response(),
     }
 }
 

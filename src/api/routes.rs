@@ -20,13 +20,18 @@ use super::error::{ApiError, ErrorBody, MAX_BODY_BYTES};
 use super::events::{self, Streams};
 use super::page;
 use super::sessions::Sessions;
-use crate::access::{Keys, Principal};
-use crate::service::{
+use crate::access::Authenticator;
+use crate::agents;
+use crate::app::App;
+use crate::jobs;
+use crate::notes;
+use crate::request::{Owner, RequestError, Role, Viewer};
+use crate::wire::{
     AgentFound, AgentSearchParams, AgentStatus, Browse, BrowseParams, Collections, NoteParams, NoteView, PassageView,
-    ReindexParams, Reindexing, SearchParams, SearchResponse, Service, ServiceError, Stats, Status, Verification,
+    ReindexParams, Reindexing, SearchQuery, SearchResponse, Stats, Status, Verification,
 };
 
-pub(super) type App = Arc<Service>;
+pub(super) type AppState = Arc<App>;
 pub(super) type Answer<T> = Result<Json<T>, ApiError>;
 
 /// What all listeners share while the daemon runs: the sessions of the page and the streams of events.
@@ -45,30 +50,30 @@ impl Live {
 
 /// The API as it is served over TCP: every request passes the guard. `more` are routes of other protocols, which take the
 /// [`Principal`](crate::access::Principal) from the request's extensions.
-pub fn guarded(service: Arc<Service>, live: &Live, with: Guard, more: Router) -> Router {
-    let with = with.and(Arc::clone(&live.sessions) as Arc<dyn Keys>);
-    let limits = middleware::from_fn_with_state(Arc::clone(&service), within_limits);
-    finish(routes(service, live).merge(more).layer(limits)).layer(middleware::from_fn_with_state(Arc::new(with), guard))
+pub fn guarded(app: Arc<App>, live: &Live, with: Guard, more: Router) -> Router {
+    let with = with.and(Arc::clone(&live.sessions) as Arc<dyn Authenticator>);
+    let limits = middleware::from_fn_with_state(Arc::clone(&app), within_limits);
+    finish(routes(app, live).merge(more).layer(limits)).layer(middleware::from_fn_with_state(Arc::new(with), guard))
 }
 
 /// The API as it is served over the Unix socket, which only the person can open.
-pub fn local(service: Arc<Service>, live: &Live, more: Router) -> Router {
-    let limits = middleware::from_fn_with_state(Arc::clone(&service), within_limits);
-    let person = middleware::from_fn_with_state(Arc::clone(&service), local_caller);
+pub fn local(app: Arc<App>, live: &Live, more: Router) -> Router {
+    let limits = middleware::from_fn_with_state(Arc::clone(&app), within_limits);
+    let person = middleware::from_fn_with_state(Arc::clone(&app), local_caller);
     let owners = page::local_routes(&live.sessions).route_layer(middleware::from_fn(owner_only));
-    finish(routes(service, live).merge(more).merge(owners).layer(limits)).layer(person)
+    finish(routes(app, live).merge(more).merge(owners).layer(limits)).layer(person)
 }
 
-fn routes(service: Arc<Service>, live: &Live) -> Router {
+fn routes(app: Arc<App>, live: &Live) -> Router {
     let events =
-        Router::new().route("/events", get(events::events)).with_state((Arc::clone(&service), live.streams.clone()));
+        Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.streams.clone()));
     let owners = Router::new()
         .route("/reindex", post(reindex))
         .route("/verify", post(verify))
         .merge(super::writes::routes())
         .merge(super::agents::routes())
         .merge(super::capture::routes())
-        .with_state(Arc::clone(&service))
+        .with_state(Arc::clone(&app))
         .merge(events)
         .route_layer(middleware::from_fn(owner_only));
     let readers = Router::new()
@@ -88,7 +93,7 @@ fn routes(service: Arc<Service>, live: &Live) -> Router {
         .route("/health", get(health))
         .merge(super::capture::event_routes())
         .merge(readers)
-        .with_state(service)
+        .with_state(app)
         .merge(owners)
         .merge(page::routes(&live.sessions))
 }
@@ -115,22 +120,21 @@ async fn headers(mut response: Response) -> Response {
     response
 }
 
-/// Calls the service for somebody, on a thread that may block.
-pub(super) async fn call_as<T: Serialize + Send + 'static>(
-    service: App,
-    principal: Principal,
-    with: impl FnOnce(&Service, &Principal) -> Result<T, ServiceError> + Send + 'static,
+/// Answers a request on a thread that may block: it is made there, once. What it asks of who sent it is the type that `with` takes.
+pub(super) async fn ask<R: Role, T: Send + 'static>(
+    app: AppState,
+    asking: Asking,
+    with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
 ) -> Answer<T> {
-    call(service, move |service| with(service, &principal).map_err(|error| error.told_to(&principal))).await
-}
-
-/// Calls the service on a thread that may block.
-pub(super) async fn call<T: Serialize + Send + 'static>(
-    service: App,
-    with: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
-) -> Answer<T> {
-    match tokio::task::spawn_blocking(move || with(&service)).await {
-        Ok(result) => Ok(Json(result?)),
+    let Asking { principal, turn, place } = asking;
+    let answering = move || {
+        let told = principal.clone();
+        let answer = R::of(app.request(principal, turn)).and_then(|role| with(&role));
+        drop(place);
+        answer.map_err(|error| error.told_to(&told))
+    };
+    match tokio::task::spawn_blocking(answering).await {
+        Ok(answer) => Ok(Json(answer?)),
         Err(error) => {
             tracing::error!("a request panicked: {error}");
             Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this"))
@@ -139,7 +143,7 @@ pub(super) async fn call<T: Serialize + Send + 'static>(
 }
 
 pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
-    query.map(|Query(params)| params).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
+    query.map(|Query(params)| params).map_err(|rejection| RequestError::invalid(rejection.body_text()).into())
 }
 
 /// Says that the server runs, and nothing else.
@@ -161,10 +165,11 @@ pub(super) enum AnyStatus {
 /// How the vault and its index are. An agent is told of what it may read.
 #[utoipa::path(get, path = "/status",
     responses((status = 200, body = AnyStatus), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn status(State(service): State<App>, Asking(principal): Asking) -> Answer<AnyStatus> {
-    call_as(service, principal, |service, principal| match principal {
-        Principal::Owner => service.status().map(|status| AnyStatus::Whole(Box::new(status))),
-        _ => service.agent_status(principal).map(AnyStatus::Agents),
+pub(super) async fn status(State(app): State<AppState>, asking: Asking) -> Answer<AnyStatus> {
+    let vault = Arc::clone(&app);
+    ask(app, asking, move |viewer: &Viewer| match viewer.owner() {
+        Some(owner) => vault.status(&owner).map(|status| AnyStatus::Whole(Box::new(status))),
+        None => notes::agent_status(viewer).map(AnyStatus::Agents),
     })
     .await
 }
@@ -172,27 +177,31 @@ pub(super) async fn status(State(service): State<App>, Asking(principal): Asking
 /// Compares every note with the index, or builds it from nothing.
 #[utoipa::path(post, path = "/reindex", request_body = ReindexParams,
     responses((status = 200, body = Reindexing), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn reindex(State(service): State<App>, Fields(params): Fields<ReindexParams>) -> Answer<Reindexing> {
-    call(service, move |service| service.reindex(params.full)).await
+pub(super) async fn reindex(
+    State(app): State<AppState>,
+    asking: Asking,
+    Fields(params): Fields<ReindexParams>,
+) -> Answer<Reindexing> {
+    ask(app, asking, move |owner: &Owner| jobs::reindex(owner, params.full)).await
 }
 
 /// Compares everything in the index with its checksums; what is damaged is mended from then on.
 #[utoipa::path(post, path = "/verify",
     responses((status = 200, body = Verification), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn verify(State(service): State<App>) -> Answer<Verification> {
-    call(service, Service::verify).await
+pub(super) async fn verify(State(app): State<AppState>, asking: Asking) -> Answer<Verification> {
+    ask(app, asking, jobs::verify).await
 }
 
 /// Finds passages by their words, their meaning, or both.
-#[utoipa::path(get, path = "/api/user-memory/search", params(SearchParams),
+#[utoipa::path(get, path = "/api/user-memory/search", params(SearchQuery),
     responses((status = 200, body = SearchResponse), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn search(
-    State(service): State<App>,
-    Asking(principal): Asking,
-    params: Result<Query<SearchParams>, QueryRejection>,
+    State(app): State<AppState>,
+    asking: Asking,
+    params: Result<Query<SearchQuery>, QueryRejection>,
 ) -> Answer<SearchResponse> {
     let params = query(params)?;
-    call_as(service, principal, move |service, principal| service.search(principal, &params)).await
+    ask(app, asking, move |viewer: &Viewer| notes::search(viewer, &params)).await
 }
 
 /// Finds what an agent would find: for the person any agent, for an agent itself. Whether there is an agent that may not read
@@ -200,38 +209,43 @@ pub(super) async fn search(
 #[utoipa::path(get, path = "/api/user-memory/agent-search", params(AgentSearchParams),
     responses((status = 200, body = AgentFound), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn agent_search(
-    State(service): State<App>,
-    Asking(principal): Asking,
+    State(app): State<AppState>,
+    asking: Asking,
     params: Result<Query<AgentSearchParams>, QueryRejection>,
 ) -> Answer<AgentFound> {
     let params = query(params)?;
-    call_as(service, principal, move |service, principal| service.agent_search(principal, &params)).await
+    ask(app, asking, move |viewer: &Viewer| {
+        let viewer = agents::as_agent(viewer, params.agent_name.as_deref())?;
+        let agent = viewer.agent().unwrap_or_default().to_owned();
+        Ok(AgentFound { response: notes::search(&viewer, &params.into())?, agent })
+    })
+    .await
 }
 
 /// Lists passages, of the newest notes first.
 #[utoipa::path(get, path = "/api/user-memory/browse", params(BrowseParams),
     responses((status = 200, body = Browse), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn browse(
-    State(service): State<App>,
-    Asking(principal): Asking,
+    State(app): State<AppState>,
+    asking: Asking,
     params: Result<Query<BrowseParams>, QueryRejection>,
 ) -> Answer<Browse> {
     let params = query(params)?;
-    call_as(service, principal, move |service, principal| service.browse(principal, &params)).await
+    ask(app, asking, move |viewer: &Viewer| notes::browse(viewer, &params)).await
 }
 
 /// What there is, in numbers.
 #[utoipa::path(get, path = "/api/user-memory/stats",
     responses((status = 200, body = Stats), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn stats(State(service): State<App>, Asking(principal): Asking) -> Answer<Stats> {
-    call_as(service, principal, |service, principal| service.stats(principal)).await
+pub(super) async fn stats(State(app): State<AppState>, asking: Asking) -> Answer<Stats> {
+    ask(app, asking, notes::stats).await
 }
 
 /// The names of the collections.
 #[utoipa::path(get, path = "/api/user-memory/collections",
     responses((status = 200, body = Collections), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn collections(State(service): State<App>, Asking(principal): Asking) -> Answer<Collections> {
-    call_as(service, principal, |service, principal| service.collections(principal)).await
+pub(super) async fn collections(State(app): State<AppState>, asking: Asking) -> Answer<Collections> {
+    ask(app, asking, notes::collections).await
 }
 
 /// The passage with a hash, and the remarks on it.
@@ -239,27 +253,24 @@ pub(super) async fn collections(State(service): State<App>, Asking(principal): A
     params(("hash" = String, Path, description = "16 hexadecimal digits")),
     responses((status = 200, body = PassageView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn chunk(
-    State(service): State<App>,
-    Asking(principal): Asking,
+    State(app): State<AppState>,
+    asking: Asking,
     hash: Result<Path<String>, PathRejection>,
 ) -> Answer<PassageView> {
-    let Path(hash) = hash.map_err(|rejection| ServiceError::invalid(rejection.body_text()))?;
-    call_as(service, principal, move |service, principal| service.passage(principal, &hash)).await
+    let Path(hash) = hash.map_err(|rejection| RequestError::invalid(rejection.body_text()))?;
+    ask(app, asking, move |viewer: &Viewer| notes::passage(viewer, &hash)).await
 }
 
 /// A whole note, with its body as nodes from which a page can be built.
 #[utoipa::path(get, path = "/api/user-memory/note", params(NoteParams),
     responses((status = 200, body = NoteView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn note(
-    State(service): State<App>,
-    Asking(principal): Asking,
+    State(app): State<AppState>,
+    asking: Asking,
     params: Result<Query<NoteParams>, QueryRejection>,
 ) -> Answer<NoteView> {
     let params = query(params)?;
-    call_as(service, principal, move |service, principal| {
-        Ok(service.note(principal, &params)?.within(service.limits_of(principal)))
-    })
-    .await
+    ask(app, asking, move |viewer: &Viewer| notes::note_in_room(viewer, &params)).await
 }
 
 async fn openapi() -> impl IntoResponse {

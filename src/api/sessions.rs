@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::access::{Keys, Principal, Token, TokenHash};
+use crate::access::{Authenticator, Principal, Token, TokenHash};
 
 /// A code that was not traded by then is void.
 const CODE_LIFE: Duration = Duration::from_secs(60);
@@ -75,7 +75,7 @@ impl Sessions {
     }
 }
 
-impl Keys for Sessions {
+impl Authenticator for Sessions {
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
         self.knows(token, Instant::now()).then_some(Principal::Owner)
     }

@@ -6,16 +6,18 @@ use axum::extract::{Path, Query, State};
 use axum::routing::{delete, get, post};
 
 use super::body::Fields;
+use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, App, call, query};
-use crate::access::Principal;
-use crate::service::{
+use super::routes::{Answer, AppState, ask, query};
+use crate::notes;
+use crate::request::{Owner, RequestError};
+use crate::wire::{
     AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, DeleteParams, ForgetParams, Forgotten,
-    RestoreParams, Restored, SaveParams, Saved, ServiceError,
+    RestoreParams, Restored, SaveParams, Saved,
 };
 
 /// The routes, to be merged with those that read.
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/user-memory/save", post(save))
         .route("/api/user-memory/chunk/{hash}", delete(delete_chunk))
@@ -26,14 +28,18 @@ pub(super) fn routes() -> Router<App> {
 }
 
 fn name(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
-    path.map(|Path(name)| name).map_err(|rejection| ServiceError::invalid(rejection.body_text()).into())
+    path.map(|Path(name)| name).map_err(|rejection| RequestError::invalid(rejection.body_text()).into())
 }
 
 /// Saves a text as a note. Answers when it can be found.
 #[utoipa::path(post, path = "/api/user-memory/save", request_body = SaveParams,
     responses((status = 200, body = Saved), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn save(State(service): State<App>, Fields(params): Fields<SaveParams>) -> Answer<Saved> {
-    call(service, move |service| service.save(&Principal::Owner, &params)).await
+pub(super) async fn save(
+    State(app): State<AppState>,
+    asking: Asking,
+    Fields(params): Fields<SaveParams>,
+) -> Answer<Saved> {
+    ask(app, asking, move |owner: &Owner| notes::save(owner, &params)).await
 }
 
 /// Deletes the passage with a hash, or the note. Answers when it can no longer be found.
@@ -41,38 +47,48 @@ pub(super) async fn save(State(service): State<App>, Fields(params): Fields<Save
     params(("hash" = String, Path, description = "16 hexadecimal digits: of a passage, or of a note as `save` gives them"), DeleteParams),
     responses((status = 200, body = Forgotten), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn delete_chunk(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     hash: Result<Path<String>, PathRejection>,
     params: Result<Query<DeleteParams>, QueryRejection>,
 ) -> Answer<Forgotten> {
     let (hash, DeleteParams { purge }) = (name(hash)?, query(params)?);
     let params = ForgetParams { hash: Some(hash), purge, ..ForgetParams::default() };
-    call(service, move |service| service.forget(&Principal::Owner, &params)).await
+    ask(app, asking, move |owner: &Owner| notes::forget(owner, &params)).await
 }
 
 /// Deletes a passage, lines or a note, or says what would go. Answers when it can no longer be found.
 #[utoipa::path(post, path = "/api/user-memory/forget", request_body = ForgetParams,
     responses((status = 200, body = Forgotten), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn forget(State(service): State<App>, Fields(params): Fields<ForgetParams>) -> Answer<Forgotten> {
-    call(service, move |service| service.forget(&Principal::Owner, &params)).await
+pub(super) async fn forget(
+    State(app): State<AppState>,
+    asking: Asking,
+    Fields(params): Fields<ForgetParams>,
+) -> Answer<Forgotten> {
+    ask(app, asking, move |owner: &Owner| notes::forget(owner, &params)).await
 }
 
 /// Writes a remark on a passage. Answers when it can be found.
 #[utoipa::path(post, path = "/api/user-memory/annotate", request_body = AnnotateParams,
     responses((status = 200, body = Annotated), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn annotate(State(service): State<App>, Fields(params): Fields<AnnotateParams>) -> Answer<Annotated> {
-    call(service, move |service| service.annotate(&Principal::Owner, &params)).await
+pub(super) async fn annotate(
+    State(app): State<AppState>,
+    asking: Asking,
+    Fields(params): Fields<AnnotateParams>,
+) -> Answer<Annotated> {
+    ask(app, asking, move |owner: &Owner| notes::annotate(owner, &params)).await
 }
 
 /// The changes that can be undone, newest first.
 #[utoipa::path(get, path = "/api/user-memory/checkpoints", params(CheckpointsParams),
     responses((status = 200, body = CheckpointsView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn checkpoints(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     params: Result<Query<CheckpointsParams>, QueryRejection>,
 ) -> Answer<CheckpointsView> {
     let params = query(params)?;
-    call(service, move |service| service.checkpoints(&Principal::Owner, &params)).await
+    ask(app, asking, move |owner: &Owner| notes::checkpoints(owner, &params)).await
 }
 
 /// Makes a note again what it was before a change. Answers when it can be found so.
@@ -80,10 +96,11 @@ pub(super) async fn checkpoints(
     params(("id" = String, Path, description = "a checkpoint's name")),
     responses((status = 200, body = Restored), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn restore(
-    State(service): State<App>,
+    State(app): State<AppState>,
+    asking: Asking,
     id: Result<Path<String>, PathRejection>,
     Fields(params): Fields<RestoreParams>,
 ) -> Answer<Restored> {
     let id = name(id)?;
-    call(service, move |service| service.restore(&Principal::Owner, &id, params)).await
+    ask(app, asking, move |owner: &Owner| notes::restore(owner, &id, params)).await
 }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::config::CaptureConfig;
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -181,6 +183,19 @@ pub(super) enum Kind {
     Snippets,
     AgentActivity,
     Bookmarks,
+}
+
+/// Whether a kind of event is captured.
+pub(super) fn takes(config: &CaptureConfig, kind: Kind) -> bool {
+    match kind {
+        Kind::Conversations => config.conversations,
+        Kind::Files => config.files,
+        Kind::Searches => config.searches,
+        Kind::Notes => config.notes,
+        Kind::Snippets => config.snippets,
+        Kind::AgentActivity => config.agent_activity,
+        Kind::Bookmarks => config.bookmarks,
+    }
 }
 
 impl Kind {

@@ -3,7 +3,7 @@
 use jiff::Zoned;
 use serde_json::{Map, Value};
 
-use crate::note::{self, Visibility, compose, written};
+use crate::note::{self, INHERITED, PRIVATE, Visibility, compose, written};
 
 /// What captured files say of where they come from.
 pub(super) const SOURCE: &str = "capture";
@@ -33,19 +33,6 @@ pub(super) fn is_of(text: &str, key: &str, value: &str) -> bool {
 /// Whether a file was made by an event.
 pub(super) fn is_captured(text: &str) -> bool {
     is_of(text, "source", SOURCE)
-}
-
-/// Marks a file that is private because what was captured before under its name is. The person may make it `true`, or take it
-/// out.
-pub(super) const INHERITED: &str = "inherited";
-const PRIVATE: &str = "private";
-
-/// The frontmatter of a new file, private if what it goes on with is.
-pub fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String, Value> {
-    if private {
-        front.insert(PRIVATE.into(), INHERITED.into());
-    }
-    front
 }
 
 /// Whether a note may be written over: made by an event or `save`, not private but by inheritance, and read without a doubt.

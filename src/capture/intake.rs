@@ -12,14 +12,15 @@ use serde_json::Value;
 
 use super::check::{self, EventError};
 use super::event::Captured;
+use super::event::takes;
 use super::journal::{self, Commit, Queue};
 use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
-use super::redact::redact;
-use super::switches::{Switches, takes};
 use super::writer::Writer;
+use crate::config::Switches;
 use crate::fs::FsError;
 use crate::path::VaultPath;
+use crate::redact::redact;
 use crate::vault::{Files, Globs, WriteError};
 
 /// Where captured events go.

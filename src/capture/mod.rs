@@ -6,6 +6,7 @@
 mod check;
 mod drafts;
 mod event;
+mod events;
 mod frontmatter;
 mod intake;
 mod journal;
@@ -14,18 +15,14 @@ mod markdown;
 mod names;
 mod pages;
 mod progress;
-mod redact;
 mod retention;
-mod switches;
 mod tokens;
 mod writer;
 
 pub use check::EventError;
 pub use event::{AgentActivity, Bookmark, Clipboard, Event, FileAction, Message, Note, Search};
-pub use frontmatter::kept_private;
+pub use events::{AtRest, accept, set_settings, settings, state};
 pub use intake::{Accepted, Capture, CaptureError, CaptureStatus, Options};
 pub use kept::FindPrivate;
 pub use pages::FindNote;
-pub use redact::redact;
-pub use switches::Switches;
 pub use tokens::{CaptureToken, CaptureTokens, TokensError};

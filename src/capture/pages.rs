@@ -9,11 +9,11 @@ use jiff::{Timestamp, Zoned};
 
 use super::drafts::{Draft, Drafts};
 use super::event::{Bookmark, Captured, Clipboard, Event, Kind, Message, Note};
-use super::frontmatter::{front, is_captured, is_of, is_ours, kept_private, united, urls_of, with_participant};
+use super::frontmatter::{front, is_captured, is_of, is_ours, united, urls_of, with_participant};
 use super::kept::{Goes, Kept};
 use super::markdown::{activity_line, file_line, search_line, turn};
 use super::names::Names;
-use crate::note::{self, compose, title_of, untagged, written};
+use crate::note::{self, compose, kept_private, title_of, untagged, written};
 use crate::path::VaultPath;
 use crate::vault::{WriteError, slug};
 

@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::drafts::Drafts;
+use super::event::takes;
 use super::event::{Captured, Event, Kind};
 use super::journal::{Cursor, Queue, Record, Waiting};
 use super::pages::Pages;
 use super::progress::{Planned, Progress};
 use super::retention;
-use super::switches::{Switches, takes};
+use crate::config::Switches;
 use crate::fs::{FsError, crash};
 use crate::vault::{Files, Identity, WriteError};
 

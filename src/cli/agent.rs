@@ -10,7 +10,7 @@ use super::backend::Backend;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
 use crate::access::{WriteMode, is_agents};
-use crate::service::{AgentParams, AgentRules, AgentView, AgentWithToken, LogParams, RotateParams};
+use crate::wire::{AgentParams, AgentRules, AgentView, AgentWithToken, LogParams, RotateParams};
 
 /// Let agents in, see what each may read and did read, and take it back.
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use super::get::{Place, place};
 use super::output::remark_behind;
 use super::save::read_stdin;
 use super::terminal::{say, stdout};
-use crate::service::AnnotateParams;
+use crate::wire::AnnotateParams;
 
 /// Write a remark on a passage.
 ///

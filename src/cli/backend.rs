@@ -9,28 +9,31 @@ use hyper::Method;
 use super::client::{Client, PATIENCE};
 use super::progress::Bar;
 use super::terminal::remark;
-use crate::access::Principal;
+use crate::agents;
+use crate::app::App;
 use crate::config::Config;
-use crate::service::{
+use crate::jobs;
+use crate::notes;
+use crate::sync::Progress;
+use crate::vault::{Home, HomeError};
+use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
     LogView, RotateParams,
 };
-use crate::service::{
+use crate::wire::{
     AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, ForgetParams, Forgotten, RestoreParams, Restored,
 };
-use crate::service::{
-    BrowseParams, ChunkView, ReindexParams, Reindexing, SaveParams, Saved, SearchParams, SearchResponse, Service,
-    Stats, Status, Verification, percent_encode,
+use crate::wire::{
+    BrowseParams, ChunkView, ReindexParams, Reindexing, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status,
+    Verification, percent_encode,
 };
-use crate::sync::Progress;
-use crate::vault::{Home, HomeError};
 
 /// Who answers.
 pub(super) enum Backend {
     /// The daemon of the vault.
     Daemon(Box<Client>),
     /// This process.
-    Here(Box<Service>),
+    Here(Box<App>),
 }
 
 /// A search that works alone waits so long for texts to be embedded, then answers with what there is.
@@ -73,7 +76,7 @@ impl Backend {
             match home.lock() {
                 Ok(lock) => {
                     adjust(&mut config);
-                    return Ok(Self::Here(Box::new(Service::start(home, config, lock, false)?)));
+                    return Ok(Self::Here(Box::new(App::start(home, config, lock, false)?)));
                 }
                 // A daemon that is just starting says where it listens in a moment.
                 Err(HomeError::Held(_)) => std::thread::sleep(Duration::from_millis(50)),
@@ -81,14 +84,14 @@ impl Backend {
             }
         }
         let config = Config::load(home.root())?;
-        Ok(Self::Here(Box::new(Service::read_only(home, config)?)))
+        Ok(Self::Here(Box::new(App::read_only(home, config)?)))
     }
 
     /// Lets the index catch up with the files, when this process works alone; the daemon does so all the time.
     pub(super) fn catch_up(&self, embed: bool) -> anyhow::Result<()> {
-        let Self::Here(service) = self else { return Ok(()) };
-        let shared = service.shared();
-        if service.is_read_only() {
+        let Self::Here(app) = self else { return Ok(()) };
+        let shared = app.shared();
+        if app.is_read_only() {
             return Ok(());
         }
         let bar = Bar::files();
@@ -122,43 +125,43 @@ impl Backend {
 
     /// Says so when the answers come from an index that another process is writing.
     pub(super) fn warn_if_read_only(&self) {
-        if matches!(self, Self::Here(service) if service.is_read_only()) {
+        if matches!(self, Self::Here(app) if app.is_read_only()) {
             remark!("vault: another process is writing the index; this is the index as it is now");
         }
     }
 
-    pub(super) fn search(&mut self, params: &SearchParams) -> anyhow::Result<SearchResponse> {
+    pub(super) fn search(&mut self, params: &SearchQuery) -> anyhow::Result<SearchResponse> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/search", params),
-            Self::Here(service) => Ok(service.search(&Principal::Owner, params)?),
+            Self::Here(app) => Ok(notes::search(&app.owner(), params)?),
         }
     }
 
     pub(super) fn save(&mut self, params: &SaveParams) -> anyhow::Result<Saved> {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/save", params),
-            Self::Here(service) => Ok(service.save(&Principal::Owner, params)?),
+            Self::Here(app) => Ok(notes::save(&app.owner(), params)?),
         }
     }
 
     pub(super) fn forget(&mut self, params: &ForgetParams) -> anyhow::Result<Forgotten> {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/forget", params),
-            Self::Here(service) => Ok(service.forget(&Principal::Owner, params)?),
+            Self::Here(app) => Ok(notes::forget(&app.owner(), params)?),
         }
     }
 
     pub(super) fn annotate(&mut self, params: &AnnotateParams) -> anyhow::Result<Annotated> {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/annotate", params),
-            Self::Here(service) => Ok(service.annotate(&Principal::Owner, params)?),
+            Self::Here(app) => Ok(notes::annotate(&app.owner(), params)?),
         }
     }
 
     pub(super) fn checkpoints(&mut self, params: &CheckpointsParams) -> anyhow::Result<CheckpointsView> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/checkpoints", params),
-            Self::Here(service) => Ok(service.checkpoints(&Principal::Owner, params)?),
+            Self::Here(app) => Ok(notes::checkpoints(&app.owner(), params)?),
         }
     }
 
@@ -168,98 +171,98 @@ impl Backend {
                 let id = percent_encode(id);
                 client.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &params)
             }
-            Self::Here(service) => Ok(service.restore(&Principal::Owner, id, params)?),
+            Self::Here(app) => Ok(notes::restore(&app.owner(), id, params)?),
         }
     }
 
     pub(super) fn chunk(&mut self, hash: &str) -> anyhow::Result<ChunkView> {
         match self {
             Self::Daemon(client) => client.get(&format!("/api/user-memory/chunk/{hash}"), &()),
-            Self::Here(service) => Ok(service.chunk(&Principal::Owner, hash)?),
+            Self::Here(app) => Ok(notes::chunk(&app.owner(), hash)?),
         }
     }
 
     pub(super) fn stats(&mut self) -> anyhow::Result<Stats> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/stats", &BrowseParams::default()),
-            Self::Here(service) => Ok(service.stats(&Principal::Owner)?),
+            Self::Here(app) => Ok(notes::stats(&app.owner())?),
         }
     }
 
     pub(super) fn status(&mut self) -> anyhow::Result<Status> {
         match self {
             Self::Daemon(client) => client.get("/status", &()),
-            Self::Here(service) => Ok(service.status()?),
+            Self::Here(app) => Ok(app.status(&app.owner())?),
         }
     }
 
     pub(super) fn reindex(&mut self, full: bool) -> anyhow::Result<Reindexing> {
         match self {
             Self::Daemon(client) => client.post("/reindex", &ReindexParams { full }),
-            Self::Here(service) => Ok(service.reindex(full)?),
+            Self::Here(app) => Ok(jobs::reindex(&app.owner(), full)?),
         }
     }
 
     pub(super) fn verify(&mut self) -> anyhow::Result<Verification> {
         match self {
             Self::Daemon(client) => client.be_patient(VERIFY_PATIENCE).post("/verify", &()),
-            Self::Here(service) => Ok(service.verify()?),
+            Self::Here(app) => Ok(jobs::verify(&app.owner())?),
         }
     }
 
     pub(super) fn agents(&mut self) -> anyhow::Result<AgentsView> {
         match self {
             Self::Daemon(client) => client.get("/api/agents", &()),
-            Self::Here(service) => Ok(service.agents_view(&Principal::Owner)?),
+            Self::Here(app) => Ok(agents::list(&app.owner())?),
         }
     }
 
     pub(super) fn agent(&mut self, slug: &str) -> anyhow::Result<AgentView> {
         match self {
             Self::Daemon(client) => client.get(&agent_path(slug, ""), &()),
-            Self::Here(service) => Ok(service.agent(&Principal::Owner, slug)?),
+            Self::Here(app) => Ok(agents::view(&app.owner(), slug)?),
         }
     }
 
     pub(super) fn add_agent(&mut self, params: &AgentParams) -> anyhow::Result<AgentWithToken> {
         match self {
             Self::Daemon(client) => client.post("/api/agents", params),
-            Self::Here(service) => Ok(service.add_agent(&Principal::Owner, params)?),
+            Self::Here(app) => Ok(agents::add(&app.owner(), params)?),
         }
     }
 
     pub(super) fn change_agent(&mut self, slug: &str, rules: &AgentRules) -> anyhow::Result<AgentView> {
         match self {
             Self::Daemon(client) => client.ask(Method::PATCH, &agent_path(slug, ""), rules),
-            Self::Here(service) => Ok(service.change_agent(&Principal::Owner, slug, rules)?),
+            Self::Here(app) => Ok(agents::change(&app.owner(), slug, rules)?),
         }
     }
 
     pub(super) fn rotate_agent(&mut self, slug: &str, params: &RotateParams) -> anyhow::Result<AgentWithToken> {
         match self {
             Self::Daemon(client) => client.post(&agent_path(slug, "/rotate"), params),
-            Self::Here(service) => Ok(service.rotate_agent(&Principal::Owner, slug, params.clone())?),
+            Self::Here(app) => Ok(agents::rotate(&app.owner(), slug, params.clone())?),
         }
     }
 
     pub(super) fn remove_agent(&mut self, slug: &str) -> anyhow::Result<AgentRemoved> {
         match self {
             Self::Daemon(client) => client.ask(Method::DELETE, &agent_path(slug, ""), &()),
-            Self::Here(service) => Ok(service.remove_agent(&Principal::Owner, slug)?),
+            Self::Here(app) => Ok(agents::remove(&app.owner(), slug)?),
         }
     }
 
     pub(super) fn explain_agent(&mut self, slug: &str, what: &str) -> anyhow::Result<Explained> {
         match self {
             Self::Daemon(client) => client.get(&agent_path(slug, "/explain"), &ExplainParams { what: what.to_owned() }),
-            Self::Here(service) => Ok(service.explain_agent(&Principal::Owner, slug, what)?),
+            Self::Here(app) => Ok(agents::explain(&app.owner(), slug, what)?),
         }
     }
 
     pub(super) fn agent_log(&mut self, slug: &str, params: &LogParams) -> anyhow::Result<LogView> {
         match self {
             Self::Daemon(client) => client.get(&agent_path(slug, "/log"), params),
-            Self::Here(service) => Ok(service.agent_log(&Principal::Owner, slug, params)?),
+            Self::Here(app) => Ok(agents::log(&app.owner(), slug, params)?),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::backend::{Backend, home};
 use super::get::{Place, place};
 use super::output;
 use super::terminal::{DIM, TITLE, remark, stdout};
-use crate::service::CheckpointsParams;
+use crate::wire::CheckpointsParams;
 
 /// List the changes that can be undone, newest first.
 ///

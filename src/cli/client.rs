@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
-use crate::service::{ErrorKind, ServiceError};
+use crate::request::{ErrorKind, RequestError};
 
 /// A connection to the daemon.
 pub(super) struct Client {
@@ -93,7 +93,7 @@ impl Client {
         let message = body["error"]["message"].as_str().unwrap_or("the daemon refused").to_owned();
         let hint = body["error"]["hint"].as_str().map(str::to_owned);
         Err(match body["error"]["code"].as_str().and_then(ErrorKind::from_code) {
-            Some(kind) => ServiceError { kind, message, hint }.into(),
+            Some(kind) => RequestError { kind, message, hint }.into(),
             None => anyhow!([Some(message), hint].into_iter().flatten().collect::<Vec<_>>().join(". ")),
         })
     }

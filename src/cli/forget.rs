@@ -11,7 +11,7 @@ use super::backend::{Backend, home};
 use super::get::{Place, place};
 use super::output::{count, remark_behind};
 use super::terminal::{Out, remark, stderr, stdout};
-use crate::service::{ForgetParams, Forgotten};
+use crate::wire::{ForgetParams, Forgotten};
 
 /// Remove a passage, some lines, or a whole note.
 ///

@@ -13,8 +13,9 @@ use super::terminal::{say, stdout};
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
-use crate::service::{ServiceError, citation, split_lines};
+use crate::request::RequestError;
 use crate::vault::{Home, Outside, ReadError, Rules, read, scan};
+use crate::wire::{citation, split_lines};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
@@ -52,7 +53,7 @@ impl Get {
             (_, Err(ReadError::Gone)) if is_hash(&self.what) => return self.passage(vault),
             (Some(_), Err(ReadError::Gone)) => {
                 let message = format!("there is no {name} in {}", home.root().display());
-                return Err(ServiceError::not_found(message).into());
+                return Err(RequestError::not_found(message).into());
             }
             (Some(_), Err(error)) => bail!("{name}: {error}"),
             (None, _) => return Err(no_note(name)),
@@ -126,7 +127,7 @@ pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<Place> {
 fn no_note(name: &str) -> anyhow::Error {
     match VaultPath::new(name) {
         Err(error) => error.into(),
-        Ok(_) => ServiceError::not_found(format!("{name} is neither a hash nor a note of this vault")).into(),
+        Ok(_) => RequestError::not_found(format!("{name} is neither a hash nor a note of this vault")).into(),
     }
 }
 

@@ -19,7 +19,7 @@ use self::stdio::Line;
 use super::backend::home;
 use super::serve::stopped;
 use super::{Outcome, exit};
-use crate::agents::agent_file;
+use crate::policy::agent_file;
 use crate::vault::slug;
 
 /// Serve the Model Context Protocol on standard input and output, for the programs that start it.

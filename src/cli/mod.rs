@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::service::ServiceError;
+use crate::request::RequestError;
 
 /// Your memory in plain Markdown: searchable the moment it is saved.
 ///
@@ -138,7 +138,7 @@ pub fn main() -> ExitCode {
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             terminal::remark!("vault: {}", output::explain(&error));
-            ExitCode::from(error.downcast_ref::<ServiceError>().map_or(2, |error| error.kind.exit_code()))
+            ExitCode::from(error.downcast_ref::<RequestError>().map_or(2, |error| error.kind.exit_code()))
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::terminal::remark;
-use crate::service::ServiceError;
+use crate::request::RequestError;
 
 /// A number of bytes for people.
 pub(super) fn bytes(count: u64) -> String {
@@ -28,7 +28,7 @@ pub(super) fn explain(error: &anyhow::Error) -> String {
         cause if said.is_empty() => cause,
         cause => format!("{said}: {cause}"),
     });
-    match error.downcast_ref::<ServiceError>().and_then(|error| error.hint.as_ref()) {
+    match error.downcast_ref::<RequestError>().and_then(|error| error.hint.as_ref()) {
         Some(hint) => format!("{said}. {hint}"),
         None => said,
     }

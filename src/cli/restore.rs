@@ -8,7 +8,7 @@ use super::Outcome;
 use super::backend::Backend;
 use super::output::remark_behind;
 use super::terminal::{say, stdout};
-use crate::service::RestoreParams;
+use crate::wire::RestoreParams;
 
 /// Undo a change: the note is again what it was before.
 ///

@@ -11,7 +11,7 @@ use super::Outcome;
 use super::backend::Backend;
 use super::output::remark_behind;
 use super::terminal::{remark, say, stdout};
-use crate::service::SaveParams;
+use crate::wire::SaveParams;
 
 /// Save a text as a note: from the arguments, or from standard input.
 ///

@@ -12,9 +12,10 @@ use super::backend::{Backend, home};
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Config, Mode};
 use crate::path::VaultPath;
+use crate::request::RequestError;
 use crate::search::{Highlighter, snippet};
-use crate::service::{HitView, SearchParams, ServiceError, percent_encode_path};
 use crate::vault::Outside;
+use crate::wire::{HitView, SearchQuery, percent_encode_path};
 
 /// Find passages by their words, their meaning, or both.
 ///
@@ -124,11 +125,11 @@ impl Search {
         let query = self.query.join(" ");
         if query.trim().is_empty() {
             let hint = Some("say what to look for: `vault search sourdough fridge`, or a question".to_owned());
-            return Err(ServiceError { hint, ..ServiceError::invalid("the query is empty") }.into());
+            return Err(RequestError { hint, ..RequestError::invalid("the query is empty") }.into());
         }
         if query.len() > MAX_QUERY_BYTES {
             let message = format!("the query has {} bytes; it takes {MAX_QUERY_BYTES}", query.len());
-            return Err(ServiceError::invalid(message).into());
+            return Err(RequestError::invalid(message).into());
         }
         let by_words = self.mode == Some(Mode::Keyword);
         let mut backend = Backend::open(vault, |config| {
@@ -138,7 +139,7 @@ impl Search {
             }
         })?;
         backend.catch_up(!by_words)?;
-        let response = backend.search(&SearchParams {
+        let response = backend.search(&SearchQuery {
             q: query,
             mode: self.mode,
             collection: self.collection,

@@ -62,7 +62,7 @@ impl Serve {
             }
             say!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root))?;
             // Not the service: the stores are closed when the daemon lets go of it.
-            let shared = Arc::clone(daemon.service().shared());
+            let shared = Arc::clone(daemon.app().shared());
             std::thread::spawn(move || show_progress(&shared));
             anyhow::Ok(daemon.run(stop).await)
         })?;

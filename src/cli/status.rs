@@ -9,7 +9,7 @@ use super::Outcome;
 use super::backend::Backend;
 use super::output::{bytes, count};
 use super::terminal::{BAD, DIM, Out, stdout};
-use crate::service;
+use crate::wire;
 
 /// Show what is indexed, what is pending, and what could not be indexed and why.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ impl Status {
 }
 
 /// What a person should know of the watcher: a name for the first line, and what each says.
-fn watching(watching: &service::Watching) -> Vec<(&'static str, String)> {
+fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
     let mut lines = vec![("changes", format!("noticed by {}", watching.by))];
     let mut more = |text: String| lines.push(("", text));
     if let Some(since) = &watching.missing_since {
@@ -64,7 +64,7 @@ fn watching(watching: &service::Watching) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn print(status: &service::Status, served: bool, out: &mut Out) -> io::Result<()> {
+fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     let mut line = |name: &str, value: &str| {
         out.paint(DIM, &format!("{name:11}"))?;
         writeln!(out, " {value}")
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_watcher_s_troubles_are_told_in_words() {
-        let calm = service::Watching {
+        let calm = wire::Watching {
             by: "events".into(),
             reason: None,
             missing_since: None,
@@ -177,18 +177,18 @@ mod tests {
             reconcile_seconds: 300,
             compared_at: Some("12:00".into()),
         };
-        let told = |state: &service::Watching| {
+        let told = |state: &wire::Watching| {
             watching(state).iter().map(|(name, text)| format!("{name}: {text}\n")).collect::<String>()
         };
         assert_eq!(
             told(&calm),
             "changes: noticed by events\ncompared: 12:00, all notes with the index; again every 300 s\n"
         );
-        let lost = service::Watching { losses: 2, lost_at: Some("12:01".into()), ..calm.clone() };
+        let lost = wire::Watching { losses: 2, lost_at: Some("12:01".into()), ..calm.clone() };
         assert!(told(&lost).contains(": events were lost at 12:01 (2 times since the start); all is being compared\n"));
-        let recovered = service::Watching { recovered_at: Some("12:02".into()), ..lost };
+        let recovered = wire::Watching { recovered_at: Some("12:02".into()), ..lost };
         assert!(told(&recovered).contains("; all was compared and caught up with by 12:02\n"));
-        let missing = service::Watching { missing_since: Some("12:03".into()), ..calm };
+        let missing = wire::Watching { missing_since: Some("12:03".into()), ..calm };
         assert!(told(&missing).contains(": the vault's folder is not there since 12:03;"));
     }
 }

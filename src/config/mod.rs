@@ -9,6 +9,7 @@ mod collections;
 mod edit;
 mod ranges;
 mod sections;
+mod switches;
 
 pub use agents::{AGENT_RANGES, AgentsConfig, ScopeConfig, ScopeDecision, ScopeRule};
 pub use backup::BackupConfig;
@@ -18,3 +19,4 @@ pub use sections::{
     AccessConfig, Config, ConfigError, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED,
     SearchConfig, ServerConfig, StemmerLanguage, WatchMode,
 };
+pub use switches::Switches;

@@ -7,22 +7,40 @@ use std::error::Error;
 #[error("{source}")]
 pub struct EngineError {
     source: Box<dyn Error + Send + Sync>,
-    is_damage: bool,
+    fault: Fault,
+}
+
+/// What is at fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Damage,
+    Abandoned,
+    Other,
 }
 
 impl EngineError {
     /// The content of a store is at fault: it is checked and mended, and nothing of it is shown.
     pub fn damage(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { source: source.into(), is_damage: true }
+        Self { source: source.into(), fault: Fault::Damage }
     }
 
     /// Something else is: the disk, rights, another process.
     pub fn other(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { source: source.into(), is_damage: false }
+        Self { source: source.into(), fault: Fault::Other }
+    }
+
+    /// Nothing is: nobody waits for the answer any more, so it is not looked for.
+    pub fn abandoned() -> Self {
+        Self { source: "the answer took too long".into(), fault: Fault::Abandoned }
     }
 
     /// Whether the content of a store is at fault.
     pub fn is_damage(&self) -> bool {
-        self.is_damage
+        self.fault == Fault::Damage
+    }
+
+    /// Whether nobody waited for the answer any more.
+    pub fn is_abandoned(&self) -> bool {
+        self.fault == Fault::Abandoned
     }
 }

@@ -3,26 +3,22 @@
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, Reference};
 
 use super::{prompts, resources};
-use crate::access::Principal;
+use crate::notes;
 use crate::path::folded;
-use crate::service::Service;
+use crate::request::Viewer;
 
-pub(super) fn complete(
-    service: &Service,
-    principal: &Principal,
-    request: &CompleteRequestParams,
-) -> Result<CompleteResult, ErrorData> {
+pub(super) fn complete(viewer: &Viewer, request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
     let argument = request.argument.name.as_str();
     let within = request.context.as_ref().and_then(|context| context.get_argument("collection"));
     let known = match &request.r#ref {
         Reference::Resource(template) => match (template.uri.as_str(), argument) {
-            (resources::NOTE, "path") => paths(service, principal, "")?,
+            (resources::NOTE, "path") => paths(viewer, "")?,
             (resources::IN_COLLECTION, "collection") => {
-                let names = service.collections(principal).map_err(|error| resources::failed(principal, error))?;
+                let names = notes::collections(viewer).map_err(|error| resources::failed(viewer.principal(), error))?;
                 names.collections
             }
             (resources::IN_COLLECTION, "path") => match within {
-                Some(collection) => paths(service, principal, &format!("{collection}/"))?,
+                Some(collection) => paths(viewer, &format!("{collection}/"))?,
                 None => Vec::new(),
             },
             (uri, _) => return Err(unknown(&format!("`{argument}` of {uri}"))),
@@ -34,7 +30,7 @@ pub(super) fn complete(
     };
     let (total, values) = matching(known, &request.argument.value);
     let more = total > values.len();
-    service.log_read(principal, "complete", &request.argument.value, values.clone());
+    viewer.log("complete", &request.argument.value, values.clone());
     let info = CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more);
     Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
 }
@@ -44,8 +40,8 @@ fn unknown(what: &str) -> ErrorData {
 }
 
 /// The paths that start so, less what they start with.
-fn paths(service: &Service, principal: &Principal, start: &str) -> Result<Vec<String>, ErrorData> {
-    let paths = service.paths(principal).map_err(|error| resources::failed(principal, error))?;
+fn paths(viewer: &Viewer, start: &str) -> Result<Vec<String>, ErrorData> {
+    let paths = notes::paths(viewer).map_err(|error| resources::failed(viewer.principal(), error))?;
     Ok(paths.into_iter().filter_map(|path| Some(path.strip_prefix(start)?.to_owned())).collect())
 }
 

@@ -6,9 +6,10 @@ use utoipa::ToSchema;
 use super::refs::{Place, uri_of};
 use super::search::DATA;
 use super::tools::{About, Effect, Entry, Told, count};
-use crate::access::Principal;
 use crate::note::Lines;
-use crate::service::{NoteParams, Service, ServiceError, citation};
+use crate::notes;
+use crate::request::{RequestError, Viewer};
+use crate::wire::{NoteParams, citation};
 
 /// What one answer holds of a note at most, in bytes; the rest is asked for by line.
 pub(super) const MOST_BYTES: usize = 50_000;
@@ -99,46 +100,46 @@ pub(super) fn tool() -> Entry {
                 around a hit before you rely on it. A long note comes in parts: `next_line` says where to go on.",
             effect: Effect::Reads,
         },
-        |service, principal, params: Params| {
-            let bytes = room(service, principal, MOST_BYTES);
+        |_, viewer: &Viewer, params: Params| {
+            let bytes = room(viewer, MOST_BYTES);
             let window = Window { line: params.line, lines: params.lines, bytes };
-            read(service, principal, &params.what, window)
+            read(viewer, &params.what, window)
         },
     )
 }
 
-/// How many bytes an answer may hold for this principal.
-pub(super) fn room(service: &Service, principal: &Principal, at_most: usize) -> usize {
-    service.limits_of(principal).map_or(at_most, |limits| at_most.min(limits.max_injected_chars))
+/// How many bytes an answer may hold for who asks.
+pub(super) fn room(viewer: &Viewer, at_most: usize) -> usize {
+    viewer.limits().map_or(at_most, |limits| at_most.min(limits.max_injected_chars))
 }
 
 /// Reads what a caller names.
-pub(super) fn read(service: &Service, principal: &Principal, what: &str, window: Window) -> Result<Text, ServiceError> {
+pub(super) fn read(viewer: &Viewer, what: &str, window: Window) -> Result<Text, RequestError> {
     if window.line == Some(0) || window.lines == Some(0) {
-        return Err(ServiceError::invalid("lines are counted from 1"));
+        return Err(RequestError::invalid("lines are counted from 1"));
     }
     match Place::parse(what)? {
-        Place::Hash(hash) => passage(service, principal, &hash, window),
+        Place::Hash(hash) => passage(viewer, &hash, window),
         Place::Note(path, named) => {
             let first = window.line.or(named.map(|(first, _)| first)).unwrap_or(1);
             let last = named.filter(|_| window.line.is_none()).and_then(|(_, last)| last);
             let lines = match last {
                 Some(last) if last < first => {
-                    return Err(ServiceError::invalid(format!("`{what}` ends before it begins")));
+                    return Err(RequestError::invalid(format!("`{what}` ends before it begins")));
                 }
                 Some(last) => Some(window.lines.unwrap_or(usize::MAX).min(last - first + 1)),
                 None => window.lines,
             };
-            note(service, principal, path, Window { line: Some(first), lines, ..window })
+            note(viewer, path, Window { line: Some(first), lines, ..window })
         }
     }
 }
 
-fn passage(service: &Service, principal: &Principal, hash: &str, window: Window) -> Result<Text, ServiceError> {
+fn passage(viewer: &Viewer, hash: &str, window: Window) -> Result<Text, RequestError> {
     if window.line.is_some() {
-        return Err(ServiceError::invalid("a hash names a whole passage; `line` goes with a path"));
+        return Err(RequestError::invalid("a hash names a whole passage; `line` goes with a path"));
     }
-    let chunk = service.passage(principal, hash)?.chunk;
+    let chunk = notes::passage(viewer, hash)?.chunk;
     Ok(Text {
         uri: uri_of(&chunk.path),
         citation: chunk.citation,
@@ -156,14 +157,14 @@ fn passage(service: &Service, principal: &Principal, hash: &str, window: Window)
     })
 }
 
-fn note(service: &Service, principal: &Principal, path: String, window: Window) -> Result<Text, ServiceError> {
-    let note = service.note(principal, &NoteParams::of(path))?;
+fn note(viewer: &Viewer, path: String, window: Window) -> Result<Text, RequestError> {
+    let note = notes::note(viewer, &NoteParams::of(path))?;
     let index = Lines::new(&note.text);
     // What follows the last line's end is no line.
     let total = (index.count() - usize::from(note.text.ends_with('\n'))).max(1);
     let first = window.line.unwrap_or(1);
     if first == 0 || first > total {
-        return Err(ServiceError::invalid(format!(
+        return Err(RequestError::invalid(format!(
             "{} has {}; line {first} was asked for",
             note.path,
             count(total, "line")
@@ -171,12 +172,15 @@ fn note(service: &Service, principal: &Principal, path: String, window: Window) 
     }
     let until = first.saturating_add(window.lines.unwrap_or(total) - 1).min(total);
     let start = index.span(first).start;
-    let fits = |line: &usize| index.span(*line).end - start <= window.bytes;
+    // What is given besides the text counts too.
+    let names: usize = note.tags.iter().chain([&note.title]).map(String::len).sum();
+    let bytes = window.bytes.saturating_sub(if viewer.limits().is_some() { names } else { 0 });
+    let fits = |line: &usize| index.span(*line).end - start <= bytes;
     let last = (first..=until).take_while(fits).last();
     let (last, text, cut) = match last {
         Some(last) => (last, &note.text[start..index.span(last).end], false),
         // One line that is too long for an answer.
-        None => (first, &note.text[start..note.text.floor_char_boundary(start + window.bytes)], true),
+        None => (first, &note.text[start..note.text.floor_char_boundary(start + bytes)], true),
     };
     Ok(Text {
         citation: citation(&note.path, first as u32, last as u32),

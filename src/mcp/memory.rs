@@ -3,9 +3,11 @@
 
 use super::search::{DATA, Hits};
 use super::tools::{About, Effect, Entry, Told, count};
-use crate::service::{
+use crate::memory;
+use crate::request::{MemoryWriter, RequestError};
+use crate::wire::{
     MemoryChange, MemoryDeleteParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams, MemoryRestoreParams,
-    MemorySaveParams, MemorySearchParams, MemoryText, ServiceError,
+    MemorySaveParams, MemorySearchParams, MemoryText,
 };
 
 impl Told for MemoryText {
@@ -62,11 +64,11 @@ pub(super) fn tools() -> Vec<Entry> {
                     before you save, so that nothing stands there twice, and whenever you may have noted something before.",
                 effect: Effect::Reads,
             },
-            |service, principal, params: MemorySearchParams| {
+            |_, writer: &MemoryWriter, params: MemorySearchParams| {
                 if params.query.trim().is_empty() {
-                    return Err(ServiceError::invalid("`query` is empty"));
+                    return Err(RequestError::invalid("`query` is empty"));
                 }
-                service.memory_search(principal, &params).map(Hits::from)
+                memory::search(writer, &params).map(Hits::from)
             },
         ),
         Entry::new(
@@ -77,7 +79,7 @@ pub(super) fn tools() -> Vec<Entry> {
                     the hash that `memory_search` gave. Read the file before you replace or delete text in it.",
                 effect: Effect::Reads,
             },
-            |service, principal, params: MemoryGetParams| service.memory_get(principal, &params),
+            |_, writer: &MemoryWriter, params: MemoryGetParams| memory::get(writer, &params),
         ),
         Entry::new(
             About {
@@ -88,7 +90,7 @@ pub(super) fn tools() -> Vec<Entry> {
                     is done. Write whole sentences with names and absolute dates, no secrets. `checkpoint_id` undoes it.",
                 effect: Effect::Replaces,
             },
-            |service, principal, params: MemorySaveParams| service.memory_save(principal, &params),
+            |_, writer: &MemoryWriter, params: MemorySaveParams| memory::save(writer, &params),
         ),
         Entry::new(
             About {
@@ -98,7 +100,7 @@ pub(super) fn tools() -> Vec<Entry> {
                     kept is wrong or out of date; read it with `memory_get` first. `checkpoint_id` undoes it.",
                 effect: Effect::Removes,
             },
-            |service, principal, params: MemoryDeleteParams| service.memory_delete(principal, &params),
+            |_, writer: &MemoryWriter, params: MemoryDeleteParams| memory::delete(writer, &params),
         ),
         Entry::new(
             About {
@@ -109,7 +111,7 @@ pub(super) fn tools() -> Vec<Entry> {
                     meant: ask the person, then call it again with the hash of one.",
                 effect: Effect::Replaces,
             },
-            |service, principal, params: MemoryForgetParams| service.memory_forget(principal, &params),
+            |_, writer: &MemoryWriter, params: MemoryForgetParams| memory::forget(writer, &params),
         ),
         Entry::new(
             About {
@@ -119,7 +121,7 @@ pub(super) fn tools() -> Vec<Entry> {
                     `memory_save`, `memory_delete` or `memory_forget` gave. Refused when the file was changed since.",
                 effect: Effect::Replaces,
             },
-            |service, principal, params: MemoryRestoreParams| service.memory_restore(principal, &params),
+            |_, writer: &MemoryWriter, params: MemoryRestoreParams| memory::restore(writer, &params),
         ),
     ]
 }

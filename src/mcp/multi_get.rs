@@ -6,8 +6,10 @@ use utoipa::ToSchema;
 use super::get::{self, MOST_BYTES, Text, Window, read};
 use super::search::DATA;
 use super::tools::{About, Effect, Entry, Told, count};
-use crate::access::Principal;
-use crate::service::{ListingParams, Service, ServiceError};
+use crate::app::App;
+use crate::notes;
+use crate::request::{RequestError, Viewer};
+use crate::wire::ListingParams;
 
 /// Notes that a glob gives at most, as many as may be named.
 const MOST_NAMES: usize = 50;
@@ -91,16 +93,16 @@ pub(super) fn tool() -> Entry {
     )
 }
 
-fn run(service: &Service, principal: &Principal, params: Params) -> Result<Texts, ServiceError> {
+fn run(_: &App, viewer: &Viewer, params: Params) -> Result<Texts, RequestError> {
     let asked = params.max_bytes.unwrap_or(MOST_BYTES);
-    let mut room = get::room(service, principal, asked);
+    let mut room = get::room(viewer, asked);
     let names = match (params.what, params.glob) {
         (Some(names), None) => names,
         (None, Some(glob)) => {
             let listing = ListingParams { glob: Some(glob), after: None, limit: MOST_NAMES };
-            service.listing(principal, &listing)?.notes.into_iter().map(|note| note.path).collect()
+            notes::listing(viewer, &listing)?.notes.into_iter().map(|note| note.path).collect()
         }
-        _ => return Err(ServiceError::invalid("either `what` or `glob` is needed, and not both")),
+        _ => return Err(RequestError::invalid("either `what` or `glob` is needed, and not both")),
     };
     let mut texts = Texts { results: Vec::new(), failed: Vec::new(), left_out: Vec::new() };
     for what in names {
@@ -109,7 +111,7 @@ fn run(service: &Service, principal: &Principal, params: Params) -> Result<Texts
             continue;
         }
         let window = Window { line: None, lines: params.lines, bytes: room.min(MOST_BYTES) };
-        match read(service, principal, &what, window) {
+        match read(viewer, &what, window) {
             // The first is given in part, so that something is given.
             Ok(text) if texts.results.is_empty() || (!text.is_cut() && text.text.len() <= room) => {
                 room = room.saturating_sub(text.text.len());
@@ -117,7 +119,7 @@ fn run(service: &Service, principal: &Principal, params: Params) -> Result<Texts
             }
             Ok(_) => texts.left_out.push(what),
             Err(error) => {
-                let error = error.told_to(principal);
+                let error = error.told_to(viewer.principal());
                 texts.failed.push(Failed { what, code: error.kind.code().into(), message: error.message });
             }
         }

@@ -1,6 +1,7 @@
 //! How a caller names a note or a passage: by hash, by path with lines, or by `vault://path`.
 
-use crate::service::{ServiceError, percent_encode_path, split_lines};
+use crate::request::RequestError;
+use crate::wire::{percent_encode_path, split_lines};
 
 /// What notes are called as resources.
 pub(super) const SCHEME: &str = "vault://";
@@ -17,7 +18,7 @@ pub(super) enum Place {
 impl Place {
     /// Reads what a search names: `3f2a…`, `notes/a.md`, `notes/a.md:3`, `notes/a.md:3-5`, `notes/a.md#L3-L5`, or a path as
     /// `vault://notes/a.md`. Says nothing of whether it is there.
-    pub(super) fn parse(text: &str) -> Result<Self, ServiceError> {
+    pub(super) fn parse(text: &str) -> Result<Self, RequestError> {
         let text = text.trim();
         if text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Self::Hash(text.to_owned()));
@@ -39,9 +40,9 @@ pub(super) fn uri_of(path: &str) -> String {
 }
 
 /// The path that a resource's name stands for.
-pub(super) fn path_of(uri: &str) -> Result<String, ServiceError> {
+pub(super) fn path_of(uri: &str) -> Result<String, RequestError> {
     let not_one =
-        || ServiceError::invalid(format!("`{uri}` is not the URI of a note: `{SCHEME}path`, percent-encoded"));
+        || RequestError::invalid(format!("`{uri}` is not the URI of a note: `{SCHEME}path`, percent-encoded"));
     let encoded = uri.get(SCHEME.len()..).filter(|_| is_uri(uri)).ok_or_else(not_one)?;
     decode(encoded).ok_or_else(not_one)
 }

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::refs::{path_of, uri_of};
 use crate::access::Principal;
-use crate::service::{ErrorKind, ListingParams, NoteName, NoteParams, Service, ServiceError};
+use crate::notes;
+use crate::request::{ErrorKind, RequestError, Viewer};
+use crate::wire::{ListingParams, NoteName, NoteParams};
 
 /// Any note.
 pub(super) const NOTE: &str = "vault://{+path}";
@@ -39,18 +41,14 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// A page of the notes that the principal sees, in the order of their paths.
-pub(super) fn list(
-    service: &Service,
-    principal: &Principal,
-    cursor: Option<&str>,
-) -> Result<ListResourcesResult, ErrorData> {
+/// A page of the notes that are seen, in the order of their paths.
+pub(super) fn list(viewer: &Viewer, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let after = cursor.map(|cursor| {
         let path = cursor.strip_prefix(AFTER).and_then(|uri| path_of(uri).ok());
         path.ok_or_else(|| ErrorData::invalid_params("the cursor is none that this list gave", None))
     });
     let params = ListingParams { glob: None, after: after.transpose()?, limit: PAGE };
-    let listing = service.listing(principal, &params).map_err(|error| failed(principal, error))?;
+    let listing = notes::listing(viewer, &params).map_err(|error| failed(viewer.principal(), error))?;
     let last = listing.notes.last().filter(|_| listing.total > listing.notes.len());
     let next_cursor = last.map(|note| format!("{AFTER}{}", uri_of(&note.path)));
     let mut result = ListResourcesResult::with_all_items(listing.notes.into_iter().map(resource).collect());
@@ -69,16 +67,16 @@ fn resource(note: NoteName) -> Resource {
 }
 
 /// The whole text of a note.
-pub(super) fn read(service: &Service, principal: &Principal, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let note = path_of(uri).and_then(|path| service.note(principal, &NoteParams::of(path)));
+pub(super) fn read(viewer: &Viewer, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let note = path_of(uri).and_then(|path| notes::note(viewer, &NoteParams::of(path)));
     let note = note.map_err(|error| match error.kind {
         // What cannot be a note is none.
         ErrorKind::NotFound | ErrorKind::Invalid => {
             ErrorData::resource_not_found("there is no such note", Some(json!({ "uri": uri })))
         }
-        _ => failed(principal, error),
+        _ => failed(viewer.principal(), error),
     })?;
-    let room = service.limits_of(principal).map_or(usize::MAX, |limits| limits.max_injected_chars);
+    let room = viewer.limits().map_or(usize::MAX, |limits| limits.max_injected_chars);
     if note.text.len() > room {
         let message =
             format!("this note has over {room} bytes, which is more than you get at once; the tool `get` gives parts");
@@ -88,8 +86,8 @@ pub(super) fn read(service: &Service, principal: &Principal, uri: &str) -> Resul
     Ok(ReadResourceResult::new(vec![text]))
 }
 
-/// A failure of the service, where the protocol has no place for one in its answers.
-pub(super) fn failed(principal: &Principal, error: ServiceError) -> ErrorData {
+/// A failure of a request, where the protocol has no place for one in its answers.
+pub(super) fn failed(principal: &Principal, error: RequestError) -> ErrorData {
     let error = error.told_to(principal);
     let data = Some(json!({ "code": error.kind.code(), "hint": error.hint }));
     match error.kind {

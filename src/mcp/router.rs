@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::answers::{Answers, SESSION};
 use super::server::Server;
 use crate::access::Principal;
-use crate::service::Service;
+use crate::app::App;
 
 /// Messages over this are refused.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
@@ -32,14 +32,14 @@ type Mcp = StreamableHttpService<Server, NeverSessionManager>;
 
 /// Serves the vault at `/mcp`. The listener says who asks, by a [`Principal`] in the extensions of each request, and has
 /// checked `Host`, `Origin` and token before.
-pub fn router(service: Arc<Service>) -> Router {
+pub fn router(app: Arc<App>) -> Router {
     // No sessions, so that a restart of the daemon is not noticed.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
         .disable_allowed_hosts();
-    let mcp: Mcp = StreamableHttpService::new(move || Ok(Server::new(Arc::clone(&service))), Arc::default(), config);
+    let mcp: Mcp = StreamableHttpService::new(move || Ok(Server::new(Arc::clone(&app))), Arc::default(), config);
     Router::new().route("/mcp", post(answer)).with_state(mcp)
 }
 

@@ -5,9 +5,10 @@ use utoipa::ToSchema;
 
 use super::refs::uri_of;
 use super::tools::{About, Effect, Entry, Told};
-use crate::access::Principal;
 use crate::config::Mode;
-use crate::service::{HitView, SearchParams, SearchResponse, Service, ServiceError, named};
+use crate::notes;
+use crate::request::{RequestError, Viewer, named};
+use crate::wire::{HitView, SearchQuery, SearchResponse};
 
 /// Hits when nobody says how many: what a model reads costs it room.
 const HITS: usize = 6;
@@ -152,7 +153,7 @@ pub(super) fn tools() -> Vec<Entry> {
                     written down: a decision, a name, a preference, what was done when.",
                 effect: Effect::Reads,
             },
-            |service, principal, query| find(service, principal, query, Mode::Hybrid),
+            |_, viewer: &Viewer, query| find(viewer, query, Mode::Hybrid),
         ),
         Entry::new(
             About {
@@ -162,7 +163,7 @@ pub(super) fn tools() -> Vec<Entry> {
                     and exact phrases: \"phrases\" must occur, -words must not.",
                 effect: Effect::Reads,
             },
-            |service, principal, query| find(service, principal, query, Mode::Keyword),
+            |_, viewer: &Viewer, query| find(viewer, query, Mode::Keyword),
         ),
         Entry::new(
             About {
@@ -172,13 +173,13 @@ pub(super) fn tools() -> Vec<Entry> {
                     judge whether it answers the question.",
                 effect: Effect::Reads,
             },
-            |service, principal, query| find(service, principal, query, Mode::Semantic),
+            |_, viewer: &Viewer, query| find(viewer, query, Mode::Semantic),
         ),
     ]
 }
 
-fn find(service: &Service, principal: &Principal, query: Query, mode: Mode) -> Result<Hits, ServiceError> {
-    let params = SearchParams {
+fn find(viewer: &Viewer, query: Query, mode: Mode) -> Result<Hits, RequestError> {
+    let params = SearchQuery {
         q: query.query,
         mode: Some(mode),
         collection: query.collection,
@@ -189,11 +190,11 @@ fn find(service: &Service, principal: &Principal, query: Query, mode: Mode) -> R
         limit: Some(query.limit.unwrap_or(HITS)),
         highlight: false,
     };
-    let found = service.search(principal, &params)?;
+    let found = notes::search(viewer, &params)?;
     // A model that guessed at a collection learns nothing from an empty answer.
     if let (Some(there), Some(collection)) = (&found.no_such_collection, &params.collection) {
         let hint = named(there).map(|there| format!("there are {there}"));
-        return Err(ServiceError { hint, ..ServiceError::invalid(format!("there is no collection `{collection}`")) });
+        return Err(RequestError { hint, ..RequestError::invalid(format!("there is no collection `{collection}`")) });
     }
     Ok(found.into())
 }

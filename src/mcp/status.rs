@@ -7,7 +7,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::tools::{About, Effect, Entry, Told, count};
-use crate::access::Principal;
+use crate::notes;
+use crate::request::Viewer;
 
 /// Nothing is asked.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,11 +53,11 @@ pub(super) fn tool() -> Entry {
                 person has not given you access.",
             effect: Effect::Reads,
         },
-        |service, principal, Params {}| {
-            let stats = service.stats(principal)?;
-            let vault = match principal {
-                Principal::Owner => serde_json::to_value(service.status()?).ok(),
-                _ => None,
+        |app, viewer: &Viewer, Params {}| {
+            let stats = notes::stats(viewer)?;
+            let vault = match viewer.owner() {
+                Some(owner) => serde_json::to_value(app.status(&owner)?).ok(),
+                None => None,
             };
             Ok(Seen { notes: stats.files, passages: stats.total, collections: stats.collections, vault })
         },

@@ -11,7 +11,8 @@ use utoipa::ToSchema;
 use super::answers::{Answers, NOTHING_ELSE};
 use super::{get, memory, multi_get, schema, search, status};
 use crate::access::Principal;
-use crate::service::{Service, ServiceError};
+use crate::app::App;
+use crate::request::{Request, RequestError, Role};
 
 /// An answer that a person, or a model whose client shows it nothing else, can read.
 pub(super) trait Told {
@@ -29,7 +30,7 @@ pub(super) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-type Run = Box<dyn Fn(&Service, &Principal, JsonObject, Answers) -> Result<CallToolResult, ServiceError> + Send + Sync>;
+type Run = Box<dyn Fn(&App, Request, JsonObject, Answers) -> Result<CallToolResult, RequestError> + Send + Sync>;
 
 /// One tool.
 pub(super) struct Entry {
@@ -88,9 +89,10 @@ pub fn changes_nothing(tool: &str) -> bool {
 }
 
 impl Entry {
-    /// A tool that reads its arguments as `P` and answers with `A`.
-    pub(super) fn new<P, A>(about: About, run: fn(&Service, &Principal, P) -> Result<A, ServiceError>) -> Self
+    /// A tool for a role `R` that reads its arguments as `P` and answers with `A`.
+    pub(super) fn new<R, P, A>(about: About, run: fn(&App, &R, P) -> Result<A, RequestError>) -> Self
     where
+        R: Role + 'static,
         P: DeserializeOwned + ToSchema + 'static,
         A: Serialize + ToSchema + Told + 'static,
     {
@@ -105,16 +107,16 @@ impl Entry {
             Tool::new(about.name, about.description, schema::of::<P>()).with_title(about.title).with_annotations(hints);
         tool.output_schema = Some(schema::outline::<A>().into());
         let taken = Arc::clone(&tool.input_schema);
-        let run = move |service: &Service, principal: &Principal, arguments: JsonObject, answers: Answers| {
-            schema::hold(&taken, &arguments).map_err(ServiceError::invalid)?;
+        let run = move |app: &App, request: Request, arguments: JsonObject, answers: Answers| {
+            schema::hold(&taken, &arguments).map_err(RequestError::invalid)?;
             let params = serde_path_to_error::deserialize(Value::Object(arguments))
-                .map_err(|error| ServiceError::invalid(explain(&error)))?;
-            let answer = run(service, principal, params)?;
+                .map_err(|error| RequestError::invalid(explain(&error)))?;
+            let answer = run(app, &R::of(request)?, params)?;
             match answers {
                 Answers::Text => Ok(CallToolResult::success(vec![ContentBlock::text(answer.text())])),
                 Answers::Structured => {
                     let value =
-                        serde_json::to_value(&answer).map_err(|error| ServiceError::invalid(error.to_string()))?;
+                        serde_json::to_value(&answer).map_err(|error| RequestError::invalid(error.to_string()))?;
                     let mut result = CallToolResult::structured(value);
                     result.content = vec![ContentBlock::text(summary(&answer))];
                     Ok(result)
@@ -134,14 +136,9 @@ impl Entry {
     }
 
     /// Calls the tool. What the service refuses is an answer too, so that the model sees why.
-    pub(super) fn call(
-        &self,
-        service: &Service,
-        principal: &Principal,
-        arguments: JsonObject,
-        answers: Answers,
-    ) -> CallToolResult {
-        (self.run)(service, principal, arguments, answers).unwrap_or_else(|error| failed(&error.told_to(principal)))
+    pub(super) fn call(&self, app: &App, request: Request, arguments: JsonObject, answers: Answers) -> CallToolResult {
+        let principal = request.principal().clone();
+        (self.run)(app, request, arguments, answers).unwrap_or_else(|error| failed(&error.told_to(&principal)))
     }
 }
 
@@ -160,7 +157,7 @@ fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
 }
 
 /// What a model is told of a failure: a word for programs, a sentence, and what to do next.
-fn failed(error: &ServiceError) -> CallToolResult {
+fn failed(error: &RequestError) -> CallToolResult {
     let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
     CallToolResult::error(vec![ContentBlock::text(format!("{}: {}{hint}", error.kind.code(), error.message))])
 }

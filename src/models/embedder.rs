@@ -108,6 +108,8 @@ pub enum ModelError {
         action: &'static str,
         /// What it said.
         reason: String,
+        /// Whether it may work another time: it was short of memory or threads, and not at odds with a text.
+        may_pass: bool,
     },
     /// A worker panicked; the text that did it gets no vector, later ones do.
     #[error("embedding failed unexpectedly: {0}; please report this")]
@@ -122,7 +124,7 @@ pub enum ModelError {
 
 /// What is to be done about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
+pub enum ModelErrorKind {
     /// It may work later: a disk was full, memory short, the time over.
     Transient,
     /// It will not work again for the same model and text.
@@ -133,18 +135,18 @@ pub enum ErrorKind {
 
 impl ModelError {
     /// What is to be done about it.
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> ModelErrorKind {
         match self {
-            Self::Io { .. } | Self::TimedOut => ErrorKind::Transient,
-            Self::Stopped => ErrorKind::Stopped,
-            Self::Llama { action, .. } if *action != "embed" => ErrorKind::Transient,
+            Self::Io { .. } | Self::TimedOut => ModelErrorKind::Transient,
+            Self::Stopped => ModelErrorKind::Stopped,
+            Self::Llama { may_pass: true, .. } => ModelErrorKind::Transient,
             Self::BadModelFile { .. }
             | Self::UnsuitableModel { .. }
             | Self::BadOption { .. }
             | Self::NoBundledModel
             | Self::NoModels
             | Self::Llama { .. }
-            | Self::Panicked(_) => ErrorKind::Permanent,
+            | Self::Panicked(_) => ModelErrorKind::Permanent,
         }
     }
 }

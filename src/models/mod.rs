@@ -17,7 +17,7 @@ mod gguf;
 mod hashed;
 mod open;
 
-pub use embedder::{Document, Embedder, ErrorKind, ModelError};
+pub use embedder::{Document, Embedder, ModelError, ModelErrorKind};
 pub use fingerprint::{ContentHash, Fingerprint, ParseHashError};
 #[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};

@@ -11,6 +11,20 @@ pub fn compose(frontmatter: &Map<String, Value>, body: &str) -> String {
     format!("---\n{yaml}---\n\n{body}\n")
 }
 
+/// Marks a file that is private because what was captured before under its name is. The person may make it `true`, or take it
+/// out.
+pub const INHERITED: &str = "inherited";
+/// The key of frontmatter with which a person makes a note private.
+pub const PRIVATE: &str = "private";
+
+/// The frontmatter of a new file, private if what it goes on with is.
+pub fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String, Value> {
+    if private {
+        front.insert(PRIVATE.into(), INHERITED.into());
+    }
+    front
+}
+
 /// A time as it stands in frontmatter: with its offset, to the second.
 pub fn written(at: &Zoned) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()

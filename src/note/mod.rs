@@ -32,7 +32,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use compose::{compose, title_of, written};
+pub use compose::{INHERITED, PRIVATE, compose, kept_private, title_of, written};
 pub use lines::Lines;
 pub use model::{Block, BlockKind, Heading, Link, LinkKind, Note, PrivateReason, Problem, Visibility};
 pub use revise::revise;

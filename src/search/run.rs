@@ -18,7 +18,7 @@ use crate::models::{Embedder, ModelError};
 const MAX_WIDTH: usize = 6_400;
 
 /// What is wanted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SearchRequest {
     /// What was typed.
     pub text: String,
@@ -188,7 +188,7 @@ impl Ranking<'_> {
 
 /// Ends the search when nobody waits for it.
 fn go_on(turn: &Turn) -> Result<(), EngineError> {
-    if turn.is_over() { Err(EngineError::other("nobody waits for the answer any more")) } else { Ok(()) }
+    if turn.is_over() { Err(EngineError::abandoned()) } else { Ok(()) }
 }
 
 /// Embeds the query on the model's thread while `meanwhile` runs on this one: each takes a few milliseconds of a hybrid search.

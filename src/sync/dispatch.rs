@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use half::f16;
 
 use crate::engine::{ContentHash, Pending};
-use crate::models::{Document, Embedder, ErrorKind, ModelError};
+use crate::models::{Document, Embedder, ModelError, ModelErrorKind};
 
 /// Texts of one request at most.
 pub(super) const BATCH: usize = 24;
@@ -122,13 +122,13 @@ fn embed(embedder: &dyn Embedder, request: Vec<Pending>) -> Embedded {
         Ok(vectors) => {
             embedded.vectors = contents.into_iter().zip(vectors.iter().map(|vector| halved(vector))).collect()
         }
-        Err(error) if error.kind() == ErrorKind::Stopped => {}
+        Err(error) if error.kind() == ModelErrorKind::Stopped => {}
         Err(error) if contents.len() == 1 => embedded.failed.push((contents[0], error)),
         Err(_) => {
             for (content, document) in contents.into_iter().zip(&documents) {
                 match embedder.embed_documents(std::slice::from_ref(document), None) {
                     Ok(vectors) => embedded.vectors.extend(vectors.first().map(|vector| (content, halved(vector)))),
-                    Err(error) if error.kind() == ErrorKind::Stopped => break,
+                    Err(error) if error.kind() == ModelErrorKind::Stopped => break,
                     Err(error) => embedded.failed.push((content, error)),
                 }
             }

@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use memory_vault::access::Principal;
-use memory_vault::service::{AnnotateParams, Annotated, AnnotationView, ErrorKind, ServiceError};
+use memory_vault::notes;
+use memory_vault::request::{ErrorKind, RequestError};
+use memory_vault::wire::{AnnotateParams, Annotated, AnnotationView};
 use serde_json::json;
 
 use crate::support::{Daemon, Request, TestVault};
@@ -12,13 +13,13 @@ const BREAD: &str =
     "# Bread\n\n## Rise\n\nThe dough rests overnight in the fridge.\n\n## Bake\n\nBake it hot with the lid on.\n";
 const QUOTE: &str = "The dough rests overnight in the fridge.";
 
-fn annotate(vault: &TestVault, params: serde_json::Value) -> Result<Annotated, ServiceError> {
+fn annotate(vault: &TestVault, params: serde_json::Value) -> Result<Annotated, RequestError> {
     let params: AnnotateParams = serde_json::from_value(params).unwrap();
-    vault.service().annotate(&Principal::Owner, &params)
+    notes::annotate(&vault.owner(), &params)
 }
 
 fn of(vault: &TestVault, path: &str) -> Vec<AnnotationView> {
-    vault.service().annotations_of(&Principal::Owner, path).unwrap()
+    notes::annotations(&vault.owner().read_scope().unwrap(), path).unwrap()
 }
 
 fn bread() -> (TestVault, String, Annotated) {
@@ -51,14 +52,14 @@ fn a_remark_is_a_note_that_is_shown_with_its_passage() {
     }
     assert!(!text.contains("private"), "{text}");
     assert_eq!(vault.words("eleven").paths()[0], annotated.path);
-    let passage = vault.service().passage(&Principal::Owner, &hash).unwrap();
+    let passage = notes::passage(&vault.owner(), &hash).unwrap();
     let [remark] = passage.annotations.as_slice() else { panic!("{:?}", passage.annotations) };
     assert_eq!((remark.note.as_str(), remark.quote.as_str()), ("Eleven hours.\n\n---\n# mine", QUOTE));
     assert_eq!((&remark.path, &remark.hash, remark.found), (&annotated.path, &annotated.hash, true));
     assert_eq!((remark.line_start, remark.line_end), (passage.chunk.line_start, passage.chunk.line_end));
     // Not with another passage of the note.
     let other = vault.words("lid").0.results[0].chunk.hash.clone();
-    assert!(vault.service().passage(&Principal::Owner, &other).unwrap().annotations.is_empty());
+    assert!(notes::passage(&vault.owner(), &other).unwrap().annotations.is_empty());
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_remark_on_a_private_note_is_private() {
     vault.write("secret/b.md", "The zebra key.\n").write("notes/c.md", "The open door.\n").sync();
     for (path, private) in [("notes/a.md", true), ("secret/b.md", true), ("notes/c.md", false)] {
         let annotated = annotate(&vault, json!({"path": path, "note": "Remember."})).unwrap();
-        let snapshot = vault.service().shared().snapshot().unwrap();
+        let snapshot = vault.app().shared().snapshot().unwrap();
         let file = snapshot.files().iter().find(|file| file.path.as_str() == annotated.path).unwrap();
         assert_eq!(file.private, private, "{path}");
     }

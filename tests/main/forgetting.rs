@@ -7,11 +7,12 @@ use std::process::Command;
 #[cfg(target_os = "linux")]
 use std::process::Stdio;
 
-use memory_vault::access::Principal;
 use memory_vault::derive::{Chunk, RemoveError, chunk, without_chunk, without_lines};
 use memory_vault::note::Note;
+use memory_vault::notes;
 use memory_vault::path::VaultPath;
-use memory_vault::service::{ErrorKind, ForgetParams, Forgotten, RestoreParams, Restored, ServiceError};
+use memory_vault::request::{ErrorKind, RequestError};
+use memory_vault::wire::{ForgetParams, Forgotten, RestoreParams, Restored};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -179,13 +180,13 @@ proptest! {
 
 const NOTE: &str = "---\ntags: [food]\n---\n# Bread\n\nFlour and water.\n\n# Soup\n\nAn aardvark in the pot.\n";
 
-fn forget(vault: &TestVault, params: serde_json::Value) -> Result<Forgotten, ServiceError> {
+fn forget(vault: &TestVault, params: serde_json::Value) -> Result<Forgotten, RequestError> {
     let params: ForgetParams = serde_json::from_value(params).unwrap();
-    vault.service().forget(&Principal::Owner, &params)
+    notes::forget(&vault.owner(), &params)
 }
 
 fn restore(vault: &TestVault, id: &str) -> Restored {
-    vault.service().restore(&Principal::Owner, id, RestoreParams::default()).unwrap()
+    notes::restore(&vault.owner(), id, RestoreParams::default()).unwrap()
 }
 
 /// The hash of the passage that a word finds.

@@ -8,7 +8,7 @@ mod undo;
 use std::fs;
 
 use memory_vault::access::Session;
-use memory_vault::agents::Agents;
+use memory_vault::policy::AgentRegistry;
 use serde_json::{Value, json};
 
 use crate::support::{Connection, Daemon, Request, notes_of};
@@ -35,7 +35,7 @@ pub fn agent(vault: &Daemon, slug: &str, more: &str) -> Agent {
 
 pub fn agent_in(vault: &Daemon, slug: &str, more: &str, session: Session) -> Agent {
     page(vault, slug, more);
-    let agents = Agents::new(vault.path(""), &vault.path(".vault/state"));
+    let agents = AgentRegistry::new(vault.path(""), &vault.path(".vault/state"));
     let token = agents.give_token(slug, Some(session)).unwrap().reveal().to_owned();
     Agent { slug: slug.into(), token, address: vault.address().into() }
 }

@@ -6,9 +6,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
-use memory_vault::access::Principal;
 use memory_vault::config::Mode;
-use memory_vault::service::{BrowseParams, ErrorKind, NoteParams, NoteView, SearchParams};
+use memory_vault::notes;
+use memory_vault::request::ErrorKind;
+use memory_vault::wire::{BrowseParams, NoteParams, NoteView, SearchQuery};
 use serde_json::{Value, json};
 
 use crate::support::{Connection, Daemon, PATIENCE, Request, TestVault, encode, eventually};
@@ -25,7 +26,7 @@ fn daemon() -> Daemon {
 }
 
 fn note(vault: &TestVault, path: &str) -> NoteView {
-    vault.service().note(&Principal::Owner, &NoteParams::of(path)).unwrap()
+    notes::note(&vault.owner(), &NoteParams::of(path)).unwrap()
 }
 
 #[test]
@@ -285,7 +286,7 @@ fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
     vault.write("long.md", &long).write("list.md", &list).write("fence.md", &fence).sync();
     let at = |path: &str, line: usize| {
         let params = NoteParams { path: path.into(), line: Some(line) };
-        let view = vault.service().note(&Principal::Owner, &params).unwrap();
+        let view = notes::note(&vault.owner(), &params).unwrap();
         let whole = serde_json::to_value(&view).unwrap();
         assert!(view.cut && whole["body"].to_string().len() < 12 << 20, "{path}:{line}");
         whole["body"].clone()
@@ -311,14 +312,14 @@ fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
     assert_eq!((&body[0]["tag"], body[0]["children"][0].as_str().unwrap().contains("<em>")), (&json!("pre"), false));
     assert_eq!(body[1]["children"], json!(["After the fence."]));
     let params = NoteParams { path: "long.md".into(), line: Some(0) };
-    assert_eq!(vault.service().note(&Principal::Owner, &params).unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(notes::note(&vault.owner(), &params).unwrap_err().kind, ErrorKind::Invalid);
 }
 
 #[test]
 fn only_notes_of_the_vault_are_shown() {
     let mut vault = TestVault::new();
     vault.write("a.md", "here").write(".vault/state.md", "not here").write("x.txt", "nor here").sync();
-    let ask = |path: &str| vault.service().note(&Principal::Owner, &NoteParams::of(path)).unwrap_err().kind;
+    let ask = |path: &str| notes::note(&vault.owner(), &NoteParams::of(path)).unwrap_err().kind;
     for path in ["", "/etc/passwd", "../a.md", "notes/../a.md", "a\0.md"] {
         assert_eq!(ask(path), ErrorKind::Invalid, "{path:?}");
     }
@@ -336,9 +337,8 @@ fn browsing_by_day_finds_what_changed_on_it() {
         .write("a.md", "---\nupdated: 2026-01-05T12:00:00Z\n---\nfifth")
         .write("b.md", "---\nupdated: 2026-01-08T12:00:00Z\n---\neighth");
     vault.sync();
-    let browse = |day: &str| {
-        vault.service().browse(&Principal::Owner, &BrowseParams { day: Some(day.into()), ..BrowseParams::default() })
-    };
+    let browse =
+        |day: &str| notes::browse(&vault.owner(), &BrowseParams { day: Some(day.into()), ..BrowseParams::default() });
     // Whatever the time zone, noon of one place is within a day of noon of another.
     let around = ["2026-01-04", "2026-01-05", "2026-01-06"].map(|day| browse(day).unwrap());
     let found: Vec<&str> = around.iter().flat_map(|page| &page.chunks).map(|chunk| chunk.path.as_str()).collect();
@@ -355,7 +355,7 @@ fn statistics_tell_growth_and_what_is_embedded() {
         .write("notes/a.md", "---\ncreated: 2025-11-15\n---\none")
         .write("notes/b.md", "---\ncreated: 2026-01-15\n---\ntwo");
     vault.write("facts.md", "---\ncreated: 2026-01-16\n---\nthree").sync();
-    let stats = vault.service().stats(&Principal::Owner).unwrap();
+    let stats = notes::stats(&vault.owner()).unwrap();
     let growth: Vec<_> = stats.growth.iter().map(|one| (one.month.as_str(), one.notes, one.chunks)).collect();
     assert_eq!(growth, [("2025-11", 1, 1), ("2026-01", 2, 2)]);
     assert_eq!(stats.details["notes"].embedded_share, 1.0);
@@ -367,7 +367,7 @@ fn highlights_are_places_of_the_snippet_in_characters() {
     let mut vault = TestVault::new();
     vault.write("a.md", "Crème brûlée 🍮 and zebras, many Zebras.").sync();
     let params =
-        SearchParams { q: "zebra".into(), mode: Some(Mode::Keyword), highlight: true, ..SearchParams::default() };
+        SearchQuery { q: "zebra".into(), mode: Some(Mode::Keyword), highlight: true, ..SearchQuery::default() };
     let found = vault.search_with(&params).0;
     let snippet: Vec<char> = found.results[0].snippet.chars().collect();
     let words: Vec<String> = found.results[0]

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use memory_vault::service::BrowseParams;
+use memory_vault::notes;
+use memory_vault::wire::BrowseParams;
 
 use crate::support::{Daemon, TestVault, eventually};
 
@@ -26,7 +27,7 @@ fn a_private_glob_does_not_reach_notes_that_are_indexed_already() {
     let mut vault = TestVault::new();
     vault.write("journal/day.md", "dear diary").write("notes/a.md", "public").sync();
     let private = |vault: &TestVault| -> Vec<String> {
-        let snapshot = vault.service().shared().snapshot().unwrap();
+        let snapshot = vault.app().shared().snapshot().unwrap();
         snapshot.files().iter().filter(|file| file.private).map(|file| file.path.to_string()).collect()
     };
     assert!(private(&vault).is_empty());
@@ -90,10 +91,7 @@ fn an_endless_heading_is_copied_into_every_passage() {
     let paragraphs: String =
         (0..300).map(|at| format!("Paragraph {at} {}\n\n", "has words of its own ".repeat(12))).collect();
     vault.write("a.md", format!("# {}\n\n{paragraphs}", "heading ".repeat(20_000))).sync();
-    let page = vault
-        .service()
-        .browse(&memory_vault::access::Principal::Owner, &BrowseParams { limit: Some(1000), ..Default::default() })
-        .unwrap();
+    let page = notes::browse(&vault.owner(), &BrowseParams { limit: Some(1000), ..Default::default() }).unwrap();
     assert!(page.total > 50);
     assert!(page.chunks.iter().all(|chunk| chunk.heading_path.iter().all(|heading| heading.chars().count() <= 200)));
     assert!(vault.status().index_bytes < 20_000_000);

@@ -4,11 +4,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Condvar, Mutex};
 
-use memory_vault::access::Principal;
+use memory_vault::app::App;
 use memory_vault::config::{Config, Mode};
+use memory_vault::jobs;
 use memory_vault::models::{Document, Embedder, Fingerprint, HashEmbedder, ModelError};
-use memory_vault::service::{SearchParams, Service};
+use memory_vault::notes;
 use memory_vault::vault::Home;
+use memory_vault::wire::SearchQuery;
 use serde_json::json;
 
 use crate::support::{Daemon, Ran, Request, eventually, vault_command};
@@ -78,13 +80,13 @@ fn what_waits_to_be_embedded_is_counted_as_what_is_embedded() {
     let home = Home::open(&vault.path("")).unwrap();
     let lock = eventually("the lock", || home.lock().ok());
     let model: Arc<dyn Embedder> = Arc::new(Held::default());
-    let service = Service::with_model(home, Config::default(), lock, false, Some(Box::new(move || Ok(model)))).unwrap();
+    let app = App::with_model(home, Config::default(), lock, false, Some(Box::new(move || Ok(model)))).unwrap();
     let status = eventually("passages that wait", || {
-        let status = service.status().unwrap();
+        let status = app.status(&app.owner()).unwrap();
         (status.files == 40 && status.pending_embeddings > 0 && status.model.state == "ready").then_some(status)
     });
     assert_eq!((status.embedded, status.embeddable, status.pending_embeddings), (0, 40, 40));
-    let told = service.follow().next(std::time::Duration::ZERO).unwrap();
+    let told = jobs::follow(&app.owner()).next(std::time::Duration::ZERO).unwrap();
     assert_eq!(told.pending_embeddings, 40);
 }
 
@@ -264,22 +266,22 @@ fn a_model_is_replaced_while_the_vault_is_served() {
     let lock = eventually("the lock", || home.lock().ok());
     // It is at a text when another takes its place, and what comes of that is nobody's.
     let held: Arc<dyn Embedder> = Arc::new(Held::default());
-    let service = Service::with_model(home, Config::default(), lock, true, Some(Box::new(move || Ok(held)))).unwrap();
-    eventually("texts that wait", || (service.status().unwrap().pending_embeddings > 0).then_some(()));
+    let app = App::with_model(home, Config::default(), lock, true, Some(Box::new(move || Ok(held)))).unwrap();
+    eventually("texts that wait", || (app.status(&app.owner()).unwrap().pending_embeddings > 0).then_some(()));
     let found = |dimension: usize| {
         eventually("the vectors of the next model", || {
-            let status = service.status().unwrap();
+            let status = app.status(&app.owner()).unwrap();
             (status.model.dimension == Some(dimension) && status.embedded == 2).then_some(())
         });
-        let params = SearchParams { q: "river boat".into(), mode: Some(Mode::Semantic), ..SearchParams::default() };
-        let hits = service.search(&Principal::Owner, &params).unwrap();
+        let params = SearchQuery { q: "river boat".into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
+        let hits = notes::search(&app.owner(), &params).unwrap();
         assert_eq!((hits.results[0].chunk.path.as_str(), hits.degraded), ("notes/a.md", None));
     };
     for dimension in [32, 64, 32] {
-        service.replace_model(Box::new(move || Ok(Arc::new(HashEmbedder::new(dimension)))));
+        app.replace_model(Box::new(move || Ok(Arc::new(HashEmbedder::new(dimension)))));
         found(dimension);
     }
-    service.replace_model(Box::new(|| Err(ModelError::NoBundledModel)));
-    eventually("why it was not replaced", || service.shared().progress().failure);
+    app.replace_model(Box::new(|| Err(ModelError::NoBundledModel)));
+    eventually("why it was not replaced", || app.shared().progress().failure);
     found(32);
 }

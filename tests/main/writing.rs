@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use memory_vault::access::Principal;
-use memory_vault::service::{ErrorKind, SaveParams, Saved, ServiceError};
+use memory_vault::notes;
+use memory_vault::request::{ErrorKind, RequestError};
+use memory_vault::wire::{SaveParams, Saved};
 use serde_json::json;
 
 use crate::support::{Daemon, TestVault};
@@ -12,8 +13,8 @@ fn params(value: serde_json::Value) -> SaveParams {
     serde_json::from_value(value).unwrap()
 }
 
-fn save(vault: &TestVault, value: serde_json::Value) -> Result<Saved, ServiceError> {
-    vault.service().save(&Principal::Owner, &params(value))
+fn save(vault: &TestVault, value: serde_json::Value) -> Result<Saved, RequestError> {
+    notes::save(&vault.owner(), &params(value))
 }
 
 #[test]

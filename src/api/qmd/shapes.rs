@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::config::Mode;
-use crate::service::{
+use crate::request::RequestError;
+use crate::wire::{
     Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, HitView, Object, SaveParams, Saved,
-    SearchParams, SearchResponse, ServiceError, Stats, whole,
+    SearchQuery, SearchResponse, Stats, whole,
 };
 
 /// Characters of a title or a tag; of longer ones the rest does not count.
@@ -66,15 +67,15 @@ impl From<Searching> for SearchBody {
 
 impl SearchBody {
     /// The search that is meant; `mode` where it does not say.
-    pub(super) fn params(self, mode: Mode) -> Result<SearchParams, ServiceError> {
+    pub(super) fn params(self, mode: Mode) -> Result<SearchQuery, RequestError> {
         one_index(self.db_path.as_deref())?;
-        Ok(SearchParams {
+        Ok(SearchQuery {
             q: self.query,
             mode: Some(self.mode.unwrap_or(mode)),
             collection: said(self.collection),
             tag: self.tags.map(|tags| tags.join(",")),
             limit: self.limit,
-            ..SearchParams::default()
+            ..SearchQuery::default()
         })
     }
 }
@@ -114,7 +115,7 @@ pub(in crate::api) struct Browsing {
 }
 
 impl Browsing {
-    pub(super) fn params(self) -> Result<BrowseParams, ServiceError> {
+    pub(super) fn params(self) -> Result<BrowseParams, RequestError> {
         one_index(self.db_path.as_deref())?;
         let (limit, offset) = (self.limit, self.offset);
         Ok(BrowseParams { collection: said(self.collection), limit, offset, ..BrowseParams::default() })
@@ -198,11 +199,11 @@ pub(in crate::api) struct Ingest {
 }
 
 impl Ingest {
-    pub(super) fn params(self) -> Result<SaveParams, ServiceError> {
+    pub(super) fn params(self) -> Result<SaveParams, RequestError> {
         one_index(self.db_path.as_deref())?;
         let mut metadata = self.metadata.unwrap_or_default();
         if let Some(name) = metadata.keys().find(|name| name.trim().is_empty() || name.contains(char::is_control)) {
-            return Err(ServiceError::invalid(format!("`metadata` has the key {name:?}")));
+            return Err(RequestError::invalid(format!("`metadata` has the key {name:?}")));
         }
         let mut named = |key: &str| metadata.remove(key);
         let text = |value: Value| value.as_str().map(str::to_owned);
@@ -245,12 +246,12 @@ pub(in crate::api) struct EmbedBody {
 }
 
 impl EmbedBody {
-    pub(super) fn read(self) -> Result<Embed, ServiceError> {
+    pub(super) fn read(self) -> Result<Embed, RequestError> {
         let Self { text, options, content, title, collection, tags, metadata, db_path } = self;
         match (text, content) {
             (Some(text), None) => Ok(Embed::Text(EmbedText { text, options: options.map(|Object(options)| options) })),
             (None, Some(content)) => Ok(Embed::Keep(Ingest { content, title, collection, tags, metadata, db_path })),
-            _ => Err(ServiceError::invalid("it takes `text`, which is embedded, or `content`, which is kept")),
+            _ => Err(RequestError::invalid("it takes `text`, which is embedded, or `content`, which is kept")),
         }
     }
 }
@@ -276,7 +277,7 @@ pub(in crate::api) struct Named {
 }
 
 impl Named {
-    pub(super) fn hash(self) -> Result<String, ServiceError> {
+    pub(super) fn hash(self) -> Result<String, RequestError> {
         one_index(self.db_path.as_deref())?;
         Ok(self.hash)
     }
@@ -320,10 +321,10 @@ fn as_tag(tag: &str) -> Option<String> {
 }
 
 /// `qmd serve` opens whatever index a request names. Here there is one, and to act on it in the place of another would be wrong.
-fn one_index(db_path: Option<&str>) -> Result<(), ServiceError> {
+fn one_index(db_path: Option<&str>) -> Result<(), RequestError> {
     match db_path {
         Some(path) if !path.is_empty() => {
-            Err(ServiceError::invalid("`dbPath` names another index; there is one here, which needs no name"))
+            Err(RequestError::invalid("`dbPath` names another index; there is one here, which needs no name"))
         }
         _ => Ok(()),
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::super::event::Captured;
 use super::super::progress::Progress;
-use super::super::switches::Switches;
 use super::{Appended, Journal};
+use crate::config::Switches;
 use crate::fs::FsError;
 use crate::vault::Identity;
 

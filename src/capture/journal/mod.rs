@@ -14,8 +14,8 @@ use seen::Seen;
 use segment::{Records, Segment};
 
 use super::event::Captured;
+use super::event::takes;
 use super::progress::Progress;
-use super::switches::takes;
 use crate::config::CaptureConfig;
 use crate::fs::{Context, FsError, crash, create_private_dir, sync_folder, write_atomically};
 use crate::vault::Identity;

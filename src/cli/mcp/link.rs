@@ -173,7 +173,7 @@ impl Link {
             Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < LETS_GO_WITHIN => return Ok(()),
             Err(error) => return Err(error).context("no daemon serves the vault, and this process cannot"),
         };
-        let shared = std::sync::Arc::clone(daemon.service().shared());
+        let shared = std::sync::Arc::clone(daemon.app().shared());
         let (stop, mut stopped) = watch::channel(false);
         let home = self.home.clone();
         let running = tokio::spawn(daemon.run(async move {

@@ -76,7 +76,7 @@ fn short(hash: &blake3::Hash) -> String {
 }
 
 fn convert(from: &Path, to: &Path) -> Result<(), ModelError> {
-    let failed = |reason: String| ModelError::Llama { action: "convert the bundled model", reason };
+    let failed = |reason: String| ModelError::Llama { action: "convert the bundled model", reason, may_pass: true };
     let c_path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(|error| failed(error.to_string()));
     let (from, to) = (c_path(from)?, c_path(to)?);
     // An error says that another user of llama.cpp in this process, such as a benchmark, has started it.

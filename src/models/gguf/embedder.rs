@@ -69,10 +69,9 @@ impl GgufEmbedder {
     fn start_thread(&mut self, name: String, lane: Lane) -> Result<(), ModelError> {
         let (sender, ready) = mpsc::channel();
         let (model, queue) = (Arc::clone(&self.model), Arc::clone(&self.queue));
-        let thread = thread::Builder::new()
-            .name(name)
-            .spawn(move || worker::run(model, queue, lane, sender))
-            .map_err(|error| ModelError::Llama { action: "start a thread", reason: error.to_string() })?;
+        let thread = thread::Builder::new().name(name).spawn(move || worker::run(model, queue, lane, sender)).map_err(
+            |error| ModelError::Llama { action: "start a thread", reason: error.to_string(), may_pass: true },
+        )?;
         self.threads.push(thread);
         let died = || ModelError::Panicked("a worker ended before it began".to_owned());
         ready.recv().unwrap_or_else(|_| Err(died()))
@@ -101,7 +100,7 @@ impl Embedder for GgufEmbedder {
             return Ok(vector);
         }
         let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text) };
-        let replies = self.queue.query(sequence)?;
+        let replies = self.queue.query(sequence, deadline)?;
         let vector = collect(1, &replies, deadline)?.remove(0);
         self.query_cache().put(text, &vector);
         Ok(vector)
@@ -142,6 +141,8 @@ fn collect(count: usize, replies: &Receiver<Reply>, deadline: Option<Instant>) -
                 let left = deadline.saturating_duration_since(Instant::now());
                 replies.recv_timeout(left).map_err(|error| match error {
                     RecvTimeoutError::Timeout => ModelError::TimedOut,
+                    // It was passed over, as nobody was to wait for it any more.
+                    RecvTimeoutError::Disconnected if Instant::now() >= deadline => ModelError::TimedOut,
                     RecvTimeoutError::Disconnected => ModelError::Stopped,
                 })?
             }

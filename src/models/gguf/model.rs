@@ -230,5 +230,5 @@ pub(super) fn backend() -> Result<&'static LlamaBackend, ModelError> {
         }
         Ok(backend)
     });
-    started.as_ref().map_err(|reason| ModelError::Llama { action: "start", reason: reason.clone() })
+    started.as_ref().map_err(|reason| ModelError::Llama { action: "start", reason: reason.clone(), may_pass: true })
 }

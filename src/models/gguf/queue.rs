@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use llama_cpp_2::token::LlamaToken;
 
@@ -35,6 +36,8 @@ pub(super) struct Job {
     pub(super) sequence: Sequence,
     pub(super) reply: Sender<Reply>,
     call: Option<u64>,
+    /// After this nobody waits for it.
+    deadline: Option<Instant>,
 }
 
 #[derive(Default)]
@@ -58,10 +61,11 @@ struct Call {
 }
 
 impl Queue {
-    /// Puts a query before all documents. Its one reply comes on the receiver, which closes without it on a stop.
-    pub(super) fn query(&self, sequence: Sequence) -> Result<Receiver<Reply>, ModelError> {
+    /// Puts a query before all documents. Its one reply comes on the receiver, which closes without it on a stop, and when it was
+    /// not begun by the deadline.
+    pub(super) fn query(&self, sequence: Sequence, deadline: Option<Instant>) -> Result<Receiver<Reply>, ModelError> {
         let (reply, receiver) = mpsc::channel();
-        self.submit(|state| state.queries.push_back(Job { sequence, reply, call: None }))?;
+        self.submit(|state| state.queries.push_back(Job { sequence, reply, call: None, deadline }))?;
         Ok(receiver)
     }
 
@@ -95,8 +99,10 @@ impl Queue {
             if state.stopped {
                 return None;
             }
-            if let Some(job) = state.queries.pop_front() {
-                return Some(job);
+            while let Some(job) = state.queries.pop_front() {
+                if job.deadline.is_none_or(|deadline| Instant::now() < deadline) {
+                    return Some(job);
+                }
             }
             if let Some(job) = (lane == Lane::All).then(|| state.next_documents()).flatten() {
                 return Some(job);
@@ -129,7 +135,7 @@ impl State {
     fn next_documents(&mut self) -> Option<Job> {
         let mut call = self.calls.pop_front()?;
         let sequence = call.sequences.pop_front()?;
-        let job = Job { sequence, reply: call.reply.clone(), call: Some(call.number) };
+        let job = Job { sequence, reply: call.reply.clone(), call: Some(call.number), deadline: None };
         if !call.sequences.is_empty() {
             self.calls.push_back(call);
         }
@@ -155,7 +161,7 @@ mod tests {
         let bulk = queue.documents((0..3).map(text).collect()).unwrap();
         let saved = queue.documents((10..12).map(text).collect()).unwrap();
         assert_eq!(next(&queue, Lane::All), 0);
-        let query = queue.query(text(20)).unwrap();
+        let query = queue.query(text(20), None).unwrap();
         let order: Vec<usize> = (0..5).map(|_| next(&queue, Lane::All)).collect();
         assert_eq!(order, [20, 10, 1, 11, 2]);
         for receiver in [bulk, saved, query] {
@@ -170,7 +176,7 @@ mod tests {
         queue.stop();
         assert!(bulk.recv().is_err());
         assert!(queue.next(Lane::All).is_none());
-        assert!(matches!(queue.query(text(0)), Err(ModelError::Stopped)));
+        assert!(matches!(queue.query(text(0), None), Err(ModelError::Stopped)));
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl<'a> Encoder<'a> {
         let context = model.llama.new_context(backend()?, params).map_err(|error| ModelError::Llama {
             action: "make room for computing",
             reason: format!("{error}, for {tokens} tokens of {}", model.path.display()),
+            may_pass: true,
         })?;
         Ok(Self { model, context, batch: LlamaBatch::new(model.max_tokens, 1) })
     }
@@ -100,7 +101,7 @@ impl<'a> Encoder<'a> {
 }
 
 fn failed(reason: impl ToString) -> ModelError {
-    ModelError::Llama { action: "embed", reason: reason.to_string() }
+    ModelError::Llama { action: "embed", reason: reason.to_string(), may_pass: false }
 }
 
 #[cfg(test)]

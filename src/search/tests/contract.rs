@@ -44,7 +44,10 @@ const QUERIES: [&str; 10] = [
     "c++ cafe",
     "-boat",
 ];
+const DIMENSIONS: [usize; 3] = [16, 24, 32];
 const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];
+/// Steps after which a reader is asked again.
+const HELD_STEPS: usize = 3;
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
 /// What is done to an engine.
@@ -54,6 +57,8 @@ enum Step {
     Remove(usize),
     /// Of the texts that wait, those whose names are divisible get their vectors.
     Embed(u8),
+    /// Turns to the model with vectors of this length.
+    UseModel(usize),
     /// Closes and opens it, where that means something.
     Restart,
 }
@@ -63,9 +68,13 @@ fn text() -> impl Strategy<Value = String> {
     let paragraph = words.prop_map(|words| words.join(" "));
     let section = (prop::option::of(prop::sample::select(&WORDS[..])), prop::collection::vec(paragraph, 1..4));
     let sections = prop::collection::vec(section, 1..4);
-    let tags = prop::sample::subsequence(vec!["x", "x/y", "private", "z"], 0..2);
-    (tags, sections).prop_map(|(tags, sections)| {
-        let mut text = format!("---\ntags: [{}]\n---\n", tags.join(", "));
+    let tags = prop::sample::subsequence(vec!["x", "x/y", "private", "z"], 0..3);
+    // Made of another note, which may be there or not.
+    let source = prop::option::weighted(0.2, prop::sample::select(&PATHS[..]));
+    (tags, 1..5_u8, source, sections).prop_map(|(tags, day, source, sections)| {
+        let mut text = format!("---\ntags: [{}]\nupdated: 2026-01-0{day}T00:00:00Z\n", tags.join(", "));
+        text.extend(source.map(|source| format!("sources: [{source}]\n")));
+        text += "---\n";
         for (heading, paragraphs) in sections {
             text.extend(heading.map(|heading| format!("\n# {heading}\n")));
             paragraphs.iter().for_each(|paragraph| text.push_str(&format!("\n{paragraph}\n")));
@@ -79,6 +88,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (0..PATHS.len(), text()).prop_map(|(at, text)| Step::Write(at, text)),
         2 => (0..PATHS.len()).prop_map(Step::Remove),
         2 => (1u8..4).prop_map(Step::Embed),
+        1 => prop::sample::select(&DIMENSIONS[..]).prop_map(Step::UseModel),
         1 => Just(Step::Restart),
     ];
     prop::collection::vec(step, 1..14)
@@ -157,24 +167,38 @@ impl Engine for Local {
     }
 }
 
-/// Plays the steps; what the engine says after each.
-fn play(mut engine: impl Engine, embedder: &HashEmbedder, steps: &[Step]) -> Vec<Vec<String>> {
-    engine.use_model(embedder).unwrap();
-    let mut said = Vec::new();
+/// Plays the steps; what the engine says after each. A reader is held for some steps, and says the same then.
+fn play(mut engine: impl Engine, steps: &[Step]) -> Vec<Vec<String>> {
+    let mut embedder = HashEmbedder::new(DIMENSIONS[0]);
+    engine.use_model(&embedder).unwrap();
+    let mut said: Vec<Vec<String>> = Vec::new();
     let mut generation = 0;
+    let mut held: Vec<(std::sync::Arc<dyn Reader>, usize, HashEmbedder)> = Vec::new();
     for step in steps {
         match step {
             Step::Write(at, text) => {
                 engine.apply(vec![FileUpdate::of_text(PATHS[*at], text, LANGUAGE)], &[]).unwrap();
             }
             Step::Remove(at) => engine.apply(Vec::new(), &[VaultPath::new(PATHS[*at]).unwrap()]).unwrap(),
-            Step::Embed(divisor) => embed(&mut engine, embedder, *divisor),
-            Step::Restart => engine = engine.restart(embedder),
+            Step::Embed(divisor) => embed(&mut engine, &embedder, *divisor),
+            Step::UseModel(dimension) => {
+                embedder = HashEmbedder::new(*dimension);
+                engine.use_model(&embedder).unwrap();
+            }
+            Step::Restart => {
+                held.clear();
+                engine = engine.restart(&embedder);
+            }
         }
         let reader = engine.publish().unwrap();
         assert!(reader.generation() >= generation, "generations go up");
         generation = reader.generation();
-        said.push(answers(reader.as_ref(), embedder));
+        said.push(answers(reader.as_ref(), &embedder));
+        held.push((reader, said.len() - 1, HashEmbedder::new(embedder.dimension())));
+        if held.len() > HELD_STEPS {
+            let (reader, at, embedder) = held.remove(0);
+            assert_eq!(answers(reader.as_ref(), &embedder), said[at], "an older reader, asked again after {step:?}");
+        }
     }
     said
 }
@@ -191,6 +215,11 @@ fn embed(engine: &mut impl Writer, embedder: &HashEmbedder, divisor: u8) {
     engine.embedded(vectors.collect()).unwrap();
 }
 
+/// The first moment of a day of January 2026, in milliseconds since 1970.
+fn day(day: i64) -> i64 {
+    1_767_225_600_000 + (day - 1) * 86_400_000
+}
+
 /// All that a reader is asked, as text without its row ids; floats to the last bit.
 fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
     let files = reader.files();
@@ -202,11 +231,15 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         ("all", Visible::of(&crate::access::Scope::Everything, files)),
         ("notes", Visible::only(set(&|path| path.starts_with("notes/")))),
         ("public", Visible::only(public)),
+        ("derived", Visible::of(&crate::access::Scope::Public, files)),
         ("none", Visible::only(FileSet::new())),
     ];
     let filters = [
         Filter::default(),
         Filter { tag: Some("x".into()), ..Filter::default() },
+        Filter { tag: Some("X, #z".into()), ..Filter::default() },
+        Filter { since_ms: Some(day(2)), ..Filter::default() },
+        Filter { until_ms: Some(day(3)), path: Some("notes/".into()), ..Filter::default() },
         Filter { collection: Some("work".into()), ..Filter::default() },
         Filter { path: Some("work/deep".into()), ..Filter::default() },
     ];
@@ -240,9 +273,8 @@ proptest! {
 
     #[test]
     fn every_engine_answers_as_the_exact_one(steps in steps()) {
-        let embedder = HashEmbedder::new(16);
-        let exact = play(ExactWriter::default(), &embedder, &steps);
-        let local = play(Local::open(TempDir::new().unwrap()), &embedder, &steps);
+        let exact = play(ExactWriter::default(), &steps);
+        let local = play(Local::open(TempDir::new().unwrap()), &steps);
         for (at, (exact, local)) in exact.iter().zip(&local).enumerate() {
             for (exact, local) in exact.iter().zip(local) {
                 prop_assert_eq!(exact, local, "after step {} of {:?}", at, steps);

@@ -3,15 +3,27 @@
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use memory_vault::access::{Caller, Principal, Session};
+use memory_vault::access::{Caller, Principal, Session, Turn};
+use memory_vault::agents;
 use memory_vault::config::{ScopeConfig, ScopeDecision};
-use memory_vault::service::{BrowseParams, HitView, NoteParams, SearchParams};
+use memory_vault::notes;
+use memory_vault::request::{Role, Viewer};
+use memory_vault::wire::{BrowseParams, HitView, NoteParams, SearchQuery};
 use proptest::prelude::*;
 
 use crate::support::{Connection, Daemon, Over, Request, TestVault, eventually};
 
-fn ada() -> Principal {
-    Principal::Agent(Caller::new("ada", Session::direct()))
+/// What Ada's request is, where there is such an agent.
+fn ada(vault: &TestVault) -> Option<Viewer> {
+    Some(viewer(vault, vault.app().agents().named("ada")?))
+}
+
+fn viewer(vault: &TestVault, caller: Caller) -> Viewer {
+    Viewer::of(vault.app().request(Principal::Agent(caller), Turn::default())).unwrap()
+}
+
+fn owner(vault: &TestVault) -> Option<Viewer> {
+    Some((*vault.owner()).clone())
 }
 
 fn vault(page: &str) -> TestVault {
@@ -22,9 +34,10 @@ fn vault(page: &str) -> TestVault {
     vault
 }
 
-fn found(vault: &TestVault, principal: &Principal) -> Vec<String> {
-    let params = SearchParams { q: "quokka".into(), ..SearchParams::default() };
-    let found = vault.service().search(principal, &params).unwrap();
+fn found(viewer: Option<Viewer>) -> Vec<String> {
+    let Some(viewer) = viewer else { return Vec::new() };
+    let params = SearchQuery { q: "quokka".into(), ..SearchQuery::default() };
+    let found = notes::search(&viewer, &params).unwrap();
     let mut paths: Vec<String> = found.results.into_iter().map(|hit| hit.chunk.path).collect();
     paths.sort();
     paths.dedup();
@@ -34,7 +47,7 @@ fn found(vault: &TestVault, principal: &Principal) -> Vec<String> {
 #[test]
 fn an_edit_of_the_page_counts_at_once() {
     let mut vault = vault("can_read_user_memory: true");
-    assert_eq!(found(&vault, &ada()), ["notes/a.md", "notes/b.md"]);
+    assert_eq!(found(ada(&vault)), ["notes/a.md", "notes/b.md"]);
     for (page, sees) in [
         ("can_read_user_memory: true\npaths: [notes/a.md]", &["notes/a.md"][..]),
         ("can_read_user_memory: false", &[]),
@@ -44,30 +57,28 @@ fn an_edit_of_the_page_counts_at_once() {
         ("can_read_user_memory: true", &["notes/a.md", "notes/b.md"]),
     ] {
         vault.write("agents/ada/agent.md", format!("---\n{page}\n---\n"));
-        assert_eq!(found(&vault, &ada()), sees, "{page}");
+        assert_eq!(found(ada(&vault)), sees, "{page}");
     }
     vault.remove("agents/ada/agent.md");
-    assert!(found(&vault, &ada()).is_empty());
+    assert!(found(ada(&vault)).is_empty());
 }
 
 #[test]
 fn a_note_that_becomes_private_is_hidden_before_it_is_read_again() {
     let mut vault = vault("can_read_user_memory: true");
-    let service = vault.service();
-    let params = SearchParams { q: "quokka".into(), ..SearchParams::default() };
-    let hits = service.search(&ada(), &params).unwrap().results;
+    let params = SearchQuery { q: "quokka".into(), ..SearchQuery::default() };
+    let hits = notes::search(&ada(&vault).unwrap(), &params).unwrap().results;
     let hash = hits.iter().find(|hit| hit.chunk.path == "notes/a.md").unwrap().chunk.hash.clone();
-    assert!(service.passage(&ada(), &hash).is_ok());
+    assert!(notes::passage(&ada(&vault).unwrap(), &hash).is_ok());
     vault.write("notes/a.md", "---\nprivate: true\n---\n# A\n\nThe quokka sleeps.\n");
-    assert_eq!(found(&vault, &ada()), ["notes/b.md"]);
-    let service = vault.service();
-    assert!(service.passage(&ada(), &hash).is_err());
-    assert!(service.note(&ada(), &NoteParams::of("notes/a.md")).is_err());
-    let browsed = service.browse(&ada(), &BrowseParams::default()).unwrap();
+    assert_eq!(found(ada(&vault)), ["notes/b.md"]);
+    assert!(notes::passage(&ada(&vault).unwrap(), &hash).is_err());
+    assert!(notes::note(&ada(&vault).unwrap(), &NoteParams::of("notes/a.md")).is_err());
+    let browsed = notes::browse(&ada(&vault).unwrap(), &BrowseParams::default()).unwrap();
     assert_eq!((browsed.total, browsed.chunks.len()), (1, 1));
-    assert_eq!(service.stats(&ada()).unwrap().files, 1);
+    assert_eq!(notes::stats(&ada(&vault).unwrap()).unwrap().files, 1);
     vault.sync();
-    assert_eq!(found(&vault, &ada()), ["notes/b.md"]);
+    assert_eq!(found(ada(&vault)), ["notes/b.md"]);
 }
 
 #[test]
@@ -78,39 +89,39 @@ fn a_remark_is_hidden_as_soon_as_its_note_is() {
         "---\nannotates:\n  path: notes/a.md\n  quote: The quokka sleeps.\n---\nA quokka!\n",
     );
     vault.sync();
-    assert_eq!(found(&vault, &ada()), ["annotations/x.md", "notes/a.md", "notes/b.md"]);
+    assert_eq!(found(ada(&vault)), ["annotations/x.md", "notes/a.md", "notes/b.md"]);
     vault.write("notes/a.md", "---\nprivate: true\n---\n# A\n\nThe quokka sleeps.\n");
-    assert_eq!(found(&vault, &ada()), ["notes/b.md"], "before the note is read again");
+    assert_eq!(found(ada(&vault)), ["notes/b.md"], "before the note is read again");
     vault.sync();
-    assert_eq!(found(&vault, &ada()), ["notes/b.md"]);
-    assert_eq!(found(&vault, &Principal::Owner), ["annotations/x.md", "notes/a.md", "notes/b.md"]);
+    assert_eq!(found(ada(&vault)), ["notes/b.md"]);
+    assert_eq!(found(owner(&vault)), ["annotations/x.md", "notes/a.md", "notes/b.md"]);
 }
 
 #[test]
 fn a_session_that_no_rule_allows_reads_nothing() {
     let mut vault = vault("can_read_user_memory: true");
-    let in_session = |chat_type: Option<&str>, claimed: Option<&str>| {
+    let in_session = |vault: &TestVault, chat_type: Option<&str>, claimed: Option<&str>| {
         let session = |chat_type: Option<&str>| Session { chat_type: chat_type.map(Into::into), channel: None };
-        let mut caller = Caller::new("ada", session(chat_type));
-        caller.claimed = session(claimed);
-        Principal::Agent(caller)
+        let mut caller = vault.app().agents().named("ada").unwrap();
+        (caller.session, caller.claimed) = (session(chat_type), session(claimed));
+        Some(viewer(vault, caller))
     };
     let both = ["notes/a.md", "notes/b.md"];
-    assert_eq!(found(&vault, &in_session(Some("direct"), Some("group"))), both, "what it claims does not count");
+    assert_eq!(found(in_session(&vault, Some("direct"), Some("group"))), both, "what it claims does not count");
     for denied in [None, Some("group")] {
-        assert!(found(&vault, &in_session(denied, Some("direct"))).is_empty(), "{denied:?}");
+        assert!(found(in_session(&vault, denied, Some("direct"))).is_empty(), "{denied:?}");
     }
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\nsession_headers: true\n---\n");
-    assert_eq!(found(&vault, &in_session(Some("group"), Some("direct"))), both, "now it does");
-    assert!(found(&vault, &in_session(Some("direct"), None)).is_empty(), "and what is missing denies");
-    let log = vault.service().agents().log().entries("ada", 1).unwrap();
+    assert_eq!(found(in_session(&vault, Some("group"), Some("direct"))), both, "now it does");
+    assert!(found(in_session(&vault, Some("direct"), None)).is_empty(), "and what is missing denies");
+    let log = vault.app().agents().log().entries("ada", 1).unwrap();
     assert!(log[0].refused.as_ref().unwrap().contains("[scope]"), "{log:?}");
 
     vault.config.scope = ScopeConfig { default: ScopeDecision::Allow, rules: Vec::new() };
     vault.restart();
-    assert!(found(&vault, &in_session(Some("direct"), None)).is_empty(), "whoever is to say it has to");
+    assert!(found(in_session(&vault, Some("direct"), None)).is_empty(), "whoever is to say it has to");
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
-    assert_eq!(found(&vault, &in_session(None, None)), both);
+    assert_eq!(found(in_session(&vault, None, None)), both);
 }
 
 #[test]
@@ -122,14 +133,12 @@ fn answers_keep_to_the_limits() {
     vault.sync();
     let limited = |vault: &mut TestVault, limits: &str| {
         vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\nlimits: {{ {limits} }}\n---\n"));
-        let params = SearchParams { q: "quokka".into(), limit: Some(100), ..SearchParams::default() };
-        vault.service().search(&ada(), &params).unwrap().results
+        let params = SearchQuery { q: "quokka".into(), limit: Some(100), ..SearchQuery::default() };
+        notes::search(&ada(&vault).unwrap(), &params).unwrap().results
     };
     assert_eq!(limited(&mut vault, "max_results: 3").len(), 3);
     assert_eq!(
-        vault
-            .service()
-            .browse(&ada(), &BrowseParams { limit: Some(100), ..BrowseParams::default() })
+        notes::browse(&ada(&vault).unwrap(), &BrowseParams { limit: Some(100), ..BrowseParams::default() })
             .unwrap()
             .chunks
             .len(),
@@ -183,7 +192,7 @@ proptest! {
         });
         let grant = Policy::parse(page.as_object().unwrap()).grant.unwrap();
         let scope = Scope::Given(grant.clone().into());
-        let snapshot = vault.service().shared().snapshot().unwrap();
+        let snapshot = vault.app().shared().snapshot().unwrap();
         let visible = Visible::of(&scope, snapshot.files());
         for file in snapshot.files().iter() {
             let refusal = grant.refusal(&subject(file));
@@ -207,16 +216,16 @@ fn an_excluded_tag_is_looked_for_as_closely_as_private_is() {
         "The quokka tags:#health sleeps.\n",
     ] {
         vault.write("notes/a.md", text).sync();
-        assert_eq!(found(&vault, &ada()), ["notes/b.md"], "{text}");
-        assert_eq!(found(&vault, &Principal::Owner), ["notes/a.md", "notes/b.md"], "{text}");
-        let explained = vault.service().explain_agent(&Principal::Owner, "ada", "notes/a.md").unwrap();
+        assert_eq!(found(ada(&vault)), ["notes/b.md"], "{text}");
+        assert_eq!(found(owner(&vault)), ["notes/a.md", "notes/b.md"], "{text}");
+        let explained = agents::explain(&vault.owner(), "ada", "notes/a.md").unwrap();
         assert!(!explained.visible && explained.because[0].contains("exclude_tags"), "{explained:?}");
         // So it is after a start.
         vault.restart();
-        assert_eq!(found(&vault, &ada()), ["notes/b.md"], "{text}");
+        assert_eq!(found(ada(&vault)), ["notes/b.md"], "{text}");
     }
     vault.write("notes/a.md", "`#health`: the quokka sleeps.\n").sync();
-    assert_eq!(found(&vault, &ada()), ["notes/a.md", "notes/b.md"]);
+    assert_eq!(found(ada(&vault)), ["notes/a.md", "notes/b.md"]);
 }
 
 #[cfg(unix)]
@@ -228,27 +237,27 @@ fn another_name_of_a_hidden_note_shows_nothing_of_it() {
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\npaths: [\"!notes/diary\"]\n---\n");
     vault.write("secret/s.md", "The secret quokka.\n").write("notes/diary/d.md", "The quokka of my diary.\n");
     vault.write("notes/open.md", "The open quokka.\n").write("work/c.md", "The common quokka.\n").sync();
-    assert_eq!(found(&vault, &ada()), ["notes/open.md", "work/c.md"]);
+    assert_eq!(found(ada(&vault)), ["notes/open.md", "work/c.md"]);
     hard_link(vault.path("secret/s.md"), vault.path("notes/s.md")).unwrap();
     hard_link(vault.path("notes/diary/d.md"), vault.path("work/d.md")).unwrap();
     hard_link(vault.path("work/c.md"), vault.path("notes/c.md")).unwrap();
     vault.sync();
-    assert_eq!(found(&vault, &ada()), ["notes/c.md", "notes/open.md", "work/c.md"]);
-    assert!(vault.service().note(&ada(), &NoteParams { path: "notes/s.md".into(), line: None }).is_err());
-    let explained = vault.service().explain_agent(&Principal::Owner, "ada", "notes/s.md").unwrap();
+    assert_eq!(found(ada(&vault)), ["notes/c.md", "notes/open.md", "work/c.md"]);
+    assert!(notes::note(&ada(&vault).unwrap(), &NoteParams { path: "notes/s.md".into(), line: None }).is_err());
+    let explained = agents::explain(&vault.owner(), "ada", "notes/s.md").unwrap();
     assert!(!explained.visible && explained.because[0].contains("secret/s.md"), "{explained:?}");
     vault.restart();
-    assert_eq!(found(&vault, &ada()), ["notes/c.md", "notes/open.md", "work/c.md"]);
+    assert_eq!(found(ada(&vault)), ["notes/c.md", "notes/open.md", "work/c.md"]);
     // An edit through one name, of which the watcher says nothing for the other: no word of it under that.
     let inode = std::fs::File::options().write(true).truncate(true).open(vault.path("notes/c.md"));
     std::io::Write::write_all(&mut inode.unwrap(), b"---\nprivate: true\n---\nThe hidden quokka.\n").unwrap();
-    let shown = found(&vault, &ada());
+    let shown = found(ada(&vault));
     assert_eq!(shown, ["notes/open.md"], "before either is read again");
     vault.sync();
-    assert_eq!(found(&vault, &ada()), ["notes/open.md"]);
+    assert_eq!(found(ada(&vault)), ["notes/open.md"]);
     // With the hidden name gone, the other is a note like any.
     vault.remove("secret/s.md").sync();
-    assert_eq!(found(&vault, &ada()), ["notes/open.md", "notes/s.md"]);
+    assert_eq!(found(ada(&vault)), ["notes/open.md", "notes/s.md"]);
 }
 
 #[test]

@@ -4,18 +4,19 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use memory_vault::access::Scope;
 use memory_vault::access::Turn;
-use memory_vault::access::{Principal, Scope};
 use memory_vault::config::{Config, Mode};
 use memory_vault::derive::words::Stemming;
 use memory_vault::engine::{Filter, Reader};
 use memory_vault::engine_local::{Settings, Store};
 use memory_vault::models::{Document, Embedder, HashEmbedder};
+use memory_vault::notes;
 use memory_vault::path::VaultPath;
 use memory_vault::search::{Degraded, SearchRequest, Visible, search};
-use memory_vault::service::SearchParams;
 use memory_vault::sync::{Outcome, prepare};
 use memory_vault::vault::globs;
+use memory_vault::wire::SearchQuery;
 
 use super::Noticed::{Perhaps, Said};
 use super::{Fixture, find_all, flip, length, remove, replace, segment_files};
@@ -92,9 +93,9 @@ fn while_the_words_are_built_anew_searches_answer_or_say_why_not() {
     std::thread::scope(|scope| {
         let _over = over.at_end();
         scope.spawn(|| {
-            let params = SearchParams { q: "subject7".into(), ..SearchParams::default() };
+            let params = SearchQuery { q: "subject7".into(), ..SearchQuery::default() };
             while !over.is() {
-                match vault.service().search(&Principal::Owner, &params) {
+                match notes::search(&vault.owner(), &params) {
                     Ok(found) => assert!(!found.results.is_empty() || found.degraded.is_some(), "{found:?}"),
                     Err(error) => assert!(error.hint.is_some(), "{error}"),
                 }

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use memory_vault::config::WatchMode;
+use memory_vault::jobs;
 use memory_vault::path::VaultPath;
 use memory_vault::vault::{Change, Rules, Signal, Watcher, Watching};
 
@@ -86,7 +87,7 @@ impl Engine {
                 self.watcher.renew();
                 self.lost = false;
             }
-            News::Reread => drop(self.vault.service().reindex(false).unwrap()),
+            News::Reread => drop(jobs::reindex(&self.vault.owner(), false).unwrap()),
             News::Rebuild => drop(self.vault.rebuild()),
             News::Age => {
                 self.vault.settle();
@@ -137,6 +138,6 @@ impl Engine {
                 self.watcher.cover(folder);
             }
         }
-        self.vault.service().notice(signals).unwrap();
+        self.vault.owner().workspace().notice(signals).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use memory_vault::access::Turn;
 use memory_vault::config::Mode;
 use memory_vault::engine::Filter;
 use memory_vault::search::{SearchRequest, Visible, search};
-use memory_vault::service::SearchParams;
+use memory_vault::wire::SearchQuery;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -52,11 +52,11 @@ fn compare(vault: &TestVault, tree: &Tree) -> Result<(), String> {
     };
     for mark in tree.marks() {
         let with_mark = || notes.iter().filter(|(_, text)| text.marks().any(|found| found == mark));
-        let hits = vault.search_with(&SearchParams {
+        let hits = vault.search_with(&SearchQuery {
             q: mark.clone(),
             mode: Some(Mode::Keyword),
             limit: Some(100),
-            ..SearchParams::default()
+            ..SearchQuery::default()
         });
         same(&mark, hits.paths().into_iter().collect(), with_mark().map(|(path, _)| *path).collect())?;
         for hit in hits.0.results.iter().map(|hit| &hit.chunk).filter(|hit| hit.content.contains(&mark)) {
@@ -83,7 +83,7 @@ fn compare(vault: &TestVault, tree: &Tree) -> Result<(), String> {
 
 /// Where those find a word who see nothing private.
 fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
-    let snapshot = vault.service().shared().snapshot().unwrap();
+    let snapshot = vault.app().shared().snapshot().unwrap();
     let request = SearchRequest {
         text: word.to_owned(),
         mode: Mode::Keyword,

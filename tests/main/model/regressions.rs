@@ -10,7 +10,7 @@ use crate::support::{TestVault, assert_same};
 /// Has a place looked at as the watcher would, and holds the index against one made from nothing.
 fn notice(vault: &mut TestVault, path: &str, change: Change) {
     let signal = Signal::Changed(VaultPath::new(path).unwrap(), change);
-    vault.service().notice(vec![signal]).unwrap();
+    vault.owner().workspace().notice(vec![signal]).unwrap();
     let followed = vault.settle().answers(&["river", "boat"]);
     assert_same(&followed, &vault.fresh_answers(&["river", "boat"]));
 }

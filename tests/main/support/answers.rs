@@ -1,8 +1,9 @@
 //! Everything an index answers, to hold two of them against each other.
 
-use memory_vault::access::Principal;
+use memory_vault::app::App;
 use memory_vault::config::Mode;
-use memory_vault::service::{BrowseParams, SearchParams, Service};
+use memory_vault::notes;
+use memory_vault::wire::{BrowseParams, SearchQuery};
 use serde_json::{Value, json};
 
 use super::{Connection, Daemon};
@@ -12,14 +13,14 @@ use super::{Connection, Daemon};
 pub struct Answers(Vec<(String, Value)>);
 
 impl Answers {
-    pub fn of(service: &Service, queries: &[&str]) -> Self {
-        let owner = &Principal::Owner;
+    pub fn of(app: &App, queries: &[&str]) -> Self {
+        let owner = &app.owner();
         Self::asked(queries, |question| match question {
-            Question::Search(params) => json!(service.search(owner, params).unwrap()),
-            Question::Browse(params) => json!(service.browse(owner, params).unwrap()),
-            Question::Stats => json!(service.stats(owner).unwrap()),
-            Question::Collections => json!(service.collections(owner).unwrap()),
-            Question::Status => json!(service.status().unwrap()),
+            Question::Search(params) => json!(notes::search(owner, params).unwrap()),
+            Question::Browse(params) => json!(notes::browse(owner, params).unwrap()),
+            Question::Stats => json!(notes::stats(owner).unwrap()),
+            Question::Collections => json!(notes::collections(owner).unwrap()),
+            Question::Status => json!(app.status(owner).unwrap()),
         })
     }
 
@@ -93,7 +94,7 @@ impl Answers {
 
 /// What can be asked.
 enum Question<'a> {
-    Search(&'a SearchParams),
+    Search(&'a SearchQuery),
     Browse(&'a BrowseParams),
     Stats,
     Collections,
@@ -101,18 +102,18 @@ enum Question<'a> {
 }
 
 /// The same query by every mode, and narrowed in every way.
-fn variants(query: &str) -> Vec<SearchParams> {
-    let plain = |mode| SearchParams { q: query.into(), mode: Some(mode), ..SearchParams::default() };
+fn variants(query: &str) -> Vec<SearchQuery> {
+    let plain = |mode| SearchQuery { q: query.into(), mode: Some(mode), ..SearchQuery::default() };
     let text = |text: &str| Some(text.to_owned());
     let mut variants = Vec::new();
     for mode in [Mode::Keyword, Mode::Semantic, Mode::Hybrid] {
         variants.push(plain(mode));
-        variants.push(SearchParams { limit: Some(3), ..plain(mode) });
-        variants.push(SearchParams { collection: text("notes"), limit: Some(100), ..plain(mode) });
-        variants.push(SearchParams { path: text("journal/"), ..plain(mode) });
-        variants.push(SearchParams { tag: text("work"), ..plain(mode) });
-        variants.push(SearchParams { since: text("2025-06-01T00:00:00Z"), ..plain(mode) });
-        variants.push(SearchParams { until: text("2025-06-01T00:00:00Z"), ..plain(mode) });
+        variants.push(SearchQuery { limit: Some(3), ..plain(mode) });
+        variants.push(SearchQuery { collection: text("notes"), limit: Some(100), ..plain(mode) });
+        variants.push(SearchQuery { path: text("journal/"), ..plain(mode) });
+        variants.push(SearchQuery { tag: text("work"), ..plain(mode) });
+        variants.push(SearchQuery { since: text("2025-06-01T00:00:00Z"), ..plain(mode) });
+        variants.push(SearchQuery { until: text("2025-06-01T00:00:00Z"), ..plain(mode) });
     }
     variants
 }

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use memory_vault::access::Principal;
+use memory_vault::app::App;
 use memory_vault::config::{Config, Mode};
 use memory_vault::models::{Embedder, HashEmbedder};
-use memory_vault::service::{SearchParams, SearchResponse, Service, Status, Verification};
+use memory_vault::request::Owner;
 use memory_vault::sync::Progress;
 use memory_vault::vault::Home;
+use memory_vault::wire::{SearchQuery, SearchResponse, Status, Verification};
+use memory_vault::{jobs, notes};
 use tempfile::TempDir;
 
 use super::{Answers, PATIENCE, eventually};
@@ -20,7 +22,7 @@ pub struct TestVault {
     folder: TempDir,
     pub config: Config,
     pub embedder: Arc<HashEmbedder>,
-    service: Option<Service>,
+    app: Option<App>,
 }
 
 /// What a search found.
@@ -41,7 +43,7 @@ impl TestVault {
 
     /// A vault that is in the folder already.
     pub fn of(folder: TempDir) -> Self {
-        Self { folder, config: Config::default(), embedder: Arc::default(), service: None }
+        Self { folder, config: Config::default(), embedder: Arc::default(), app: None }
     }
 
     /// The vault's folder, without symbolic links.
@@ -85,21 +87,21 @@ impl TestVault {
 
     /// Makes the index agree with the files: reads every file where the indexer runs, else starts it.
     pub fn sync(&mut self) -> &mut Self {
-        match &self.service {
-            Some(service) => service.reindex(false).unwrap(),
+        match &self.app {
+            Some(app) => jobs::reindex(&app.owner(), false).unwrap(),
             None => {
-                self.service = Some(self.start(self.config.clone()));
+                self.app = Some(self.start(self.config.clone()));
                 return self;
             }
         };
-        settle(self.service());
+        settle(self.app());
         self
     }
 
     /// Builds the index anew while it is open.
     pub fn rebuild(&mut self) -> &mut Self {
-        self.service().reindex(true).unwrap();
-        settle(self.service());
+        jobs::reindex(&self.owner(), true).unwrap();
+        settle(self.app());
         self
     }
 
@@ -109,32 +111,36 @@ impl TestVault {
     }
 
     pub fn stop(&mut self) -> &mut Self {
-        self.service = None;
+        self.app = None;
         self
     }
 
     /// Waits until everything that was noticed is read and embedded.
     pub fn settle(&mut self) -> &mut Self {
-        settle(self.service());
+        settle(self.app());
         self
     }
 
-    fn start(&self, config: Config) -> Service {
+    fn start(&self, config: Config) -> App {
         let home = Home::open(self.folder.path()).unwrap();
         // A process that another test is about to start holds on to what is open here, for a moment.
         let lock = eventually("the lock", || home.lock().ok());
         let embedder: Arc<dyn Embedder> = self.embedder.clone();
-        let service = Service::with_model(home, config, lock, false, Some(Box::new(move || Ok(embedder)))).unwrap();
-        settle(&service);
-        service
+        let app = App::with_model(home, config, lock, false, Some(Box::new(move || Ok(embedder)))).unwrap();
+        settle(&app);
+        app
     }
 
-    pub fn service(&self) -> &Service {
-        self.service.as_ref().expect("the vault was synced")
+    pub fn owner(&self) -> Owner {
+        self.app().owner()
+    }
+
+    pub fn app(&self) -> &App {
+        self.app.as_ref().expect("the vault was synced")
     }
 
     pub fn status(&self) -> Status {
-        self.service().status().unwrap()
+        self.app().status(&self.owner()).unwrap()
     }
 
     /// Why a path is not indexed, or not as it was meant.
@@ -152,17 +158,17 @@ impl TestVault {
     }
 
     pub fn search_by(&self, mode: Mode, query: &str) -> Found {
-        self.search_with(&SearchParams { q: query.into(), mode: Some(mode), ..SearchParams::default() })
+        self.search_with(&SearchQuery { q: query.into(), mode: Some(mode), ..SearchQuery::default() })
     }
 
-    pub fn search_with(&self, params: &SearchParams) -> Found {
-        Found(self.service().search(&Principal::Owner, params).unwrap())
+    pub fn search_with(&self, params: &SearchQuery) -> Found {
+        Found(notes::search(&self.owner(), params).unwrap())
     }
 
     /// Compares the whole index with its checksums, and waits until what is damaged is mended.
     pub fn verify(&self) -> Verification {
-        let verification = self.service().verify().unwrap();
-        settle(self.service());
+        let verification = jobs::verify(&self.owner()).unwrap();
+        settle(self.app());
         verification
     }
 
@@ -177,7 +183,7 @@ impl TestVault {
 
     /// What the index answers.
     pub fn answers(&self, queries: &[&str]) -> Answers {
-        Answers::of(self.service(), queries)
+        Answers::of(self.app(), queries)
     }
 
     /// What an index made of the same files from nothing answers. Stops the indexer.
@@ -199,8 +205,8 @@ impl TestVault {
 }
 
 /// Waits until everything is read and embedded.
-fn settle(service: &Service) {
-    let shared = service.shared();
+fn settle(app: &App) {
+    let shared = app.shared();
     let ready = |progress: &Progress| progress.is_complete() && shared.embedder().is_some();
     let progress = shared.wait(PATIENCE, |progress| ready(progress) || progress.failure.is_some());
     assert!(ready(&progress), "the index did not settle: {progress:?}");

@@ -1,0 +1,103 @@
+//! One vault, opened: its parts and their threads, and the requests that are made of it.
+
+mod open;
+mod status;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+pub use open::StartError;
+
+use crate::access::{Principal, Turn};
+use crate::backup::Timer;
+use crate::capture::{self, Capture};
+use crate::config::Config;
+use crate::models::LoadEmbedder;
+use crate::policy::AgentRegistry;
+use crate::request::{EventSender, Limits, Owner, Request, RequestError, Role, Workspace};
+use crate::sync::Shared;
+use crate::vault::{Home, Lock};
+use crate::wire::EventsAccepted;
+
+/// One vault, opened, until it is dropped.
+pub struct App {
+    /// Ends before all else that it works with.
+    capture: Option<Arc<Capture>>,
+    backup: Option<Timer>,
+    workspace: Arc<Workspace>,
+    /// Where a daemon that has this vault listens over TCP.
+    address: OnceLock<SocketAddr>,
+}
+
+impl App {
+    /// A request of somebody, who waits for it until `turn` is over.
+    pub fn request(&self, principal: Principal, turn: Turn) -> Request {
+        Request::new(Arc::clone(&self.workspace), principal, turn)
+    }
+
+    /// A request of the person, made by one of the person's own processes.
+    ///
+    /// # Panics
+    /// Never: the person is the owner.
+    pub fn owner(&self) -> Owner {
+        Owner::of(self.request(Principal::Owner, Turn::default())).expect("the person is the owner")
+    }
+
+    /// How much somebody gets; the person gets all.
+    pub fn limits_of(&self, principal: &Principal) -> Option<Limits> {
+        Limits::of(&self.config().agents, principal)
+    }
+
+    /// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.
+    ///
+    /// # Errors
+    /// When an event is not right, or none can be kept now.
+    pub fn accept(&self, sender: &EventSender, events: Value) -> Result<EventsAccepted, RequestError> {
+        let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
+        capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Turns to another model while the vault is served. Until its vectors are there, notes are found by their words; where it
+    /// cannot be loaded, the one there was stays.
+    pub fn replace_model(&self, load: LoadEmbedder) {
+        self.workspace.replace_model(load);
+    }
+
+    /// Whether another process writes the index, and this one only reads it.
+    pub fn is_read_only(&self) -> bool {
+        self.workspace.is_read_only()
+    }
+
+    /// Says where the daemon listens, for the status to tell.
+    pub fn listens_at(&self, address: SocketAddr) {
+        // A daemon listens at one address all its life.
+        let _ = self.address.set(address);
+    }
+
+    /// The vault's place.
+    pub fn home(&self) -> &Home {
+        &self.workspace.home
+    }
+
+    /// The right to write the index, when this process has it.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.workspace.lock.as_deref()
+    }
+
+    /// The vault's configuration.
+    pub fn config(&self) -> &Config {
+        &self.workspace.config
+    }
+
+    /// The agents' pages and tokens.
+    pub fn agents(&self) -> &Arc<AgentRegistry> {
+        &self.workspace.agents
+    }
+
+    /// The progress, the index and the model.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.workspace.shared
+    }
+}

@@ -1,0 +1,193 @@
+//! Opening one vault: its parts, and their threads.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use super::App;
+use crate::backup::{Timer, Trust};
+use crate::capture::{self, AtRest, Capture};
+use crate::config::{Config, Switches};
+use crate::engine::Reader;
+use crate::engine_local::{IndexError, Settings, Snapshot};
+use crate::fs::FsError;
+use crate::models::{self, LoadEmbedder};
+use crate::path::VaultPath;
+use crate::policy::AgentRegistry;
+use crate::request::{PendingEvents, Workspace};
+use crate::sync::{Options, Shared, Syncer};
+use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
+
+/// Minimum age of an unfinished file that nobody will finish.
+const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
+
+/// The vault could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A glob of the configuration cannot be read.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// A thread cannot be started.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// A folder elsewhere cannot be a collection.
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
+    /// The index cannot be read.
+    #[error("the index cannot be read: {0}")]
+    Index(#[from] crate::engine_local::IndexError),
+}
+
+impl App {
+    /// Starts to index the vault; with `watch` until it is dropped, else once.
+    ///
+    /// # Errors
+    /// When the configuration has a glob that cannot be read.
+    pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
+        let model = models::open(&config.embed, home.root());
+        Self::with_model(home, config, lock, watch, model)
+    }
+
+    /// The same with a model of the caller's, whatever `[embed]` says.
+    ///
+    /// # Errors
+    /// When the configuration has a glob that cannot be read.
+    pub fn with_model(
+        home: Home,
+        config: Config,
+        lock: Lock,
+        watch: bool,
+        model: Option<LoadEmbedder>,
+    ) -> Result<Self, StartError> {
+        let index_dir = home.index_dir(&config.index.dir);
+        let outside = Outside::new(home.root(), &config.collections)?;
+        let lock = Arc::new(lock);
+        // Who writes `memory.toml` may have been killed.
+        crate::fs::remove_unfinished_since(home.root(), LEFT_FOR_GOOD);
+        let options = Options {
+            lock: Arc::clone(&lock),
+            root: home.root().to_owned(),
+            folder: index_dir.clone(),
+            index: config.index.clone(),
+            settings: settings(&home, &config)?,
+            rules: Rules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
+            model,
+            watch,
+        };
+        let syncer = Syncer::start(options);
+        let shared = Arc::clone(syncer.shared());
+        let files = Arc::new(Files::new(home.root().to_owned(), &home.state_dir(), outside.clone()));
+        let switches = Arc::new(Switches::new(home.root(), &config));
+        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &home.state_dir()));
+        let backup = config.backup.interval().filter(|_| watch);
+        let private = globs("access.private", &config.access.private)?;
+        let capture = watch.then(|| start_capture(&home, &files, &switches, &shared, private)).transpose()?;
+        let capture = capture.map(Arc::new);
+        let pending: Arc<dyn PendingEvents> = match &capture {
+            Some(capture) => Arc::clone(capture) as Arc<dyn PendingEvents>,
+            None => Arc::new(AtRest { state: home.state_dir(), switches: Arc::clone(&switches) }),
+        };
+        let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
+        let workspace = Workspace {
+            pending: OnceLock::from(pending),
+            switches,
+            shared,
+            files: Some(files),
+            home,
+            config,
+            index_dir,
+            syncer: Some(syncer),
+            lock: Some(lock),
+            outside,
+            agents,
+            saving: Mutex::default(),
+        };
+        Ok(Self { capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
+    }
+
+    /// Answers from an index that another process writes, as it is now, by keyword alone.
+    ///
+    /// # Errors
+    /// When there is none yet, or it cannot be read.
+    pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
+        let index_dir = home.index_dir(&config.index.dir);
+        let outside = Outside::new(home.root(), &config.collections)?;
+        let shared = Arc::new(Shared::default());
+        shared.publish(Arc::new(open_begun(&index_dir, &settings(&home, &config)?.private)?));
+        let switches = Arc::new(Switches::new(home.root(), &config));
+        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &home.state_dir()));
+        let workspace = Workspace {
+            pending: OnceLock::new(),
+            switches,
+            shared,
+            home,
+            config,
+            index_dir,
+            syncer: None,
+            lock: None,
+            files: None,
+            outside,
+            agents,
+            saving: Mutex::default(),
+        };
+        Ok(Self { capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
+    }
+}
+
+fn start_capture(
+    home: &Home,
+    files: &Arc<Files>,
+    switches: &Arc<Switches>,
+    shared: &Arc<Shared>,
+    by_place: Globs,
+) -> Result<Capture, FsError> {
+    let (shared, hidden) = (Arc::clone(shared), Arc::clone(shared));
+    let titled = move |title: &str| {
+        let snapshot = shared.snapshot();
+        let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
+        let notes = files.filter(|file| file.path.collection() == "notes" && file.title == title);
+        notes.map(|file| file.path.clone()).collect()
+    };
+    let private = move |found: &mut dyn FnMut(&VaultPath, &str) -> bool| {
+        let Some(snapshot) = hidden.snapshot() else { return false };
+        let mut files = snapshot.files().facets().private().iter().filter_map(|id| snapshot.files().get(id));
+        files.any(|file| found(&file.path, &file.title))
+    };
+    Capture::start(capture::Options {
+        root: home.root().to_owned(),
+        state: home.state_dir(),
+        files: Arc::clone(files),
+        switches: Arc::clone(switches),
+        find_note: Box::new(titled),
+        find_private: Box::new(private),
+        private: by_place,
+    })
+}
+
+fn settings(home: &Home, config: &Config) -> Result<Settings, RulesError> {
+    Ok(Settings {
+        place: home.place(),
+        stemmer: config.search.stemmer,
+        graph_threshold: config.index.graph_threshold,
+        private: globs("access.private", &config.access.private)?,
+    })
+}
+
+/// Opens an index that another process writes. One that it has just begun, as with `reindex --full`, is given a moment to have
+/// its first notes: without any it would say that the vault has none.
+fn open_begun(folder: &Path, private: &Globs) -> Result<Snapshot, IndexError> {
+    const MOMENT: Duration = Duration::from_secs(1);
+    const LOOK_AGAIN: Duration = Duration::from_millis(20);
+    let deadline = Instant::now() + MOMENT;
+    loop {
+        let opened = Snapshot::open(folder, private);
+        let has_begun = match &opened {
+            Ok(snapshot) => snapshot.files().is_empty(),
+            Err(error) => matches!(error, IndexError::Absent(_)),
+        };
+        if !has_begun || Instant::now() > deadline {
+            return opened;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}

@@ -1,0 +1,110 @@
+//! What is captured, as `memory.toml` says at this moment.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use super::{CaptureConfig, Config, ConfigError, FILE_NAME, RetentionConfig};
+
+/// The sections of `memory.toml` that count at once. They are read again when the file's stamp has changed; while it cannot
+/// be read, what it said before still holds.
+pub struct Switches {
+    root: PathBuf,
+    now: Mutex<Now>,
+}
+
+struct Now {
+    stamp: Option<Stamp>,
+    capture: CaptureConfig,
+    retention: RetentionConfig,
+    failure: Option<String>,
+}
+
+/// Size, time of change, and the file's number, as an editor may put a new file in its place.
+type Stamp = (u64, Option<SystemTime>, u64);
+
+impl Switches {
+    /// Begins with a configuration that was read, for the vault at `root`.
+    pub fn new(root: &Path, config: &Config) -> Self {
+        let now =
+            Now { stamp: None, capture: config.capture.clone(), retention: config.retention.clone(), failure: None };
+        Self { root: root.to_owned(), now: Mutex::new(now) }
+    }
+
+    /// What is captured.
+    pub fn capture(&self) -> CaptureConfig {
+        self.look().capture.clone()
+    }
+
+    /// How long it is kept.
+    pub fn retention(&self) -> RetentionConfig {
+        self.look().retention.clone()
+    }
+
+    /// Why `memory.toml` cannot be read, while it cannot.
+    pub fn failure(&self) -> Option<String> {
+        self.look().failure.clone()
+    }
+
+    /// Turns switches of `[capture]` on or off, in the file and from now on.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or is not right as it is.
+    pub fn set(&self, switches: &[(&str, bool)]) -> Result<CaptureConfig, ConfigError> {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let config = Config::set_switches(&self.root, "capture", switches)?;
+        now.stamp = stamp(&self.root);
+        (now.capture, now.retention, now.failure) = (config.capture, config.retention, None);
+        Ok(now.capture.clone())
+    }
+
+    fn look(&self) -> MutexGuard<'_, Now> {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = stamp(&self.root);
+        // A file that is away, with all of the vault, says nothing new.
+        if stamp.is_some() && stamp != now.stamp {
+            now.stamp = stamp;
+            match Config::load(&self.root) {
+                Ok(config) => (now.capture, now.retention, now.failure) = (config.capture, config.retention, None),
+                Err(error) => {
+                    tracing::warn!("{error}; what was captured before still is");
+                    now.failure = Some(error.to_string());
+                }
+            }
+        }
+        now
+    }
+}
+
+fn stamp(root: &Path) -> Option<Stamp> {
+    let meta = root.join(FILE_NAME).metadata().ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&meta);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((meta.len(), meta.modified().ok(), number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn an_edited_file_counts_at_once_and_a_broken_one_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        fs::write(&path, "").unwrap();
+        let switches = Switches::new(folder.path(), &Config::default());
+        assert!(switches.capture().files && !switches.capture().searches);
+        fs::write(&path, "[capture]\nsearches = true\n").unwrap();
+        assert!(switches.capture().searches);
+        fs::write(&path, "[capture]\nsearches = perhaps\n").unwrap();
+        assert!(switches.capture().searches && switches.failure().is_some());
+        assert!(switches.set(&[("files", false)]).is_err());
+        fs::write(&path, "[capture]\nsearches = true # yes\n").unwrap();
+        assert!(!switches.set(&[("files", false)]).unwrap().files);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[capture]\nsearches = true # yes\nfiles = false\n");
+        assert!(switches.failure().is_none() && switches.capture().searches);
+    }
+}

@@ -1,0 +1,92 @@
+//! How far the index is, as it changes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::engine::Reader;
+use crate::request::Owner;
+use crate::sync::{ModelStatus, Phase, Progress, Shared};
+use crate::wire::{Model, ProgressView};
+
+/// Follows the progress. Holds neither the vault nor the index, so that the stores can be closed.
+pub struct Following {
+    shared: Arc<Shared>,
+    last: Option<ProgressView>,
+    seen: Option<Progress>,
+}
+
+/// The index's state is looked at so often where the progress stays as it is.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Follows the progress from now on.
+pub fn follow(owner: &Owner) -> Following {
+    Following { shared: Arc::clone(&owner.workspace().shared), last: None, seen: None }
+}
+
+impl Following {
+    /// The next state that differs from the last, at once the first time; `None` when there is none within `patience`.
+    pub fn next(&mut self, patience: Duration) -> Option<ProgressView> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let seen = self.seen.take();
+            let progress = self.shared.wait(left.min(LOOK_EVERY), |progress| seen.as_ref() != Some(progress));
+            let view = view(&progress, self.shared.snapshot().as_deref());
+            self.seen = Some(progress);
+            if self.last.as_ref() != Some(&view) {
+                self.last = Some(view.clone());
+                return Some(view);
+            }
+            if left.is_zero() {
+                return None;
+            }
+        }
+    }
+
+    /// Whether nothing will come any more.
+    pub fn is_over(&self) -> bool {
+        self.seen.as_ref().is_some_and(|progress| progress.phase == Phase::Stopped)
+    }
+}
+
+fn view(progress: &Progress, snapshot: Option<&dyn Reader>) -> ProgressView {
+    let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
+    ProgressView {
+        phase: phase(progress.phase).into(),
+        caught_up: progress.caught_up,
+        seq: snapshot.map_or(0, Reader::generation),
+        files: snapshot.map_or(0, |snapshot| snapshot.files().len()),
+        embeddable,
+        embedded,
+        pending_files: progress.pending_files,
+        files_done: progress.files_done,
+        pending_embeddings: to_embed(progress, snapshot),
+        embeddings_done: progress.embeddings_done,
+        model: Model::of(progress.model.clone()),
+        failure: progress.failure.clone(),
+    }
+}
+
+/// How many passages wait to be embedded. The model is handed each text once, however many passages have it, so its own count
+/// is another, and tells when nothing waits.
+pub fn to_embed(progress: &Progress, snapshot: Option<&dyn Reader>) -> usize {
+    let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
+    let without = embeddable.saturating_sub(embedded);
+    match progress.model {
+        ModelStatus::Loading => without,
+        ModelStatus::Ready { .. } if progress.pending_embeddings > 0 => without.max(progress.pending_embeddings),
+        ModelStatus::Ready { .. } | ModelStatus::Off | ModelStatus::Failed(_) => 0,
+    }
+}
+
+/// A phase of the indexer in a word.
+pub fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Starting => "starting",
+        Phase::Indexing => "indexing",
+        Phase::Embedding => "embedding",
+        Phase::Idle => "idle",
+        Phase::Failing => "failing",
+        Phase::Stopped => "stopped",
+    }
+}

@@ -1,0 +1,22 @@
+//! Memory of an agent's own: Markdown in `agents/<slug>/`, which it writes itself.
+//!
+//! ```text
+//! agents/<slug>/  MEMORY.md · memory.md   what goes into prompts
+//!                 memory/<name>.md        what is searched
+//!                 facts.md                derived; only read
+//!                 agent.md                who it is and what it may do: the person's, never read or written here
+//! ```
+//!
+//! What depends on who asks is in the [`MemoryWriter`](crate::request::MemoryWriter). A change is worked out from what the file says ([`edit`], pure), written over that and
+//! nothing else, and tried again when somebody was faster; every one has a checkpoint.
+
+mod candidates;
+mod edit;
+mod forget;
+mod read;
+mod target;
+mod write;
+
+pub use forget::{delete_chunk, forget};
+pub use read::{get, search};
+pub use write::{delete, restore, save};

@@ -1,0 +1,273 @@
+//! Writes what an agent remembers, takes it out again, and undoes either.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::edit::{EditError, with_content, without_text};
+use super::target::{TargetError, default_file, folder, forbidden, own_name, writable};
+use crate::access::Scope;
+use crate::note::Note;
+use crate::path::{VaultPath, folded};
+use crate::redact::redact;
+use crate::request::{ErrorKind, MemoryWriter, RequestError, Workspace, now, text};
+use crate::vault::{Act, Action, CheckpointId, WriteError, globs};
+use crate::wire::{MemoryChange, MemoryDeleteParams, MemoryRestoreParams, MemorySaveParams};
+
+/// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
+const TRIES: usize = 100;
+
+/// What becomes of a file.
+pub(super) enum Outcome {
+    /// It says this.
+    Text(String),
+    /// It goes to the trash.
+    Gone,
+}
+
+/// Adds a text to a file of an agent's own memory, or replaces what it says. Returns when it can be found.
+///
+/// # Errors
+/// When it may not write the file, a parameter makes no sense, the agent could not read the
+/// file any more, or the disk refuses.
+pub fn save(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<MemoryChange, RequestError> {
+    let path = file_to_write(writer, params.file.as_deref())?;
+    let given = text("content", &params.content)?;
+    let content = if writer.workspace().redacts() { redact(&given).into_owned() } else { given.clone() };
+    let append = params.append.unwrap_or(true);
+    let mut made = Map::new();
+    made.insert("created".into(), Value::from(now()));
+    let id = rewrite(writer, &path, Action::Edit, content.len(), |existing| {
+        Ok(Outcome::Text(with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?))
+    })?;
+    Ok(MemoryChange { redacted: content != given, ..changed(writer, "memory_save", &path, &id) })
+}
+
+/// Deletes a text from a file of an agent's own memory, or the file. Returns when it can no longer be found.
+///
+/// # Errors
+/// As [`save`]; when the text is not there, or more than once.
+pub fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Result<MemoryChange, RequestError> {
+    let whole = params.whole_file.unwrap_or(false);
+    if whole && params.file.is_none() {
+        return Err(RequestError::invalid("`whole_file` takes a `file`"));
+    }
+    let text = match (whole, params.text.as_deref()) {
+        (true, None) => None,
+        (false, Some(text)) if !text.trim().is_empty() => Some(text),
+        _ => return Err(RequestError::invalid("give `text`, or `whole_file` and no `text`")),
+    };
+    let path = file_to_write(writer, params.file.as_deref())?;
+    let mut matches = None;
+    let id = rewrite(writer, &path, Action::Forget, 0, |existing| {
+        let existing = existing.ok_or_else(|| gone(&path))?;
+        let Some(text) = text else { return Ok(Outcome::Gone) };
+        let left = without_text(existing, text, params.all_matches.unwrap_or(false));
+        let left = left.map_err(|error| refused(&path, error))?;
+        matches = Some(left.matches);
+        let goes = left.empty && params.delete_if_empty.unwrap_or(true);
+        Ok(if goes { Outcome::Gone } else { Outcome::Text(left.text) })
+    })?;
+    Ok(MemoryChange { matches_removed: matches, ..changed(writer, "memory_delete", &path, &id) })
+}
+
+/// Undoes a change that an agent made to its own memory. Returns when the index agrees.
+///
+/// # Errors
+/// When there is no such change of its own to a file that it may write, the file has changed
+/// since, or the disk refuses.
+pub fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Result<MemoryChange, RequestError> {
+    let files = writer.workspace().files()?;
+    let absent =
+        || RequestError::not_found(format!("no change of yours has the checkpoint {:?}", params.checkpoint_id));
+    let id: CheckpointId = params.checkpoint_id.parse().map_err(|_| absent())?;
+    let checkpoint = match files.checkpoint(&id) {
+        Err(WriteError::NoCheckpoint(_)) => return Err(absent()),
+        checkpoint => checkpoint?,
+    };
+    // What the person took away stays so, whoever guesses the checkpoint's name.
+    let is_own = checkpoint.by.as_deref() == Some(writer.slug());
+    let file = own_name(writer.slug(), &checkpoint.path).filter(|_| is_own).ok_or_else(absent)?;
+    let path = file_to_write(writer, Some(file))?;
+    let act = act(writer, Action::Restore, 0);
+    begin(writer)?;
+    let (_, undo) = files.restore_as(&id, false, act).inspect_err(|_| writer.turn().rest())?;
+    Ok(changed(writer, "checkpoint_restore", &path, &undo))
+}
+
+/// The file that is meant, when the agent may write it and would find what it writes.
+pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result<VaultPath, RequestError> {
+    if !matches!(writer.scope, Scope::Own { .. }) {
+        return Err(forbidden("your memory is closed in this session", "the person says so in `memory.toml`"));
+    }
+    let file = file.unwrap_or(default_file(writer.mode));
+    let path = writable(writer.slug(), writer.mode, file).map_err(|error| match error {
+        TargetError::Mode(_) => forbidden(format!("`{file}`: {error}"), "the person says so in your `agent.md`"),
+        error => RequestError::invalid(format!("`file` is {file:?}; {error}")),
+    })?;
+    let workspace = writer.workspace();
+    let hidden =
+        globs("access.private", &workspace.config.access.private).map_or(true, |set| set.is_match(path.as_str()));
+    if hidden || workspace.leaves_out(&path) {
+        let message = format!("`{path}` is left out of what you can read, by `memory.toml` or by its name");
+        return Err(forbidden(message, "nothing was written; take another file"));
+    }
+    Ok(as_spelled(workspace, path))
+}
+
+/// The name as the disk has it, where case does not count there.
+fn as_spelled(workspace: &Workspace, path: VaultPath) -> VaultPath {
+    let on_disk = path.on_disk(workspace.home.root());
+    let (Some(name), Some(folder)) = (on_disk.file_name().and_then(|name| name.to_str()), on_disk.parent()) else {
+        return path;
+    };
+    if on_disk.symlink_metadata().is_err() {
+        return path;
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    if names.iter().any(|found| found == name) {
+        return path;
+    }
+    let spelled = names.iter().find(|found| folded(found) == folded(name));
+    let before = path.as_str().strip_suffix(name).unwrap_or_default();
+    spelled.and_then(|found| VaultPath::new(format!("{before}{found}")).ok()).unwrap_or(path)
+}
+
+/// A change by an agent, as much as it may have.
+fn act(writer: &MemoryWriter, action: Action, written: usize) -> Act<'_> {
+    let act = action.by(writer.slug());
+    match writer.limits() {
+        Some(limits) => act.within(limits.quota, written as u64),
+        None => act,
+    }
+}
+
+/// Refuses a file more than an agent may have.
+fn may_make(writer: &MemoryWriter) -> Result<(), RequestError> {
+    let Some(limits) = writer.limits() else { return Ok(()) };
+    let folder = writer.workspace().home.root().join(folder(writer.slug()));
+    let count = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "md")).count()
+    };
+    // `agent.md` is none of its memory.
+    let files = count(&folder).saturating_sub(1) + count(&folder.join("memory"));
+    if files < limits.max_files {
+        return Ok(());
+    }
+    let message = format!("your memory has {files} files, which are as many as it may have");
+    Err(forbidden(message, "nothing was written; take a file that is there, or delete one"))
+}
+
+/// Works out what a file says after a change, and writes that over what it said, as often as somebody else was faster.
+/// `written` is how many bytes the agent brings.
+pub(super) fn rewrite(
+    writer: &MemoryWriter,
+    path: &VaultPath,
+    action: Action,
+    written: usize,
+    mut change: impl FnMut(Option<&str>) -> Result<Outcome, RequestError>,
+) -> Result<CheckpointId, RequestError> {
+    let workspace = writer.workspace();
+    let files = workspace.files()?;
+    let scope = writer.own_memory()?;
+    if scope.reader.files().at(path.as_str()).is_some_and(|file| !scope.visible.has(file)) {
+        return Err(kept(path));
+    }
+    drop(scope);
+    let edit = act(writer, action, written);
+    let mut lost = WriteError::Changed(path.clone());
+    for _ in 0..TRIES {
+        let (existing, hash) = match files.read(path)? {
+            Some((bytes, hash)) => (Some(as_text(path, bytes)?), Some(hash)),
+            None => (None, None),
+        };
+        let outcome = match (change(existing.as_deref())?, hash) {
+            (Outcome::Text(text), _) if text.len() as u64 > workspace.config.index.max_file_bytes => {
+                return Err(too_long(path, text.len()));
+            }
+            (Outcome::Gone, None) => return Err(gone(path)),
+            (outcome, hash) => (outcome, hash),
+        };
+        if outcome.1.is_none() {
+            may_make(writer)?;
+        }
+        begin(writer)?;
+        let written = match outcome {
+            (Outcome::Text(text), None) => files.create_for(path, &text, act(writer, Action::Create, written)),
+            (Outcome::Text(text), Some(hash)) => files.replace(path, hash, &text, edit),
+            (Outcome::Gone, Some(hash)) => files.trash_as(path, hash, edit),
+            (Outcome::Gone, None) => return Err(gone(path)),
+        };
+        if written.is_err() {
+            writer.turn().rest();
+        }
+        match written {
+            Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
+            written => return Ok(written?),
+        }
+    }
+    Err(lost.into())
+}
+
+/// What became of a file that was changed, once the index says so too. The agent hears of the change in any case: what it
+/// is not told of it would do again.
+pub(super) fn changed(writer: &MemoryWriter, what: &str, path: &VaultPath, id: &CheckpointId) -> MemoryChange {
+    writer.log_own(what, path.as_str(), Vec::new());
+    let settled = writer.workspace().settled_within(path, writer.patience());
+    if let Err(error) = &settled {
+        tracing::warn!("{error}");
+    }
+    MemoryChange {
+        ok: true,
+        path: path.to_string(),
+        checkpoint_id: id.to_string(),
+        chunks: settled.as_ref().ok().copied().flatten().map_or(0, |(_, chunks)| chunks),
+        searchable: settled.is_ok(),
+        file_deleted: path.on_disk(writer.workspace().home.root()).symlink_metadata().is_err(),
+        redacted: false,
+        matches_removed: None,
+    }
+}
+
+/// Begins to write, unless nobody waits for that any more.
+fn begin(writer: &MemoryWriter) -> Result<(), RequestError> {
+    let in_time = writer.turn().left().is_none_or(|left| !left.is_zero()) && writer.turn().begin();
+    let late = || RequestError::unavailable("it took too long", "nothing was written; try again in a moment");
+    in_time.then_some(()).ok_or_else(late)
+}
+
+/// What a file says, unless the person keeps it from its agent.
+fn as_text(path: &VaultPath, bytes: Vec<u8>) -> Result<String, RequestError> {
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(RequestError::conflict(format!("`{path}` is not text; nothing was written")));
+    };
+    if Note::parse(&text, path.stem()).is_private() {
+        return Err(kept(path));
+    }
+    Ok(text)
+}
+
+fn kept(path: &VaultPath) -> RequestError {
+    forbidden(format!("`{path}` is kept from you"), "nothing was written; take another file")
+}
+
+pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
+    let kind = match error {
+        EditError::Absent => ErrorKind::NotFound,
+        EditError::Ambiguous(_) => ErrorKind::Conflict,
+        EditError::Private | EditError::Hidden | EditError::Frontmatter => ErrorKind::Invalid,
+    };
+    RequestError { kind, message: format!("`{path}`: {error}"), hint: Some("nothing was written".into()) }
+}
+
+fn gone(path: &VaultPath) -> RequestError {
+    RequestError::not_found(format!("`{path}` is not there"))
+}
+
+fn too_long(path: &VaultPath, bytes: usize) -> RequestError {
+    let hint = Some("nothing was written; take another file, or delete what is of no use any more".into());
+    let message = format!("`{path}` would have {bytes} bytes, which is more than is indexed");
+    RequestError { hint, ..RequestError::invalid(message) }
+}

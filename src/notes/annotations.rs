@@ -1,0 +1,266 @@
+//! Remarks on passages, and where those passages are by now.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::config::Mode;
+use crate::derive::ChunkId;
+use crate::engine::{FileEntry, Filter};
+use crate::note::Note;
+use crate::path::VaultPath;
+use crate::request::{ReadScope, RequestError, Room, Viewer};
+use crate::search::SearchRequest;
+use crate::wire::{AnnotationView, PassageView};
+
+/// The collection of remarks.
+pub(super) const ANNOTATIONS: &str = "annotations";
+/// The key of a remark's frontmatter that says what it is on.
+pub(super) const KEY: &str = "annotates";
+/// Words of a quote that are looked for, and passages looked at, when the quote is not where it was.
+const QUOTE_WORDS: usize = 40;
+const CANDIDATES: usize = 50;
+
+/// What a remark says of its passage.
+struct Annotates {
+    path: VaultPath,
+    lines: (u32, u32),
+    hash: Option<ChunkId>,
+    quote: String,
+}
+
+/// Where a passage is, or was last.
+struct Place {
+    source: VaultPath,
+    lines: (u32, u32),
+    found: bool,
+}
+
+/// A passage with the remarks on it.
+///
+/// # Errors
+/// As [`super::chunk`].
+pub fn passage(viewer: &Viewer, hash: &str) -> Result<PassageView, RequestError> {
+    let found = with_remarks(viewer, hash);
+    let given = found.iter().flat_map(|found| {
+        let remarks = found.annotations.iter().map(|remark| remark.path.clone());
+        std::iter::once(found.chunk.citation.clone()).chain(remarks)
+    });
+    viewer.log("passage", hash, given.collect());
+    found
+}
+
+fn with_remarks(viewer: &Viewer, hash: &str) -> Result<PassageView, RequestError> {
+    let scope = viewer.read_scope()?;
+    let mut chunk = scope.chunk(hash)?;
+    let mut remarks = annotations(&scope, &chunk.path)?;
+    remarks.retain(|annotation| {
+        annotation.path == chunk.path
+            || (annotation.line_start <= chunk.line_end && chunk.line_start <= annotation.line_end)
+    });
+    let mut room = Room::of(scope.limits, 1);
+    if !room.take_chunk(&mut chunk, 0) {
+        chunk.content.clear();
+    }
+    remarks.retain(|remark| room.take(chars_of(remark)));
+    Ok(PassageView { chunk, annotations: remarks })
+}
+
+/// Characters of what is given of a remark.
+pub(super) fn chars_of(remark: &AnnotationView) -> usize {
+    remark.note.chars().count() + remark.quote.chars().count()
+}
+
+/// The remarks on a note's chunks, oldest first; of a remark's own note, that remark. A chunk is looked for where it was, then by
+/// its words anywhere; a remark whose chunk is gone stays with the note that had it.
+///
+/// # Errors
+/// When the index is damaged.
+pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>, RequestError> {
+    let mut remarks: Vec<&FileEntry> = scope
+        .files()
+        .map(AsRef::as_ref)
+        .filter(|file| file.path.collection() == ANNOTATIONS)
+        .filter(|file| scope.gives(file))
+        .collect();
+    remarks.sort_by(|one, two| one.created_ms.cmp(&two.created_ms).then_with(|| one.path.cmp(&two.path)));
+    let mut places = Places { scope, texts: HashMap::new() };
+    let mut found = Vec::new();
+    for file in remarks {
+        let metadata = scope.reader.metadata(file.id).map_err(|error| scope.workspace.damaged(error))?;
+        let Some(annotates) = metadata.as_deref().and_then(annotates) else { continue };
+        let place = places.find(&annotates)?;
+        let source = scope.reader.files().at(place.source.as_str());
+        let hidden = source.is_some_and(|source| !scope.visible.has(source));
+        if hidden || (place.source.as_str() != path && file.path.as_str() != path) {
+            continue;
+        }
+        found.push(AnnotationView {
+            path: file.path.to_string(),
+            hash: ChunkId::of_note(&file.path, &file.hash).to_string(),
+            note: match remark(scope, file) {
+                Some(note) => note,
+                None if scope.is_agents() => continue,
+                None => String::new(),
+            },
+            quote: annotates.quote,
+            source: place.source.to_string(),
+            line_start: place.lines.0,
+            line_end: place.lines.1,
+            found: place.found,
+        });
+    }
+    Ok(found)
+}
+
+/// What a remark's note says, less the quote above it.
+fn remark(scope: &ReadScope, file: &FileEntry) -> Option<String> {
+    let source = scope.workspace.source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
+    let note = Note::parse(&source.text, file.path.stem());
+    Some(below_quote(&source.text[note.body]).to_owned())
+}
+
+/// What stands below the line that names the passage, and the quote.
+fn below_quote(body: &str) -> &str {
+    let body = body.trim();
+    let rest = match body.split_once('\n') {
+        Some((first, rest)) if first.starts_with("On ") && first.trim_end().ends_with(':') => rest.trim_start(),
+        _ => return body,
+    };
+    let quote: usize = rest.split_inclusive('\n').take_while(|line| line.starts_with('>')).map(|line| line.len()).sum();
+    rest[quote..].trim()
+}
+
+/// What a note's frontmatter says it is a remark on.
+fn annotates(metadata: &str) -> Option<Annotates> {
+    let metadata: Value = serde_json::from_str(metadata).ok()?;
+    let says = metadata.get(KEY)?;
+    let line = |key: &str| says.get(key).and_then(Value::as_u64).and_then(|line| u32::try_from(line).ok());
+    let first = line("line_start").unwrap_or(1);
+    Some(Annotates {
+        path: VaultPath::new(says.get("path")?.as_str()?).ok()?,
+        lines: (first, line("line_end").unwrap_or(first)),
+        hash: says.get("hash").and_then(Value::as_str).and_then(|hash| hash.parse().ok()),
+        quote: says.get("quote").and_then(Value::as_str).unwrap_or_default().to_owned(),
+    })
+}
+
+/// Finds passages, and remembers the notes it has read.
+struct Places<'a> {
+    scope: &'a ReadScope,
+    texts: HashMap<VaultPath, Option<Squeezed>>,
+}
+
+impl Places<'_> {
+    fn find(&mut self, annotates: &Annotates) -> Result<Place, RequestError> {
+        let damaged = |error| self.scope.workspace.damaged(error);
+        if let Some(hash) = annotates.hash {
+            for row in self.scope.reader.rows_of(hash).map_err(damaged)? {
+                let chunk = self.scope.reader.chunk(row).map_err(damaged)?;
+                let Some(chunk) = chunk else { continue };
+                if let Some(file) = self.scope.reader.files().get(chunk.file) {
+                    return Ok(Place { source: file.path.clone(), lines: chunk.lines, found: true });
+                }
+            }
+        }
+        let quote: String = annotates.quote.chars().filter(|c| !c.is_whitespace()).collect();
+        for path in std::iter::once(annotates.path.clone()).chain(self.candidates(annotates, &quote)) {
+            if let Some(lines) = self.lines_of(&path, &quote, annotates.lines.0) {
+                return Ok(Place { source: path, lines, found: true });
+            }
+        }
+        Ok(Place { source: annotates.path.clone(), lines: annotates.lines, found: false })
+    }
+
+    /// Other notes that may have the quote, the likeliest first; none when it is where it was.
+    fn candidates(&mut self, annotates: &Annotates, quote: &str) -> Vec<VaultPath> {
+        if quote.is_empty() || self.lines_of(&annotates.path, quote, 1).is_some() {
+            return Vec::new();
+        }
+        let words = annotates.quote.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let request = SearchRequest {
+            text: words.take(QUOTE_WORDS).collect::<Vec<_>>().join(" "),
+            mode: Mode::Keyword,
+            limit: CANDIDATES,
+            filter: Filter::default(),
+            turn: self.scope.turn.clone(),
+        };
+        let Ok(found) = self.scope.search_with(None, &request) else { return Vec::new() };
+        let mut paths: Vec<VaultPath> = Vec::new();
+        for hit in found.hits.into_iter().filter(|hit| self.scope.gives(&hit.file)) {
+            // A remark has the quote too.
+            if hit.file.path.collection() != ANNOTATIONS && !paths.contains(&hit.file.path) {
+                paths.push(hit.file.path.clone());
+            }
+        }
+        paths
+    }
+
+    /// The lines of a quote in a note; of several the nearest to a line.
+    fn lines_of(&mut self, path: &VaultPath, quote: &str, near: u32) -> Option<(u32, u32)> {
+        let workspace = &self.scope.workspace;
+        let text = self.texts.entry(path.clone()).or_insert_with(|| {
+            let source = workspace.source(path).ok()?;
+            Some(Squeezed::of(&source.text, path))
+        });
+        text.as_ref()?.lines_of(quote, near)
+    }
+}
+
+/// What can be read in a note, without blank space, and the line of each byte.
+struct Squeezed {
+    text: String,
+    lines: Vec<u32>,
+}
+
+impl Squeezed {
+    fn of(source: &str, path: &VaultPath) -> Self {
+        let note = Note::parse(source, path.stem());
+        let mut squeezed = Self { text: String::new(), lines: Vec::new() };
+        let mut comments = note.comments.iter().peekable();
+        for (at, character) in source[note.body.clone()].char_indices() {
+            let at = note.body.start + at;
+            while comments.next_if(|comment| comment.end <= at).is_some() {}
+            if character.is_whitespace() || comments.peek().is_some_and(|comment| comment.contains(&at)) {
+                continue;
+            }
+            squeezed.text.push(character);
+            squeezed.lines.resize(squeezed.text.len(), note.lines.line_of(at) as u32);
+        }
+        squeezed
+    }
+
+    fn lines_of(&self, quote: &str, near: u32) -> Option<(u32, u32)> {
+        if quote.is_empty() {
+            return None;
+        }
+        let places = self.text.match_indices(quote).map(|(at, _)| (self.lines[at], self.lines[at + quote.len() - 1]));
+        places.min_by_key(|(first, _)| first.abs_diff(near))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remark_is_what_stands_below_the_quote() {
+        for (body, remark) in [
+            ("On [[a]], `a.md#L1`:\n\n> one\n> two\n\n> mine\n\nmore\n", "> mine\n\nmore"),
+            ("On [[a]], `a.md#L1`:\n\nmine", "mine"),
+            ("Just mine.\n\n> a quote", "Just mine.\n\n> a quote"),
+            ("", ""),
+        ] {
+            assert_eq!(below_quote(body), remark, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_quote_is_found_however_it_is_wrapped() {
+        let path = VaultPath::new("a.md").unwrap();
+        let text = Squeezed::of("---\nt: one two\n---\none\n%% x %%\ntwo\n\nthree\none  two", &path);
+        assert_eq!(text.lines_of("onetwo", 1), Some((4, 6)));
+        assert_eq!(text.lines_of("onetwo", 9), Some((9, 9)));
+        assert_eq!(text.lines_of("four", 1), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! What is asked, checked as every use case checks it.
+
+use super::RequestError;
+use crate::path::VaultPath;
+
+/// Maximum length of a text that is kept: what is longer is a document, and can be put into the folder.
+const MAX_CONTENT_BYTES: usize = 50 * 1024;
+/// Maximum length of a query: nothing that a person or an agent looks for is longer.
+const MAX_QUERY_BYTES: usize = 16 * 1024;
+/// Maximum number of collections that are named to whoever asks for one that is not there.
+const SHOWN_NAMES: usize = 50;
+
+/// A text of somebody's.
+///
+/// # Errors
+/// When it is empty, too long, or has control characters.
+pub fn text(field: &str, text: &str) -> Result<String, RequestError> {
+    let text = text.replace("\r\n", "\n");
+    let message = if text.trim().is_empty() {
+        "is empty".to_owned()
+    } else if text.len() > MAX_CONTENT_BYTES {
+        format!("has {} bytes; it takes {MAX_CONTENT_BYTES}", text.len())
+    } else if let Some(odd) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        format!("has the control character {odd:?}")
+    } else {
+        return Ok(text);
+    };
+    Err(RequestError::invalid(format!("`{field}` {message}")))
+}
+
+/// A query, by the name of its field.
+///
+/// # Errors
+/// When it is too long.
+pub fn query_text<'a>(field: &str, text: &'a str) -> Result<&'a str, RequestError> {
+    if text.len() > MAX_QUERY_BYTES {
+        let message = format!("`{field}` has {} bytes; it takes {MAX_QUERY_BYTES}", text.len());
+        return Err(RequestError::invalid(message));
+    }
+    Ok(text)
+}
+
+/// How many are asked for.
+///
+/// # Errors
+/// When it is none, or over 1,000.
+pub fn limit(asked: Option<usize>, default: usize) -> Result<usize, RequestError> {
+    match asked {
+        None => Ok(default),
+        Some(limit @ 1..=1000) => Ok(limit),
+        Some(limit) => Err(RequestError::invalid(format!("`limit` is {limit}; it takes 1 to 1000"))),
+    }
+}
+
+/// A path as somebody gives it.
+///
+/// # Errors
+/// When it leaves the vault, or cannot be a path.
+pub fn note_path(path: &str) -> Result<VaultPath, RequestError> {
+    VaultPath::new(path).map_err(|error| RequestError::invalid(format!("`path`: {error}")))
+}
+
+/// The names of collections for a sentence, not more than can be read; `None` when there is none.
+pub fn named(collections: &[String]) -> Option<String> {
+    let shown: Vec<String> = collections.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
+    match collections.len().checked_sub(SHOWN_NAMES) {
+        _ if collections.is_empty() => None,
+        None | Some(0) => Some(shown.join(", ")),
+        Some(more) => Some(format!("{}, and {more} more", shown.join(", "))),
+    }
+}

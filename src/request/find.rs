@@ -1,0 +1,176 @@
+//! Finding chunks of what a request sees.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{ReadScope, RequestError, Room, share};
+use crate::config::Mode;
+use crate::engine::EngineError;
+use crate::models::Embedder;
+use crate::search::{Degraded, Highlighter, Results, SearchRequest, search, snippet};
+use crate::sync::ModelStatus;
+use crate::wire::{HitView, Scores, SearchResponse};
+
+/// While notes change as fast as they are found, a search is begun anew so often.
+const MAX_CHANGED_ROUNDS: usize = 4;
+
+/// How hits are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given {
+    /// With the places of the query's words in each snippet.
+    pub highlights: bool,
+    /// How many times each hit stands in the answer; all of them count.
+    pub times: usize,
+}
+
+impl ReadScope {
+    /// Finds chunks of what is seen.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn find(
+        mut self,
+        mut request: SearchRequest,
+        given: Given,
+        started: Instant,
+    ) -> Result<SearchResponse, RequestError> {
+        let workspace = Arc::clone(&self.workspace);
+        let config = &workspace.config.search;
+        let mut snippet_chars = config.max_snippet_chars;
+        if let Some(limits) = self.limits {
+            request.limit = request.limit.min(limits.max_results);
+            snippet_chars = snippet_chars.min(limits.max_snippet_chars);
+        }
+        let mut found = self.found(&request)?;
+        if self.is_agents() {
+            // What changed since it was indexed may be private by now. It is hidden before the ranking, not taken out after it.
+            for _ in 0..MAX_CHANGED_ROUNDS {
+                let changed: Vec<_> =
+                    found.hits.iter().map(|hit| &hit.file).filter(|file| !self.is_as_indexed(file)).cloned().collect();
+                if changed.is_empty() {
+                    break;
+                }
+                changed.iter().for_each(|file| self.visible.hide(file));
+                found = self.found(&request)?;
+            }
+            found.hits.retain(|hit| self.is_as_indexed(&hit.file));
+        }
+        let mut degraded = found.degraded;
+        let mut highlighter = Highlighter::new(&request.text, config.stemmer);
+        let mut results = Vec::with_capacity(found.hits.len());
+        for hit in found.hits {
+            let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
+            let highlights = given.highlights.then(|| in_characters(&snippet, &highlighter.matches(&snippet)));
+            match self.view(&hit.file, hit.chunk) {
+                Ok(chunk) => results.push(HitView {
+                    snippet,
+                    highlights,
+                    score: hit.score,
+                    scores: Scores { keyword: hit.keyword, semantic: hit.semantic },
+                    chunk,
+                }),
+                Err(error) if error.is_damage() => degraded = Some(Degraded::Damaged(error.to_string())),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(Degraded::Damaged(reason)) = &degraded {
+            workspace.suspect(reason);
+        }
+        let (embedded, of) = self.embedded();
+        let explain = |degraded| match self.is_agents() {
+            true => explain_briefly(&degraded, found.mode),
+            false => self.explain(&degraded, found.mode),
+        };
+        // The best first: what does not fit is cut, and what is left of it left out.
+        let mut room = Room::of(self.limits, given.times);
+        results.retain_mut(|hit| room.take_chunk(&mut hit.chunk, hit.snippet.chars().count()));
+        Ok(SearchResponse {
+            query: request.text,
+            mode: found.mode,
+            results,
+            degraded: degraded.map(explain).or_else(|| self.mending()),
+            no_such_collection: None,
+            embedded_share: share(embedded, of),
+            took_ms: (!self.is_agents()).then(|| started.elapsed().as_secs_f64() * 1000.0),
+        })
+    }
+
+    fn found(&self, request: &SearchRequest) -> Result<Results, RequestError> {
+        self.search_with(self.workspace.shared.embedder().as_deref(), request)
+    }
+
+    /// Searches what is seen, by words alone where there is no embedder.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn search_with(
+        &self,
+        embedder: Option<&dyn Embedder>,
+        request: &SearchRequest,
+    ) -> Result<Results, RequestError> {
+        let config = &self.workspace.config.search;
+        let searching = || search(self.reader.as_ref(), embedder, &self.visible, config, request);
+        // tantivy panics on what it does not expect in its files.
+        let found = catch_unwind(AssertUnwindSafe(searching))
+            .unwrap_or_else(|_| Err(EngineError::damage("the keyword index: a search in it failed unexpectedly")));
+        found.map_err(|error| self.workspace.damaged(error))
+    }
+
+    fn explain(&self, degraded: &Degraded, mode: Mode) -> String {
+        let by_words = if mode == Mode::Keyword { "searched by keyword alone: " } else { "" };
+        match degraded {
+            Degraded::ModelFailed(reason) => format!("{by_words}the model failed: {reason}"),
+            Degraded::Embedding { embedded, of } => {
+                format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
+            }
+            Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and being built anew".into(),
+            Degraded::Damaged(reason) => {
+                format!("some passages cannot be shown ({reason}); the index is checked and mended")
+            }
+            Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
+            Degraded::NoModel if self.workspace.is_read_only() => {
+                format!("{by_words}another process is writing the index; this is the index as it is now")
+            }
+            Degraded::NoModel => match self.workspace.shared.progress().model {
+                ModelStatus::Off => format!("{by_words}`embed.model` is \"none\""),
+                ModelStatus::Failed(reason) => format!("{by_words}{reason}"),
+                ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is being loaded"),
+            },
+        }
+    }
+
+    /// Why not everything may be found, while the index is built anew.
+    fn mending(&self) -> Option<String> {
+        let progress = self.workspace.shared.progress();
+        progress.rebuilt.filter(|_| progress.mending).map(|why| match self.is_agents() {
+            true => "not everything may be found yet".into(),
+            false => format!("not everything may be found yet: {why}"),
+        })
+    }
+}
+
+/// Why an answer is less than it could be, without the names of files and models that an agent is not to know.
+fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
+    match degraded {
+        Degraded::NoModel | Degraded::ModelFailed(_) if mode == Mode::Keyword => "searched by keyword alone",
+        Degraded::NoModel | Degraded::ModelFailed(_) => "searched without the model",
+        Degraded::Embedding { .. } => "some passages are found by keyword alone so far",
+        Degraded::NoWords => "searched by meaning alone",
+        Degraded::Damaged(_) => "some passages cannot be shown now",
+        Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",
+    }
+    .into()
+}
+
+/// Ranges of bytes, in order, as ranges of characters.
+fn in_characters(text: &str, ranges: &[Range<usize>]) -> Vec<[usize; 2]> {
+    let (mut bytes, mut characters) = (0, 0);
+    let mut at = |byte: usize| {
+        characters += text[bytes..byte].chars().count();
+        bytes = byte;
+        characters
+    };
+    ranges.iter().map(|range| [at(range.start), at(range.end)]).collect()
+}

@@ -1,0 +1,188 @@
+//! What a request sees: the files of one state of the index, and how much of them. Every read goes through one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Limits, RequestError, Workspace, rfc3339};
+use crate::access::Turn;
+use crate::derive::ChunkId;
+use crate::engine::{ChunkText, EngineError, FileEntry, Reader};
+use crate::path::VaultPath;
+use crate::search::Visible;
+use crate::wire::{ChunkView, citation, percent_encode};
+
+/// What a request sees of one state of the index.
+#[derive(Clone)]
+pub struct ReadScope {
+    /// The vault.
+    pub workspace: Arc<Workspace>,
+    /// The state of the index.
+    pub reader: Arc<dyn Reader>,
+    /// The files that are seen.
+    pub visible: Visible,
+    /// An agent's; the person has none.
+    pub limits: Option<Limits>,
+    /// Whether anybody waits for what is read.
+    pub turn: Turn,
+}
+
+impl ReadScope {
+    /// The files that are seen, in no particular order.
+    pub fn files(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
+        self.reader.files().iter().filter(|file| self.visible.has(file))
+    }
+
+    /// The file at a path, if it is seen; differences of Unicode normalisation do not count.
+    pub fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
+        let exact = self.reader.files().at(path).filter(|file| self.visible.has(file));
+        exact.or_else(|| self.files().find(|file| file.path.same_as(path)))
+    }
+
+    /// Ends what nobody waits for any more.
+    ///
+    /// # Errors
+    /// When nobody does.
+    pub fn go_on(&self) -> Result<(), RequestError> {
+        if self.turn.is_over() {
+            return Err(RequestError::unavailable("the answer took too long", "ask for less"));
+        }
+        Ok(())
+    }
+
+    /// Whether the answer is an agent's, who is told nothing of what it does not see.
+    pub fn is_agents(&self) -> bool {
+        self.limits.is_some()
+    }
+
+    /// Embedded chunks, and those that have something to embed.
+    pub fn embedded(&self) -> (usize, usize) {
+        self.reader.embedded(self.visible.set())
+    }
+
+    /// Hides from an agent what has changed since it was indexed.
+    pub(super) fn settle(&mut self) -> Result<(), RequestError> {
+        if !self.is_agents() {
+            return Ok(());
+        }
+        let mut changed = Vec::new();
+        for file in self.files() {
+            self.go_on()?;
+            if !self.is_as_indexed(file) {
+                changed.push(Arc::clone(file));
+            }
+        }
+        changed.iter().for_each(|file| self.visible.hide(file));
+        Ok(())
+    }
+
+    /// Whether a file, and what it was made of, is on disk as it was indexed.
+    pub fn is_as_indexed(&self, file: &FileEntry) -> bool {
+        let (mut left, mut looked) = (vec![file], HashSet::new());
+        while let Some(file) = left.pop() {
+            if !self.workspace.has_stamp(file) {
+                return false;
+            }
+            let sources = file.sources.iter().filter_map(|source| self.reader.files().at(source));
+            left.extend(sources.map(AsRef::as_ref).filter(|source| looked.insert(source.id)));
+        }
+        true
+    }
+
+    /// Whether a file may be given: to an agent only as it was indexed.
+    pub fn gives(&self, file: &FileEntry) -> bool {
+        !self.is_agents() || self.is_as_indexed(file)
+    }
+
+    /// A chunk of a file as it is answered.
+    ///
+    /// # Errors
+    /// When the catalog is damaged.
+    pub fn view(&self, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, EngineError> {
+        let metadata = self.reader.metadata(file.id)?;
+        let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
+        let (line_start, line_end) = chunk.lines;
+        Ok(ChunkView {
+            hash: chunk.id.to_string(),
+            collection: file.path.collection().to_owned(),
+            path: file.path.to_string(),
+            title: file.title.clone(),
+            heading_path: chunk.heading_path,
+            content: chunk.text,
+            line_start,
+            line_end,
+            citation: citation(file.path.as_str(), line_start, line_end),
+            obsidian_url: self.obsidian_url(&file.path),
+            tags: file.tags.clone(),
+            metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),
+            created_at: rfc3339(file.created_ms),
+            updated_at: rfc3339(file.updated_ms),
+        })
+    }
+
+    /// Opens a note in Obsidian. Agents are not told where the vault is.
+    pub fn obsidian_url(&self, path: &VaultPath) -> Option<String> {
+        let on_disk = self.workspace.outside.on_disk(self.workspace.home.root(), path);
+        let place = percent_encode(&on_disk.to_string_lossy());
+        (!self.is_agents()).then(|| format!("obsidian://open?path={place}"))
+    }
+
+    /// The chunk with a name, as it is answered.
+    ///
+    /// # Errors
+    /// When the name is not one, or no chunk that is seen has it.
+    pub fn chunk(&self, hash: &str) -> Result<ChunkView, RequestError> {
+        self.go_on()?;
+        let id: ChunkId =
+            hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
+        match self.chunk_of(id)?.filter(|(file, _)| self.gives(file)) {
+            Some((file, chunk)) => self.view(file, chunk).map_err(|error| self.workspace.damaged(error)),
+            None => Err(no_chunk(hash)),
+        }
+    }
+
+    /// The chunk with a name, and its note, where that is seen.
+    ///
+    /// # Errors
+    /// When the catalog is damaged.
+    pub fn chunk_of(&self, id: ChunkId) -> Result<Option<(&FileEntry, ChunkText)>, RequestError> {
+        let reader = &self.reader;
+        let mut rows = reader.rows_of(id).map_err(|error| self.workspace.damaged(error))?;
+        if rows.is_empty() && self.is_agents() {
+            // Any other: what is not there takes as long as what is hidden (`benches/hidden`).
+            rows.extend(reader.files().iter().find_map(|file| file.chunks.first()).map(|chunk| chunk.row));
+        }
+        for row in rows {
+            let chunk = match reader.chunk(row) {
+                Ok(Some(chunk)) if chunk.id == id => chunk,
+                Ok(_) => continue,
+                // An agent is not told that what it may not see is damaged.
+                Err(error) if error.is_damage() && self.is_agents() => {
+                    self.workspace.damaged(error);
+                    continue;
+                }
+                Err(error) => return Err(self.workspace.damaged(error)),
+            };
+            if let Some(file) = reader.files().get(chunk.file).filter(|file| self.visible.has(file)) {
+                return Ok(Some((file, chunk)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The note with a name, which is of its path and its content, where it is seen.
+    pub fn note_of(&self, id: ChunkId) -> Option<&FileEntry> {
+        self.files().find(|file| ChunkId::of_note(&file.path, &file.hash) == id).map(AsRef::as_ref)
+    }
+}
+
+/// A part of a whole, 0 to 1; all of nothing is 1.
+pub fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 1.0 } else { part.min(whole) as f64 / whole as f64 }
+}
+
+/// Says that no chunk has a name.
+pub fn no_chunk(hash: &str) -> RequestError {
+    RequestError::not_found(format!("no passage has the hash {hash}; it changes when the text does"))
+}

@@ -1,0 +1,168 @@
+//! One vault at work, as requests need it: its notes on disk, its index, and who may write.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use super::RequestError;
+use crate::config::{Config, Switches};
+use crate::engine::{ContentHash, EngineError, FileEntry, Reader};
+use crate::models::LoadEmbedder;
+use crate::path::VaultPath;
+use crate::policy::AgentRegistry;
+use crate::sync::{Shared, Syncer};
+use crate::vault::{Files, Home, Lock, Outside, ReadError, Rules, Signal, Source, Stamp, read};
+
+/// One vault at work.
+pub struct Workspace {
+    /// Ends before all else that it works with.
+    pub pending: OnceLock<Arc<dyn PendingEvents>>,
+    /// Its place.
+    pub home: Home,
+    /// Its configuration, as it was when it was opened.
+    pub config: Config,
+    /// The part of the configuration that counts at once.
+    pub switches: Arc<Switches>,
+    /// Where the derived stores are.
+    pub index_dir: PathBuf,
+    /// The progress, the index and the model.
+    pub shared: Arc<Shared>,
+    /// Who writes the index, where this process does.
+    pub syncer: Option<Syncer>,
+    /// The right to write the index, where this process has it.
+    pub lock: Option<Arc<Lock>>,
+    /// Who writes the notes, where this process may.
+    pub files: Option<Arc<Files>>,
+    /// Collections that are folders elsewhere.
+    pub outside: Outside,
+    /// The agents' pages and tokens.
+    pub agents: Arc<AgentRegistry>,
+    /// One save at a time, from the look for what is there already until it is found itself.
+    pub saving: Mutex<()>,
+}
+
+/// Captured events on their way into their files: what is purged must not be left there.
+pub trait PendingEvents: Send + Sync {
+    /// Takes what is in its files, and what is switched off, out of where events wait; gives how many wait still. Waits so long
+    /// for them to be written.
+    ///
+    /// # Errors
+    /// Why it could not, as a sentence.
+    fn sweep(&self, patience: Duration) -> Result<u64, String>;
+}
+
+impl Workspace {
+    /// Whether another process writes the index, and this one only reads it.
+    pub fn is_read_only(&self) -> bool {
+        self.syncer.is_none()
+    }
+
+    /// The newest state of the index.
+    ///
+    /// # Errors
+    /// When it is not open yet.
+    pub fn reader(&self) -> Result<Arc<dyn Reader>, RequestError> {
+        self.shared.snapshot().ok_or_else(|| {
+            let failure = self.shared.progress().failure;
+            let message = failure.unwrap_or_else(|| "the index is being opened".into());
+            RequestError::unavailable(message, "try again in a moment; `vault status` tells how far it is")
+        })
+    }
+
+    /// Who writes the index.
+    ///
+    /// # Errors
+    /// When another process does.
+    pub fn syncer(&self) -> Result<&Syncer, RequestError> {
+        let elsewhere = || RequestError::unavailable("another process is writing the index", "try again in a moment");
+        self.syncer.as_ref().ok_or_else(elsewhere)
+    }
+
+    /// Has everything checked, and mended where it is damaged; what to say meanwhile.
+    pub fn suspect(&self, reason: &dyn std::fmt::Display) -> RequestError {
+        if let Some(syncer) = &self.syncer {
+            syncer.suspect();
+        }
+        RequestError::unavailable(reason.to_string(), "the index is checked and mended; try again in a moment")
+    }
+
+    /// A failure of the catalog: what is damaged is mended.
+    pub fn damaged(&self, error: EngineError) -> RequestError {
+        if error.is_damage() { self.suspect(&error) } else { error.into() }
+    }
+
+    /// Has places looked at, as if the watcher had named them.
+    ///
+    /// # Errors
+    /// When another process writes the index, or it cannot be written.
+    pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RequestError> {
+        Ok(self.syncer()?.notice(signals)?)
+    }
+
+    /// Drops embeddings from the index; gives how many there were.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn forget_embeddings(&self, contents: Vec<ContentHash>) -> Result<usize, RequestError> {
+        match &self.syncer {
+            Some(syncer) if !contents.is_empty() => Ok(syncer.forget(contents)?),
+            _ => Ok(0),
+        }
+    }
+
+    /// Turns to another model while the vault is served. Until its vectors are there, notes are found by their words; where it
+    /// cannot be loaded, the one there was stays.
+    pub fn replace_model(&self, load: LoadEmbedder) {
+        if let Some(syncer) = &self.syncer {
+            syncer.replace_model(load);
+        }
+    }
+
+    /// The one who writes notes, where the vault is and is ours.
+    ///
+    /// # Errors
+    /// When it is not there, or another process has it.
+    pub fn files(&self) -> Result<&Files, RequestError> {
+        let Some((files, lock)) = self.files.as_ref().zip(self.lock.as_ref()) else {
+            return Err(RequestError::unavailable("another process is writing this vault", "try again in a moment"));
+        };
+        if !lock.is_held() {
+            let message = format!("{} is not there, or another process has it", self.home.root().display());
+            return Err(RequestError::unavailable(message, "nothing was written; `vault status` says more"));
+        }
+        Ok(files)
+    }
+
+    /// Reads a note as it is on disk.
+    ///
+    /// # Errors
+    /// When it is not there, changes as it is read, or is no text.
+    pub fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
+        let (folder, within) = self.outside.place(self.home.root(), path);
+        read(folder, within.ok_or(ReadError::Gone)?.as_ref(), self.config.index.max_file_bytes)
+    }
+
+    /// Whether a file on disk is still as it was indexed.
+    pub fn has_stamp(&self, file: &FileEntry) -> bool {
+        let on_disk = self.outside.on_disk(self.home.root(), &file.path);
+        on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == file.stamp)
+    }
+
+    /// Whether a note is left out of the index by its name.
+    pub fn leaves_out(&self, path: &VaultPath) -> bool {
+        Rules::new(self.home.root(), &self.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
+    }
+
+    /// Whether secrets are taken out of what is kept.
+    pub fn redacts(&self) -> bool {
+        self.switches.capture().redact
+    }
+
+    /// Leaves nothing of what was captured but in its files; gives how many events wait still.
+    ///
+    /// # Errors
+    /// Why it could not, as a sentence.
+    pub fn sweep_pending(&self, patience: Duration) -> Result<u64, String> {
+        self.pending.get().map_or(Ok(0), |pending| pending.sweep(patience))
+    }
+}

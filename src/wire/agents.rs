@@ -1,0 +1,194 @@
+//! What the person asks and learns of agents.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use super::object::object;
+use crate::access::{Session, WriteMode};
+use crate::policy::LogEntry;
+
+/// A new agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentParams {
+    /// What it is called; its folder in `agents/` is called after that.
+    pub name: String,
+    /// What its page says from the start.
+    #[serde(default, deserialize_with = "object")]
+    pub rules: AgentRules,
+    /// With whom it talks, as the rules of `[scope]` name it; `direct` when neither this nor `channel` is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_type: Option<String>,
+    /// Through which service it talks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+}
+
+/// What an agent's page is to say; what is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentRules {
+    /// Whether it may read anything of the person's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub can_read_user_memory: Option<bool>,
+    /// The collections it may read; `*` stands for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collections: Option<Vec<String>>,
+    /// Notes with one of these tags stay hidden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclude_tags: Option<Vec<String>>,
+    /// Globs of what it may read; with `!` in front of what it must not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<String>>,
+    /// How it may write its own memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_mode: Option<WriteMode>,
+    /// The day on which its token ends, or an RFC 3339 time; empty for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+}
+
+impl AgentRules {
+    /// As the frontmatter of a page.
+    pub(crate) fn frontmatter(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        }
+    }
+}
+
+/// An agent, and what its page says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentView {
+    /// Its folder's name in `agents/`; what names it.
+    pub slug: String,
+    /// Its page's title.
+    pub name: String,
+    /// Its page.
+    pub path: String,
+    /// Whether it may read anything of the person's memory.
+    pub can_read_user_memory: bool,
+    /// The collections it may read; `*` stands for all.
+    pub collections: Vec<String>,
+    /// Tags that hide a note.
+    pub exclude_tags: Vec<String>,
+    /// Globs of what it may read; with `!` in front of what it must not.
+    pub paths: Vec<String>,
+    /// How it may write its own memory.
+    pub write_mode: WriteMode,
+    /// When its token ends, as RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// Whether that is over.
+    pub expired: bool,
+    /// Since when it has its token, as RFC 3339; absent where it has none, as after a clone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_since: Option<String>,
+    /// Since when its page gives what it does, as RFC 3339; absent where that is as when its token was made. The log has what it
+    /// gave before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rights_since: Option<String>,
+    /// With whom it talks, as its token is bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat_type: Option<String>,
+    /// Through which service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// What of its page makes no sense; while there is any, it reads nothing.
+    pub problems: Vec<String>,
+    /// Those of its collections in which there is no note: a name that was mistyped, or a folder that is yet to be filled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub empty_collections: Vec<String>,
+    /// Notes of the person's that it sees now.
+    pub files: usize,
+    /// Their passages.
+    pub chunks: usize,
+}
+
+/// All agents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentsView {
+    /// In alphabetical order of their folders.
+    pub agents: Vec<AgentView>,
+}
+
+/// An agent with a new token.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentWithToken {
+    /// The agent.
+    pub agent: AgentView,
+    /// Its token, which is shown this once.
+    pub token: String,
+}
+
+/// To which session a new token is bound; as the one before when nothing is said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RotateParams {
+    /// With whom the agent talks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat_type: Option<String>,
+    /// Through which service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+}
+
+impl RotateParams {
+    /// The session, if one is said.
+    pub(crate) fn session(self) -> Option<Session> {
+        let said = self.chat_type.is_some() || self.channel.is_some();
+        // Who says through which service it talks, and not with whom, talks with the person.
+        let chat_type = self.chat_type.or(Session::direct().chat_type);
+        said.then_some(Session { chat_type, channel: self.channel })
+    }
+}
+
+/// An agent that is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentRemoved {
+    /// Always true: its token counts no more.
+    pub ok: bool,
+    /// What brings its page back; the rest of its folder is where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint_id: Option<String>,
+}
+
+/// What is to be explained.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ExplainParams {
+    /// A note's path, or a passage's hash.
+    pub what: String,
+}
+
+/// Whether an agent sees a note, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Explained {
+    /// The note.
+    pub path: String,
+    /// Whether the agent sees it now.
+    pub visible: bool,
+    /// Why, as sentences.
+    pub because: Vec<String>,
+}
+
+/// How much of the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct LogParams {
+    /// Entries at most, 1 to 10,000; 50 when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 10_000)]
+    pub limit: Option<usize>,
+}
+
+/// What an agent asked, and what it got.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LogView {
+    /// The newest first.
+    pub entries: Vec<LogEntry>,
+}

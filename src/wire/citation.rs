@@ -1,0 +1,56 @@
+//! The names of places in notes, as they are written in answers, addresses and commands.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Splits `a.md:3-5`, `a.md:3` or `a.md#L3-L5` into the path and its first and last line, the last if it is said. What
+/// [`citation`] makes is read again.
+pub fn split_lines(text: &str) -> (&str, Option<(usize, Option<usize>)>) {
+    let number = |text: &str| text.strip_prefix('L').unwrap_or(text).parse().ok();
+    let parse = |range: &str| match range.split_once('-') {
+        Some((first, last)) => Some((number(first)?, Some(number(last)?))),
+        None => number(range).map(|line| (line, None)),
+    };
+    [text.rsplit_once("#L"), text.rsplit_once(':')]
+        .into_iter()
+        .flatten()
+        .find_map(|(path, range)| Some((path, Some(parse(range)?))))
+        .unwrap_or((text, None))
+}
+
+/// Names lines of a note: `notes/api.md#L42-L58`, or `notes/api.md#L42` for one.
+pub fn citation(path: &str, first: u32, last: u32) -> String {
+    if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
+}
+
+/// RFC 3986's unreserved characters.
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const WITHOUT_SLASH: AsciiSet = UNRESERVED.remove(b'/');
+
+/// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters.
+pub fn percent_encode(text: &str) -> String {
+    utf8_percent_encode(text, &UNRESERVED).to_string()
+}
+
+/// The same for a path, whose slashes stay.
+pub fn percent_encode_path(path: &str) -> String {
+    utf8_percent_encode(path, &WITHOUT_SLASH).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_search_names_is_read_again() {
+        for (text, path, lines) in [
+            ("notes/a.md", "notes/a.md", None),
+            ("notes/a.md:3", "notes/a.md", Some((3, None))),
+            ("notes/a.md:3-5", "notes/a.md", Some((3, Some(5)))),
+            ("notes/#1.md#L3-L5", "notes/#1.md", Some((3, Some(5)))),
+            ("notes/10:30 talk.md", "notes/10:30 talk.md", None),
+        ] {
+            assert_eq!(split_lines(text), (path, lines), "{text}");
+        }
+        assert_eq!(split_lines(&citation("a.md", 2, 9)), ("a.md", Some((2, Some(9)))));
+    }
+}

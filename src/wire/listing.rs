@@ -1,0 +1,34 @@
+//! The names of notes.
+
+/// Which notes, and how many.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListingParams {
+    /// Only notes whose paths match this glob; `*` stays within a folder, `**` does not.
+    pub glob: Option<String>,
+    /// Only notes that come after this path.
+    pub after: Option<String>,
+    /// Notes at most.
+    pub limit: usize,
+}
+
+/// A page of names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// This page.
+    pub notes: Vec<NoteName>,
+    /// How many there are on this page and those after it.
+    pub total: usize,
+}
+
+/// What a note is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteName {
+    /// Its path in the vault.
+    pub path: String,
+    /// Its title.
+    pub title: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was last changed, as RFC 3339.
+    pub updated_at: String,
+}

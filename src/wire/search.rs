@@ -1,0 +1,132 @@
+//! A search and its answer.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::config::Mode;
+
+/// A search: what HTTP, MCP and the command line all ask.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SearchQuery {
+    /// Words, `"phrases"` and `-exclusions`, or a question.
+    pub q: String,
+    /// Which sides are asked; `[search] mode` when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Only this collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// Only notes with this tag, or one below it; with commas between them several, of which each must be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Only notes whose path starts so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Only notes updated by then; a date includes its day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+    /// Whether each hit says where its snippet has words of the query.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub highlight: bool,
+}
+
+/// The answer to a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SearchResponse {
+    /// What was asked.
+    pub query: String,
+    /// The mode that was used.
+    pub mode: Mode,
+    /// The hits, best first.
+    pub results: Vec<HitView>,
+    /// Why the answer is less than it could be, when it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<String>,
+    /// Where no note is seen in the collection that was asked for: those that there are.
+    #[serde(skip)]
+    pub no_such_collection: Option<Vec<String>>,
+    /// The share of the passages that may be seen that are embedded, 0 to 1.
+    pub embedded_share: f64,
+    /// How long the server took, in milliseconds. Agents are not told, so that the same answer is the same bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<f64>,
+}
+
+impl SearchResponse {
+    /// Where each hit stands.
+    pub(crate) fn citations(&self) -> Vec<String> {
+        self.results.iter().map(|hit| hit.chunk.citation.clone()).collect()
+    }
+}
+
+/// A passage with its source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChunkView {
+    /// The passage's name.
+    pub hash: String,
+    /// The collection of its note.
+    pub collection: String,
+    /// The note's path in the vault.
+    pub path: String,
+    /// The note's title.
+    pub title: String,
+    /// The headings it stands under, outermost first.
+    pub heading_path: Vec<String>,
+    /// The passage.
+    pub content: String,
+    /// Its first line, from 1.
+    pub line_start: u32,
+    /// Its last line.
+    pub line_end: u32,
+    /// `notes/api.md#L42-L58`: path and lines of the file as indexed.
+    pub citation: String,
+    /// Opens the note in Obsidian. Agents are not told where the vault is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obsidian_url: Option<String>,
+    /// The note's tags.
+    pub tags: Vec<String>,
+    /// The note's frontmatter.
+    pub metadata: Value,
+    /// When the note was made, as RFC 3339: its frontmatter's word, else the file's.
+    pub created_at: String,
+    /// When it was last changed.
+    pub updated_at: String,
+}
+
+/// A passage that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HitView {
+    /// The passage.
+    #[serde(flatten)]
+    pub chunk: ChunkView,
+    /// The part of the passage that answers best.
+    pub snippet: String,
+    /// First character and the one after the last of each word of the query in the snippet, when they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub highlights: Option<Vec<[usize; 2]>>,
+    /// What the hits are ordered by; compares within one response only.
+    pub score: f64,
+    /// The scores of each side.
+    pub scores: Scores,
+}
+
+/// The scores of each side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Scores {
+    /// BM25; absent when the words were not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyword: Option<f64>,
+    /// Cosine; absent when the meaning was not asked, or the passage is not embedded yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub semantic: Option<f64>,
+}

@@ -1,0 +1,172 @@
+//! How the vault and its index are.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::capture::CaptureState;
+use crate::sync::ModelStatus;
+
+/// How the vault and its index are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Status {
+    /// The program's version.
+    pub version: String,
+    /// The vault's folder.
+    pub vault: String,
+    /// Where the daemon listens over TCP: `127.0.0.1:7833`. Absent where none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// `starting`, `indexing`, `embedding`, `idle`, `failing` or `stopped`.
+    pub phase: String,
+    /// Whether every note has been compared with the index since the start.
+    pub caught_up: bool,
+    /// Indexed notes.
+    pub files: usize,
+    /// Indexed passages.
+    pub chunks: usize,
+    /// Embedded passages.
+    pub embedded: usize,
+    /// Passages that have something to embed.
+    pub embeddable: usize,
+    /// Notes that wait to be read.
+    pub pending_files: usize,
+    /// Passages that wait to be embedded.
+    pub pending_embeddings: usize,
+    /// Notes read since the start.
+    pub files_done: usize,
+    /// Texts embedded since the start.
+    pub embeddings_done: usize,
+    /// The embedding model.
+    pub model: Model,
+    /// How changes are noticed.
+    pub watching: Watching,
+    /// The folder of the derived stores.
+    pub index_dir: String,
+    /// Bytes of the derived stores.
+    pub index_bytes: u64,
+    /// Bytes of the indexed notes.
+    pub text_bytes: u64,
+    /// What could not be indexed, or not as it was meant, and why.
+    pub problems: Vec<Skipped>,
+    /// Notes that a sync service left beside others when a note was changed in two places. They are indexed as any note.
+    #[serde(default)]
+    pub conflict_copies: Vec<ConflictCopy>,
+    /// What is wrong now, when something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// What of the index was damaged or stale since the start and is made anew, when something was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuilt: Option<String>,
+    /// What the last check of the index came to, when there was one since the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verification>,
+    /// How captured events are, where a daemon takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureState>,
+    /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Backup>,
+}
+
+/// The backups that the daemon makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Backup {
+    /// When the last one was done since the start, as RFC 3339; there may have been nothing to commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<String>,
+    /// The vault's newest commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_commit: Option<String>,
+    /// Why the last one was not done, or what it left out, and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// What a check of the whole index came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Verification {
+    /// When it ended, as RFC 3339.
+    pub at: String,
+    /// How long it took, in milliseconds; in the background it takes its time.
+    pub took_ms: u64,
+    /// Notes that were compared with their checksums.
+    pub files: usize,
+    /// Passages likewise.
+    pub chunks: usize,
+    /// Embeddings likewise.
+    pub embeddings: usize,
+    /// What is damaged and is mended from then on; empty when all is whole.
+    pub damage: Vec<String>,
+}
+
+/// How changes are noticed. Times are RFC 3339.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Watching {
+    /// `events`, `events and polling`, `polling`, or `not yet`.
+    pub by: String,
+    /// Why it polls, and what can be done about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Since when the vault's folder is not there, while it is not; answers are of what was last known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_since: Option<String>,
+    /// How often events were lost since the start, so that everything was compared.
+    pub losses: usize,
+    /// When they were lost last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_at: Option<String>,
+    /// When the index had caught up after that; absent while it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovered_at: Option<String>,
+    /// Seconds between two timed comparisons of the whole vault with the index.
+    pub reconcile_seconds: u64,
+    /// When the whole vault was last compared with the index, for whatever reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared_at: Option<String>,
+}
+
+/// The embedding model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Model {
+    /// `off`, `loading`, `ready` or `failed`.
+    pub state: String,
+    /// Its name, or why it cannot be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The length of its vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dimension: Option<usize>,
+}
+
+impl Model {
+    /// What is known of a model, as it is told.
+    pub fn of(model: ModelStatus) -> Self {
+        let (state, detail, dimension) = match model {
+            ModelStatus::Off => ("off", None, None),
+            ModelStatus::Loading => ("loading", None, None),
+            ModelStatus::Ready { name, dimension } => ("ready", Some(name), Some(dimension)),
+            ModelStatus::Failed(reason) => ("failed", Some(reason), None),
+        };
+        Self { state: state.into(), detail, dimension }
+    }
+}
+
+/// Something that could not be indexed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Skipped {
+    /// Where it is.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a sync service left when a note was changed in two places.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictCopy {
+    /// The copy.
+    pub path: String,
+    /// The note it is a copy of, which may be gone.
+    pub of: String,
+    /// Who makes copies with such names.
+    pub made_by: String,
+}

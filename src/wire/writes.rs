@@ -1,0 +1,206 @@
+//! What those take and give that change notes.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::search::ChunkView;
+use super::whole::whole;
+
+/// How to delete a passage or a note.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DeleteParams {
+    /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone.
+    #[serde(default)]
+    pub purge: bool,
+}
+
+/// What to forget: `hash`, or `path` with or without lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetParams {
+    /// A passage's hash, or a note's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// A note's path in the vault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// With `path`: the first of the lines that go, from 1; the whole note when it is not said.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub line_start: Option<usize>,
+    /// The last of the lines; the first when it is not said.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub line_end: Option<usize>,
+    /// The hash of the note as the caller has seen it; refused when it is not so any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<String>,
+    /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone.
+    #[serde(default)]
+    pub purge: bool,
+    /// Change nothing, and say what would go.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What is forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Forgotten {
+    /// Always true.
+    pub ok: bool,
+    /// The note.
+    pub path: String,
+    /// What brings it back; absent when nothing can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint_id: Option<String>,
+    /// Whether the whole note went to `.trash/`.
+    pub whole: bool,
+    /// What would go; not said once it is gone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
+    /// The hash of the note as it was.
+    pub seen: String,
+    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    #[serde(default = "super::save::yes")]
+    pub searchable: bool,
+    /// What else was dropped, when that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purged: Option<PurgedView>,
+}
+
+/// What was dropped for good.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PurgedView {
+    /// Checkpoints of the note.
+    pub checkpoints: usize,
+    /// Copies of it in `.trash/`.
+    pub trashed: usize,
+    /// Embeddings of the text.
+    pub embeddings: usize,
+    /// How many commits of git have changed the note; absent where there is no repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<usize>,
+    /// Where the text may be found all the same, and what to do about it, as sentences.
+    pub remains: Vec<String>,
+}
+
+/// A remark on a passage: on `hash`, or on the one at a line of `path`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnnotateParams {
+    /// The passage's hash; of a note's, its first passage is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// A note's path in the vault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// With `path`: a line of the passage, from 1.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The remark: Markdown, up to 50 KB.
+    pub note: String,
+}
+
+/// A remark that is written and can be found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Annotated {
+    /// Always true.
+    pub ok: bool,
+    /// Names the note of the remark as it is now.
+    pub hash: String,
+    /// Where it is.
+    pub path: String,
+    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    #[serde(default = "super::save::yes")]
+    pub searchable: bool,
+}
+
+/// A remark on a passage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AnnotationView {
+    /// The note of the remark.
+    pub path: String,
+    /// Names that note as it is now; what deletes it takes this.
+    pub hash: String,
+    /// The remark.
+    pub note: String,
+    /// The passage as it was.
+    pub quote: String,
+    /// The note in which the passage is now, or was last.
+    pub source: String,
+    /// The passage's first line, now or last.
+    pub line_start: u32,
+    /// Its last line.
+    pub line_end: u32,
+    /// Whether the passage is still there.
+    pub found: bool,
+}
+
+/// A passage with the remarks on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PassageView {
+    /// The passage.
+    #[serde(flatten)]
+    pub chunk: ChunkView,
+    /// The remarks, oldest first.
+    pub annotations: Vec<AnnotationView>,
+}
+
+/// Which checkpoints.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CheckpointsParams {
+    /// Only those of this note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// The changes that can be undone, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckpointsView {
+    /// One a change.
+    pub checkpoints: Vec<CheckpointView>,
+}
+
+/// A note as it was before a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckpointView {
+    /// Its name.
+    pub id: String,
+    /// When the change was made, as RFC 3339.
+    pub at: String,
+    /// The note.
+    pub path: String,
+    /// The change: `create`, `edit`, `forget`, `trash` or `restore`.
+    pub action: String,
+    /// The agent that asked for it; absent when it was you.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// How many bytes the note had; absent when it was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// How to restore.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreParams {
+    /// Also over what was written since. That is kept, too.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// A note that is again what it was, and can be found so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Restored {
+    /// Always true.
+    pub ok: bool,
+    /// The note.
+    pub path: String,
+    /// What undoes this; the same checkpoint when nothing was to be done.
+    pub checkpoint_id: String,
+    /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
+    #[serde(default = "super::save::yes")]
+    pub searchable: bool,
+}
