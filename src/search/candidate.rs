@@ -11,6 +11,8 @@ pub(super) struct Scored {
     pub keyword: Option<f64>,
     /// Cosine.
     pub semantic: Option<f64>,
+    /// Whether it waits for its vector, so that its cosine is not known yet.
+    pub waits: bool,
 }
 
 /// A chunk that may become a hit.
@@ -28,6 +30,11 @@ pub(super) struct Candidate {
 impl Candidate {
     pub(super) fn new(row: u64, file: Arc<FileEntry>, ordinal: usize) -> Self {
         Self { row, file, ordinal, scores: Scored::default(), score: 0.0 }
+    }
+
+    /// Whether there is something of it to embed.
+    pub(super) fn is_embeddable(&self) -> bool {
+        self.file.chunks.get(self.ordinal).is_some_and(|chunk| chunk.content.is_some())
     }
 }
 

@@ -23,37 +23,39 @@ const MAX_READ_WORD: usize = 64;
 const MAX_READ_RUN: usize = 3;
 
 impl ParsedQuery {
-    /// Reads a query. A quote that is not closed is a word like any other; so is what is left when nothing but exclusions is.
-    pub fn new(text: &str) -> Self {
-        let mut parsed = Self::read(text, true);
-        if parsed.keyword.words.is_empty() && parsed.keyword.phrases.is_empty() {
-            parsed = Self::read(text, false);
-        }
-        parsed
-    }
-
-    /// The same with phrases taken as words.
-    pub fn without_phrases(&self) -> Self {
+    /// The same with phrases taken as words; `None` where there are none of several words. One word in quotes has to be there as it is.
+    pub fn relaxed(&self) -> Option<Self> {
         let mut relaxed = self.clone();
-        let words = relaxed.keyword.phrases.drain(..).flatten();
-        relaxed.keyword.words.extend(words);
-        relaxed
+        let (one, several): (Vec<_>, Vec<_>) = relaxed.keyword.phrases.drain(..).partition(|phrase| phrase.len() == 1);
+        relaxed.keyword.phrases = one;
+        let has_several = !several.is_empty();
+        relaxed.keyword.words.extend(several.into_iter().flatten());
+        has_several.then_some(relaxed)
     }
 
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
+        self.has_nothing_wanted() && self.keyword.excluded.is_empty()
+    }
+
+    /// Whether it only says what is not wanted, so that what is left is listed.
+    pub fn only_excludes(&self) -> bool {
+        self.has_nothing_wanted() && !self.keyword.excluded.is_empty()
+    }
+
+    fn has_nothing_wanted(&self) -> bool {
         self.keyword.words.is_empty() && self.keyword.phrases.is_empty() && self.semantic.trim().is_empty()
     }
 
-    fn read(text: &str, with_operators: bool) -> Self {
+    /// Reads a query. A quote that is not closed is a word like any other.
+    pub fn new(text: &str) -> Self {
         let mut keyword = WordQuery::default();
         let mut semantic = String::new();
         let mut room = MAX_WORDS;
         for part in parts(cut(text, 64 * MAX_WORDS)) {
-            let excluded = with_operators && part.excluded;
-            let mut words = plain_words(part.text, !(excluded || part.quoted && with_operators));
+            let mut words = plain_words(part.text, !(part.excluded || part.quoted));
             words.truncate(room);
-            if excluded {
+            if part.excluded {
                 room -= words.len();
                 keyword.excluded.extend((!words.is_empty()).then_some(words));
                 continue;
@@ -61,8 +63,8 @@ impl ParsedQuery {
             push_readable(&mut semantic, part.text);
             semantic.push(' ');
             room -= words.len();
-            if part.quoted && with_operators && words.len() > 1 {
-                keyword.phrases.push(words);
+            if part.quoted {
+                keyword.phrases.extend((!words.is_empty()).then_some(words));
             } else {
                 keyword.words.extend(words);
             }
@@ -151,10 +153,12 @@ mod tests {
         read("\u{201c}curly quotes\u{201d}", "", "curly+quotes", "");
         read("cats -dogs -\"big birds\"", "cats", "", "dogs big+birds");
         read("\"unbalanced quote", "unbalanced quote", "", "");
-        read("-only", "only", "", "");
+        read("-only -\"two words\"", "", "", "only two+words");
         read("serde_json::Value", "serde_json serde json value", "", "");
         read("well-known a - b", "well known a b", "", "");
-        read("\"one\"", "one", "", "");
+        read("\"one\"", "", "one", "");
+        assert_eq!(ParsedQuery::new("\"one\" a").relaxed(), None, "one word in quotes is there or not");
+        assert!(ParsedQuery::new("-only").only_excludes() && !ParsedQuery::new("-only a").only_excludes());
         read("!!! \"\" -", "", "", "");
         assert!(ParsedQuery::new("  ").is_empty());
         assert!(!ParsedQuery::new("?!").is_empty(), "the model may still make something of it");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::candidate::{Candidate, Scored};
 use crate::config::{Mode, StemmerLanguage};
-use crate::engine::{EngineError, FileSet, Found, PreparedWords, QueryVector, Reader, WordQuery};
+use crate::engine::{EngineError, FileEntry, FileSet, Found, PreparedWords, QueryVector, Reader, WordQuery};
 
 /// What is asked of one generation, and for whom.
 pub(super) struct Retriever<'a> {
@@ -77,6 +77,27 @@ impl<'a> Retriever<'a> {
         Ok((candidates, more))
     }
 
+    /// The files that may be found, the newest first.
+    pub(super) fn newest_files(&self) -> Vec<&'a Arc<FileEntry>> {
+        let may = |file: &&Arc<FileEntry>| self.allow.is_none_or(|allow| allow.contains(file.id));
+        let mut files: Vec<&Arc<FileEntry>> = self.reader.files().iter().filter(may).collect();
+        files.sort_by(|one, two| two.updated_ms.cmp(&one.updated_ms).then_with(|| one.path.cmp(&two.path)));
+        files
+    }
+
+    /// The chunks of a file that the query's conditions let through.
+    pub(super) fn rest_of(
+        &self,
+        file: &Arc<FileEntry>,
+        words: &RetrievedWords<'_>,
+    ) -> Result<Vec<Candidate>, EngineError> {
+        let Some(prepared) = &words.prepared else { return Ok(Vec::new()) };
+        let rows: Vec<u64> = file.chunks.iter().map(|chunk| chunk.row).collect();
+        let scores = prepared.scores(&rows)?;
+        let left = rows.iter().zip(scores).enumerate().filter(|(_, (_, score))| score.is_some());
+        Ok(left.map(|(ordinal, (row, _))| Candidate::new(*row, Arc::clone(file), ordinal)).collect())
+    }
+
     /// Cuts to the best, ties broken by path and line, so that the cut does not depend on the history of the index. Says
     /// whether there may be more.
     fn cut(&self, found: &mut Vec<Found>, width: usize) -> bool {
@@ -107,6 +128,7 @@ impl<'a> Retriever<'a> {
             let (at, missing) = rows(|scores| scores.semantic.is_none(), candidates);
             for (at, score) in at.into_iter().zip(self.reader.cosines(vector, &missing)?) {
                 candidates[at].scores.semantic = score;
+                candidates[at].scores.waits = score.is_none() && candidates[at].is_embeddable();
             }
         }
         let (at, missing) = rows(|scores| scores.keyword.is_none(), candidates);

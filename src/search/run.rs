@@ -100,7 +100,7 @@ pub fn search(
     let mut words = retriever.words(&query.keyword)?;
     let mut degraded = None;
     let has_words = reader.has_words();
-    let vector = if request.mode == Mode::Keyword && has_words {
+    let vector = if query.only_excludes() || (request.mode == Mode::Keyword && has_words) {
         None
     } else {
         let width = (request.mode == Mode::Hybrid).then(|| config.candidates.max(request.limit));
@@ -128,9 +128,11 @@ pub fn search(
 
     let (limit, turn) = (request.limit, &request.turn);
     let ranking = Ranking { retriever: &retriever, mode, vector: vector.as_ref(), config, limit, turn };
-    let mut ranked = ranking.run(&mut words)?;
-    if ranked.is_empty() && !query.keyword.phrases.is_empty() {
-        ranked = ranking.run(&mut retriever.words(&query.without_phrases().keyword)?)?;
+    let mut ranked = if query.only_excludes() { ranking.rest(&words)? } else { ranking.run(&mut words)? };
+    if ranked.is_empty()
+        && let Some(relaxed) = query.relaxed()
+    {
+        ranked = ranking.run(&mut retriever.words(&relaxed.keyword)?)?;
         let by_words = |candidate: &Candidate| candidate.scores.keyword.is_some_and(|score| score > 0.0);
         if mode != Mode::Semantic && !ranked.iter().any(by_words) {
             // What is merely near in meaning is not what a phrase asks for.
@@ -152,7 +154,7 @@ pub fn search(
             }
             Err(error) => return Err(error),
         };
-        let Scored { keyword, semantic } = candidate.scores;
+        let Scored { keyword, semantic, .. } = candidate.scores;
         hits.push(Hit { file: candidate.file, chunk, score: candidate.score, keyword, semantic });
     }
     Ok(Results { mode, hits, degraded })
@@ -183,6 +185,21 @@ impl Ranking<'_> {
             }
             width *= 4;
         }
+    }
+
+    /// What is left of all after a query that only says what is not wanted, of the newest notes first.
+    fn rest(&self, words: &RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
+        let mut left = Vec::new();
+        for file in self.retriever.newest_files() {
+            go_on(self.turn)?;
+            left.extend(self.retriever.rest_of(file, words)?);
+            diversify(&mut left, self.config.per_file);
+            if left.len() >= self.limit {
+                break;
+            }
+        }
+        left.truncate(self.limit);
+        Ok(left)
     }
 }
 

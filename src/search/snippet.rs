@@ -19,8 +19,9 @@ impl Highlighter {
     /// For a query as typed.
     pub fn new(query: &str, stemmer: StemmerLanguage) -> Self {
         let mut stemming = Stemming::new(stemmer);
-        let query = ParsedQuery::new(query).without_phrases();
-        let stems = query.keyword.words.iter().map(|word| stemming.stem(word).to_owned()).collect();
+        let query = ParsedQuery::new(query).keyword;
+        let words = query.words.iter().chain(query.phrases.iter().flatten());
+        let stems = words.map(|word| stemming.stem(word).to_owned()).collect();
         Self { stems, stemming }
     }
 

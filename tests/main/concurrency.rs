@@ -201,11 +201,15 @@ fn a_second_interrupt_stops_at_once() {
     // A request that is never finished holds the drain up.
     let mut slow = std::net::TcpStream::connect(daemon.address()).unwrap();
     let head = format!("POST /reindex HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n", daemon.token());
-    std::io::Write::write_all(&mut slow, head.as_bytes()).unwrap();
-    std::io::Write::write_all(&mut slow, b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{").unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    let rest = "Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n";
+    std::io::Write::write_all(&mut slow, (head + rest).as_bytes()).unwrap();
+    // It is said when the body is waited for.
+    let mut said = [0; 12];
+    std::io::Read::read_exact(&mut slow, &mut said).unwrap();
+    assert_eq!(&said, b"HTTP/1.1 100");
     daemon.signal(Signal::INT);
-    std::thread::sleep(Duration::from_millis(100));
+    let is_closed = || std::net::TcpStream::connect(daemon.address()).is_err();
+    eventually("that nobody is let in any more", || is_closed().then_some(()));
     let stopped = daemon.stop_with(Signal::INT);
     eprintln!("the second SIGINT stopped it after {:?}", stopped.after);
     assert!(matches!(stopped.status.code(), Some(130)), "{:?}", stopped.status);

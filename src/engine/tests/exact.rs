@@ -132,6 +132,9 @@ impl Writer for ExactWriter {
     }
 
     fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
+        if self.now.model.as_ref() == Some(embedder.fingerprint()) {
+            return Ok(());
+        }
         self.now.model = Some(embedder.fingerprint().clone());
         self.vectors.clear();
         self.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);

@@ -1,3 +1,4 @@
 //! Over every engine.
 
 mod contract;
+mod partial;
