@@ -111,8 +111,8 @@ impl Daemon {
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
-        let captures = Arc::new(CaptureTokens::new(&home.state_dir()));
         let service = Arc::new(Service::start(home, config, lock, true)?);
+        let captures = Arc::new(CaptureTokens::new(service.state()));
         tcp.iter().for_each(|(_, address)| service.listens_at(*address));
         let agents = Arc::clone(service.agents());
         let guard = Guard::new(vec![Arc::new(OwnerKey::new(&token)), captures, agents], hosts);

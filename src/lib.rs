@@ -22,5 +22,6 @@ pub mod page;
 pub mod path;
 pub mod search;
 pub mod service;
+pub mod state;
 pub mod sync;
 pub mod vault;

@@ -19,6 +19,7 @@ const HOMES: &[(&str, &str)] = &[
     ("notify", "vault/watch"),
     ("pulldown_cmark", "note"),
     ("rusqlite", "index/catalog"),
+    ("rusqlite", "state"),
     ("tantivy", "index/keyword"),
     ("walkdir", "vault"),
 ];

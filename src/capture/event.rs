@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::state::NewEvent;
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -171,6 +173,14 @@ pub(super) struct Captured {
     pub(super) event: Event,
 }
 
+impl Captured {
+    /// As the queue keeps it.
+    pub(super) fn encoded(&self) -> Result<NewEvent, serde_json::Error> {
+        let body = serde_json::to_string(self)?;
+        Ok(NewEvent { key: self.key, kind: self.event.kind().folder(), body })
+    }
+}
+
 /// The collections that events go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -184,6 +194,16 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Conversations,
+        Self::Files,
+        Self::Searches,
+        Self::Notes,
+        Self::Snippets,
+        Self::AgentActivity,
+        Self::Bookmarks,
+    ];
+
     /// The folder.
     pub(super) fn folder(self) -> &'static str {
         match self {

@@ -119,18 +119,18 @@ impl Service {
             error => ServiceError::invalid(format!("{error}. Mend it first; nothing was changed")),
         })?;
         if switches.iter().any(|(_, on)| !on)
-            && let Err(error) = self.sweep_journal(Duration::ZERO)
+            && let Err(error) = self.sweep_queue(Duration::ZERO)
         {
             tracing::warn!("what waits and is switched off now is dropped later: {error}");
         }
         Ok(CaptureSettings::of(&now))
     }
 
-    /// Takes what is in its files, and what is switched off, out of the journal; gives how many events still wait there.
-    pub(super) fn sweep_journal(&self, patience: Duration) -> Result<u64, CaptureError> {
+    /// Takes what is in its files, and what is switched off, off the disk; gives how many events still wait there.
+    pub(super) fn sweep_queue(&self, patience: Duration) -> Result<u64, CaptureError> {
         match (&self.capture, &self.lock) {
             (Some(capture), _) => capture.sweep(patience),
-            (None, Some(_)) => Capture::sweep_at_rest(&self.home.state_dir(), &self.switches),
+            (None, Some(_)) => Capture::sweep_at_rest(&self.state, &self.switches),
             (None, None) => Ok(0),
         }
     }

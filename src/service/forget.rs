@@ -101,7 +101,7 @@ impl Service {
             commits,
             remains: in_trash(&purged)
                 .chain(kept)
-                .chain(self.clear_journal())
+                .chain(self.clear_queue())
                 .chain(self.remains(principal, &path, forgotten.whole, commits, other_names))
                 .collect(),
         });
@@ -187,7 +187,7 @@ impl Service {
             embeddings: 0,
             commits,
             remains: in_trash(&purged)
-                .chain(self.clear_journal())
+                .chain(self.clear_queue())
                 .chain(self.remains(&Principal::Owner, path, true, commits, 0))
                 .collect(),
         });
@@ -211,17 +211,24 @@ impl Service {
     }
 
     /// Leaves nothing of what was captured but in its files; gives what keeps it from that.
-    fn clear_journal(&self) -> Option<String> {
-        match self.sweep_journal(PATIENCE) {
+    fn clear_queue(&self) -> impl Iterator<Item = String> {
+        let aside = self.state.put_aside().map(|aside| {
+            format!(
+                "{}, which could not be read, may have the text; remove it if you need nothing of it",
+                aside.display()
+            )
+        });
+        let queue = match self.sweep_queue(PATIENCE) {
             Ok(0) => None,
             Ok(1) => Some("1 captured event waits to be written; if it has the text, that comes back with it".into()),
             Ok(waiting) => Some(format!(
                 "{waiting} captured events wait to be written; if one of them has the text, that comes back with it"
             )),
             Err(error) => Some(format!(
-                "the journal of captured events may have the text until the daemon can write it again: {error}"
+                "the queue of captured events may have the text until the daemon can write it again: {error}"
             )),
-        }
+        };
+        queue.into_iter().chain(aside)
     }
 
     /// Where a text that was purged may be found all the same.

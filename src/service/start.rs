@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::fs::FsError;
 use crate::index::{IndexError, Settings, Snapshot};
 use crate::path::VaultPath;
+use crate::state::State;
 use crate::sync::{LoadModel, Options, Shared, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
@@ -32,6 +33,7 @@ pub struct Service {
     pub(super) files: Option<Arc<Files>>,
     pub(super) backup: Option<Timer>,
     pub(super) outside: Outside,
+    pub(super) state: Arc<State>,
     pub(super) agents: Arc<Agents>,
     /// One save at a time, from the look for what is there already until it is found itself.
     pub(super) saving: Mutex<()>,
@@ -96,10 +98,11 @@ impl Service {
         let shared = Arc::clone(syncer.shared());
         let files = Arc::new(Files::new(home.root().to_owned(), &home.state_dir(), outside.clone()));
         let switches = Arc::new(Switches::new(home.root(), &config));
-        let agents = Arc::new(Agents::new(home.root().to_owned(), &home.state_dir()));
+        let state = home.state();
+        let agents = Arc::new(Agents::new(home.root().to_owned(), &state));
         let backup = config.backup.interval().filter(|_| watch);
         let private = globs("access.private", &config.access.private)?;
-        let capture = watch.then(|| start_capture(&home, &files, &switches, &shared, private)).transpose()?;
+        let capture = watch.then(|| start_capture(&home, &state, &files, &switches, &shared, private)).transpose()?;
         Ok(Self {
             capture,
             switches,
@@ -112,6 +115,7 @@ impl Service {
             syncer: Some(syncer),
             lock: Some(lock),
             outside,
+            state,
             agents,
             saving: Mutex::default(),
             address: OnceLock::new(),
@@ -128,7 +132,8 @@ impl Service {
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(open_begun(&index_dir, &settings(&home, &config)?.private)?));
         let switches = Arc::new(Switches::new(home.root(), &config));
-        let agents = Arc::new(Agents::new(home.root().to_owned(), &home.state_dir()));
+        let state = home.state();
+        let agents = Arc::new(Agents::new(home.root().to_owned(), &state));
         Ok(Self {
             capture: None,
             switches,
@@ -141,6 +146,7 @@ impl Service {
             files: None,
             backup: None,
             outside,
+            state,
             agents,
             saving: Mutex::default(),
             address: OnceLock::new(),
@@ -173,6 +179,11 @@ impl Service {
         &self.config
     }
 
+    /// What is not derived.
+    pub fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+
     /// The agents.
     pub fn agents(&self) -> &Arc<Agents> {
         &self.agents
@@ -186,6 +197,7 @@ impl Service {
 
 fn start_capture(
     home: &Home,
+    state: &Arc<State>,
     files: &Arc<Files>,
     switches: &Arc<Switches>,
     shared: &Arc<Shared>,
@@ -205,7 +217,7 @@ fn start_capture(
     };
     Capture::start(capture::Options {
         root: home.root().to_owned(),
-        state: home.state_dir(),
+        state: Arc::clone(state),
         files: Arc::clone(files),
         switches: Arc::clone(switches),
         find_note: Box::new(titled),

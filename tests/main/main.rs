@@ -28,6 +28,7 @@ mod qmd;
 mod reviewed;
 mod search;
 mod server;
+mod state;
 mod status;
 mod storms;
 mod terminal;
