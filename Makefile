@@ -4,12 +4,14 @@ ARGS  ?= vault-template
 SECONDS ?= 60
 MINUTES ?= 30
 CASES ?= 1000
+# Unit tests that take long where they are not optimised.
+SLOW := models::gguf:: engine_local::vectors:: note::tests::hostile::
 # In quotes the shell leaves ~ alone.
 override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run test soak fuzz check build install bench bench-onnx bench-report clean deps
+.PHONY: help run quick test soak fuzz check build install bench bench-onnx bench-report clean deps
 
 help: ## List what can be made
 	@echo "vault: a person's long-lived memory, as plain Markdown in one folder"
@@ -21,6 +23,11 @@ help: ## List what can be made
 run: build ## Serve the vault in ~/vault (made first, if there is none) on port 7833
 	@[ -e "$(VAULT)/memory.toml" ] || target/vault init "$(VAULT)"
 	@exec target/vault serve --vault "$(VAULT)" --port "$(PORT)"
+
+# Our own code is not optimised, so that it is compiled in a third of the time; what it depends on is that of `make test`.
+quick: ## After an edit: the unit tests, the contract of the engines, the rules, and each way in once
+	@CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --lib --test architecture --test docs -- $(foreach slow,$(SLOW),--skip $(slow))
+	@CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --test main -- smoke::
 
 test: deps ## Run the tests, the page's in a real browser, MCP's with a real client, and programs in Python
 	@cargo test --locked

@@ -19,9 +19,9 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
-use memory_vault::chunk::chunk;
-use memory_vault::embed::ModelSource;
-use memory_vault::index::embedded_context;
+use memory_vault::derive::chunk;
+use memory_vault::engine::embedded_context;
+use memory_vault::models::ModelSource;
 use memory_vault::note::Note;
 use memory_vault::vault::{Rules, scan};
 

@@ -13,9 +13,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use half::f16;
-use memory_vault::index::FileSet;
-use memory_vault::index::catalog::unpack;
-use memory_vault::index::vectors::{Graph, Row, VectorSet};
+use memory_vault::engine::FileSet;
+use memory_vault::engine::unpack;
+use memory_vault::engine_local::vectors::{Graph, Row, VectorSet};
 
 const DIMS: usize = 384;
 const LATENT: usize = 32;

@@ -1,20 +1,5 @@
 //! What glibc's allocator has to be told so that a daemon that lives for weeks stays small. Other allocators are left alone.
 
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod glibc {
-    use std::ffi::c_int;
-
-    // glibc's names for what `mallopt` sets.
-    pub(super) const M_TRIM_THRESHOLD: c_int = -1;
-    pub(super) const M_MMAP_THRESHOLD: c_int = -3;
-    pub(super) const M_ARENA_MAX: c_int = -8;
-
-    unsafe extern "C" {
-        pub(super) fn malloc_trim(pad: usize) -> c_int;
-        pub(super) fn mallopt(parameter: c_int, value: c_int) -> c_int;
-    }
-}
-
 /// Keeps what is free from staying with the process. To be called before there are threads.
 ///
 /// All threads share two arenas. By default there are eight a core, each of which keeps what was freed in it: 40 MB after
@@ -27,10 +12,10 @@ pub fn configure() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: glibc's own function, which takes numbers and refuses those it does not know.
     unsafe {
-        glibc::mallopt(glibc::M_ARENA_MAX, 2);
+        libc::mallopt(libc::M_ARENA_MAX, 2);
         // Its own first value; what is set does not grow.
-        glibc::mallopt(glibc::M_MMAP_THRESHOLD, 128 << 10);
-        glibc::mallopt(glibc::M_TRIM_THRESHOLD, 1 << 20);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 20);
     };
 }
 
@@ -40,7 +25,7 @@ pub fn release() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: glibc's own function, which takes its locks itself and touches only memory that is free.
     unsafe {
-        glibc::malloc_trim(0)
+        libc::malloc_trim(0)
     };
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -212,10 +213,11 @@ async fn serve_locally(
                 }
                 let (service, announced) = (Arc::clone(&service), announced.clone());
                 // Files may be on a disk that does not answer.
-                let again = tokio::task::spawn_blocking(move || announce_again(&service, &announced)).await;
-                if again.unwrap_or(false)
-                    && let Ok(listener) = listen_locally(&socket)
-                {
+                let socket = socket.clone();
+                let again = tokio::task::spawn_blocking(move || {
+                    announce_again(&service, &announced).then(|| listen_locally(&socket).ok()).flatten()
+                });
+                if let Ok(Some(listener)) = again.await {
                     break Some(listener);
                 }
             };
@@ -232,11 +234,12 @@ async fn serve_locally(
 /// Serves on a Unix socket outside of the vault, for those who ask what became of it. Where there can be none, they are told
 /// less.
 async fn serve_beside(service: Arc<Service>, live: &Live, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
-    let listener = socket.as_ref().and_then(|socket| {
+    let listening = tokio::task::spawn_blocking(move || {
+        let socket = socket?;
         create_private_dir(socket.parent()?).ok()?;
-        listen_locally(socket).ok()
+        listen_locally(&socket).ok()
     });
-    if let Some(listener) = listener {
+    if let Ok(Some(listener)) = listening.await {
         let more = mcp::router(Arc::clone(&service));
         serve(listener, local(service, live, more), Limits::default(), stopped).await;
     }
@@ -256,9 +259,15 @@ fn announce_again(service: &Service, announced: &Announced) -> bool {
 
 /// Listens on the Unix socket; only the person may open it. Whoever has the lock may replace what a killed daemon left.
 fn listen_locally(socket: &Path) -> Result<UnixListener, FsError> {
-    let _ = std::fs::remove_file(socket);
-    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-    let listener = UnixListener::bind(socket).on("listen on", socket);
-    rustix::process::umask(before);
-    listener
+    // It is made where nobody else can come, and moved to its place when it is private: the mask of new files is the whole
+    // process's, and would be that of notes which are written at this moment.
+    let private = socket.with_extension("d");
+    let _ = std::fs::remove_dir_all(&private);
+    std::fs::DirBuilder::new().mode(0o700).create(&private).on("make", &private)?;
+    let made = private.join("s");
+    let listener = UnixListener::bind(&made).on("listen on", &made)?;
+    std::fs::set_permissions(&made, std::fs::Permissions::from_mode(0o600)).on("protect", &made)?;
+    std::fs::rename(&made, socket).on("listen on", socket)?;
+    let _ = std::fs::remove_dir(&private);
+    Ok(listener)
 }

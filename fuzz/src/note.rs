@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use memory_vault::chunk::{chunk, cut_heading, token_estimate};
+use memory_vault::derive::{chunk, cut_heading, token_estimate};
 use memory_vault::note::{Node, Note};
 use memory_vault::path::VaultPath;
 

@@ -6,7 +6,7 @@ use axum::Router;
 use memory_vault::access::{OwnerKey, Token};
 use memory_vault::api::{Guard, Live, guarded, local};
 use memory_vault::config::Config;
-use memory_vault::embed::{Embedder, HashEmbedder};
+use memory_vault::models::{Embedder, HashEmbedder};
 use memory_vault::service::Service;
 use memory_vault::vault::Home;
 use tempfile::TempDir;

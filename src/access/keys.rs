@@ -6,6 +6,11 @@ use super::{Principal, Token, TokenHash};
 pub trait Keys: Send + Sync {
     /// Who holds a token; `None` when it is none of these.
     fn holder(&self, token: &TokenHash) -> Option<Principal>;
+
+    /// Whether looking for a holder may touch a disk, which may not answer.
+    fn may_block(&self) -> bool {
+        true
+    }
 }
 
 /// The one token that is the person's.
@@ -21,5 +26,9 @@ impl OwnerKey {
 impl Keys for OwnerKey {
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
         (*token == self.0).then_some(Principal::Owner)
+    }
+
+    fn may_block(&self) -> bool {
+        false
     }
 }

@@ -67,7 +67,7 @@ pub struct PolicyLimits {
     pub max_results: Option<usize>,
     /// Characters of a snippet.
     pub max_snippet_chars: Option<usize>,
-    /// Characters of all texts of an answer.
+    /// Characters of all that an answer gives of notes: texts, titles, tags, frontmatter.
     pub max_injected_chars: Option<usize>,
     /// Milliseconds that an answer may take.
     pub timeout_ms: Option<u64>,

@@ -1,5 +1,8 @@
 //! Principals: who asks.
 
+use std::sync::Arc;
+
+use super::policy::Policy;
 use super::turn::Turn;
 
 /// Who asks.
@@ -24,12 +27,33 @@ pub struct Caller {
     pub claimed: Session,
     /// Whether the request may still change something.
     pub turn: Turn,
+    /// What its page said when the request came. One request is held to one policy, whatever becomes of the page meanwhile.
+    pub policy: PolicyThen,
 }
+
+/// A policy as it was looked up for a request; none where nobody has looked yet. It says nothing of who asks.
+#[derive(Debug, Clone, Default)]
+pub struct PolicyThen(pub Option<Arc<Policy>>);
+
+impl PartialEq for PolicyThen {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for PolicyThen {}
 
 impl Caller {
     /// An agent in a session, with a request that names none.
     pub fn new(slug: impl Into<String>, session: Session) -> Self {
-        Self { slug: slug.into(), session, claimed: Session::default(), turn: Turn::default() }
+        let (claimed, turn, policy) = (Session::default(), Turn::default(), PolicyThen::default());
+        Self { slug: slug.into(), session, claimed, turn, policy }
+    }
+
+    /// The same, held to a policy.
+    #[must_use]
+    pub fn with_policy(self, policy: Arc<Policy>) -> Self {
+        Self { policy: PolicyThen(Some(policy)), ..self }
     }
 }
 

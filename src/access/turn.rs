@@ -31,9 +31,22 @@ impl Turn {
         Self { stage: Arc::default(), until: Some(until) }
     }
 
+    /// Until when it is waited for; `None` where nobody minds.
+    pub fn until_when(&self) -> Option<Instant> {
+        self.until
+    }
+
     /// How long it is waited for still; `None` where nobody minds.
     pub fn left(&self) -> Option<Duration> {
         self.until.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether nobody waits any more, so that no more is to be done.
+    pub fn is_over(&self) -> bool {
+        match self.stage.load(Ordering::SeqCst) {
+            OPEN => self.until.is_some_and(|until| until <= Instant::now()),
+            stage => stage == GIVEN_UP,
+        }
     }
 
     /// Begins to change something; false when that was given up, and nothing may be changed.

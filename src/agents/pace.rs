@@ -11,7 +11,7 @@ pub struct Pace {
     inside: Mutex<HashMap<String, usize>>,
 }
 
-/// So many requests of one agent are answered at a time, those that it waits for no more included.
+/// Maximum number of requests of one agent that are answered at a time.
 const AT_A_TIME: usize = 8;
 
 /// A request that is being answered, until this is dropped.

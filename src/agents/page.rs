@@ -76,6 +76,41 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_wrote_beside_a_list_stays() {
+        let page = "---\ncan_read_user_memory: true\ncollections: # all that is mine\n  # first\n  - notes # daily\n  - work\n\
+                    exclude_tags: [health] # never\n---\n\nMine.\n";
+        let set = json!({ "collections": ["notes", "x: y"], "exclude_tags": ["health", "b, c"] });
+        let revised = revised_page(page, set.as_object().unwrap());
+        let grant = policy(&revised).grant.unwrap();
+        assert!(grant.has_collection("notes") && grant.has_collection("x: y") && !grant.has_collection("work"));
+        for kept in ["# all that is mine", "  # first\n  - notes # daily\n", "# never"] {
+            assert!(revised.contains(kept), "{kept}: {revised}");
+        }
+        // Whatever the order asked for, and whatever stands below.
+        let other = json!({ "collections": ["work", "notes"] });
+        let page = page.replace("  - work\n", "  - work\n\n# Below.\n");
+        let revised = revised_page(&page, other.as_object().unwrap());
+        assert!(revised.contains("- work\n  # first\n  - notes # daily\n\n# Below.\n"), "{revised}");
+        let more = revised_page(&page, json!({ "collections": ["notes", "work", "x"] }).as_object().unwrap());
+        assert!(more.contains("- work\n  - x\n\n# Below.\n"), "{more}");
+        for list in ["collections: notes # one\n", "collections:\n# above\n- a\n", "collections: # none\n"] {
+            let page = format!("---\ncan_read_user_memory: true # on\n{list}---\n\nMine.\n");
+            let revised = revised_page(&page, other.as_object().unwrap());
+            let comment = list.split_once('#').unwrap().1.lines().next().unwrap();
+            assert!(revised.contains("# on") && revised.contains(comment), "{revised}");
+            assert!(policy(&revised).grant.unwrap().has_collection("work"));
+        }
+        // Line ends stay what they are.
+        let windows = page.replace('\n', "\r\n");
+        let twice = revised_page(&revised_page(&windows, other.as_object().unwrap()), set.as_object().unwrap());
+        assert_eq!(twice.matches("\r\n").count(), twice.matches('\n').count());
+        assert!(!twice.contains("\r\r") && twice.ends_with("\r\n\r\nMine.\r\n"), "{twice:?}");
+        let none = json!({ "collections": [] });
+        let revised = revised_page(&revised, none.as_object().unwrap());
+        assert!(!policy(&revised).grant.unwrap().has_collection("notes") && revised.contains("# first"), "{revised}");
+    }
+
+    #[test]
     fn what_a_person_wrote_stays() {
         let page = "---\ntitle: Ada\n# my remark\ncan_read_user_memory: false # off\ncollections: [a]\n---\n\nMine.\n";
         let set = json!({ "can_read_user_memory": true, "collections": ["notes", "x y"] });
@@ -83,6 +118,7 @@ mod tests {
         let grant = policy(&revised).grant.unwrap();
         assert!(grant.has_collection("x y") && !grant.has_collection("a"));
         assert!(revised.contains("Mine.") && revised.contains("title: Ada"), "{revised}");
+        assert!(revised.contains("# my remark") && revised.contains("# off"), "{revised}");
         let off = json!({ "can_read_user_memory": false });
         let revised = revised_page(&revised, off.as_object().unwrap());
         assert!(policy(&revised).grant.is_none());

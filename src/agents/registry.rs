@@ -124,10 +124,10 @@ impl Agents {
 
     /// An agent as the person's own processes name it; `None` when there is none of that name, or its time is over.
     pub fn named(&self, slug: &str) -> Option<Caller> {
-        self.policy(slug)?;
+        let policy = self.policy(slug)?;
         let row = self.row_of(slug).ok().flatten();
         row.iter().for_each(|row| self.watch_page(row));
-        Some(Caller::new(slug, row.as_ref().map_or_else(Session::direct, session)))
+        Some(Caller::new(slug, row.as_ref().map_or_else(Session::direct, session)).with_policy(policy))
     }
 
     /// What an agent may do now; `None` when there is no such agent, or its time is over.
@@ -162,9 +162,9 @@ impl Keys for Agents {
     /// While tokens cannot be read, nobody has one.
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
         let known = self.tokens.holder(&token.into()).inspect_err(|error| tracing::warn!("{error}")).ok()??;
-        self.policy(&known.slug)?;
+        let policy = self.policy(&known.slug)?;
         self.watch_page(&known);
-        Some(Principal::Agent(Caller::new(known.slug.as_str(), session(&known))))
+        Some(Principal::Agent(Caller::new(known.slug.as_str(), session(&known)).with_policy(policy)))
     }
 }
 

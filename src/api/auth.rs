@@ -62,10 +62,14 @@ impl Guard {
         Ok(())
     }
 
-    /// Whose token a request carries.
-    fn holder(&self, headers: &HeaderMap) -> Option<Principal> {
+    /// Whose token a request carries. Those who would look on a disk are asked on a thread that may block.
+    async fn holder(&self, headers: &HeaderMap) -> Option<Principal> {
         let token = token(headers)?.hash();
-        self.keys.iter().find_map(|keys| keys.holder(&token))
+        let (on_disk, in_memory): (Vec<_>, Vec<_>) = self.keys.iter().cloned().partition(|keys| keys.may_block());
+        if let Some(known) = in_memory.iter().find_map(|keys| keys.holder(&token)) {
+            return Some(known);
+        }
+        tokio::task::spawn_blocking(move || on_disk.iter().find_map(|keys| keys.holder(&token))).await.ok()?
     }
 }
 
@@ -129,7 +133,7 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
             false => ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response(),
         };
     }
-    let Some(principal) = guard.holder(request.headers()) else {
+    let Some(principal) = guard.holder(request.headers()).await else {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed")
             .hint("send `Authorization: Bearer TOKEN`; `vault serve` says where the owner's token is");
         return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();
@@ -220,16 +224,51 @@ mod tests {
         assert!(guard.check(&headers).is_err(), "which of two hosts is meant nobody knows");
     }
 
-    #[test]
-    fn the_token_comes_as_bearer_or_basic() {
-        let guard = Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("secret")))], []);
-        let knows = |value| guard.holder(&headers(&[("authorization", value)])) == Some(Principal::Owner);
-        assert!(knows("Bearer secret") && knows("bearer secret"));
-        // owner:secret, secret:, secret
-        assert!(knows("Basic b3duZXI6c2VjcmV0") && knows("Basic c2VjcmV0Og==") && knows("Basic c2VjcmV0"));
-        for bad in ["Bearer wrong", "Bearer", "secret", "Basic !!", "Basic b3duZXI6d3Jvbmc=", "Digest secret"] {
-            assert!(!knows(bad), "{bad}");
+    /// Tokens on a disk that does not answer until it is told to.
+    #[derive(Default)]
+    struct Hanging {
+        asked: tokio::sync::Notify,
+        answers: (std::sync::Mutex<bool>, std::sync::Condvar),
+    }
+
+    impl Keys for Hanging {
+        fn holder(&self, _: &crate::access::TokenHash) -> Option<Principal> {
+            self.asked.notify_one();
+            let hangs = self.answers.0.lock().unwrap();
+            // Not for ever: on the runtime's own thread nobody could tell it to answer.
+            let long = std::time::Duration::from_secs(20);
+            let (answers, _) = self.answers.1.wait_timeout_while(hangs, long, |answers| !*answers).unwrap();
+            answers.then(|| Principal::Capture("late".into()))
         }
-        assert_eq!(guard.holder(&HeaderMap::new()), None);
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_hangs_holds_up_no_other_request() {
+        let hanging = Arc::new(Hanging::default());
+        let owner = Arc::new(OwnerKey::new(&Token::from_text("secret")));
+        let guard = Arc::new(Guard::new(vec![owner, Arc::clone(&hanging) as Arc<dyn Keys>], []));
+        let asking = Arc::clone(&guard);
+        let late = tokio::spawn(async move { asking.holder(&headers(&[("authorization", "Bearer other")])).await });
+        hanging.asked.notified().await;
+        let known = guard.holder(&headers(&[("authorization", "Bearer secret")])).await;
+        assert_eq!(known, Some(Principal::Owner));
+        *hanging.answers.0.lock().unwrap() = true;
+        hanging.answers.1.notify_all();
+        assert_eq!(late.await.unwrap(), Some(Principal::Capture("late".into())));
+    }
+
+    #[tokio::test]
+    async fn the_token_comes_as_bearer_or_basic() {
+        let guard = Arc::new(Guard::new(vec![Arc::new(OwnerKey::new(&Token::from_text("secret")))], []));
+        let headers = |value| headers(&[("authorization", value)]);
+        // Of the Basic ones: owner:secret, secret:, secret
+        let good = ["Bearer secret", "bearer secret", "Basic b3duZXI6c2VjcmV0", "Basic c2VjcmV0Og==", "Basic c2VjcmV0"];
+        for good in good {
+            assert_eq!(guard.holder(&headers(good)).await, Some(Principal::Owner), "{good}");
+        }
+        for bad in ["Bearer wrong", "Bearer", "secret", "Basic !!", "Basic b3duZXI6d3Jvbmc=", "Digest secret"] {
+            assert_eq!(guard.holder(&headers(bad)).await, None, "{bad}");
+        }
+        assert_eq!(guard.holder(&HeaderMap::new()).await, None);
     }
 }

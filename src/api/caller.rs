@@ -10,6 +10,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use tokio::task::JoinHandle;
+
 use super::error::ApiError;
 use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
@@ -48,7 +50,10 @@ pub(super) async fn local(State(service): State<Arc<Service>>, mut request: Requ
     let principal = match request.headers().get(AS_AGENT) {
         None => Some(Principal::Owner),
         Some(slug) => {
-            std::str::from_utf8(slug.as_bytes()).ok().and_then(|slug| service.agents().named(slug)).map(|mut caller| {
+            let (service, slug) = (Arc::clone(&service), slug.as_bytes().to_owned());
+            // Its page is read, on a disk that may not answer.
+            let named = move || service.agents().named(std::str::from_utf8(&slug).ok()?);
+            tokio::task::spawn_blocking(named).await.ok().flatten().map(|mut caller| {
                 caller.claimed = claimed(request.headers());
                 Principal::Agent(caller)
             })
@@ -104,20 +109,45 @@ pub(super) async fn within_limits(State(service): State<Arc<Service>>, mut reque
     if let Some(Principal::Agent(caller)) = request.extensions_mut().get_mut() {
         caller.turn = turn.clone();
     }
-    // What takes longer than it is waited for goes on, and counts until it is done.
-    let mut answer = tokio::spawn(async move {
-        let response = next.run(request).await;
-        drop(inside);
-        response
-    });
-    match tokio::time::timeout(limits.timeout, &mut answer).await {
+    let mut answer = Answering {
+        task: tokio::spawn(async move {
+            let response = next.run(request).await;
+            drop(inside);
+            response
+        }),
+        turn: turn.clone(),
+    };
+    match tokio::time::timeout(limits.timeout, &mut answer.task).await {
         Ok(answer) => answer.unwrap_or_else(|_| failed()),
-        Err(_) if turn.give_up() => too_long("the answer took too long"),
+        Err(_) if answer.give_up() => too_long("the answer took too long"),
         // It is being written, or was: whoever hears otherwise would send it again.
-        Err(_) => match tokio::time::timeout(WRITE_TIMEOUT, answer).await {
+        Err(_) => match tokio::time::timeout(WRITE_TIMEOUT, &mut answer.task).await {
             Ok(answer) => answer.unwrap_or_else(|_| failed()),
             Err(_) => too_long("the disk took too long; look whether it was written before you send it again"),
         },
+    }
+}
+
+/// A request that is being answered. When its time is over, or whoever asked has hung up, it counts no more, and what works on it
+/// ends where it next looks at its turn; unless something is being written.
+struct Answering {
+    task: JoinHandle<Response>,
+    turn: Turn,
+}
+
+impl Answering {
+    fn give_up(&self) -> bool {
+        let given_up = self.turn.give_up();
+        if given_up {
+            self.task.abort();
+        }
+        given_up
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 

@@ -37,7 +37,11 @@ type Asked = Result<Query<Searching>, QueryRejection>;
 
 async fn find(service: App, Asking(principal): Asking, asked: SearchBody, mode: Mode) -> Answer<Found> {
     let params = asked.params(mode)?;
-    call_as(service, principal, move |service, principal| service.search(principal, &params).map(Found::of)).await
+    call_as(service, principal, move |service, principal| {
+        let found = service.search(principal, &params)?;
+        Ok(Found::of(found.given_twice(service.limits_of(principal))))
+    })
+    .await
 }
 
 /// Finds passages by their words.

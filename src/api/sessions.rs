@@ -12,7 +12,7 @@ use crate::access::{Keys, Principal, Token, TokenHash};
 const CODE_LIFE: Duration = Duration::from_secs(60);
 /// A session that was not used for so long is over.
 const IDLE: Duration = Duration::from_secs(12 * 3600);
-/// More codes than that do not wait, nor are there more sessions: the oldest gives way.
+/// Maximum number of codes that wait, and of sessions: the oldest gives way.
 const MAX_CODES: usize = 8;
 const MAX_SESSIONS: usize = 64;
 
@@ -78,6 +78,10 @@ impl Sessions {
 impl Keys for Sessions {
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
         self.knows(token, Instant::now()).then_some(Principal::Owner)
+    }
+
+    fn may_block(&self) -> bool {
+        false
     }
 }
 

@@ -120,7 +120,8 @@ impl Queue {
         answered.recv().unwrap_or(Err(Refused::Closing))
     }
 
-    /// Has it recorded what is about to be written and which events are in their files, and waits until that is safe on disk.
+    /// Has it recorded what is about to be written and which events are in their files. It is safe on disk after a
+    /// [sync](crate::state::EventReader::sync).
     pub(super) fn record(&self, plan: String, done: Vec<u64>) -> Result<(), Refused> {
         let (answer, answered) = sync_channel(1);
         {

@@ -84,7 +84,7 @@ impl Draft {
     }
 }
 
-/// So many files may have names that differ in their numbers only.
+/// Maximum number of files that have names that differ in their numbers only.
 const MAX_NUMBER: usize = 100_000;
 
 fn numbered(base: &str, at: usize) -> Result<VaultPath, WriteError> {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::drafts::Drafts;
 use super::event::Kind;
-use super::front::{head, urls_of};
+use super::frontmatter::{head, urls_of};
 use crate::note::{Note, compose, untagged};
 use crate::path::VaultPath;
 use crate::vault::Globs;

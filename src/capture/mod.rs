@@ -8,7 +8,7 @@ mod commit;
 mod drafts;
 mod event;
 mod former;
-mod front;
+mod frontmatter;
 mod intake;
 mod kept;
 mod markdown;
@@ -23,7 +23,7 @@ mod writer;
 
 pub use check::EventError;
 pub use event::{AgentActivity, Bookmark, Clipboard, Event, FileAction, Message, Note, Search};
-pub use front::kept_private;
+pub use frontmatter::kept_private;
 pub use intake::{Accepted, Capture, CaptureError, CaptureStatus, Options};
 pub use kept::FindPrivate;
 pub use pages::FindNote;

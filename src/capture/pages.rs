@@ -9,7 +9,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::drafts::{Draft, Drafts};
 use super::event::{Bookmark, Captured, Clipboard, Event, Kind, Message, Note};
-use super::front::{front, is_captured, is_of, is_ours, kept_private, united, urls_of, with_participant};
+use super::frontmatter::{front, is_captured, is_of, is_ours, kept_private, united, urls_of, with_participant};
 use super::kept::{Goes, Kept};
 use super::markdown::{activity_line, file_line, search_line, turn};
 use super::names::Names;

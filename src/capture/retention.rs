@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::event::Kind;
-use super::front::{head, is_captured};
+use super::frontmatter::{head, is_captured};
 use crate::config::RetentionConfig;
 use crate::path::VaultPath;
 use crate::vault::Files;

@@ -232,6 +232,7 @@ impl Writer {
     fn record(&self, progress: &mut Progress) -> Result<(), WriterError> {
         if let Some((plan, done)) = progress.news()? {
             self.queue.record(plan, done)?;
+            self.events.sync()?;
             progress.recorded();
         }
         Ok(())

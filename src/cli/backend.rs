@@ -165,7 +165,7 @@ impl Backend {
     pub(super) fn restore(&mut self, id: &str, params: RestoreParams) -> anyhow::Result<Restored> {
         match self {
             Self::Daemon(client) => {
-                let id = percent_encode(id, "");
+                let id = percent_encode(id);
                 client.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &params)
             }
             Self::Here(service) => Ok(service.restore(&Principal::Owner, id, params)?),
@@ -265,5 +265,5 @@ impl Backend {
 }
 
 fn agent_path(slug: &str, rest: &str) -> String {
-    format!("/api/agents/{}{rest}", percent_encode(slug, ""))
+    format!("/api/agents/{}{rest}", percent_encode(slug))
 }

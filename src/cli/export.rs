@@ -15,7 +15,7 @@ use crate::backup;
 use crate::capture::Capture;
 use crate::vault::Home;
 
-/// So long what was captured a moment ago is waited for.
+/// Maximum time that what was captured a moment ago is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Write the whole vault into one file, to move it or to put it away.

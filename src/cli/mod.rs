@@ -23,10 +23,10 @@ mod restore;
 mod save;
 mod search;
 mod serve;
+mod service;
 mod status;
 mod terminal;
 mod token;
-mod unit;
 mod verify;
 
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ enum Command {
     Backup(backup::Backup),
     Export(export::Export),
     Import(import::Import),
-    Service(unit::Service),
+    Service(service::Service),
     Completions(completions::Completions),
 }
 

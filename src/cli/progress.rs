@@ -74,7 +74,8 @@ impl Bar {
     /// Shows how many passages are embedded, and how many are not.
     pub(super) fn show_passages(&self, shared: &Shared) {
         if let Some(snapshot) = shared.snapshot() {
-            self.show(snapshot.embedded(), snapshot.embeddable.saturating_sub(snapshot.embedded()));
+            let (embedded, of) = snapshot.embedded(None);
+            self.show(embedded, of.saturating_sub(embedded));
         }
     }
 

@@ -13,7 +13,7 @@ use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Config, Mode};
 use crate::path::VaultPath;
 use crate::search::{Highlighter, snippet};
-use crate::service::{HitView, SearchParams, ServiceError, percent_encode};
+use crate::service::{HitView, SearchParams, ServiceError, percent_encode_path};
 use crate::vault::Outside;
 
 /// Find passages by their words, their meaning, or both.
@@ -196,7 +196,7 @@ impl Printer {
         let url = match &self.root {
             Some(root) => {
                 let path = VaultPath::new(chunk.path.as_str()).map(|path| self.outside.on_disk(root, &path));
-                format!("file://{}", percent_encode(&path.unwrap_or_default().to_string_lossy(), "/"))
+                format!("file://{}", percent_encode_path(&path.unwrap_or_default().to_string_lossy()))
             }
             None => chunk.obsidian_url.clone().unwrap_or_default(),
         };

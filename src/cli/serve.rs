@@ -132,7 +132,7 @@ fn show_progress(shared: &Shared) {
     if !read.caught_up {
         return;
     }
-    let notes = shared.snapshot().map_or(0, |snapshot| snapshot.files.len());
+    let notes = shared.snapshot().map_or(0, |snapshot| snapshot.files().len());
     let its = if notes == 1 { "its" } else { "their" };
     // Whoever closed the pipe has no use for it.
     let _ = say!("{} can be found by {its} words", count(notes, "note"));

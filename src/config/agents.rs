@@ -64,7 +64,7 @@ pub struct AgentsConfig {
     pub max_results: usize,
     /// Characters of a snippet at most.
     pub max_snippet_chars: usize,
-    /// Characters of all texts of one answer at most.
+    /// Maximum characters of all that an answer gives of notes: texts, titles, tags, frontmatter.
     pub max_injected_chars: usize,
     /// Milliseconds after which an answer is given up.
     pub timeout_ms: u64,

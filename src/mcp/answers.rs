@@ -39,7 +39,7 @@ pub const SESSION: &str = "mcp-session-id";
 const TEXT_SESSION: &str = "text-";
 
 /// How clients that show their model nothing but text begin their names, in lower case. Where it is not known for sure, a name is
-/// better here than not: text is shown by all. The reasons are in `docs/agents.md`.
+/// better here than not: text is shown by all. The reasons are in `docs/mcp.md`.
 const TEXT_ALONE: [&str; 20] = [
     "@librechat",
     "anythingllm",

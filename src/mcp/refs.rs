@@ -1,6 +1,6 @@
 //! How a caller names a note or a passage: by hash, by path with lines, or by `vault://path`.
 
-use crate::service::{ServiceError, percent_encode, split_lines};
+use crate::service::{ServiceError, percent_encode_path, split_lines};
 
 /// What notes are called as resources.
 pub(super) const SCHEME: &str = "vault://";
@@ -35,7 +35,7 @@ fn is_uri(text: &str) -> bool {
 
 /// What a note is called as a resource.
 pub(super) fn uri_of(path: &str) -> String {
-    format!("{SCHEME}{}", percent_encode(path, "/"))
+    format!("{SCHEME}{}", percent_encode_path(path))
 }
 
 /// The path that a resource's name stands for.

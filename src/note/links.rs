@@ -1,8 +1,12 @@
 //! Links: where they are, what they point at and what they show.
 
-use super::{Link, LinkKind};
-use pulldown_cmark::LinkType;
+use std::borrow::Cow;
 use std::ops::Range;
+
+use percent_encoding::percent_decode_str;
+use pulldown_cmark::LinkType;
+
+use super::{Link, LinkKind};
 
 /// Links nested deeper than this (images in images) get no text: each holds the text of those inside it, so all of them
 /// together would be quadratic.
@@ -135,26 +139,7 @@ pub(super) fn has_scheme(written: &str) -> bool {
 
 /// `%20` → blank. What is not valid UTF-8 once decoded stays as it is.
 fn percent_decoded(written: &str) -> String {
-    if !written.contains('%') {
-        return written.to_owned();
-    }
-    let bytes = written.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let hex = |offset: usize| bytes.get(at + offset).and_then(|&digit| char::from(digit).to_digit(16));
-        match (byte, hex(1), hex(2)) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            _ => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).unwrap_or_else(|_| written.to_owned())
+    percent_decode_str(written).decode_utf8().map_or_else(|_| written.to_owned(), Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -8,12 +8,13 @@ use super::compose::compose;
 /// The note with another body, and with `set` in its frontmatter. Its lines stay as they are, but for those of what is set;
 /// tags join those that are there.
 ///
-/// All of the frontmatter stays as it is where it is TOML, or something of `set` is neither absent nor a plain `key: value` on
+/// All of the frontmatter stays as it is where it is TOML, or something of `set` is neither absent nor a list nor a plain `key: value` on
 /// a line of its own: what a line editor cannot do surely, it does not do. Tags that are not a list in brackets or of `- tag`
 /// lines stay likewise.
 pub fn revise(source: &str, stem: &str, title: &str, set: &Map<String, Value>, tags: &[String], body: &str) -> String {
     let note = Note::parse(source, stem);
     let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+    let body = body.replace("\r\n", "\n");
     let body = format!("{}\n", body.trim_start_matches('\n').trim_end()).replace('\n', end);
     let head = &source[..note.body.start];
     let opening = head.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim_end();
@@ -72,6 +73,7 @@ fn with_values(mut lines: Vec<String>, set: &Map<String, Value>, end: &str) -> O
         let line = format!("{key}: {}", scalar(value));
         match find(&lines, &key) {
             None => lines.insert(lines.len() - 1, format!("{line}{end}")),
+            Some(at) if value.is_array() => lines = with_list(lines, at, &key, value.as_array()?, end)?,
             Some(at) => {
                 let old = lines[at].split_once(':')?.1.trim();
                 let plain = !old.is_empty() && !old.starts_with(['|', '>', '&', '*', '!', '{', '[', '#']);
@@ -87,6 +89,67 @@ fn with_values(mut lines: Vec<String>, set: &Map<String, Value>, end: &str) -> O
             }
         }
     }
+    Some(lines)
+}
+
+/// The lines with another list in the place of the one at `at`. Items that stay keep their lines with the comments above and
+/// behind them, and the comments above those that go stay too.
+fn with_list(mut lines: Vec<String>, at: usize, key: &str, items: &[Value], end: &str) -> Option<Vec<String>> {
+    let old = lines[at].split_once(':')?.1.trim();
+    let (value, comment) = match old.strip_prefix('[') {
+        Some(list) => {
+            let (_, after) = list.split_once(']')?;
+            ("[", after.trim())
+        }
+        None => match old.find('#').filter(|at| *at == 0 || old[..*at].ends_with(' ')) {
+            Some(start) => (old[..start].trim(), &old[start..]),
+            None => (old, ""),
+        },
+    };
+    if !(comment.is_empty() || comment.starts_with('#')) || value.starts_with(['|', '>', '&', '*', '!', '{', '"', '\''])
+    {
+        return None;
+    }
+    let space = if comment.is_empty() { "" } else { " " };
+    let in_line = |items: &[Value]| format!("{key}: {}{space}{comment}{end}", Value::from(items));
+    let between = |line: &&String| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']);
+    let delimiter = lines.len() - 1;
+    let below: Vec<String> = lines[at + 1..delimiter].iter().take_while(between).cloned().collect();
+    let is_item = |line: &String| line.trim_start().starts_with('-');
+    let count = below.iter().rposition(is_item).map_or(0, |last| last + 1);
+    // What goes on over lines is left alone.
+    let goes_on = lines[at + 1 + count..delimiter].first().is_some_and(|next| {
+        next.starts_with([' ', '\t']) && !next.trim().is_empty() && !next.trim_start().starts_with('#')
+    });
+    if goes_on || (count > 0 && !value.is_empty()) {
+        return None;
+    }
+    if count == 0 {
+        lines[at] = in_line(items);
+        return Some(lines);
+    }
+    let mut indent = "";
+    let (mut known, mut above) = (Vec::new(), Vec::new());
+    for line in &below[..count] {
+        above.push(line.clone());
+        if let Some(item) = line.trim_start().strip_prefix('-') {
+            indent = &line[..line.len() - line.trim_start().len()];
+            known.push((serde_yaml::from_str::<Value>(item).ok()?, std::mem::take(&mut above)));
+        }
+    }
+    let mut list = Vec::new();
+    for item in items {
+        match known.iter().position(|(had, _)| had == item) {
+            Some(place) => list.extend(known.remove(place).1),
+            None => list.push(format!("{indent}- {}{end}", scalar(item))),
+        }
+    }
+    let mut left: Vec<String> = known.into_iter().flat_map(|(_, lines)| lines).filter(|line| !is_item(line)).collect();
+    if items.is_empty() {
+        lines[at] = in_line(items);
+    }
+    left.extend(list);
+    lines.splice(at + 1..at + 1 + count, left);
     Some(lines)
 }
 

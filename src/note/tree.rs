@@ -16,7 +16,7 @@ use super::{Note, frontmatter, mask};
 /// readers of JSON stop at 128 levels, of which each element takes two.
 const MAX_DEPTH: usize = 48;
 
-/// No more of a note than this is made a tree, cut at lines: a page with more elements than that is of no use.
+/// Maximum bytes of a note that are made a tree, cut at lines: a page with more elements than that is of no use.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Schemes that a link may have.

@@ -3,7 +3,7 @@
 use super::tags::TagSet;
 use super::{Lines, body};
 
-/// More are never needed but by hostile text, in which one backslash may begin what the next is in.
+/// Maximum number of rounds. More are never needed but by hostile text, in which one backslash may begin what the next is in.
 const ROUNDS: usize = 4;
 
 /// Markdown in which no `#` from an offset on begins a tag, certain or doubtful: a backslash goes before each that would.

@@ -1,18 +1,25 @@
-//! From two scores a candidate to one.
+//! The second stage: from two scores of a candidate to one, and the order by it.
 
-use crate::config::{Fusion, SearchConfig};
+use super::candidate::{Candidate, Scored, sort};
+use crate::config::{Fusion, Mode, SearchConfig};
 
-/// A candidate's scores on both sides; `None` where that side does not know it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sides {
-    pub keyword: Option<f64>,
-    pub semantic: Option<f64>,
+/// Gives each candidate the score that `mode` orders by, and puts the best first.
+pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, config: &SearchConfig) {
+    let fused = fuse(&candidates.iter().map(|candidate| candidate.scores).collect::<Vec<_>>(), config);
+    for (candidate, fused) in candidates.iter_mut().zip(fused) {
+        candidate.score = match mode {
+            Mode::Keyword => candidate.scores.keyword.unwrap_or(0.0),
+            Mode::Semantic => candidate.scores.semantic.unwrap_or(0.0),
+            Mode::Hybrid => fused,
+        };
+    }
+    sort(candidates);
 }
 
 /// Fuses the scores of all candidates. Higher is better; they compare within one response only.
-pub(super) fn fuse(sides: &[Sides], config: &SearchConfig) -> Vec<f64> {
-    let keyword: Vec<Option<f64>> = sides.iter().map(|side| side.keyword).collect();
-    let semantic: Vec<Option<f64>> = sides.iter().map(|side| side.semantic).collect();
+fn fuse(scores: &[Scored], config: &SearchConfig) -> Vec<f64> {
+    let keyword: Vec<Option<f64>> = scores.iter().map(|scored| scored.keyword).collect();
+    let semantic: Vec<Option<f64>> = scores.iter().map(|scored| scored.semantic).collect();
     let (keyword, semantic, weight) = match config.fusion {
         Fusion::MinMax => (min_max(&keyword), min_max(&semantic), config.semantic_weight),
         Fusion::Rrf => {
@@ -45,16 +52,17 @@ fn reciprocal_ranks(scores: &[Option<f64>], k: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn sides(keyword: Option<f64>, semantic: Option<f64>) -> Sides {
-        Sides { keyword, semantic }
+    fn scored(keyword: Option<f64>, semantic: Option<f64>) -> Scored {
+        Scored { keyword, semantic }
     }
 
     #[test]
     fn min_max_scales_each_side_over_the_candidates() {
         let config = SearchConfig { semantic_weight: 0.4, ..SearchConfig::default() };
-        let fused = fuse(&[sides(Some(10.0), Some(0.2)), sides(Some(5.0), Some(0.8)), sides(Some(0.0), None)], &config);
+        let fused =
+            fuse(&[scored(Some(10.0), Some(0.2)), scored(Some(5.0), Some(0.8)), scored(Some(0.0), None)], &config);
         assert_eq!(fused, [0.6, 0.6 * 0.5 + 0.4, 0.0]);
-        let equal = fuse(&[sides(Some(3.0), None), sides(Some(3.0), None)], &config);
+        let equal = fuse(&[scored(Some(3.0), None), scored(Some(3.0), None)], &config);
         assert_eq!(equal, [0.6, 0.6], "a side whose scores are all equal gives 1");
     }
 

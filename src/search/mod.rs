@@ -1,18 +1,22 @@
-//! From a query to hits with citations.
+//! From a query to hits with citations, in stages, each a value to the next:
 //!
-//! Scope and filters become a set of files, once. Both sides, words and meaning, give their best chunks of those files;
-//! every candidate is scored on both sides, the scores are fused, ties are broken by path and line, and the best are cut.
+//! `query` (what was typed) → `retrieve` (the best chunks of the allowed files by words and by meaning, each scored on both) →
+//! `fuse` (one score, one order) → `diversify` (no file takes all places) → the cut, in `run` → `snippet`.
+//!
+//! Scope and filters become a set of files first, once. Ties are broken by path and line.
 
-mod candidates;
-mod filter;
+mod candidate;
+mod diversify;
 mod fuse;
 mod query;
+mod retrieve;
 mod run;
 mod snippet;
+#[cfg(test)]
+mod tests;
 mod visible;
 
-pub use filter::Filter;
 pub use query::ParsedQuery;
-pub use run::{Degraded, Hit, Results, SearchError, SearchRequest, search};
+pub use run::{Degraded, Hit, Results, SearchRequest, search};
 pub use snippet::{Highlighter, snippet};
 pub use visible::{Visible, subject};

@@ -1,20 +1,26 @@
 //! What people type, read as words, `"phrases"` and `-exclusions`. Never an error.
 
-use crate::index::keyword::{KeywordQuery, plain_words};
+use crate::derive::words::plain_words;
+use crate::engine::WordQuery;
 
 /// A query, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedQuery {
     /// For the words' side.
-    pub keyword: KeywordQuery,
+    pub keyword: WordQuery,
     /// For the meaning's side: the text without exclusions.
     pub semantic: String,
 }
 
-/// More words than this say no more about what is wanted; a megabyte pasted as a query costs no more than this.
+/// Maximum number of words. More say no more about what is wanted; a megabyte pasted as a query costs no more than this.
 const MAX_WORDS: usize = 64;
 /// What the model reads of a query.
 const MAX_SEMANTIC_BYTES: usize = 4_000;
+/// Maximum length of a word that the model reads, where it is of ASCII alone and so may be cut. Addresses are longer, and each of their
+/// characters may be a token: six of them took 77 ms, of which a search by words had 2.
+const MAX_READ_WORD: usize = 64;
+/// Maximum length of a run of one mark that the model reads. Rules and borders are longer.
+const MAX_READ_RUN: usize = 3;
 
 impl ParsedQuery {
     /// Reads a query. A quote that is not closed is a word like any other; so is what is left when nothing but exclusions is.
@@ -40,7 +46,7 @@ impl ParsedQuery {
     }
 
     fn read(text: &str, with_operators: bool) -> Self {
-        let mut keyword = KeywordQuery::default();
+        let mut keyword = WordQuery::default();
         let mut semantic = String::new();
         let mut room = MAX_WORDS;
         for part in parts(cut(text, 64 * MAX_WORDS)) {
@@ -52,7 +58,7 @@ impl ParsedQuery {
                 keyword.excluded.extend((!words.is_empty()).then_some(words));
                 continue;
             }
-            semantic.push_str(part.text);
+            push_readable(&mut semantic, part.text);
             semantic.push(' ');
             room -= words.len();
             if part.quoted && with_operators && words.len() > 1 {
@@ -63,6 +69,28 @@ impl ParsedQuery {
         }
         let semantic = cut(semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
         Self { keyword, semantic }
+    }
+}
+
+/// Adds what the model reads of a text: its long words cut, and its rules and borders short. The search by words has all of it.
+fn push_readable(out: &mut String, text: &str) {
+    for (at, word) in text.split(char::is_whitespace).enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        let (mut last, mut run, mut length) = ('\0', 0, 0);
+        for character in word.chars() {
+            run = if character == last { run + 1 } else { 1 };
+            last = character;
+            if character.is_ascii_punctuation() && run > MAX_READ_RUN {
+                continue;
+            }
+            length += 1;
+            if length > MAX_READ_WORD && word.is_ascii() {
+                break;
+            }
+            out.push(character);
+        }
     }
 }
 
@@ -108,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(text: &str) -> (String, String, String) {
-        let KeywordQuery { words, phrases, excluded } = ParsedQuery::new(text).keyword;
+        let WordQuery { words, phrases, excluded } = ParsedQuery::new(text).keyword;
         let runs = |runs: Vec<Vec<String>>| runs.iter().map(|run| run.join("+")).collect::<Vec<_>>().join(" ");
         (words.join(" "), runs(phrases), runs(excluded))
     }
@@ -130,6 +158,18 @@ mod tests {
         read("!!! \"\" -", "", "", "");
         assert!(ParsedQuery::new("  ").is_empty());
         assert!(!ParsedQuery::new("?!").is_empty(), "the model may still make something of it");
+    }
+
+    #[test]
+    fn what_nobody_types_is_not_read_to_its_end() {
+        let read = |text: &str| ParsedQuery::new(text).semantic;
+        let address = format!("https://a.example/{}", "x/y-".repeat(40));
+        assert_eq!(read(&format!("see {address} for more")), format!("see {} for more", &address[..64]));
+        assert_eq!(read("a | ----------- | //////// b"), "a | --- | /// b");
+        assert_eq!(read("\"say  no\nmore\" c++ naaaay"), "say  no more c++ naaaay");
+        // Where no blanks part words, none is cut.
+        let sentence = "語".repeat(100);
+        assert_eq!(read(&sentence), sentence);
     }
 
     #[test]

@@ -1,18 +1,21 @@
-//! The search itself.
+//! The search itself: the stages one after the other.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::candidates::{Candidate, Meaning, Side};
-use super::filter::Filter;
-use super::fuse::Sides;
+use super::candidate::{Candidate, Scored};
+use super::diversify::diversify;
+use super::fuse::rank;
 use super::query::ParsedQuery;
+use super::retrieve::{RetrievedWords, Retriever};
 use super::visible::Visible;
+use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
-use crate::embed::{EmbedError, Embedder};
-use crate::index::catalog::{CatalogError, ChunkText};
-use crate::index::keyword::KeywordError;
-use crate::index::vectors::VectorError;
-use crate::index::{FileEntry, Snapshot};
+use crate::engine::{ChunkText, EngineError, FileEntry, Filter, QueryVector, Reader};
+use crate::models::{Embedder, ModelError};
+
+/// Maximum number of candidates by words or by meaning, however many a single long file has.
+const MAX_WIDTH: usize = 6_400;
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +28,8 @@ pub struct SearchRequest {
     pub limit: usize,
     /// Which files.
     pub filter: Filter,
+    /// Whether anybody waits for the answer still.
+    pub turn: Turn,
 }
 
 /// A chunk that was found.
@@ -75,45 +80,31 @@ pub struct Results {
     pub degraded: Option<Degraded>,
 }
 
-/// A search failed.
-#[derive(Debug, thiserror::Error)]
-pub enum SearchError {
-    /// The catalog did.
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    /// The keyword index did.
-    #[error(transparent)]
-    Keyword(#[from] KeywordError),
-    /// The vectors did.
-    #[error(transparent)]
-    Vector(#[from] VectorError),
-}
-
-/// Searches one state of the index.
+/// Searches one generation.
 ///
 /// # Errors
 /// When a store cannot be read.
 pub fn search(
-    snapshot: &Snapshot,
+    reader: &dyn Reader,
     embedder: Option<&dyn Embedder>,
     visible: &Visible,
     config: &SearchConfig,
     request: &SearchRequest,
-) -> Result<Results, SearchError> {
+) -> Result<Results, EngineError> {
     let query = ParsedQuery::new(&request.text);
     if query.is_empty() || request.limit == 0 {
         return Ok(Results { mode: request.mode, hits: Vec::new(), degraded: None });
     }
-    let allow = request.filter.resolve(visible, &snapshot.files);
-    let side = Side { snapshot, allow: allow.as_ref(), seen: visible.set(), stemmer: config.stemmer };
-    let mut words = side.words(&query.keyword)?;
+    let allow = request.filter.resolve(visible.set(), reader.files());
+    let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
+    let mut words = retriever.words(&query.keyword)?;
     let mut degraded = None;
-    let has_words = snapshot.keyword.is_some();
-    let meaning = if request.mode == Mode::Keyword && has_words {
+    let has_words = reader.has_words();
+    let vector = if request.mode == Mode::Keyword && has_words {
         None
     } else {
         let width = (request.mode == Mode::Hybrid).then(|| config.candidates.max(request.limit));
-        match embed_beside(snapshot, embedder, &query.semantic, || words.look_ahead(width))? {
+        match embed_beside(reader, embedder, &query.semantic, request.turn.until_when(), || words.look_ahead(width))? {
             Ok(found) => Some(found),
             Err(reason) => {
                 degraded = Some(reason);
@@ -121,12 +112,12 @@ pub fn search(
             }
         }
     };
-    let (embedded, of) = snapshot.embedded_within(visible.set());
-    if meaning.is_some() && embedded < of {
+    let (embedded, of) = reader.embedded(visible.set());
+    if vector.is_some() && embedded < of {
         degraded = Some(Degraded::Embedding { embedded, of });
     }
     // Without a model, the words answer for the meaning; without the words, the meaning answers for them.
-    let mode = match (has_words, &meaning) {
+    let mode = match (has_words, &vector) {
         (false, _) => Mode::Semantic,
         (true, None) => Mode::Keyword,
         (true, Some(_)) => request.mode,
@@ -135,11 +126,12 @@ pub fn search(
         degraded = Some(Degraded::NoWords);
     }
 
-    let mut ranked = side.ranked(&mut words, mode, meaning.as_ref(), config, request.limit)?;
+    let (limit, turn) = (request.limit, &request.turn);
+    let ranking = Ranking { retriever: &retriever, mode, vector: vector.as_ref(), config, limit, turn };
+    let mut ranked = ranking.run(&mut words)?;
     if ranked.is_empty() && !query.keyword.phrases.is_empty() {
-        let mut words = side.words(&query.without_phrases().keyword)?;
-        ranked = side.ranked(&mut words, mode, meaning.as_ref(), config, request.limit)?;
-        let by_words = |candidate: &Candidate| candidate.sides.keyword.is_some_and(|score| score > 0.0);
+        ranked = ranking.run(&mut retriever.words(&query.without_phrases().keyword)?)?;
+        let by_words = |candidate: &Candidate| candidate.scores.keyword.is_some_and(|score| score > 0.0);
         if mode != Mode::Semantic && !ranked.iter().any(by_words) {
             // What is merely near in meaning is not what a phrase asks for.
             ranked.clear();
@@ -149,7 +141,8 @@ pub fn search(
     }
     let mut hits = Vec::with_capacity(ranked.len());
     for candidate in ranked {
-        let chunk = match snapshot.read(|reader| reader.chunk(candidate.row)) {
+        go_on(&request.turn)?;
+        let chunk = match reader.chunk(candidate.row) {
             Ok(Some(chunk)) => chunk,
             Ok(None) => continue,
             // What is damaged is never shown, and takes nothing else with it.
@@ -157,33 +150,68 @@ pub fn search(
                 degraded = Some(Degraded::Damaged(error.to_string()));
                 continue;
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
-        let Sides { keyword, semantic } = candidate.sides;
+        let Scored { keyword, semantic } = candidate.scores;
         hits.push(Hit { file: candidate.file, chunk, score: candidate.score, keyword, semantic });
     }
     Ok(Results { mode, hits, degraded })
 }
 
+/// The stages between the query and its hits.
+struct Ranking<'a> {
+    retriever: &'a Retriever<'a>,
+    mode: Mode,
+    vector: Option<&'a QueryVector>,
+    config: &'a SearchConfig,
+    limit: usize,
+    turn: &'a Turn,
+}
+
+impl Ranking<'_> {
+    /// The best candidates in order, at most `limit`. While one long file keeps others out of the candidates, more are asked for.
+    fn run(&self, words: &mut RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
+        let mut width = self.config.candidates.max(self.limit);
+        loop {
+            go_on(self.turn)?;
+            let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
+            rank(&mut candidates, self.mode, self.config);
+            diversify(&mut candidates, self.config.per_file);
+            if candidates.len() >= self.limit || !more || width >= MAX_WIDTH {
+                candidates.truncate(self.limit);
+                return Ok(candidates);
+            }
+            width *= 4;
+        }
+    }
+}
+
+/// Ends the search when nobody waits for it.
+fn go_on(turn: &Turn) -> Result<(), EngineError> {
+    if turn.is_over() { Err(EngineError::other("nobody waits for the answer any more")) } else { Ok(()) }
+}
+
 /// Embeds the query on the model's thread while `meanwhile` runs on this one: each takes a few milliseconds of a hybrid search.
-fn embed_beside<'a>(
-    snapshot: &'a Snapshot,
+fn embed_beside(
+    reader: &dyn Reader,
     embedder: Option<&dyn Embedder>,
     text: &str,
-    meanwhile: impl FnOnce() -> Result<(), KeywordError>,
-) -> Result<Result<Meaning<'a>, Degraded>, SearchError> {
-    let (Some(embedder), Some(vectors)) = (embedder, snapshot.vectors.as_ref()) else {
+    deadline: Option<Instant>,
+    meanwhile: impl FnOnce() -> Result<(), EngineError>,
+) -> Result<Result<QueryVector, Degraded>, EngineError> {
+    // A model that has just taken the place of another has no vectors here yet.
+    let Some(embedder) = embedder.filter(|embedder| reader.model() == Some(embedder.fingerprint())) else {
         return Ok(Err(Degraded::NoModel));
     };
     let embedded = std::thread::scope(|scope| {
-        let embedding = scope.spawn(|| embedder.embed_query(text));
+        let embedding = scope.spawn(|| embedder.embed_query(text, deadline));
         let done = meanwhile();
-        let failed = |_| Err(EmbedError::Panicked("embedding a query".into()));
+        let failed = |_| Err(ModelError::Panicked("embedding a query".into()));
         done.map(|()| embedding.join().unwrap_or_else(failed))
     })?;
     Ok(match embedded {
-        Ok(query) if query.len() == vectors.dims() => Ok(Meaning { vectors, query }),
-        Ok(_) | Err(EmbedError::Stopped) => Err(Degraded::NoModel),
+        Ok(vector) => Ok(QueryVector::new(&vector).map_err(EngineError::other)?),
+        Err(ModelError::Stopped) => Err(Degraded::NoModel),
         Err(error) => Err(Degraded::ModelFailed(error.to_string())),
     })
 }

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::query::ParsedQuery;
 use crate::config::StemmerLanguage;
-use crate::index::keyword::{Stemming, plain_words};
+use crate::derive::words::{Stemming, plain_words};
 
 /// Finds the words of a query in texts.
 pub struct Highlighter {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::access::{AGENTS, Grant, Scope, Subject, is_agents, own_file};
-use crate::index::{FileEntry, FileSet, Files};
+use crate::engine::{FileEntry, FileSet, FileTable};
 use crate::path::folded;
 
 /// The files of one state of the index that a principal may see. All that is read is read through one.
@@ -12,7 +12,7 @@ pub struct Visible(Option<FileSet>);
 
 impl Visible {
     /// The files of a scope.
-    pub fn of(scope: &Scope, files: &Files) -> Self {
+    pub fn of(scope: &Scope, files: &FileTable) -> Self {
         let Some(mut set) = alone(scope, files) else { return Self(None) };
         // What was made of other notes is as hidden as they are, and so is what was made of that: until nothing more goes.
         let given = match scope {
@@ -40,6 +40,12 @@ impl Visible {
         }
     }
 
+    /// The files of a set.
+    #[cfg(test)]
+    pub(super) fn only(files: FileSet) -> Self {
+        Self(Some(files))
+    }
+
     /// Whether a file may be seen.
     pub fn has(&self, file: &FileEntry) -> bool {
         self.0.as_ref().is_none_or(|set| set.contains(file.id))
@@ -59,7 +65,7 @@ impl Visible {
 }
 
 /// The files that a scope has by what they are themselves; `None` for all.
-fn alone(scope: &Scope, files: &Files) -> Option<FileSet> {
+fn alone(scope: &Scope, files: &FileTable) -> Option<FileSet> {
     let facets = files.facets();
     let mut set = match scope {
         Scope::Everything => return None,

@@ -12,7 +12,7 @@ use super::views::{
 };
 use crate::access::{self, Caller, Policy, Principal, Refusal, Session};
 use crate::agents::{AgentsError, agent_file, agent_page, revised_page};
-use crate::index::FileEntry;
+use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::composed;
 use crate::search::{Visible, subject};
@@ -78,11 +78,11 @@ impl Service {
         let session = token.as_ref().map_or_else(Session::direct, |token| token.session.clone());
         let asking = Caller { claimed: Session::direct(), ..Caller::new(slug, session) };
         let snapshot = self.snapshot()?;
-        let visible = Visible::of(&self.scope_of(&Principal::Agent(asking)), &snapshot.files);
-        let seen = || snapshot.files.iter().filter(|file| visible.has(file));
+        let visible = Visible::of(&self.scope_of(&Principal::Agent(asking)), snapshot.files());
+        let seen = || snapshot.files().iter().filter(|file| visible.has(file));
         let holds_notes = |name: &str| {
             let same = |file: &FileEntry| composed(file.path.collection()) == composed(name);
-            name == "*" || (!access::is_agents(name) && snapshot.files.iter().any(|file| same(file)))
+            name == "*" || (!access::is_agents(name) && snapshot.files().iter().any(|file| same(file)))
         };
         let empty = policy.rules.collections.iter().filter(|name| !holds_notes(name));
         Ok(AgentView {
@@ -227,12 +227,13 @@ impl Service {
         if let Some(refusal) = rule(file) {
             return vec![refusal.to_string()];
         }
-        let linked = given.snapshot.files.facets().linked().find(|names| names.contains(&file.id)).unwrap_or_default();
-        let others = linked.iter().filter(|id| **id != file.id).filter_map(|id| given.snapshot.files.get(*id));
+        let linked =
+            given.snapshot.files().facets().linked().find(|names| names.contains(&file.id)).unwrap_or_default();
+        let others = linked.iter().filter(|id| **id != file.id).filter_map(|id| given.snapshot.files().get(*id));
         if let Some((other, refusal)) = others.filter_map(|other| Some((other, rule(other)?))).next() {
             return vec![format!("the same file is `{}` (a hard link): {refusal}", other.path)];
         }
-        let sources = file.sources.iter().filter_map(|source| match given.snapshot.files.at(source) {
+        let sources = file.sources.iter().filter_map(|source| match given.snapshot.files().at(source) {
             None => Some(format!("it was made of `{source}`, which is not there")),
             Some(source) if given.visible.has(source) => None,
             Some(source) => {

@@ -11,9 +11,8 @@ use super::start::Service;
 use super::views::{AnnotateParams, Annotated};
 use crate::access::Principal;
 use crate::capture::redact;
-use crate::chunk::ChunkId;
-use crate::index::catalog::ChunkText;
-use crate::index::{FileEntry, Snapshot};
+use crate::derive::ChunkId;
+use crate::engine::{ChunkText, FileEntry, Reader};
 use crate::note::{Note, compose};
 use crate::vault::{ReadError, WriteError, free_name};
 
@@ -33,11 +32,11 @@ impl Service {
             remark = redact(&remark).into_owned();
         }
         let snapshot = self.snapshot()?;
-        let (file, chunk) = self.passage_of(&snapshot, params)?;
+        let (file, chunk) = self.passage_of(snapshot.as_ref(), params)?;
         let subject = chunk.heading_path.iter().rev().find(|heading| !heading.trim().is_empty());
         let subject: String = subject.unwrap_or(&file.title).chars().filter(|c| !c.is_control()).collect();
         let title = format!("On: {}", cut(subject.trim()));
-        let link = wikilink(&snapshot, file, chunk.heading_path.last().map_or("", String::as_str));
+        let link = wikilink(snapshot.as_ref(), file, chunk.heading_path.last().map_or("", String::as_str));
         let quote = match chunk.text[chunk.body_start..].trim() {
             "" => chunk.text.trim(),
             body => body,
@@ -76,20 +75,20 @@ impl Service {
     /// The passage that is meant, and its note.
     fn passage_of<'a>(
         &self,
-        snapshot: &'a Snapshot,
+        snapshot: &'a dyn Reader,
         params: &AnnotateParams,
     ) -> Result<(&'a FileEntry, ChunkText), ServiceError> {
         let rows: Vec<u64> = match (&params.hash, &params.path, params.line) {
             (Some(hash), None, None) => {
                 let id: ChunkId =
                     hash.parse().map_err(|error| ServiceError::invalid(format!("`hash`: `{hash}`: {error}")))?;
-                let rows = snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))?;
+                let rows = snapshot.rows_of(id).map_err(|error| self.damaged(error))?;
                 let first = note_named(snapshot, id).and_then(|file| file.chunks.first()).map(|chunk| chunk.row);
                 rows.into_iter().chain(first).collect()
             }
             (None, Some(path), line) => {
                 let path = note_path(path)?;
-                let file = snapshot.files.iter().find(|file| file.path.same_as(path.as_str()));
+                let file = snapshot.files().iter().find(|file| file.path.same_as(path.as_str()));
                 let file = file.ok_or_else(|| ServiceError::not_found(format!("`{path}` is not indexed")))?;
                 let before = |line: u32| file.chunks.iter().rev().find(|chunk| chunk.line <= line);
                 let chunk = line.map_or(file.chunks.first(), before);
@@ -98,11 +97,11 @@ impl Service {
             _ => return Err(ServiceError::invalid("give `hash`, or `path` with or without `line`")),
         };
         for row in rows {
-            let chunk = snapshot.read(|reader| reader.chunk(row)).map_err(|error| self.damaged(error))?;
+            let chunk = snapshot.chunk(row).map_err(|error| self.damaged(error))?;
             let Some(chunk) = chunk.filter(|chunk| params.line.is_none_or(|line| line <= chunk.lines.1)) else {
                 continue;
             };
-            if let Some(file) = snapshot.files.get(chunk.file) {
+            if let Some(file) = snapshot.files().get(chunk.file) {
                 return Ok((file, chunk));
             }
         }
@@ -139,10 +138,11 @@ fn cut(text: &str) -> String {
 
 /// A link to a heading of a note: by the note's name where no other has it, else by its path. What would end a link is left
 /// out of the heading, as Obsidian does.
-fn wikilink(snapshot: &Snapshot, file: &FileEntry, heading: &str) -> String {
+fn wikilink(snapshot: &dyn Reader, file: &FileEntry, heading: &str) -> String {
     let ends = |c: char| matches!(c, '[' | ']' | '|' | '#' | '^' | '%' | ':' | '\\') || c.is_control();
     let stem = file.path.stem();
-    let others = snapshot.files.iter().any(|other| other.id != file.id && other.path.stem().eq_ignore_ascii_case(stem));
+    let others =
+        snapshot.files().iter().any(|other| other.id != file.id && other.path.stem().eq_ignore_ascii_case(stem));
     let target = if others { file.path.as_str().strip_suffix(".md").unwrap_or(file.path.as_str()) } else { stem };
     if target.contains(ends) {
         return format!("[{}](<{}>)", stem.replace(ends, " "), file.path.as_str().replace(['<', '>', '\n'], " "));

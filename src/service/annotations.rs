@@ -10,12 +10,13 @@ use super::reach::Reach;
 use super::start::Service;
 use super::views::{AnnotationView, PassageView};
 use crate::access::Principal;
-use crate::chunk::ChunkId;
 use crate::config::Mode;
-use crate::index::FileEntry;
+use crate::derive::ChunkId;
+use crate::engine::FileEntry;
+use crate::engine::Filter;
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::search::{Filter, SearchRequest, search};
+use crate::search::{SearchRequest, search};
 
 /// The collection of remarks.
 pub(super) const ANNOTATIONS: &str = "annotations";
@@ -87,10 +88,10 @@ impl Service {
         let mut places = Places { service: self, reach, texts: HashMap::new() };
         let mut found = Vec::new();
         for file in remarks {
-            let metadata = snapshot.read(|reader| reader.metadata(file.id)).map_err(|error| self.damaged(error))?;
+            let metadata = snapshot.metadata(file.id).map_err(|error| self.damaged(error))?;
             let Some(annotates) = metadata.as_deref().and_then(annotates) else { continue };
             let place = places.find(&annotates)?;
-            let source = snapshot.files.at(place.source.as_str());
+            let source = snapshot.files().at(place.source.as_str());
             let hidden = source.is_some_and(|source| !reach.visible.has(source));
             if hidden || (place.source.as_str() != path && file.path.as_str() != path) {
                 continue;
@@ -157,10 +158,10 @@ impl Places<'_> {
     fn find(&mut self, annotates: &Annotates) -> Result<Place, ServiceError> {
         let damaged = |error| self.service.damaged(error);
         if let Some(hash) = annotates.hash {
-            for row in self.reach.snapshot.read(|reader| reader.rows_of(hash)).map_err(damaged)? {
-                let chunk = self.reach.snapshot.read(|reader| reader.chunk(row)).map_err(damaged)?;
+            for row in self.reach.snapshot.rows_of(hash).map_err(damaged)? {
+                let chunk = self.reach.snapshot.chunk(row).map_err(damaged)?;
                 let Some(chunk) = chunk else { continue };
-                if let Some(file) = self.reach.snapshot.files.get(chunk.file) {
+                if let Some(file) = self.reach.snapshot.files().get(chunk.file) {
                     return Ok(Place { source: file.path.clone(), lines: chunk.lines, found: true });
                 }
             }
@@ -185,9 +186,10 @@ impl Places<'_> {
             mode: Mode::Keyword,
             limit: CANDIDATES,
             filter: Filter::default(),
+            turn: self.reach.turn.clone(),
         };
         let config = &self.service.config.search;
-        let searching = || search(&self.reach.snapshot, None, &self.reach.visible, config, &request);
+        let searching = || search(self.reach.snapshot.as_ref(), None, &self.reach.visible, config, &request);
         // As every search: tantivy panics on what it does not expect in its files.
         let Ok(Ok(found)) = catch_unwind(AssertUnwindSafe(searching)) else { return Vec::new() };
         let mut paths: Vec<VaultPath> = Vec::new();

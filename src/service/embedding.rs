@@ -7,7 +7,7 @@ use super::error::ServiceError;
 use super::save::text;
 use super::start::Service;
 use super::views::Model;
-use crate::embed::{Document, EmbedError};
+use crate::models::{Document, ModelError};
 
 /// What a text is embedded as: models that tell them apart compare a query with documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -46,11 +46,11 @@ impl Service {
             ServiceError::unavailable(format!("there is no embedding: {why}"), "`vault status` says how the model is")
         })?;
         let embedded = match kind {
-            EmbeddedAs::Query => model.embed_query(&content),
+            EmbeddedAs::Query => model.embed_query(&content, None),
             EmbeddedAs::Document => {
                 let document = Document { context: String::new(), text: content };
-                let one = |mut vectors: Vec<Vec<f32>>| vectors.pop().ok_or(EmbedError::Stopped);
-                model.embed_documents(&[document]).and_then(one)
+                let one = |mut vectors: Vec<Vec<f32>>| vectors.pop().ok_or(ModelError::Stopped);
+                model.embed_documents(&[document], None).and_then(one)
             }
         };
         let embedding = embedded.map_err(|error| {

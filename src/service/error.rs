@@ -2,8 +2,7 @@
 
 use crate::access::Principal;
 use crate::agents::AgentsError;
-use crate::index::catalog::CatalogError;
-use crate::search::SearchError;
+use crate::engine::EngineError;
 use crate::sync::RefusedError;
 use crate::vault::WriteError;
 
@@ -135,14 +134,8 @@ impl ServiceError {
     }
 }
 
-impl From<SearchError> for ServiceError {
-    fn from(error: SearchError) -> Self {
-        Self::internal(error.to_string())
-    }
-}
-
-impl From<CatalogError> for ServiceError {
-    fn from(error: CatalogError) -> Self {
+impl From<EngineError> for ServiceError {
+    fn from(error: EngineError) -> Self {
         Self::internal(error.to_string())
     }
 }

@@ -8,13 +8,13 @@ use super::error::{ErrorKind, ServiceError};
 use super::start::Service;
 use super::views::{ForgetParams, Forgotten, PurgedView};
 use crate::access::Principal;
-use crate::chunk::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
-use crate::index::{ContentHash, FileEntry, Snapshot};
+use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
+use crate::engine::{ContentHash, FileEntry, Reader};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 
-/// So long a purge waits for captured events to be in their files.
+/// Maximum time that a purge waits for captured events to be in their files.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What of a note is to go.
@@ -122,7 +122,7 @@ impl Service {
                 // Lines are those of the note as the index, and so a search, has told of it.
                 let seen = match &params.seen {
                     Some(_) => None,
-                    None => self.snapshot()?.files.at(path.as_str()).map(|file| file.hash),
+                    None => self.snapshot()?.files().at(path.as_str()).map(|file| file.hash),
                 };
                 if seen.is_none() && params.seen.is_none() && !params.dry_run && self.is_there(&path) {
                     let message = format!("`{path}` is not indexed, so its lines may be others than you have seen");
@@ -148,7 +148,7 @@ impl Service {
         if let Some((file, _)) = self.passage_in(&reach, id)? {
             return Ok(target(file, Part::Chunk(id)));
         }
-        match note_named(&reach.snapshot, id).filter(|file| reach.visible.has(file)) {
+        match note_named(reach.snapshot.as_ref(), id).filter(|file| reach.visible.has(file)) {
             Some(file) => Ok(target(file, Part::Whole)),
             None => {
                 let message = format!("no passage or note has the hash {hash}; it changes when the text does");
@@ -198,7 +198,7 @@ impl Service {
     fn contents_of(&self, path: &VaultPath, hash: Hash) -> Vec<ContentHash> {
         let snapshot = self.shared.snapshot();
         let file = snapshot.as_ref().and_then(|snapshot| {
-            snapshot.files.iter().find(|file| file.path == *path && file.hash == *hash.as_bytes())
+            snapshot.files().iter().find(|file| file.path == *path && file.hash == *hash.as_bytes())
         });
         file.map(|file| file.chunks.iter().filter_map(|chunk| chunk.content).collect()).unwrap_or_default()
     }
@@ -267,8 +267,8 @@ impl Service {
 }
 
 /// The note with a name, which is of its path and its content.
-pub(super) fn note_named(snapshot: &Snapshot, id: ChunkId) -> Option<&FileEntry> {
-    snapshot.files.iter().find(|file| ChunkId::of_note(&file.path, &file.hash) == id).map(AsRef::as_ref)
+pub(super) fn note_named(snapshot: &dyn Reader, id: ChunkId) -> Option<&FileEntry> {
+    snapshot.files().iter().find(|file| ChunkId::of_note(&file.path, &file.hash) == id).map(AsRef::as_ref)
 }
 
 /// A path as somebody gives it.

@@ -6,7 +6,7 @@ use super::error::ServiceError;
 use super::start::Service;
 use super::time::rfc3339;
 use crate::access::Principal;
-use crate::index::FileEntry;
+use crate::engine::FileEntry;
 use crate::vault::globs;
 
 /// Which notes, and how many.

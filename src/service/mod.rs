@@ -1,17 +1,16 @@
 //! The use cases, each for a principal. What the transports and the command line call.
 
+mod agent_search;
 mod agents;
 mod annotate;
 mod annotations;
-mod asking_for;
 mod capture;
 mod embedding;
 mod error;
 mod forget;
-mod keep;
+mod ingest;
 mod listing;
 mod memory;
-mod model;
 mod note;
 mod progress;
 mod reach;
@@ -26,7 +25,7 @@ mod undo;
 mod views;
 mod watching;
 
-pub use asking_for::{AgentFound, AgentSearchParams, AgentStatus};
+pub use agent_search::{AgentFound, AgentSearchParams, AgentStatus};
 pub use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
 pub use embedding::{EmbeddedAs, Embedding};
 pub use error::{ErrorKind, ServiceError};
@@ -34,7 +33,7 @@ pub use listing::{Listing, ListingParams, NoteName};
 pub use note::{NoteParams, NoteView, PassageSpan};
 pub use progress::{Following, ProgressView};
 pub use reach::Limits;
-pub use read::{citation, percent_encode, split_lines};
+pub use read::{citation, percent_encode, percent_encode_path, split_lines};
 pub use search::named;
 pub use start::{Service, StartError};
 pub use views::{

@@ -14,8 +14,8 @@ use super::start::Service;
 use super::time::rfc3339;
 use super::views::AnnotationView;
 use crate::access::Principal;
-use crate::chunk::ChunkId;
-use crate::index::{FileEntry, Snapshot};
+use crate::derive::ChunkId;
+use crate::engine::{FileEntry, Reader};
 use crate::note::{Node, Note};
 use crate::path::VaultPath;
 use crate::vault::ReadError;
@@ -158,17 +158,17 @@ impl Service {
             obsidian_url: self.obsidian_url(&reach, &file.path),
             body: tree.nodes,
             cut: tree.cut,
-            chunks: self.passages(&reach.snapshot, file)?,
+            chunks: self.passages(reach.snapshot.as_ref(), file)?,
             annotations: self.annotations_in(&reach, file.path.as_str())?,
             title: note.title,
             text: source.text,
         })
     }
 
-    fn passages(&self, snapshot: &Snapshot, file: &FileEntry) -> Result<Vec<PassageSpan>, ServiceError> {
+    fn passages(&self, snapshot: &dyn Reader, file: &FileEntry) -> Result<Vec<PassageSpan>, ServiceError> {
         let mut passages = Vec::with_capacity(file.chunks.len());
         for entry in &file.chunks {
-            match snapshot.read(|reader| reader.chunk(entry.row)) {
+            match snapshot.chunk(entry.row) {
                 Ok(chunk) => passages.extend(chunk.map(|chunk| PassageSpan {
                     hash: chunk.id.to_string(),
                     line_start: chunk.lines.0,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::start::Service;
 use super::status::{phase, to_embed};
 use super::views::Model;
-use crate::index::Snapshot;
+use crate::engine::Reader;
 use crate::sync::{ModelStatus, Phase, Progress, Shared};
 
 /// How far the index is: what changes of the status while it works.
@@ -85,14 +85,15 @@ impl Following {
     }
 }
 
-fn view(progress: &Progress, snapshot: Option<&Snapshot>) -> ProgressView {
+fn view(progress: &Progress, snapshot: Option<&dyn Reader>) -> ProgressView {
+    let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
     ProgressView {
         phase: phase(progress.phase).into(),
         caught_up: progress.caught_up,
-        seq: snapshot.map_or(0, |snapshot| snapshot.seq),
-        files: snapshot.map_or(0, |snapshot| snapshot.files.len()),
-        embeddable: snapshot.map_or(0, |snapshot| snapshot.embeddable),
-        embedded: snapshot.map_or(0, Snapshot::embedded),
+        seq: snapshot.map_or(0, Reader::generation),
+        files: snapshot.map_or(0, |snapshot| snapshot.files().len()),
+        embeddable,
+        embedded,
         pending_files: progress.pending_files,
         files_done: progress.files_done,
         pending_embeddings: to_embed(progress, snapshot),

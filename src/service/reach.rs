@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use super::error::ServiceError;
 use super::start::Service;
-use crate::access::{Caller, Policy, Principal, Scope, may_read};
+use crate::access::{Caller, Policy, Principal, Scope, Turn, may_read};
 use crate::agents::LogEntry;
-use crate::index::{FileEntry, Snapshot};
+use crate::engine::{FileEntry, Reader};
 use crate::search::Visible;
 use crate::vault::{Quota, Stamp};
 
 /// What a principal sees of one state of the index. Every read goes through one.
 pub(super) struct Reach {
-    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) snapshot: Arc<dyn Reader>,
     pub(super) visible: Visible,
     /// An agent's; the person has none.
     pub(super) limits: Option<Limits>,
+    /// Whether anybody waits for what is read.
+    pub(super) turn: Turn,
 }
 
 /// How much an agent gets.
@@ -27,7 +29,7 @@ pub struct Limits {
     pub max_results: usize,
     /// Characters of a snippet.
     pub max_snippet_chars: usize,
-    /// Characters of all texts of one answer.
+    /// Characters of all that one answer gives of notes: texts, titles, headings, tags, frontmatter.
     pub max_injected_chars: usize,
     /// After this an answer is given up.
     pub timeout: Duration,
@@ -42,13 +44,21 @@ pub struct Limits {
 impl Reach {
     /// The files that are seen, in no particular order.
     pub(super) fn files(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
-        self.snapshot.files.iter().filter(|file| self.visible.has(file))
+        self.snapshot.files().iter().filter(|file| self.visible.has(file))
     }
 
     /// The file at a path, if it is seen; differences of Unicode normalisation do not count.
     pub(super) fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let exact = self.snapshot.files.at(path).filter(|file| self.visible.has(file));
+        let exact = self.snapshot.files().at(path).filter(|file| self.visible.has(file));
         exact.or_else(|| self.files().find(|file| file.path.same_as(path)))
+    }
+
+    /// Ends what nobody waits for any more.
+    pub(super) fn go_on(&self) -> Result<(), ServiceError> {
+        if self.turn.is_over() {
+            return Err(ServiceError::unavailable("the answer took too long", "ask for less"));
+        }
+        Ok(())
     }
 
     /// Whether the answer is an agent's, who is told nothing of what it does not see.
@@ -58,7 +68,7 @@ impl Reach {
 
     /// Embedded passages, and those that have something to embed.
     pub(super) fn embedded(&self) -> (usize, usize) {
-        self.snapshot.embedded_within(self.visible.set())
+        self.snapshot.embedded(self.visible.set())
     }
 }
 
@@ -117,9 +127,9 @@ impl Service {
         }
     }
 
-    /// What an agent's page says now; `None` when there is none, or its time is over.
+    /// What an agent's page said when its request came, or says now; `None` when there is none, or its time is over.
     pub(super) fn policy_of(&self, caller: &Caller) -> Option<Arc<Policy>> {
-        self.agents.policy(&caller.slug)
+        caller.policy.0.clone().or_else(|| self.agents.policy(&caller.slug))
     }
 
     /// Whether `[scope]` lets an agent read in the session in which it asks.
@@ -159,8 +169,8 @@ impl Service {
     /// What a principal sees of a scope of its own now.
     pub(super) fn reach_of(&self, principal: &Principal, scope: &Scope) -> Result<Reach, ServiceError> {
         let snapshot = self.snapshot()?;
-        let visible = Visible::of(scope, &snapshot.files);
-        Ok(Reach { visible, limits: self.limits_of(principal), snapshot })
+        let visible = Visible::of(scope, snapshot.files());
+        Ok(Reach { visible, limits: self.limits_of(principal), snapshot, turn: turn_of(principal) })
     }
 
     /// What a principal sees, less what has changed since it was indexed: an agent is told of it when it has been read again,
@@ -168,7 +178,13 @@ impl Service {
     pub(super) fn settled_reach(&self, principal: &Principal) -> Result<Reach, ServiceError> {
         let mut reach = self.reach(principal)?;
         if reach.is_agents() {
-            let changed: Vec<_> = reach.files().filter(|file| !self.is_as_indexed(&reach, file)).cloned().collect();
+            let mut changed = Vec::new();
+            for file in reach.files() {
+                reach.go_on()?;
+                if !self.is_as_indexed(&reach, file) {
+                    changed.push(Arc::clone(file));
+                }
+            }
             changed.iter().for_each(|file| reach.visible.hide(file));
         }
         Ok(reach)
@@ -181,7 +197,7 @@ impl Service {
             if !self.has_stamp(file) {
                 return false;
             }
-            let sources = file.sources.iter().filter_map(|source| reach.snapshot.files.at(source));
+            let sources = file.sources.iter().filter_map(|source| reach.snapshot.files().at(source));
             left.extend(sources.map(AsRef::as_ref).filter(|source| looked.insert(source.id)));
         }
         true
@@ -190,5 +206,13 @@ impl Service {
     fn has_stamp(&self, file: &FileEntry) -> bool {
         let on_disk = self.outside.on_disk(self.home.root(), &file.path);
         on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == file.stamp)
+    }
+}
+
+/// What tells whether anybody waits for an answer: the person does.
+pub(super) fn turn_of(principal: &Principal) -> Turn {
+    match principal {
+        Principal::Agent(caller) => caller.turn.clone(),
+        Principal::Owner | Principal::Capture(_) => Turn::default(),
     }
 }

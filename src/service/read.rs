@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::error::ServiceError;
 use super::reach::Reach;
+use super::search::within;
 use super::start::Service;
 use super::time::{day_of, rfc3339};
 use super::views::{Browse, BrowseParams, ChunkView, Collections};
 use crate::access::Principal;
-use crate::chunk::ChunkId;
-use crate::index::catalog::{CatalogError, ChunkText};
-use crate::index::{FileEntry, Snapshot};
+use crate::derive::ChunkId;
+use crate::engine::{ChunkText, EngineError, FileEntry, Reader};
 use crate::path::VaultPath;
 use crate::vault::{ReadError, Source, read};
 
 impl Service {
-    pub(super) fn snapshot(&self) -> Result<Arc<Snapshot>, ServiceError> {
+    pub(super) fn snapshot(&self) -> Result<Arc<dyn Reader>, ServiceError> {
         self.shared.snapshot().ok_or_else(|| {
             let failure = self.shared.progress().failure;
             let message = failure.unwrap_or_else(|| "the index is being opened".into());
@@ -34,12 +35,12 @@ impl Service {
     }
 
     /// A failure of the catalog: what is damaged is mended.
-    pub(super) fn damaged(&self, error: CatalogError) -> ServiceError {
+    pub(super) fn damaged(&self, error: EngineError) -> ServiceError {
         if error.is_damage() { self.suspect(&error) } else { error.into() }
     }
 
-    pub(super) fn view(&self, reach: &Reach, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, CatalogError> {
-        let metadata = reach.snapshot.read(|reader| reader.metadata(file.id))?;
+    pub(super) fn view(&self, reach: &Reach, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, EngineError> {
+        let metadata = reach.snapshot.metadata(file.id)?;
         let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
         let (line_start, line_end) = chunk.lines;
         Ok(ChunkView {
@@ -63,7 +64,7 @@ impl Service {
     /// Opens a note in Obsidian. Agents are not told where the vault is.
     pub(super) fn obsidian_url(&self, reach: &Reach, path: &VaultPath) -> Option<String> {
         let on_disk = self.outside.on_disk(self.home.root(), path);
-        let place = percent_encode(&on_disk.to_string_lossy(), "");
+        let place = percent_encode(&on_disk.to_string_lossy());
         (!reach.is_agents()).then(|| format!("obsidian://open?path={place}"))
     }
 
@@ -100,13 +101,13 @@ impl Service {
         id: ChunkId,
     ) -> Result<Option<(&'a FileEntry, ChunkText)>, ServiceError> {
         let snapshot = &reach.snapshot;
-        let mut rows = snapshot.read(|reader| reader.rows_of(id)).map_err(|error| self.damaged(error))?;
+        let mut rows = snapshot.rows_of(id).map_err(|error| self.damaged(error))?;
         if rows.is_empty() && reach.is_agents() {
             // Any other: what is not there takes as long as what is hidden (`benches/hidden`).
-            rows.extend(snapshot.files.iter().find_map(|file| file.chunks.first()).map(|chunk| chunk.row));
+            rows.extend(snapshot.files().iter().find_map(|file| file.chunks.first()).map(|chunk| chunk.row));
         }
         for row in rows {
-            let chunk = match snapshot.read(|reader| reader.chunk(row)) {
+            let chunk = match snapshot.chunk(row) {
                 Ok(Some(chunk)) if chunk.id == id => chunk,
                 Ok(_) => continue,
                 // An agent is not told that what it may not see is damaged.
@@ -116,7 +117,7 @@ impl Service {
                 }
                 Err(error) => return Err(self.damaged(error)),
             };
-            if let Some(file) = snapshot.files.get(chunk.file).filter(|file| reach.visible.has(file)) {
+            if let Some(file) = snapshot.files().get(chunk.file).filter(|file| reach.visible.has(file)) {
                 return Ok(Some((file, chunk)));
             }
         }
@@ -143,7 +144,8 @@ impl Service {
         let page = files.iter().flat_map(|file| file.chunks.iter().map(move |chunk| (file, chunk.row)));
         let mut chunks = Vec::new();
         for (file, row) in page.skip(offset).take(limit) {
-            let chunk = snapshot.read(|reader| reader.chunk(row));
+            reach.go_on()?;
+            let chunk = snapshot.chunk(row);
             let view = chunk.and_then(|chunk| chunk.map(|chunk| self.view(&reach, file, chunk)).transpose());
             match view {
                 Ok(view) => chunks.extend(view),
@@ -153,10 +155,17 @@ impl Service {
         }
         if let Some(limits) = reach.limits {
             let mut left = limits.max_injected_chars;
-            for chunk in &mut chunks {
+            chunks.retain_mut(|chunk| {
+                let names = within(chunk, left);
+                if left == 0 || names > left {
+                    left = 0;
+                    return false;
+                }
+                left -= names;
                 chunk.content = chunk.content.chars().take(left).collect();
                 left -= chunk.content.chars().count();
-            }
+                true
+            });
         }
         let given = chunks.iter().map(|chunk| chunk.citation.clone()).collect();
         self.log_read(principal, "browse", params.collection.as_deref().unwrap_or_default(), given);
@@ -212,18 +221,18 @@ pub fn citation(path: &str, first: u32, last: u32) -> String {
     if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
 }
 
-/// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters and those of `kept`.
-pub fn percent_encode(text: &str, kept: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.as_bytes().contains(&byte);
-        if unreserved {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+/// RFC 3986's unreserved characters.
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const WITHOUT_SLASH: AsciiSet = UNRESERVED.remove(b'/');
+
+/// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters.
+pub fn percent_encode(text: &str) -> String {
+    utf8_percent_encode(text, &UNRESERVED).to_string()
+}
+
+/// The same for a path, whose slashes stay.
+pub fn percent_encode_path(path: &str) -> String {
+    utf8_percent_encode(path, &WITHOUT_SLASH).to_string()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::start::Service;
 use super::views::{SaveParams, Saved};
 use crate::access::Principal;
 use crate::capture::{kept_private, redact};
-use crate::chunk::ChunkId;
+use crate::derive::ChunkId;
 use crate::note::{Note, compose, revise, title_of, written};
 use crate::path::{ROOT_COLLECTION, VaultPath, folded};
 use crate::vault::{Action, Change, Files, Rules, Signal, WriteError, free_name, is_folder_name, note_names};
@@ -68,7 +68,7 @@ impl Service {
         let known = self.shared.snapshot();
         let mut candidates: Vec<VaultPath> = known
             .iter()
-            .flat_map(|snapshot| snapshot.files.iter())
+            .flat_map(|snapshot| snapshot.files().iter())
             .filter(|file| file.path.collection() == new.collection && file.title == new.title)
             .map(|file| file.path.clone())
             .collect();
@@ -132,7 +132,7 @@ impl Service {
         let known = self.shared.snapshot();
         let private = known
             .iter()
-            .flat_map(|snapshot| snapshot.files.facets().private().iter().filter_map(|id| snapshot.files.get(id)));
+            .flat_map(|snapshot| snapshot.files().facets().private().iter().filter_map(|id| snapshot.files().get(id)));
         if private.into_iter().any(|file| file.title == new.title) {
             return Ok(true);
         }
@@ -168,7 +168,7 @@ impl Service {
         loop {
             let now = self.files()?.read(path)?.map(|(_, hash)| hash);
             let snapshot = self.shared.snapshot();
-            let known = snapshot.as_ref().and_then(|snapshot| snapshot.files.at(path.as_str()));
+            let known = snapshot.as_ref().and_then(|snapshot| snapshot.files().at(path.as_str()));
             match (now, known) {
                 (Some(hash), Some(file)) if *hash.as_bytes() == file.hash => {
                     return Ok(Some((ChunkId::of_note(path, &file.hash), file.chunks.len())));

@@ -7,22 +7,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::error::ServiceError;
-use super::reach::Reach;
+use super::reach::{Limits, Reach, turn_of};
 use super::read::{limit, share};
 use super::start::Service;
 use super::time::{Edge, parse};
-use super::views::{HitView, Scores, SearchParams, SearchResponse};
+use super::views::{ChunkView, HitView, Scores, SearchParams, SearchResponse};
 use crate::access::Principal;
 use crate::config::Mode;
-use crate::index::keyword::KeywordError;
-use crate::search::{Degraded, Filter, Highlighter, Results, SearchError, SearchRequest, search, snippet};
+use crate::engine::{EngineError, Filter};
+use crate::search::{Degraded, Highlighter, Results, SearchRequest, search, snippet};
 use crate::sync::ModelStatus;
 
 /// Queries over this are refused: nothing that a person or an agent looks for is longer.
 pub(super) const MAX_QUERY_BYTES: usize = 16 * 1024;
-/// So many collections are named to whoever asks for one that is not there.
+/// Maximum number of collections that are named to whoever asks for one that is not there.
 const SHOWN_NAMES: usize = 50;
 /// While notes change as fast as they are found, a search is begun anew so often.
 const MAX_CHANGED_ROUNDS: usize = 4;
@@ -43,6 +44,7 @@ impl Service {
             mode: params.mode.unwrap_or(self.config.search.mode),
             limit: limit(params.limit, self.config.search.limit)?,
             filter: filter(params)?,
+            turn: turn_of(principal),
         };
         let mut found = self.search_in(self.reach(principal)?, request, params.highlight, started)?;
         self.log_read(principal, "search", &params.q, found.citations());
@@ -143,16 +145,12 @@ impl Service {
 
     fn found(&self, reach: &Reach, request: &SearchRequest) -> Result<Results, ServiceError> {
         let embedder = self.shared.embedder();
-        let searching = || search(&reach.snapshot, embedder.as_deref(), &reach.visible, &self.config.search, request);
+        let searching =
+            || search(reach.snapshot.as_ref(), embedder.as_deref(), &reach.visible, &self.config.search, request);
         // tantivy panics on what it does not expect in its files.
-        let found = catch_unwind(AssertUnwindSafe(searching)).unwrap_or_else(|_| {
-            let failed = KeywordError::damaged("a search in it failed unexpectedly");
-            Err(SearchError::Keyword(failed))
-        });
-        match found {
-            Err(SearchError::Keyword(error)) if error.is_damage() => Err(self.suspect(&error)),
-            found => Ok(found?),
-        }
+        let found = catch_unwind(AssertUnwindSafe(searching))
+            .unwrap_or_else(|_| Err(EngineError::damage("the keyword index: a search in it failed unexpectedly")));
+        found.map_err(|error| self.damaged(error))
     }
 
     fn explain(&self, degraded: &Degraded, mode: Mode) -> String {
@@ -225,18 +223,50 @@ fn cut_to(results: &mut Vec<HitView>, max_chars: usize) {
     let mut left = max_chars;
     results.retain_mut(|hit| {
         let snippet = hit.snippet.chars().count();
+        let names = within(&mut hit.chunk, left.saturating_sub(snippet));
         let content = hit.chunk.content.chars().count();
-        if left == 0 || snippet > left {
+        if left == 0 || snippet + names > left {
             left = 0;
             return false;
         }
-        left -= snippet;
+        left -= snippet + names;
         if content > left {
             hit.chunk.content = hit.chunk.content.chars().take(left).collect();
         }
         left -= content.min(left);
         true
     });
+}
+
+/// Characters of what is given of a passage besides its text. Frontmatter that does not fit into `left` is not given.
+pub(super) fn within(chunk: &mut ChunkView, left: usize) -> usize {
+    let names = around(chunk);
+    if names > left {
+        chunk.metadata = Value::Object(serde_json::Map::new());
+        return around(chunk);
+    }
+    names
+}
+
+/// Characters of what is given of a passage besides its text.
+fn around(chunk: &ChunkView) -> usize {
+    let names = chunk.heading_path.iter().chain(&chunk.tags).chain([&chunk.title]);
+    let metadata = match &chunk.metadata {
+        Value::Object(fields) if fields.is_empty() => 0,
+        metadata => metadata.to_string().chars().count(),
+    };
+    names.map(|name| name.chars().count()).sum::<usize>() + metadata
+}
+
+impl SearchResponse {
+    /// The same, where each hit is given twice.
+    #[must_use]
+    pub fn given_twice(mut self, limits: Option<Limits>) -> Self {
+        if let Some(limits) = limits {
+            cut_to(&mut self.results, limits.max_injected_chars / 2);
+        }
+        self
+    }
 }
 
 fn filter(params: &SearchParams) -> Result<Filter, ServiceError> {

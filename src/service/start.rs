@@ -9,14 +9,16 @@ use crate::agents::Agents;
 use crate::backup::{Timer, Trust};
 use crate::capture::{self, Capture, Switches};
 use crate::config::Config;
+use crate::engine::Reader;
+use crate::engine_local::{IndexError, Settings, Snapshot};
 use crate::fs::FsError;
-use crate::index::{IndexError, Settings, Snapshot};
+use crate::models::{self, LoadEmbedder};
 use crate::path::VaultPath;
 use crate::state::State;
-use crate::sync::{LoadModel, Options, Shared, Syncer};
+use crate::sync::{Options, Shared, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
-/// So old an unfinished file is one that nobody will finish.
+/// Minimum age of an unfinished file that nobody will finish.
 const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
 
 /// One vault at work: everything a transport or a command asks for.
@@ -55,7 +57,7 @@ pub enum StartError {
     Outside(#[from] OutsideError),
     /// The index cannot be read.
     #[error("the index cannot be read: {0}")]
-    Index(#[from] crate::index::IndexError),
+    Index(#[from] crate::engine_local::IndexError),
 }
 
 impl Service {
@@ -64,7 +66,7 @@ impl Service {
     /// # Errors
     /// When the configuration has a glob that cannot be read.
     pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
-        let model = super::model::loader(&config.embed, home.root());
+        let model = models::open(&config.embed, home.root());
         Self::with_model(home, config, lock, watch, model)
     }
 
@@ -77,7 +79,7 @@ impl Service {
         config: Config,
         lock: Lock,
         watch: bool,
-        model: Option<LoadModel>,
+        model: Option<LoadEmbedder>,
     ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
@@ -164,6 +166,14 @@ impl Service {
         let _ = self.address.set(address);
     }
 
+    /// Turns to another model while the vault is served. Until its vectors are there, notes are found by their words; where it
+    /// cannot be loaded, the one there was stays.
+    pub fn replace_model(&self, load: LoadEmbedder) {
+        if let Some(syncer) = &self.syncer {
+            syncer.replace_model(load);
+        }
+    }
+
     /// The vault's place.
     pub fn home(&self) -> &Home {
         &self.home
@@ -206,13 +216,13 @@ fn start_capture(
     let (shared, hidden) = (Arc::clone(shared), Arc::clone(shared));
     let titled = move |title: &str| {
         let snapshot = shared.snapshot();
-        let files = snapshot.iter().flat_map(|snapshot| snapshot.files.iter());
+        let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
         let notes = files.filter(|file| file.path.collection() == "notes" && file.title == title);
         notes.map(|file| file.path.clone()).collect()
     };
     let private = move |found: &mut dyn FnMut(&VaultPath, &str) -> bool| {
         let Some(snapshot) = hidden.snapshot() else { return false };
-        let mut files = snapshot.files.facets().private().iter().filter_map(|id| snapshot.files.get(id));
+        let mut files = snapshot.files().facets().private().iter().filter_map(|id| snapshot.files().get(id));
         files.any(|file| found(&file.path, &file.title))
     };
     Capture::start(capture::Options {
@@ -244,7 +254,7 @@ fn open_begun(folder: &Path, private: &Globs) -> Result<Snapshot, IndexError> {
     loop {
         let opened = Snapshot::open(folder, private);
         let has_begun = match &opened {
-            Ok(snapshot) => snapshot.files.is_empty(),
+            Ok(snapshot) => snapshot.files().is_empty(),
             Err(error) => matches!(error, IndexError::Absent(_)),
         };
         if !has_begun || Instant::now() > deadline {

@@ -42,8 +42,7 @@ impl Service {
             count.updated_ms = count.updated_ms.max(Some(file.updated_ms));
             for chunk in file.chunks.iter().filter(|chunk| chunk.content.is_some()) {
                 count.embeddable += 1;
-                count.embedded +=
-                    usize::from(snapshot.vectors.as_ref().is_some_and(|vectors| vectors.contains(chunk.row)));
+                count.embedded += usize::from(snapshot.is_embedded(chunk.row));
             }
             if let Ok(made) = Timestamp::from_millisecond(file.created_ms) {
                 let made = made.to_zoned(zone.clone());

@@ -4,8 +4,8 @@ use super::error::ServiceError;
 use super::start::Service;
 use super::time::rfc3339;
 use super::views::{Backup, ConflictCopy, Model, Reindexing, Skipped, Status, Verification, Watching};
+use crate::engine::Reader;
 use crate::fs::folder_bytes;
-use crate::index::Snapshot;
 use crate::sync::{ModelStatus, Phase, Progress, Syncer, Verified};
 use crate::vault::{Signal, conflict_copy};
 
@@ -20,7 +20,7 @@ impl Service {
         let snapshot = snapshot.as_deref();
         let problems = match snapshot {
             // Whatever is wrong with the index, its status can be had.
-            Some(snapshot) => match snapshot.read(|reader| reader.problems()) {
+            Some(snapshot) => match snapshot.problems() {
                 Err(error) if error.is_damage() => {
                     self.damaged(error);
                     Vec::new()
@@ -29,16 +29,17 @@ impl Service {
             },
             None => Vec::new(),
         };
+        let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").into(),
             vault: self.home.root().display().to_string(),
             address: self.address.get().map(ToString::to_string),
             phase: phase(progress.phase).into(),
             caught_up: progress.caught_up,
-            files: snapshot.map_or(0, |snapshot| snapshot.files.len()),
-            chunks: snapshot.map_or(0, Snapshot::chunks),
-            embedded: snapshot.map_or(0, Snapshot::embedded),
-            embeddable: snapshot.map_or(0, |snapshot| snapshot.embeddable),
+            files: snapshot.map_or(0, |snapshot| snapshot.files().len()),
+            chunks: snapshot.map_or(0, |snapshot| snapshot.statistics(None).chunks as usize),
+            embedded,
+            embeddable,
             pending_files: progress.pending_files,
             pending_embeddings: to_embed(&progress, snapshot),
             files_done: progress.files_done,
@@ -47,7 +48,7 @@ impl Service {
             watching: Watching::of(progress.watch, self.config.index.reconcile_seconds),
             index_bytes: folder_bytes(&self.index_dir),
             index_dir: self.index_dir.display().to_string(),
-            text_bytes: snapshot.map_or(0, |snapshot| snapshot.files.iter().map(|file| file.stamp.size).sum()),
+            text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
             problems: problems.into_iter().map(|(path, reason)| Skipped { path, reason }).collect(),
             conflict_copies: snapshot.map(conflict_copies).unwrap_or_default(),
             failure: progress.failure.or_else(|| self.state.trouble()),
@@ -91,8 +92,9 @@ impl Service {
 
 /// How many passages wait to be embedded. The model is handed each text once, however many passages have it, so its own count
 /// is another, and tells when nothing waits.
-pub(super) fn to_embed(progress: &Progress, snapshot: Option<&Snapshot>) -> usize {
-    let without = snapshot.map_or(0, |snapshot| snapshot.embeddable.saturating_sub(snapshot.embedded()));
+pub(super) fn to_embed(progress: &Progress, snapshot: Option<&dyn Reader>) -> usize {
+    let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
+    let without = embeddable.saturating_sub(embedded);
     match progress.model {
         ModelStatus::Loading => without,
         ModelStatus::Ready { .. } if progress.pending_embeddings > 0 => without.max(progress.pending_embeddings),
@@ -100,9 +102,9 @@ pub(super) fn to_embed(progress: &Progress, snapshot: Option<&Snapshot>) -> usiz
     }
 }
 
-fn conflict_copies(snapshot: &Snapshot) -> Vec<ConflictCopy> {
-    let is_there = |path: &str| snapshot.files.at(path).is_some();
-    let copies = snapshot.files.iter().filter_map(|file| {
+fn conflict_copies(snapshot: &dyn Reader) -> Vec<ConflictCopy> {
+    let is_there = |path: &str| snapshot.files().at(path).is_some();
+    let copies = snapshot.files().iter().filter_map(|file| {
         let (of, made_by) = conflict_copy(&file.path, is_there)?;
         Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into() })
     });

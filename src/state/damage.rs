@@ -90,7 +90,8 @@ pub(super) fn aside(file: &Path) -> PathBuf {
     with(file, ".damaged")
 }
 
-fn with(file: &Path, end: &str) -> PathBuf {
+/// A path with something at its end.
+pub(super) fn with(file: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(file);
     name.push(end);
     name.into()

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::damage::with;
 use super::error::StateError;
 use super::{former, schema};
 use crate::fs::{Context, FsError, create_private_dir};
@@ -44,6 +45,7 @@ pub(super) struct Opened {
     /// Tells this opening from all others.
     pub(super) number: u64,
     identity: Identity,
+    durability: Durability,
 }
 
 /// Device and inode. While a file is open no other gets its number.
@@ -148,11 +150,7 @@ impl State {
             connection.set_transaction_behavior(TransactionBehavior::Immediate);
             connection.set_prepared_statement_cache_capacity(32);
             connection.pragma_update(None, "journal_mode", "WAL")?;
-            let synchronous = match durability {
-                Durability::Full => "FULL",
-                Durability::Later => "NORMAL",
-            };
-            connection.pragma_update(None, "synchronous", synchronous)?;
+            connection.pragma_update(None, "synchronous", durability.name())?;
             connection.pragma_update(None, "secure_delete", "ON")?;
             if durability == Durability::Full {
                 // Who waits for the disk does not wait for this, too: see `EventQueue::tidy`. The last to close the file does it.
@@ -165,7 +163,32 @@ impl State {
         schema::bring_up(&connection).map_err(|strange| strange.of(&self.file))?;
         let gone = || std::io::Error::from(ErrorKind::NotFound);
         let identity = identity(&self.file).ok_or_else(gone).on("open", &self.file)?;
-        Ok(Opened { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed) })
+        Ok(Opened { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })
+    }
+
+    /// SQLite's log, which holds what is not in the file yet.
+    pub(super) fn log(&self) -> PathBuf {
+        with(&self.file, "-wal")
+    }
+}
+
+impl Durability {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Later => "NORMAL",
+        }
+    }
+}
+
+impl Opened {
+    /// How soon the next transactions are safe on disk.
+    pub(super) fn set_durability(&mut self, durability: Durability) -> rusqlite::Result<()> {
+        if self.durability != durability {
+            self.connection.pragma_update(None, "synchronous", durability.name())?;
+            self.durability = durability;
+        }
+        Ok(())
     }
 }
 

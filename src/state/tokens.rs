@@ -107,8 +107,14 @@ impl TokenRow {
 pub(super) struct Known<T> {
     reader: Handle,
     load: fn(&Connection) -> rusqlite::Result<Vec<T>>,
-    /// The opening, SQLite's count of the changes of others, and what was read then.
-    rows: Mutex<Option<((u64, i64), Arc<[T]>)>>,
+    rows: Mutex<Option<Loaded<T>>>,
+}
+
+#[derive(Debug)]
+struct Loaded<T> {
+    /// The opening, and SQLite's count of the changes of others.
+    at: (u64, i64),
+    rows: Arc<[T]>,
 }
 
 impl<T> Known<T> {
@@ -123,10 +129,10 @@ impl<T> Known<T> {
             let now = (opened.number, changes);
             let mut known = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
             match &*known {
-                Some((then, rows)) if *then == now => Ok(Arc::clone(rows)),
+                Some(loaded) if loaded.at == now => Ok(Arc::clone(&loaded.rows)),
                 _ => {
                     let rows: Arc<[T]> = (self.load)(&opened.connection)?.into();
-                    *known = Some((now, Arc::clone(&rows)));
+                    *known = Some(Loaded { at: now, rows: Arc::clone(&rows) });
                     Ok(rows)
                 }
             }

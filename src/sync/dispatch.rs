@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use half::f16;
 
-use crate::embed::{Document, EmbedError, Embedder};
-use crate::index::{ContentHash, Pending};
+use crate::engine::{ContentHash, Pending};
+use crate::models::{Document, Embedder, ErrorKind, ModelError};
 
 /// Texts of one request at most.
 pub(super) const BATCH: usize = 24;
@@ -25,10 +25,12 @@ pub(super) const IN_FLIGHT: usize = 3;
 /// What became of one request. A request that was stopped has neither.
 #[derive(Default)]
 pub(super) struct Embedded {
+    /// The number of the model that was asked: another may have taken its place since.
+    pub model: u64,
     /// The texts with their vectors.
     pub vectors: Vec<(ContentHash, Vec<f16>)>,
     /// The texts that the model fails on, and how.
-    pub failed: Vec<(ContentHash, EmbedError)>,
+    pub failed: Vec<(ContentHash, ModelError)>,
     /// How long it took from when it was sent.
     pub took: Duration,
 }
@@ -47,8 +49,12 @@ pub(super) struct Dispatcher {
 type Request = (Instant, Vec<Pending>);
 
 impl Dispatcher {
-    /// `report` is called on the dispatcher's threads with each request's end.
-    pub(super) fn start(embedder: Arc<dyn Embedder>, report: impl Fn(Embedded) + Send + Clone + 'static) -> Self {
+    /// `model` numbers the embedder. `report` is called on the dispatcher's threads with each request's end.
+    pub(super) fn start(
+        model: u64,
+        embedder: Arc<dyn Embedder>,
+        report: impl Fn(Embedded) + Send + Clone + 'static,
+    ) -> Self {
         let (requests, receiver) = channel::<Request>();
         let receiver = Arc::new(Mutex::new(receiver));
         let closing = Arc::new(AtomicBool::new(false));
@@ -59,7 +65,7 @@ impl Dispatcher {
                 std::thread::spawn(move || {
                     while let Some((sent, texts)) = next(&receiver).filter(|_| !closing.load(Ordering::Relaxed)) {
                         let embedded = embed(embedder.as_ref(), texts);
-                        report(Embedded { took: sent.elapsed(), ..embedded });
+                        report(Embedded { model, took: sent.elapsed(), ..embedded });
                     }
                 })
             })
@@ -112,17 +118,17 @@ fn embed(embedder: &dyn Embedder, request: Vec<Pending>) -> Embedded {
     let (contents, documents): (Vec<ContentHash>, Vec<Document>) =
         request.into_iter().map(|pending| (pending.content, pending.document)).unzip();
     let mut embedded = Embedded::default();
-    match embedder.embed_documents(&documents) {
+    match embedder.embed_documents(&documents, None) {
         Ok(vectors) => {
             embedded.vectors = contents.into_iter().zip(vectors.iter().map(|vector| halved(vector))).collect()
         }
-        Err(EmbedError::Stopped) => {}
+        Err(error) if error.kind() == ErrorKind::Stopped => {}
         Err(error) if contents.len() == 1 => embedded.failed.push((contents[0], error)),
         Err(_) => {
             for (content, document) in contents.into_iter().zip(&documents) {
-                match embedder.embed_documents(std::slice::from_ref(document)) {
+                match embedder.embed_documents(std::slice::from_ref(document), None) {
                     Ok(vectors) => embedded.vectors.extend(vectors.first().map(|vector| (content, halved(vector)))),
-                    Err(EmbedError::Stopped) => break,
+                    Err(error) if error.kind() == ErrorKind::Stopped => break,
                     Err(error) => embedded.failed.push((content, error)),
                 }
             }

@@ -1,17 +1,20 @@
 //! Keeps the model busy, and brings what it made into the stores.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
 use super::shared::ModelStatus;
 use super::worker::{Message, Worker};
 use crate::allocator;
-use crate::embed::Embedder;
-use crate::index::IndexError;
+use crate::engine_local::IndexError;
+use crate::models::Embedder;
 
-/// So many texts are an import, after which memory is given back.
+/// Numbers the models.
+static MODELS: AtomicU64 = AtomicU64::new(1);
+
+/// Minimum number of texts of an import, after which memory is given back.
 const BULK: usize = 500;
 
 /// While many texts are being embedded, a state is published so often.
@@ -19,15 +22,23 @@ pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
 impl Worker<'_> {
     pub(super) fn use_model(&mut self, embedder: Arc<dyn Embedder>) -> Result<(), IndexError> {
-        self.embedder = Some(Arc::clone(&embedder));
+        // Searches ask it from now on, and find by words until its vectors are there.
+        self.shared.set_embedder(Some(Arc::clone(&embedder)));
+        let before = self.embedder.replace(Arc::clone(&embedder));
+        before.filter(|before| !Arc::ptr_eq(before, &embedder)).iter().for_each(|before| before.stop());
+        // What the one before has made still, vectors or a graph, is not this one's.
+        self.model = MODELS.fetch_add(1, Ordering::Relaxed);
+        self.dispatcher = None;
+        if let Some((_, stop)) = &self.graph_builder {
+            stop.store(true, Ordering::Relaxed);
+        }
         self.store.use_model(embedder.as_ref())?;
         self.say_notices();
         let messages = self.messages.clone();
-        self.dispatcher = Some(Dispatcher::start(Arc::clone(&embedder), move |embedded| {
+        self.dispatcher = Some(Dispatcher::start(self.model, Arc::clone(&embedder), move |embedded| {
             let _ = messages.send(Message::Embedded(embedded));
         }));
         self.publish()?;
-        self.shared.set_embedder(Some(Arc::clone(&embedder)));
         let model = ModelStatus::Ready { name: embedder.name().to_owned(), dimension: embedder.dimension() };
         let pending_embeddings = self.store.pending();
         self.shared.update(|progress| (progress.model, progress.pending_embeddings) = (model, pending_embeddings));
@@ -63,6 +74,9 @@ impl Worker<'_> {
     }
 
     pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), IndexError> {
+        if embedded.model != self.model {
+            return Ok(());
+        }
         if let Some(dispatcher) = &mut self.dispatcher {
             dispatcher.ended(embedded.took);
         }
@@ -82,7 +96,7 @@ impl Worker<'_> {
 
     fn build_graph(&mut self) {
         let Some(vectors) = self.store.wants_graph().filter(|_| self.graph_builder.is_none()) else { return };
-        let (messages, folder) = (self.messages.clone(), self.store.graph_folder());
+        let (messages, folder, model) = (self.messages.clone(), self.store.graph_folder(), self.model);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
@@ -92,7 +106,7 @@ impl Worker<'_> {
             {
                 tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
             }
-            let _ = messages.send(Message::Graph(graph));
+            let _ = messages.send(Message::Graph { model, graph });
         });
         self.graph_builder = Some((thread, stop));
     }

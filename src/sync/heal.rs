@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::index::Damage;
+use crate::engine_local::Damage;
 
 /// After a failure, the pause before the next try.
 pub(super) const RETRY: Duration = Duration::from_secs(3);
@@ -13,7 +13,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(600);
 
 /// How often the stores were mended of late.
 #[derive(Debug, Default)]
-pub(super) struct Healer {
+pub(super) struct RepairBackoff {
     catalog: Attempts,
     words: Attempts,
     crashes: Attempts,
@@ -40,7 +40,7 @@ impl Attempts {
     }
 }
 
-impl Healer {
+impl RepairBackoff {
     /// Counts one more time that a store has to be rebuilt. When that was due a short while ago too, gives the pause to make
     /// first.
     pub(super) fn pause(&mut self, damage: &Damage, now: Instant) -> Option<Duration> {
@@ -62,16 +62,16 @@ mod tests {
 
     #[test]
     fn what_is_damaged_again_and_again_is_mended_ever_more_seldom() {
-        let (mut healer, mut now) = (Healer::default(), Instant::now());
+        let (mut backoff, mut now) = (RepairBackoff::default(), Instant::now());
         let (catalog, words) = (Damage::Catalog(String::new()), Damage::Words(String::new()));
         let mut pauses = Vec::new();
         for _ in 0..12 {
-            let pause = healer.pause(&catalog, now).unwrap_or_default();
+            let pause = backoff.pause(&catalog, now).unwrap_or_default();
             pauses.push(pause.as_secs());
             now += pause + Duration::from_secs(1);
         }
         assert_eq!(pauses, [0, 3, 6, 12, 24, 48, 96, 192, 384, 600, 600, 600]);
-        assert_eq!(healer.pause(&words, now), None, "each store has its own count");
-        assert_eq!(healer.pause(&catalog, now + SOON + MAX_PAUSE), None, "long ago does not count");
+        assert_eq!(backoff.pause(&words, now), None, "each store has its own count");
+        assert_eq!(backoff.pause(&catalog, now + SOON + MAX_PAUSE), None, "long ago does not count");
     }
 }

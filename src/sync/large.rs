@@ -7,15 +7,16 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use super::backlog::Lane;
 use super::prepare::Outcome;
 use super::worker::{Message, Worker};
+use crate::engine::FileUpdate;
+use crate::engine_local::IndexError;
 use crate::fs::crash;
-use crate::index::{FileUpdate, IndexError};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
 /// Reading this much takes a tenth of a second on a slow machine, and parsing and cutting it is most of it.
 const LARGE_BYTES: u64 = 500_000;
 
-/// So many updates wait in memory at most before some of them are brought in.
+/// Maximum number of updates that wait in memory before some of them are brought in.
 const MAX_UNFINISHED: usize = 4;
 /// What is brought into the stores at a time, a tenth to a fifth of a second: so many chunks at most, and about so many bytes.
 const PART_CHUNKS: usize = 4000;

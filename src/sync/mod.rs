@@ -22,5 +22,5 @@ mod worker;
 pub use plan::{Plan, plan};
 pub use prepare::{Outcome, prepare};
 pub use shared::{ModelStatus, Phase, Progress, Shared, Verified};
-pub use syncer::{LoadModel, Options, RefusedError, Syncer};
+pub use syncer::{Options, RefusedError, Syncer};
 pub use watching::WatchState;

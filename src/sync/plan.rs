@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::index::FileEntry;
+use crate::engine::FileEntry;
 use crate::path::VaultPath;
 use crate::vault::Scan;
 

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::chunk::{Bounds, chunk_within, cut_heading};
-use crate::index::keyword::Stemming;
-use crate::index::{FileEntry, FileUpdate, NewChunk};
+use crate::derive::words::Stemming;
+use crate::derive::{Bounds, chunk_within, cut_heading};
+use crate::engine::{FileEntry, FileUpdate, NewChunk};
 use crate::note::{Note, PrivateReason, Visibility, sources};
 use crate::path::VaultPath;
 use crate::vault::{ReadError, Rules, Source, Stamp, read};

@@ -12,8 +12,9 @@ use super::plan::plan;
 use super::prepare::{Outcome, prepare};
 use super::worker::Worker;
 use crate::config::StemmerLanguage;
-use crate::index::keyword::Stemming;
-use crate::index::{FileEntry, IndexError};
+use crate::derive::words::Stemming;
+use crate::engine::FileEntry;
+use crate::engine_local::IndexError;
 use crate::path::VaultPath;
 use crate::vault::{Change, Rules, Scan, is_note, scan};
 

@@ -1,11 +1,12 @@
 //! What the writer thread shows to everyone else.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::watching::WatchState;
-use crate::embed::Embedder;
-use crate::index::Snapshot;
+use crate::engine::Reader;
+use crate::models::Embedder;
 
 /// What was mended is listed up to this length; then the last is said alone.
 const MAX_SAID_BYTES: usize = 500;
@@ -120,10 +121,12 @@ impl Progress {
 
 /// The published snapshot, the model and the progress.
 pub struct Shared {
-    snapshot: RwLock<Option<Arc<Snapshot>>>,
+    snapshot: RwLock<Option<Arc<dyn Reader>>>,
     embedder: RwLock<Option<Arc<dyn Embedder>>>,
     progress: Mutex<Progress>,
     changed: Condvar,
+    /// When the model that came last was asked for.
+    models: AtomicU64,
 }
 
 impl Default for Shared {
@@ -133,13 +136,14 @@ impl Default for Shared {
             embedder: RwLock::default(),
             progress: Mutex::new(Progress::new()),
             changed: Condvar::new(),
+            models: AtomicU64::new(0),
         }
     }
 }
 
 impl Shared {
     /// The index as published last; `None` until the stores are open.
-    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+    pub fn snapshot(&self) -> Option<Arc<dyn Reader>> {
         self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -165,7 +169,7 @@ impl Shared {
     }
 
     /// Publishes a state of the index.
-    pub fn publish(&self, snapshot: Arc<Snapshot>) {
+    pub fn publish(&self, snapshot: Arc<dyn Reader>) {
         let before = self.snapshot.write().unwrap_or_else(PoisonError::into_inner).replace(snapshot);
         // Whoever waits looks at the snapshot with the lock in hand, so that this comes after that look, or is waited for.
         drop(self.lock());
@@ -175,8 +179,11 @@ impl Shared {
     }
 
     /// Waits until another snapshot than this one is published, or the time is over.
-    pub fn wait_for_other(&self, known: Option<&Arc<Snapshot>>, timeout: Duration) {
-        let is_other = || self.snapshot().as_ref().map(Arc::as_ptr) != known.map(Arc::as_ptr);
+    pub fn wait_for_other(&self, known: Option<&Arc<dyn Reader>>, timeout: Duration) {
+        let is_other = || match (self.snapshot(), known) {
+            (Some(now), Some(known)) => !Arc::ptr_eq(&now, known),
+            (now, known) => now.is_some() != known.is_some(),
+        };
         self.wait(timeout, |_| is_other());
     }
 
@@ -187,7 +194,14 @@ impl Shared {
 
     /// Publishes the model.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
-        *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = embedder;
+        let before = std::mem::replace(&mut *self.embedder.write().unwrap_or_else(PoisonError::into_inner), embedder);
+        // Its threads are waited for, and no search is to wait for that.
+        drop(before);
+    }
+
+    /// Whether a model was asked for later than all that came before it: one that took long to load is not to replace another.
+    pub(super) fn is_newest_model(&self, asked: u64) -> bool {
+        self.models.fetch_max(asked, Ordering::SeqCst) <= asked
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {

@@ -3,22 +3,20 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::heal::{Healer, RETRY};
+use super::heal::{RETRY, RepairBackoff};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
 use crate::config::IndexConfig;
-use crate::embed::{EmbedError, Embedder};
-use crate::index::{ContentHash, Damage, IndexError, Settings, Snapshot, Store};
+use crate::engine::ContentHash;
+use crate::engine_local::{Damage, IndexError, Settings, Snapshot, Store};
+use crate::models::{Embedder, LoadEmbedder};
 use crate::vault::{Identity, Lock, Rules, Signal};
-
-/// Loads the model; called once, on a thread of its own.
-pub type LoadModel = Box<dyn FnOnce() -> Result<Arc<dyn Embedder>, EmbedError> + Send>;
 
 /// What the writer needs.
 pub struct Options {
@@ -33,7 +31,7 @@ pub struct Options {
     /// What belongs to the vault.
     pub rules: Rules,
     /// The model, if there is to be one.
-    pub model: Option<LoadModel>,
+    pub model: Option<LoadEmbedder>,
     /// Whether to watch for changes, or to compare with the disk once.
     pub watch: bool,
     /// The right to write the stores.
@@ -126,10 +124,26 @@ impl Syncer {
         wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))
     }
 
+    /// Loads another model, and turns to it once it is there: what has no vector of it is embedded, and until then found by its
+    /// words. Where it cannot be loaded, the one there was stays.
+    pub fn replace_model(&self, load: LoadEmbedder) {
+        load_model(load, self.messages.clone());
+    }
+
     /// Says that a search has met damage: everything is checked, and what is damaged is mended.
     pub fn suspect(&self) {
         let _ = self.messages.send(Message::Verify { done: None });
     }
+}
+
+/// Counts the models that were asked for.
+static ASKED: AtomicU64 = AtomicU64::new(1);
+
+fn load_model(load: LoadEmbedder, messages: Sender<Message>) {
+    let asked = ASKED.fetch_add(1, Ordering::SeqCst);
+    std::thread::spawn(move || {
+        let _ = messages.send(Message::Model { asked, loaded: load() });
+    });
 }
 
 fn gone() -> RefusedError {
@@ -159,12 +173,9 @@ fn run(
     let mut options = options;
     if let Some(load) = options.model.take() {
         shared.update(|progress| progress.model = ModelStatus::Loading);
-        let messages = messages.clone();
-        std::thread::spawn(move || {
-            let _ = messages.send(Message::Model(load()));
-        });
+        load_model(load, messages.clone());
     }
-    let (mut embedder, mut healer) = (None, Healer::default());
+    let (mut embedder, mut backoff) = (None, RepairBackoff::default());
     // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
     let (mut distrust, mut healed) = (false, false);
     while !stop.load(Ordering::Relaxed) {
@@ -200,13 +211,13 @@ fn run(
             }
             Err(_) => {
                 fail(shared, "indexing failed unexpectedly, and the index is checked; please report this".into());
-                let pause = healer.pause_after_crash(Instant::now());
+                let pause = backoff.pause_after_crash(Instant::now());
                 wait_or_stop(pause, receiver, shared, stop, &mut embedder);
                 None
             }
         };
         let Some(damage) = damage else { continue };
-        if let Some(pause) = healer.pause(&damage, Instant::now()) {
+        if let Some(pause) = backoff.pause(&damage, Instant::now()) {
             let seconds = pause.as_secs();
             fail(shared, format!("{damage} in {seconds} s. It was so a short while ago: the disk may be failing"));
             wait_or_stop(pause, receiver, shared, stop, &mut embedder);
@@ -244,7 +255,7 @@ fn work(
         worker.say_notices();
     }
     show_missing(shared, None);
-    match embedder.clone().or_else(|| shared.embedder()) {
+    match shared.embedder().or_else(|| embedder.clone()) {
         Some(embedder) => worker.use_model(embedder)?,
         None => worker.publish()?,
     }
@@ -298,11 +309,18 @@ fn wait_or_stop(
         && !stop.load(Ordering::Relaxed)
     {
         match receiver.recv_timeout(left) {
-            Ok(Message::Model(Ok(loaded))) => *embedder = Some(loaded),
+            Ok(Message::Model { asked, .. }) if !shared.is_newest_model(asked) => {}
+            Ok(Message::Model { loaded: Ok(loaded), .. }) => {
+                shared.set_embedder(Some(Arc::clone(&loaded)));
+                *embedder = Some(loaded);
+            }
             Ok(Message::Reindex { done, .. } | Message::Notice { done, .. }) => {
                 let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
             }
-            Ok(Message::Model(Err(error))) => {
+            Ok(Message::Model { loaded: Err(error), .. }) if shared.embedder().is_some() => {
+                tracing::warn!("the model stays as it was: {error}");
+            }
+            Ok(Message::Model { loaded: Err(error), .. }) => {
                 shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()))
             }
             Ok(_) => {}

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::shared::Verified;
 use super::worker::{Message, Next, Worker};
-use crate::index::{Damage, Findings, IndexError};
+use crate::engine_local::{Damage, Findings, IndexError};
 
 /// The first check comes so long after the start, or at once when the stores were not closed.
 const FIRST_AFTER: Duration = Duration::from_secs(60);
@@ -21,7 +21,7 @@ const SUSPECT_EVERY: Duration = Duration::from_secs(60);
 /// In the background a check works for a tenth of the time, and looks so often whether the writer has work.
 const REST: u32 = 9;
 const GIVE_WAY: Duration = Duration::from_millis(20);
-/// So many embeddings are dropped at a time.
+/// Maximum number of embeddings that are dropped at a time.
 const DROP: usize = 500;
 
 /// Counts the checks of this process, to tell a report on stores that are closed since.

@@ -10,7 +10,7 @@ use super::syncer::Options;
 use super::worker::{Next, Worker};
 use crate::allocator;
 use crate::config::FILE_NAME;
-use crate::index::IndexError;
+use crate::engine_local::IndexError;
 use crate::vault::{Change, Identity, Signal, Watcher, Watching};
 
 /// How changes are noticed, as `vault status` shows it.
@@ -40,7 +40,7 @@ const CATALOG: &str = "catalog.db";
 const SETTLED_AFTER: Duration = Duration::from_millis(250);
 
 /// The watcher, and when the vault is looked at next.
-pub(super) struct Vigil {
+pub(super) struct RescanSchedule {
     watcher: Option<Watcher>,
     /// The vault's folder; `None` while it is not there.
     root: Option<Identity>,
@@ -61,7 +61,7 @@ pub(super) struct Vigil {
     recovering: Option<Instant>,
 }
 
-impl Vigil {
+impl RescanSchedule {
     pub(super) fn new(options: &Options) -> Self {
         let now = Instant::now();
         Self {
@@ -133,12 +133,12 @@ impl Worker<'_> {
             let _ = messages.send(super::worker::Message::Signal(signal));
         };
         let rules = Arc::new(self.options.rules.clone());
-        self.vigil.watcher = Some(Watcher::start(&self.options.root, rules, self.options.index.watch, signal));
+        self.rescans.watcher = Some(Watcher::start(&self.options.root, rules, self.options.index.watch, signal));
         self.show_watching();
     }
 
     fn show_watching(&self) {
-        let by = self.vigil.watcher.as_ref().map(|watcher| watcher.watching().clone());
+        let by = self.rescans.watcher.as_ref().map(|watcher| watcher.watching().clone());
         self.shared.update(|progress| {
             if let Some(Watching::Partly(reason) | Watching::Polling(reason)) = &by
                 && progress.watch.by != by
@@ -153,24 +153,24 @@ impl Worker<'_> {
         let now = Instant::now();
         match signal {
             Signal::Root => {
-                self.vigil.next_check = now;
-                self.vigil.distrust_events();
+                self.rescans.next_check = now;
+                self.rescans.distrust_events();
             }
             Signal::Lost => {
                 tracing::warn!("the watcher lost events; the whole vault is compared");
-                self.vigil.recovering = None;
-                self.vigil.distrust_events();
+                self.rescans.recovering = None;
+                self.rescans.distrust_events();
                 self.shared.update(|progress| {
                     progress.watch.losses += 1;
                     (progress.watch.lost_at, progress.watch.recovered_at) = (Some(Timestamp::now()), None);
                 });
             }
             // Whatever happens while it goes or comes, all of it is compared when it is back.
-            Signal::Changed(..) | Signal::Folder(_) if self.vigil.is_missing() => {}
+            Signal::Changed(..) | Signal::Folder(_) if self.rescans.is_missing() => {}
             Signal::Changed(path, change) => self.debounce.note(path, change, now),
             Signal::Folder(folder) => {
                 // Watch it before it is listed, so that nothing made in it meanwhile is missed.
-                if let Some(watcher) = &mut self.vigil.watcher {
+                if let Some(watcher) = &mut self.rescans.watcher {
                     watcher.cover(&folder);
                     self.show_watching();
                 }
@@ -181,21 +181,21 @@ impl Worker<'_> {
 
     /// Looks whether the vault's folder and the stores are there and are what they were.
     pub(super) fn check_place(&mut self, now: Instant) {
-        if now < self.vigil.next_check {
+        if now < self.rescans.next_check {
             return;
         }
-        self.vigil.next_check = now + CHECK_EVERY;
-        let before = self.vigil.root;
+        self.rescans.next_check = now + CHECK_EVERY;
+        let before = self.rescans.root;
         self.see_root();
-        if self.vigil.is_missing() {
+        if self.rescans.is_missing() {
             return;
         }
-        if self.see_outside() || before != self.vigil.root {
+        if self.see_outside() || before != self.rescans.root {
             tracing::info!("the vault's folder, or one elsewhere, is another, or is back; everything is compared");
-            self.vigil.distrust_events();
+            self.rescans.distrust_events();
         }
         let stores = Identity::of(&self.options.folder.join(CATALOG)).ok();
-        let same = stores.is_some() && stores == self.vigil.stores;
+        let same = stores.is_some() && stores == self.rescans.stores;
         if !(same && self.options.lock.is_held()) {
             tracing::warn!("the index was deleted or replaced; it is opened again");
             self.next.get_or_insert(Next::Reopen);
@@ -204,21 +204,21 @@ impl Worker<'_> {
 
     /// Whether the vault's folder is the one that was last seen.
     pub(super) fn is_in_place(&mut self) -> bool {
-        let before = self.vigil.root;
+        let before = self.rescans.root;
         self.see_root();
         let moved = self.see_outside();
-        if moved || before != self.vigil.root {
+        if moved || before != self.rescans.root {
             // Whoever asks looks at nothing now, and everything is looked at soon.
-            (self.vigil.next_check, self.vigil.next_scan) = (Instant::now(), Instant::now());
-            self.vigil.renew = true;
+            (self.rescans.next_check, self.rescans.next_scan) = (Instant::now(), Instant::now());
+            self.rescans.renew = true;
         }
-        !moved && before == self.vigil.root && !self.vigil.is_missing()
+        !moved && before == self.rescans.root && !self.rescans.is_missing()
     }
 
     /// Whether a folder elsewhere has come, gone or been replaced since this was asked last.
     fn see_outside(&mut self) -> bool {
         let found = self.options.rules.outside().identities();
-        std::mem::replace(&mut self.vigil.outside, found) != self.vigil.outside
+        std::mem::replace(&mut self.rescans.outside, found) != self.rescans.outside
     }
 
     fn see_root(&mut self) {
@@ -229,38 +229,38 @@ impl Worker<'_> {
             self.large.clear();
             self.debounce.clear();
         }
-        if self.vigil.root.is_none() || found.is_none() {
+        if self.rescans.root.is_none() || found.is_none() {
             let failure = found.is_none().then(|| missing(self.options));
-            if let Some(failure) = failure.as_ref().filter(|_| self.vigil.root.is_some()) {
+            if let Some(failure) = failure.as_ref().filter(|_| self.rescans.root.is_some()) {
                 tracing::warn!("{failure}; searches go on with what was last known");
             }
             show_missing(self.shared, failure);
         }
-        self.vigil.root = found;
+        self.rescans.root = found;
     }
 
     /// Compares the whole vault with the index when it is time.
     pub(super) fn rescan_if_due(&mut self, now: Instant) -> Result<(), IndexError> {
-        if now < self.vigil.next_scan() {
+        if now < self.rescans.next_scan() {
             return Ok(());
         }
         let reconcile = Duration::from_secs(self.options.index.reconcile_seconds);
-        if now >= self.vigil.next_reconciliation {
-            self.vigil.next_reconciliation = now + reconcile;
+        if now >= self.rescans.next_reconciliation {
+            self.rescans.next_reconciliation = now + reconcile;
             // Many searches at a time leave it scattered over the allocator's arenas: up to twice what is in use.
             allocator::release();
             // The watcher has just been started, the first time.
-            self.vigil.renew |= self.scanned;
+            self.rescans.renew |= self.scanned;
             self.store.requeue(&std::mem::take(&mut self.failed));
         }
-        if std::mem::take(&mut self.vigil.renew)
-            && let Some(watcher) = &mut self.vigil.watcher
+        if std::mem::take(&mut self.rescans.renew)
+            && let Some(watcher) = &mut self.rescans.watcher
         {
             // Before the scan, so that no change falls between them.
             watcher.renew();
             self.show_watching();
         }
-        self.vigil.next_scan = self.vigil.next_reconciliation;
+        self.rescans.next_scan = self.rescans.next_reconciliation;
         let started = Instant::now();
         if !self.look(self.store.is_foreign())? {
             return Ok(());
@@ -268,12 +268,12 @@ impl Worker<'_> {
         self.report();
         let done = Instant::now();
         let rest = (done - started) * RESCAN_SHARE;
-        self.vigil.rested = done + rest;
-        self.vigil.next_poll = done + Duration::from_secs(self.options.index.poll_seconds).max(rest);
+        self.rescans.rested = done + rest;
+        self.rescans.next_poll = done + Duration::from_secs(self.options.index.poll_seconds).max(rest);
         self.shared.update(|progress| {
             progress.watch.compared_at = Some(Timestamp::now());
             if progress.watch.lost_at.is_some() && progress.watch.recovered_at.is_none() {
-                self.vigil.recovering = Some(done + SETTLED_AFTER);
+                self.rescans.recovering = Some(done + SETTLED_AFTER);
             }
         });
         Ok(())
@@ -281,11 +281,11 @@ impl Worker<'_> {
 
     /// Says so when all that lost events may have told is in the index.
     pub(super) fn recover_if_done(&mut self, now: Instant) {
-        if self.vigil.recovering.is_some_and(|settled| now >= settled)
+        if self.rescans.recovering.is_some_and(|settled| now >= settled)
             && self.backlog.is_empty()
             && self.large.is_empty()
         {
-            self.vigil.recovering = None;
+            self.rescans.recovering = None;
             self.shared.update(|progress| progress.watch.recovered_at = Some(Timestamp::now()));
         }
     }

@@ -13,11 +13,12 @@ use super::large::Large;
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::syncer::{Options, RefusedError};
 use super::verify::{Report, Verifying};
-use super::watching::{Vigil, missing};
-use crate::embed::{EmbedError, Embedder};
+use super::watching::{RescanSchedule, missing};
+use crate::engine::ContentHash;
+use crate::engine_local::vectors::Graph;
+use crate::engine_local::{Damage, IndexError, Store};
 use crate::fs::crash;
-use crate::index::vectors::Graph;
-use crate::index::{ContentHash, Damage, IndexError, Store};
+use crate::models::{Embedder, ModelError};
 use crate::vault::{Debounce, Signal};
 
 /// What the thread is told.
@@ -30,8 +31,17 @@ pub(super) enum Message {
     Embedded(Embedded),
     /// A large file has been read.
     LargeRead,
-    Model(Result<Arc<dyn Embedder>, EmbedError>),
-    Graph(Option<Graph>),
+    Model {
+        /// Counts the models that were asked for.
+        asked: u64,
+        loaded: Result<Arc<dyn Embedder>, ModelError>,
+    },
+    Graph {
+        /// Of which model.
+        model: u64,
+        /// None when building it was stopped.
+        graph: Option<Graph>,
+    },
     Reindex {
         full: bool,
         done: Sender<Result<(), RefusedError>>,
@@ -71,7 +81,7 @@ pub(super) struct Worker<'a> {
     pub(super) large: Large,
     /// Files of the next batch at most.
     pub(super) batch_files: usize,
-    pub(super) vigil: Vigil,
+    pub(super) rescans: RescanSchedule,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) dispatcher: Option<Dispatcher>,
     /// Whether many texts were embedded since memory was last given back.
@@ -82,6 +92,8 @@ pub(super) struct Worker<'a> {
     pub(super) graph_builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// Built from nothing: searches go on in the index that was, until this one has all the words.
     pub(super) rebuilding: bool,
+    /// The number of the model; no two that were ever used have the same.
+    pub(super) model: u64,
     /// Texts that the model failed on; tried again at the next scan.
     pub(super) failed: Vec<ContentHash>,
     /// Embeddings that are kept and not yet published.
@@ -114,8 +126,9 @@ impl<'a> Worker<'a> {
             backlog: Backlog::default(),
             large: Large::default(),
             batch_files: super::reading::FIRST_BATCH,
-            vigil: Vigil::new(options),
+            rescans: RescanSchedule::new(options),
             embedder: None,
+            model: 0,
             dispatcher: None,
             bulk: false,
             scanned: false,
@@ -147,8 +160,8 @@ impl<'a> Worker<'a> {
         }
         let snapshot = self.store.snapshot()?;
         crash::point("publishing");
-        self.shared.publish(Arc::clone(&snapshot));
-        self.store.trim_log(&snapshot, MAX_LOG_BYTES)?;
+        self.shared.publish(snapshot);
+        self.store.trim_log(MAX_LOG_BYTES)?;
         (self.unpublished, self.published) = (0, Instant::now());
         Ok(())
     }
@@ -197,9 +210,9 @@ impl<'a> Worker<'a> {
             if self.next.is_some() {
                 continue;
             }
-            if self.vigil.is_missing() {
+            if self.rescans.is_missing() {
                 self.report();
-                self.wait(receiver, self.vigil.next())?;
+                self.wait(receiver, self.rescans.next())?;
                 continue;
             }
             self.rescan_if_due(now)?;
@@ -222,7 +235,7 @@ impl<'a> Worker<'a> {
             self.embed()?;
             self.report();
             self.recover_if_done(now);
-            let mut until = self.vigil.next();
+            let mut until = self.rescans.next();
             if let Some(due) = self.debounce.next_due() {
                 until = until.min(due);
             }
@@ -230,9 +243,7 @@ impl<'a> Worker<'a> {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
             if self.is_idle() {
-                if let Some(published) = self.shared.snapshot() {
-                    self.store.trim_log(&published, MAX_IDLE_LOG_BYTES)?;
-                }
+                self.store.trim_log(MAX_IDLE_LOG_BYTES)?;
                 until = self.verify_when_idle(until)?;
             }
             self.verifying.set_busy(false);
@@ -245,7 +256,7 @@ impl<'a> Worker<'a> {
     /// Once nothing waits to be read: says so, if everything has been looked at. A vault that went away meanwhile took what
     /// waits with it.
     fn catch_up(&mut self) -> Result<(), IndexError> {
-        if !self.scanned || !self.large.is_empty() || self.vigil.is_missing() || self.vigil.distrusts_events() {
+        if !self.scanned || !self.large.is_empty() || self.rescans.is_missing() || self.rescans.distrusts_events() {
             return Ok(());
         }
         if std::mem::take(&mut self.rebuilding) {
@@ -281,19 +292,24 @@ impl<'a> Worker<'a> {
             Message::Embedded(embedded) => self.keep(embedded)?,
             // It is taken when it is the turn of large files.
             Message::LargeRead => {}
-            Message::Model(Ok(embedder)) => self.use_model(embedder)?,
-            Message::Model(Err(error)) => {
+            Message::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            Message::Model { loaded: Ok(embedder), .. } => self.use_model(embedder)?,
+            Message::Model { loaded: Err(error), .. } if self.embedder.is_some() => {
+                tracing::warn!("the model stays as it was: {error}");
+                self.shared.update(|progress| progress.failure = Some(error.to_string()));
+            }
+            Message::Model { loaded: Err(error), .. } => {
                 tracing::warn!("search is by keyword alone: {error}");
                 self.shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()));
             }
-            Message::Graph(graph) => {
+            Message::Graph { model, graph } => {
                 self.graph_builder = None;
-                if let Some(graph) = graph {
+                if let Some(graph) = graph.filter(|_| model == self.model) {
                     self.store.use_graph(Arc::new(graph));
                     self.publish()?;
                 }
             }
-            Message::Reindex { done, .. } if self.vigil.is_missing() => {
+            Message::Reindex { done, .. } if self.rescans.is_missing() => {
                 let _ = done.send(Err(RefusedError(missing(self.options))));
             }
             Message::Reindex { full, done } => {

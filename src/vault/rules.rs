@@ -12,7 +12,7 @@ use crate::path::VaultPath;
 
 /// Obsidian's settings are far shorter.
 const MAX_SETTINGS: u64 = 1 << 20;
-/// So many of Obsidian's patterns are compiled, each into so many bytes at most.
+/// Maximum number of Obsidian's patterns that are compiled.
 const MAX_PATTERNS: usize = 100;
 const MAX_PATTERN_BYTES: usize = 512 * 1024;
 

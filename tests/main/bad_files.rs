@@ -127,7 +127,7 @@ fn hostile_frontmatter_costs_nothing_but_its_note_and_its_body_is_found() {
         assert!(reason.len() < 500, "{reason}");
         let snapshot = vault.service().shared().snapshot().unwrap();
         assert!(
-            snapshot.files.iter().find(|file| file.path.as_str() == path).unwrap().private,
+            snapshot.files().iter().find(|file| file.path.as_str() == path).unwrap().private,
             "{path} is the owner's"
         );
     }

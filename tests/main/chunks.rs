@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use memory_vault::chunk::{Bounds, Chunk, chunk, chunk_within, token_estimate};
+use memory_vault::derive::{Bounds, Chunk, chunk, chunk_within, token_estimate};
 use memory_vault::note::Note;
 use memory_vault::path::VaultPath;
 use proptest::prelude::*;

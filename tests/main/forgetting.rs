@@ -8,7 +8,7 @@ use std::process::Command;
 use std::process::Stdio;
 
 use memory_vault::access::Principal;
-use memory_vault::chunk::{Chunk, RemoveError, chunk, without_chunk, without_lines};
+use memory_vault::derive::{Chunk, RemoveError, chunk, without_chunk, without_lines};
 use memory_vault::note::Note;
 use memory_vault::path::VaultPath;
 use memory_vault::service::{ErrorKind, ForgetParams, Forgotten, RestoreParams, Restored, ServiceError};

@@ -2,12 +2,15 @@
 
 use std::fs;
 
+use memory_vault::access::Turn;
 use memory_vault::config::{Config, Mode};
-use memory_vault::embed::HashEmbedder;
-use memory_vault::index::keyword::Stemming;
-use memory_vault::index::{FileUpdate, Settings, Store};
+use memory_vault::derive::words::Stemming;
+use memory_vault::engine::FileUpdate;
+use memory_vault::engine::{Filter, Reader};
+use memory_vault::engine_local::{Settings, Store};
+use memory_vault::models::HashEmbedder;
 use memory_vault::path::VaultPath;
-use memory_vault::search::{Filter, SearchRequest, Visible, search};
+use memory_vault::search::{SearchRequest, Visible, search};
 use memory_vault::sync::{Outcome, prepare};
 use memory_vault::vault::{Rules, globs};
 
@@ -53,11 +56,16 @@ impl Fixture {
     /// What searches by words find, with scores and without row ids.
     fn answers(&mut self, queries: &[&str]) -> Vec<String> {
         let snapshot = self.store.snapshot().unwrap();
-        let visible = Visible::of(&memory_vault::access::Scope::Everything, &snapshot.files);
+        let visible = Visible::of(&memory_vault::access::Scope::Everything, snapshot.files());
         let found = |query: &&str| {
-            let request =
-                SearchRequest { text: (*query).to_owned(), mode: Mode::Keyword, limit: 100, filter: Filter::default() };
-            let found = search(&snapshot, None, &visible, &Config::default().search, &request).unwrap();
+            let request = SearchRequest {
+                text: (*query).to_owned(),
+                mode: Mode::Keyword,
+                limit: 100,
+                filter: Filter::default(),
+                turn: Turn::default(),
+            };
+            let found = search(snapshot.as_ref(), None, &visible, &Config::default().search, &request).unwrap();
             found.hits.iter().map(|hit| format!("{query}: {:?} {:?}", hit.chunk.id, hit.score)).collect::<Vec<_>>()
         };
         queries.iter().flat_map(found).collect()

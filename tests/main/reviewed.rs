@@ -27,7 +27,7 @@ fn a_private_glob_does_not_reach_notes_that_are_indexed_already() {
     vault.write("journal/day.md", "dear diary").write("notes/a.md", "public").sync();
     let private = |vault: &TestVault| -> Vec<String> {
         let snapshot = vault.service().shared().snapshot().unwrap();
-        snapshot.files.iter().filter(|file| file.private).map(|file| file.path.to_string()).collect()
+        snapshot.files().iter().filter(|file| file.private).map(|file| file.path.to_string()).collect()
     };
     assert!(private(&vault).is_empty());
     // A folder by its name alone, as in a .gitignore.

@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Condvar, Mutex};
 
-use memory_vault::config::Config;
-use memory_vault::embed::{Document, EmbedError, Embedder, Fingerprint, HashEmbedder};
-use memory_vault::service::Service;
+use memory_vault::access::Principal;
+use memory_vault::config::{Config, Mode};
+use memory_vault::models::{Document, Embedder, Fingerprint, HashEmbedder, ModelError};
+use memory_vault::service::{SearchParams, Service};
 use memory_vault::vault::Home;
 use serde_json::json;
 
@@ -51,14 +52,14 @@ impl Embedder for Held {
         self.model.dimension()
     }
 
-    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
-        self.model.embed_query(text)
+    fn embed_query(&self, text: &str, deadline: Option<std::time::Instant>) -> Result<Vec<f32>, ModelError> {
+        self.model.embed_query(text, deadline)
     }
 
-    fn embed_documents(&self, _: &[Document]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed_documents(&self, _: &[Document], _: Option<std::time::Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         let stopped = self.stopped.lock().unwrap();
         drop(self.stop.wait_while(stopped, |stopped| !*stopped).unwrap());
-        Err(EmbedError::Stopped)
+        Err(ModelError::Stopped)
     }
 
     fn stop(&self) {
@@ -253,4 +254,32 @@ fn a_service_starts_the_program_by_the_path_that_it_was_called_by() {
     // systemd takes no path with `..`.
     let text = printed("bin/../bin/vault");
     assert!(!text.contains(".."), "{text}");
+}
+
+#[test]
+fn a_model_is_replaced_while_the_vault_is_served() {
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
+    let home = Home::open(&vault.path("")).unwrap();
+    let lock = eventually("the lock", || home.lock().ok());
+    // It is at a text when another takes its place, and what comes of that is nobody's.
+    let held: Arc<dyn Embedder> = Arc::new(Held::default());
+    let service = Service::with_model(home, Config::default(), lock, true, Some(Box::new(move || Ok(held)))).unwrap();
+    eventually("texts that wait", || (service.status().unwrap().pending_embeddings > 0).then_some(()));
+    let found = |dimension: usize| {
+        eventually("the vectors of the next model", || {
+            let status = service.status().unwrap();
+            (status.model.dimension == Some(dimension) && status.embedded == 2).then_some(())
+        });
+        let params = SearchParams { q: "river boat".into(), mode: Some(Mode::Semantic), ..SearchParams::default() };
+        let hits = service.search(&Principal::Owner, &params).unwrap();
+        assert_eq!((hits.results[0].chunk.path.as_str(), hits.degraded), ("notes/a.md", None));
+    };
+    for dimension in [32, 64, 32] {
+        service.replace_model(Box::new(move || Ok(Arc::new(HashEmbedder::new(dimension)))));
+        found(dimension);
+    }
+    service.replace_model(Box::new(|| Err(ModelError::NoBundledModel)));
+    eventually("why it was not replaced", || service.shared().progress().failure);
+    found(32);
 }

@@ -232,7 +232,7 @@ fn spell_out(operation: &mut Operation) {
         ("413", "The body is too large", has_body),
         ("415", "The body is not JSON", has_body),
         ("422", "A field of the body is missing, or of another type", has_body),
-        ("429", "This agent asks too often", needs_token),
+        ("429", "This agent asks too often, or has written as much as it may in a day", needs_token),
     ];
     for (status, description, _) in statuses.iter().filter(|(_, _, can)| *can) {
         let mut response = error.clone();

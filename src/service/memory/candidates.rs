@@ -13,7 +13,7 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::chunk::ChunkId;
+use crate::derive::ChunkId;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
 

@@ -1,24 +1,24 @@
 //! Forgets what an agent says in words of its own, when it is clear what that is.
 
 use super::super::error::{ErrorKind, ServiceError};
-use super::super::read::citation;
+use super::super::read::{citation, no_passage};
 use super::super::save::text;
 use super::super::start::Service;
-use super::super::views::{MemoryCandidate, MemoryForgetParams, MemoryForgotten};
+use super::super::views::{MemoryCandidate, MemoryChange, MemoryForgetParams, MemoryForgotten};
 use super::candidates::{Meant, Place, meant, places};
 use super::edit::checked;
 use super::own::{Own, forbidden};
 use super::target::{TargetError, own_name, writable};
 use super::write::{Outcome, refused};
 use crate::access::{Principal, WriteMode};
-use crate::chunk::without_lines;
+use crate::derive::{ChunkId, chunk, without_chunk, without_lines};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::{Action, CheckpointId};
 
-/// So many are shown at most.
+/// Maximum number of candidates that are shown.
 const MAX_CANDIDATES: usize = 6;
-/// So many hits of a search are looked through.
+/// Maximum number of hits that are looked through.
 const HITS: usize = 10;
 
 impl Service {
@@ -62,6 +62,33 @@ impl Service {
             }
         }
         Ok(forgotten)
+    }
+
+    /// Forgets a chunk of a file of an agent's own memory, with what is hidden in it. Returns when it can no longer be found.
+    ///
+    /// # Errors
+    /// When it is not an agent that asks or it may not write the file, the chunk is not there, or the disk refuses.
+    pub(in super::super) fn memory_delete_chunk(
+        &self,
+        principal: &Principal,
+        file: &str,
+        id: ChunkId,
+    ) -> Result<MemoryChange, ServiceError> {
+        let own = self.own(principal)?;
+        let path = self.file_to_write(&own, Some(file))?;
+        let checkpoint = self.rewrite(&own, &path, Action::Forget, 0, |existing| {
+            let existing = existing.ok_or_else(|| no_passage(&id.to_string()))?;
+            let note = Note::parse(existing, path.stem());
+            let chunks = chunk(&path, &note, existing);
+            let chunk = chunks.iter().find(|chunk| chunk.id == id).ok_or_else(|| no_passage(&id.to_string()))?;
+            let left = without_chunk(&note, existing, chunk)
+                .map_err(|error| ServiceError::conflict(format!("`{path}`: {error}")))?;
+            // The last of the text goes, and the frontmatter is the person's.
+            let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
+            let (left, empty) = checked(existing, &note, left).map_err(|error| refused(&path, error))?;
+            Ok(if empty { Outcome::Gone } else { Outcome::Text(left) })
+        })?;
+        Ok(self.changed(&own, "memory_delete", &path, &checkpoint))
     }
 
     /// All places of the files that the agent may write, in the order of their paths.

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::super::error::ServiceError;
+use super::super::reach::turn_of;
 use super::super::read::{citation, limit, no_passage};
 use super::super::search::MAX_QUERY_BYTES;
 use super::super::start::Service;
@@ -10,10 +11,11 @@ use super::super::views::{MemoryGetParams, MemorySearchParams, MemoryText, Searc
 use super::own::Own;
 use super::target::folder;
 use crate::access::Principal;
-use crate::chunk::{Chunk, ChunkId, chunk};
+use crate::derive::{Chunk, ChunkId, chunk};
+use crate::engine::Filter;
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::search::{Filter, SearchRequest};
+use crate::search::SearchRequest;
 use crate::vault::ReadError;
 
 /// One answer takes so much of a file.
@@ -53,6 +55,7 @@ impl Service {
             mode: self.config.search.mode,
             limit: limit(most, self.config.search.limit)?,
             filter: Filter::default(),
+            turn: turn_of(own.principal()),
         };
         self.search_in(self.reach_own(own)?, request, false, started)
     }

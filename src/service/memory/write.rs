@@ -17,7 +17,7 @@ use crate::note::Note;
 use crate::path::{VaultPath, folded};
 use crate::vault::{Act, Action, CheckpointId, WriteError, globs};
 
-/// So often a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
+/// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
 const TRIES: usize = 100;
 
 /// What becomes of a file.
@@ -186,7 +186,7 @@ impl Service {
     ) -> Result<CheckpointId, ServiceError> {
         let files = self.files()?;
         let reach = self.reach_own(own)?;
-        if reach.snapshot.files.at(path.as_str()).is_some_and(|file| !reach.visible.has(file)) {
+        if reach.snapshot.files().at(path.as_str()).is_some_and(|file| !reach.visible.has(file)) {
             return Err(kept(path));
         }
         drop(reach);

@@ -1,22 +1,41 @@
 //! Reads the queue while it is written.
 
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::WaitingEvent;
+use crate::fs::Context;
 use crate::state::error::StateError;
 use crate::state::schema::checksum;
 use crate::state::store::{Durability, Handle, State};
 
 /// The queue, for whoever reads it while it is written.
 #[derive(Debug)]
-pub struct EventReader(Handle);
+pub struct EventReader {
+    handle: Handle,
+    log: PathBuf,
+}
 
 impl EventReader {
     /// That of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self(Handle::new(state, Durability::Full))
+        Self { handle: Handle::new(state, Durability::Full), log: state.log() }
+    }
+
+    /// Makes safe on disk what was committed before, beside whoever commits something.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sync(&self) -> Result<(), StateError> {
+        match File::open(&self.log).and_then(|log| log.sync_data()) {
+            // All of it is in the database, which was synced then.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            synced => Ok(synced.on("sync", &self.log)?),
+        }
     }
 
     /// The events from a number on and before another, up to so many, and up to so many bytes or one.
@@ -30,7 +49,7 @@ impl EventReader {
         max_events: usize,
         max_bytes: usize,
     ) -> Result<Vec<WaitingEvent>, StateError> {
-        let read = self.0.if_there(|opened| {
+        let read = self.handle.if_there(|opened| {
             let select = "SELECT number, key, kind, body, checksum FROM events
                 WHERE number >= ?1 AND number < ?2 ORDER BY number LIMIT ?3";
             let mut select = opened.connection.prepare_cached(select)?;
@@ -54,7 +73,7 @@ impl EventReader {
     /// # Errors
     /// When the state cannot be read.
     pub fn plan(&self) -> Result<Option<String>, StateError> {
-        Ok(self.0.if_there(|opened| plan_of(&opened.connection))?.flatten())
+        Ok(self.handle.if_there(|opened| plan_of(&opened.connection))?.flatten())
     }
 
     /// The keys of events that wait no more, the oldest first.
@@ -63,7 +82,7 @@ impl EventReader {
     /// When the state cannot be read.
     pub fn seen(&self) -> Result<Vec<u64>, StateError> {
         Ok(self
-            .0
+            .handle
             .if_there(|opened| keys(&opened.connection, "SELECT key FROM events_seen ORDER BY id"))?
             .unwrap_or_default())
     }
@@ -74,7 +93,8 @@ impl EventReader {
     /// When the state cannot be read.
     pub fn count(&self) -> Result<u64, StateError> {
         let count = "SELECT count(*) FROM events";
-        let count = self.0.if_there(|opened| opened.connection.query_row(count, [], |row| row.get::<_, i64>(0)))?;
+        let count =
+            self.handle.if_there(|opened| opened.connection.query_row(count, [], |row| row.get::<_, i64>(0)))?;
         Ok(count.map_or(0, i64::cast_unsigned))
     }
 }

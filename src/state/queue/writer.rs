@@ -1,7 +1,7 @@
 //! Writes the queue, a batch in one transaction.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct EventQueue {
     handle: Handle,
-    log: OsString,
+    log: PathBuf,
     seen: Seen,
     extent: Extent,
     /// Something was written since there was time to bring the log into the database.
@@ -37,10 +37,14 @@ pub struct EventQueue {
 impl EventQueue {
     /// That of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        let mut log = OsString::from(state.file());
-        log.push("-wal");
         let extent = Extent { first: 1, next: 1, opened: u64::MAX, ..Extent::default() };
-        Self { handle: Handle::new(state, Durability::Full), log, seen: Seen::default(), extent, dirty: true }
+        Self {
+            handle: Handle::new(state, Durability::Full),
+            log: state.log(),
+            seen: Seen::default(),
+            extent,
+            dirty: true,
+        }
     }
 
     /// How far it is; read from the file when that was opened anew.
@@ -58,7 +62,8 @@ impl EventQueue {
         self.handle.is_open()
     }
 
-    /// Does all of a batch, or nothing of it, and returns when that is safe on disk.
+    /// Does all of a batch, or nothing of it, and returns when that is safe on disk. What only tells how far the files are is safe
+    /// after [`EventReader::sync`](super::EventReader::sync), so that who sends events does not wait for that.
     ///
     /// # Errors
     /// When the state cannot be written.
@@ -66,6 +71,8 @@ impl EventQueue {
         let Self { handle, seen, extent, dirty, .. } = self;
         handle.with(|opened| {
             load(opened, seen, extent)?;
+            let tells = batch.requests.is_empty() && batch.dropped.is_empty() && !batch.sweeps;
+            opened.set_durability(if tells { Durability::Later } else { Durability::Full })?;
             let (mut now, mut new) = (*extent, Vec::new());
             let transaction = opened.connection.transaction()?;
             let mut appended = Vec::new();

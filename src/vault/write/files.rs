@@ -19,7 +19,7 @@ use crate::vault::Outside;
 
 /// Old checkpoints are looked for so often.
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
-/// So often what somebody else wrote at the very moment of ours is put back before we give up.
+/// Maximum times that what somebody else wrote at the very moment of ours is put back before we give up.
 const PUT_BACK: usize = 8;
 
 /// Writes notes of one vault. One write at a time.

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::world::{hashes, token_of, world};
-use crate::support::{Daemon, Reply, Request, encode};
+use crate::support::{Daemon, Reply, Request, encode, eventually};
 
 fn post(vault: &Daemon, token: &str, address: &str, body: &Value) -> Reply {
     let request = Request::new("POST", address).header("Authorization", &format!("Bearer {token}"));
@@ -51,6 +51,27 @@ fn what_an_agent_ingests_goes_to_its_own_memory_alone() {
     let mut before = before;
     before["agents"].take();
     assert_eq!(after, before);
+}
+
+#[test]
+fn a_chunk_with_a_hidden_comment_is_deleted_with_it() {
+    let vault = world(None, 0);
+    let ada = token_of(&vault, "ada");
+    let own = vault.path("agents/ada/memory/hidden.md");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    fs::write(&own, "# Kept\n\nA numbat stays.\n\n# Gone\n\nAn echidna %% of old %% naps.\n").unwrap();
+    vault.settle();
+    let hash = eventually("the chunk", || {
+        let found = good(post(&vault, &ada, "/api/memory/search", &json!({"query": "echidna naps"})));
+        found["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|hit| hit["path"] == "agents/ada/memory/hidden.md")
+            .map(|hit| hit["hash"].clone())
+    });
+    good(post(&vault, &ada, "/delete-chunk", &json!({"hash": hash})));
+    assert_eq!(fs::read_to_string(&own).unwrap(), "# Kept\n\nA numbat stays.\n");
 }
 
 #[test]

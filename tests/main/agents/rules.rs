@@ -1,10 +1,11 @@
 //! The rules as they change.
 
+use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memory_vault::access::{Caller, Principal, Session};
 use memory_vault::config::{ScopeConfig, ScopeDecision};
-use memory_vault::service::{BrowseParams, NoteParams, SearchParams};
+use memory_vault::service::{BrowseParams, HitView, NoteParams, SearchParams};
 use proptest::prelude::*;
 
 use crate::support::{Connection, Daemon, Over, Request, TestVault, eventually};
@@ -139,6 +140,18 @@ fn answers_keep_to_the_limits() {
     let few = limited(&mut vault, "max_injected_chars: 1000");
     let chars: usize = few.iter().map(|hit| hit.snippet.chars().count() + hit.chunk.content.chars().count()).sum();
     assert!(!few.is_empty() && chars <= 1000, "{chars}");
+    // What is given beside the text counts too.
+    let meta = format!("---\nnote: {}\n---\n", "x".repeat(400));
+    for number in 0..20 {
+        let text = fs::read_to_string(vault.path(&format!("notes/{number}.md"))).unwrap();
+        vault.write(&format!("notes/{number}.md"), format!("{meta}{text}"));
+    }
+    vault.sync();
+    let few = limited(&mut vault, "max_injected_chars: 1000");
+    let given = |hit: &HitView| {
+        hit.snippet.chars().count() + hit.chunk.content.chars().count() + hit.chunk.metadata.to_string().chars().count()
+    };
+    assert!(!few.is_empty() && few.iter().map(given).sum::<usize>() <= 1000, "{few:?}");
     assert!(limited(&mut vault, "max_results: many").is_empty(), "what makes no sense denies");
 }
 
@@ -171,8 +184,8 @@ proptest! {
         let grant = Policy::parse(page.as_object().unwrap()).grant.unwrap();
         let scope = Scope::Given(grant.clone().into());
         let snapshot = vault.service().shared().snapshot().unwrap();
-        let visible = Visible::of(&scope, &snapshot.files);
-        for file in snapshot.files.iter() {
+        let visible = Visible::of(&scope, snapshot.files());
+        for file in snapshot.files().iter() {
             let refusal = grant.refusal(&subject(file));
             prop_assert_eq!(visible.has(file), refusal.is_none(), "{} {:?}", file.path, refusal);
             prop_assert!(!(visible.has(file) && file.path.as_str().to_lowercase().starts_with("agents")));

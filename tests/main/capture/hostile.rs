@@ -1,6 +1,6 @@
 //! Texts that would break the file they are in.
 
-use memory_vault::chunk::chunk;
+use memory_vault::derive::chunk;
 use memory_vault::note::{BlockKind, Note};
 use memory_vault::path::VaultPath;
 use serde_json::Value;

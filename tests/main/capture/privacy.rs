@@ -161,7 +161,7 @@ fn what_is_saved_under_the_title_of_a_private_note_is_private() {
     for (title, seen) in [("Moved", false), ("Latin", false), ("Other", true)] {
         let save = json!({"title": title, "content": format!("okapi of {title}"), "collection": "notes"});
         assert_eq!(vault.post("/api/user-memory/save", &save).status, 200);
-        assert_eq!(vault.find(&format!("okapi of {title}")).is_empty(), false);
+        assert!(!vault.find(&format!("okapi of {title}")).is_empty());
         assert_eq!(agent.find(&vault, title).iter().any(|path| path.starts_with("notes/")), seen, "{title}");
     }
     assert!(vault.read("notes/moved.md").contains("private: inherited\n"));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use memory_vault::index::keyword::FORMAT;
+use memory_vault::engine_local::keyword::FORMAT;
 
 use super::Noticed::{Perhaps, Said, Unsaid};
 use super::{Fixture, Noticed, cut, find_all, flip, length, remove, replace, segment_files};

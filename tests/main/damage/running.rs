@@ -4,13 +4,15 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use memory_vault::access::Turn;
 use memory_vault::access::{Principal, Scope};
 use memory_vault::config::{Config, Mode};
-use memory_vault::embed::{Document, Embedder, HashEmbedder};
-use memory_vault::index::keyword::Stemming;
-use memory_vault::index::{Settings, Store};
+use memory_vault::derive::words::Stemming;
+use memory_vault::engine::{Filter, Reader};
+use memory_vault::engine_local::{Settings, Store};
+use memory_vault::models::{Document, Embedder, HashEmbedder};
 use memory_vault::path::VaultPath;
-use memory_vault::search::{Degraded, Filter, SearchRequest, Visible, search};
+use memory_vault::search::{Degraded, SearchRequest, Visible, search};
 use memory_vault::service::SearchParams;
 use memory_vault::sync::{Outcome, prepare};
 use memory_vault::vault::globs;
@@ -126,7 +128,7 @@ fn without_the_words_the_meaning_answers() {
     store.use_model(&embedder).unwrap();
     let pending = store.take_pending(10).unwrap();
     let documents: Vec<Document> = pending.iter().map(|pending| pending.document.clone()).collect();
-    let vectors = embedder.embed_documents(&documents).unwrap();
+    let vectors = embedder.embed_documents(&documents, None).unwrap();
     let halved = |vector: &Vec<f32>| vector.iter().copied().map(half::f16::from_f32).collect();
     store
         .embedded(pending.iter().zip(&vectors).map(|(pending, vector)| (pending.content, halved(vector))).collect())
@@ -134,9 +136,10 @@ fn without_the_words_the_meaning_answers() {
 
     let snapshot = store.snapshot_without_words().unwrap();
     for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
-        let request = SearchRequest { text: "river".into(), mode, limit: 10, filter: Filter::default() };
-        let visible = Visible::of(&Scope::Everything, &snapshot.files);
-        let found = search(&snapshot, Some(&embedder), &visible, &Config::default().search, &request).unwrap();
+        let request =
+            SearchRequest { text: "river".into(), mode, limit: 10, filter: Filter::default(), turn: Turn::default() };
+        let visible = Visible::of(&Scope::Everything, snapshot.files());
+        let found = search(snapshot.as_ref(), Some(&embedder), &visible, &Config::default().search, &request).unwrap();
         assert_eq!(found.hits.len(), 1, "{mode:?}");
         assert_eq!((found.mode, found.degraded), (Mode::Semantic, Some(Degraded::NoWords)));
     }

@@ -192,12 +192,12 @@ fn an_agent_remembers_for_itself() {
     assert_eq!(listed.as_array().unwrap().len(), 12, "{listed}");
 }
 
-/// The JSON in `docs/agents.md` is what a person pastes.
+/// The JSON in `docs/mcp.md` is what a person pastes.
 #[test]
 fn the_set_ups_in_the_documentation_work() {
     let vault = vault();
     add(&vault, &["claude", "--allow"]);
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/agents.md")).unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/mcp.md")).unwrap();
     let blocks = page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let inline = page.lines().filter_map(|line| line.split_once("openclaw mcp set vault '")?.1.strip_suffix('\''));
     let mut tried = 0;

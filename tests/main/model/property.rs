@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use memory_vault::access::Scope;
+use memory_vault::access::Turn;
 use memory_vault::config::Mode;
-use memory_vault::search::{Filter, SearchRequest, Visible, search};
+use memory_vault::engine::Filter;
+use memory_vault::search::{SearchRequest, Visible, search};
 use memory_vault::service::SearchParams;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -82,10 +84,21 @@ fn compare(vault: &TestVault, tree: &Tree) -> Result<(), String> {
 /// Where those find a word who see nothing private.
 fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
     let snapshot = vault.service().shared().snapshot().unwrap();
-    let request = SearchRequest { text: word.to_owned(), mode: Mode::Keyword, limit: 100, filter: Filter::default() };
-    let found =
-        search(&snapshot, None, &Visible::of(&Scope::public(), &snapshot.files), &vault.config.search, &request)
-            .unwrap();
+    let request = SearchRequest {
+        text: word.to_owned(),
+        mode: Mode::Keyword,
+        limit: 100,
+        filter: Filter::default(),
+        turn: Turn::default(),
+    };
+    let found = search(
+        snapshot.as_ref(),
+        None,
+        &Visible::of(&Scope::public(), snapshot.files()),
+        &vault.config.search,
+        &request,
+    )
+    .unwrap();
     found.hits.into_iter().map(|hit| hit.file.path.to_string()).collect()
 }
 

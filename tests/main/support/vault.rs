@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use memory_vault::access::Principal;
 use memory_vault::config::{Config, Mode};
-use memory_vault::embed::{Embedder, HashEmbedder};
+use memory_vault::models::{Embedder, HashEmbedder};
 use memory_vault::service::{SearchParams, SearchResponse, Service, Status, Verification};
 use memory_vault::sync::Progress;
 use memory_vault::vault::Home;

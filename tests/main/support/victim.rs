@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use memory_vault::index::keyword::open_searcher;
+use memory_vault::engine_local::keyword::open_searcher;
 use serde_json::json;
 
 use super::{Answers, Daemon, Notes, PATIENCE, QUERIES, assert_same, notes_of};

@@ -1,0 +1,187 @@
+//! What filters ask for, kept as sets of files, so that a filtered search need not visit every file.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use super::file_set::FileSet;
+use super::files::FileEntry;
+use crate::path::folded;
+
+/// The files of each collection and tag, and when each was updated.
+///
+/// Asking every one of 20,000 files took 6 to 11 ms a search, most of it waiting for memory; sets take microseconds. Cloning is
+/// cheap: what does not change is shared.
+#[derive(Debug, Clone, Default)]
+pub struct Facets {
+    all: FileSet,
+    private: FileSet,
+    derived: FileSet,
+    /// By a hash of the path; the path is to be compared.
+    by_path: HashMap<u64, u32>,
+    collections: HashMap<Arc<str>, Arc<FileSet>>,
+    /// By tag, [`folded`].
+    tags: HashMap<Arc<str>, Arc<FileSet>>,
+    /// By what may be meant as one, likewise.
+    doubtful: HashMap<Arc<str>, Arc<FileSet>>,
+    /// One file of each that the file system knows, by [`Same`].
+    by_file: HashMap<Same, u32>,
+    /// All of them, where it is indexed under several names (hard links).
+    linked: HashMap<Same, Vec<u32>>,
+    /// By row id; anything where there is no file.
+    updated_ms: Vec<i64>,
+}
+
+/// What all names of a file have in common, and two files by no chance: number, time of change and size. (A further name changes
+/// the time of the inode.)
+type Same = (u64, i64, u64);
+
+fn same(file: &FileEntry) -> Option<Same> {
+    let stamp = &file.stamp;
+    // An empty file has nothing to hide.
+    (stamp.inode != 0 && stamp.size != 0).then_some((stamp.inode, stamp.mtime_ns, stamp.size))
+}
+
+impl Facets {
+    /// All files.
+    pub fn all(&self) -> &FileSet {
+        &self.all
+    }
+
+    /// Those that only the owner sees.
+    pub fn private(&self) -> &FileSet {
+        &self.private
+    }
+
+    /// Those that were made of others.
+    pub fn derived(&self) -> &FileSet {
+        &self.derived
+    }
+
+    /// The files that are indexed under several names: the names of each.
+    pub fn linked(&self) -> impl Iterator<Item = &[u32]> {
+        self.linked.values().map(Vec::as_slice)
+    }
+
+    /// The file that may be at a path: another path may have the same hash.
+    pub(super) fn at(&self, path: &str) -> Option<u32> {
+        self.by_path.get(&hash(path)).copied()
+    }
+
+    /// The files of the collections for whose names `wanted` holds.
+    pub fn of_collections(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
+        union(&self.collections, wanted)
+    }
+
+    /// The files with a tag for which `wanted` holds, given the tag [`folded`].
+    pub fn with_tags(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
+        union(&self.tags, wanted)
+    }
+
+    /// The files that have such a tag, or something that may be meant as one.
+    pub fn with_tags_perhaps(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
+        let mut set = union(&self.tags, &wanted);
+        set.union(&union(&self.doubtful, &wanted));
+        set
+    }
+
+    /// The files that were updated at a time for which `wanted` holds, given in milliseconds since 1970.
+    pub fn updated(&self, wanted: impl Fn(i64) -> bool) -> FileSet {
+        self.all.iter().filter(|file| wanted(self.updated_ms[*file as usize])).collect()
+    }
+
+    pub(super) fn insert(&mut self, file: &FileEntry) {
+        self.all.insert(file.id);
+        if file.private {
+            self.private.insert(file.id);
+        }
+        if !file.sources.is_empty() {
+            self.derived.insert(file.id);
+        }
+        self.by_path.insert(hash(file.path.as_str()), file.id);
+        add(&mut self.collections, file.path.collection(), file.id);
+        for tag in &file.tags {
+            add(&mut self.tags, &folded(tag), file.id);
+        }
+        for tag in &file.doubtful {
+            add(&mut self.doubtful, &folded(tag), file.id);
+        }
+        if let Some(same) = same(file) {
+            match self.by_file.entry(same) {
+                Entry::Vacant(entry) => drop(entry.insert(file.id)),
+                Entry::Occupied(one) => {
+                    self.linked.entry(same).or_insert_with(|| vec![*one.get()]).push(file.id);
+                }
+            }
+        }
+        let at = file.id as usize;
+        self.updated_ms.resize(self.updated_ms.len().max(at + 1), 0);
+        self.updated_ms[at] = file.updated_ms;
+    }
+
+    pub(super) fn remove(&mut self, file: &FileEntry) {
+        self.all.remove(file.id);
+        self.private.remove(file.id);
+        self.derived.remove(file.id);
+        if let Entry::Occupied(entry) = self.by_path.entry(hash(file.path.as_str()))
+            && *entry.get() == file.id
+        {
+            entry.remove();
+        }
+        if let Some(same) = same(file) {
+            let names = self.linked.get_mut(&same);
+            let left = names.and_then(|names| {
+                names.retain(|id| *id != file.id);
+                names.first().map(|first| (*first, names.len()))
+            });
+            match left {
+                Some((first, count)) => {
+                    self.by_file.insert(same, first);
+                    if count < 2 {
+                        self.linked.remove(&same);
+                    }
+                }
+                None => drop(self.by_file.remove(&same)),
+            }
+        }
+        take(&mut self.collections, file.path.collection(), file.id);
+        for tag in &file.tags {
+            take(&mut self.tags, &folded(tag), file.id);
+        }
+        for tag in &file.doubtful {
+            take(&mut self.doubtful, &folded(tag), file.id);
+        }
+    }
+}
+
+/// 64 bits of BLAKE3: nobody names two notes so that they meet.
+fn hash(path: &str) -> u64 {
+    let hash = blake3::hash(path.as_bytes());
+    u64::from_le_bytes(std::array::from_fn(|at| hash.as_bytes()[at]))
+}
+
+fn union(sets: &HashMap<Arc<str>, Arc<FileSet>>, wanted: impl Fn(&str) -> bool) -> FileSet {
+    let mut union = FileSet::new();
+    sets.iter().filter(|(name, _)| wanted(name)).for_each(|(_, set)| union.union(set));
+    union
+}
+
+fn add(sets: &mut HashMap<Arc<str>, Arc<FileSet>>, name: &str, file: u32) {
+    match sets.get_mut(name) {
+        Some(set) => {
+            Arc::make_mut(set).insert(file);
+        }
+        None => {
+            sets.insert(name.into(), Arc::new([file].into_iter().collect()));
+        }
+    }
+}
+
+fn take(sets: &mut HashMap<Arc<str>, Arc<FileSet>>, name: &str, file: u32) {
+    if let Some(set) = sets.get_mut(name) {
+        Arc::make_mut(set).remove(file);
+        if set.is_empty() {
+            sets.remove(name);
+        }
+    }
+}

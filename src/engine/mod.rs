@@ -1,0 +1,42 @@
+//! The contract of an engine: what keeps the derived stores of a vault and finds chunks in them.
+//!
+//! A [`Writer`] brings changed files in and publishes generations; a [`Reader`] answers for one generation, which nothing
+//! changes any more. What decides about an answer is here and not in an engine: which words a query has and in which order
+//! their parts of a score are added ([`QueryTerms`]), the scores themselves in 64-bit floats over live chunks
+//! ([`Statistics`], [`TermWeight`]), how vectors are rounded ([`rounded`]) and compared ([`QueryVector`]). So every engine gives the
+//! same hits, order and scores; `tests` hold `engine_local` against an exact one in memory.
+//!
+//! No type of a store crosses it. Row ids are an engine's own: no other engine knows them, and no answer shows them.
+
+mod bm25;
+mod cosine;
+mod error;
+mod facets;
+mod file_set;
+mod files;
+mod filter;
+mod packed;
+mod reader;
+mod terms;
+#[cfg(test)]
+pub(crate) mod tests;
+mod update;
+mod writer;
+
+pub(crate) use bm25::{B, K1, WEIGHTS};
+pub use bm25::{FIELDS, Statistics, TermWeight, rounded_length};
+pub use cosine::{QueryVector, QueryVectorError, dot};
+pub use error::EngineError;
+pub use facets::Facets;
+pub use file_set::FileSet;
+pub use files::{ChunkEntry, FileEntry, FileTable};
+pub use filter::Filter;
+pub(crate) use packed::pack;
+pub use packed::{rounded, unpack};
+pub use reader::{ChunkText, Found, PreparedWords, Reader};
+pub use terms::{Field, QueryTerms, WordQuery};
+pub(crate) use update::Part;
+pub use update::{FileUpdate, NewChunk, embedded_context};
+pub use writer::{Pending, Writer};
+
+pub use crate::models::ContentHash;

@@ -1,0 +1,309 @@
+//! An engine in memory that says what is right: every live chunk is looked at, for every question. For tests.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use half::f16;
+
+use super::super::{
+    ChunkEntry, ChunkText, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, Found, Part, Pending,
+    PreparedWords, QueryTerms, QueryVector, Reader, TermWeight, WordQuery, Writer, embedded_context, rounded,
+    rounded_length,
+};
+use crate::config::StemmerLanguage;
+use crate::derive::ChunkId;
+use crate::derive::words::BESIDE;
+use crate::models::{ContentHash, Document, Embedder, Fingerprint};
+use crate::path::VaultPath;
+
+/// A chunk, whole.
+#[derive(Debug, Clone)]
+struct ExactChunk {
+    text: ChunkText,
+    /// The words of body, heading and own text, each with its position.
+    words: [Vec<(String, usize)>; FIELDS],
+    vector: Option<Vec<f32>>,
+}
+
+/// One state of all.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ExactReader {
+    generation: u64,
+    files: FileTable,
+    metadata: HashMap<u32, String>,
+    chunks: HashMap<u64, ExactChunk>,
+    model: Option<Fingerprint>,
+}
+
+/// The engine. Its rows are unlike those of others: a chunk that is brought in again has another one.
+#[derive(Debug, Default)]
+pub(crate) struct ExactWriter {
+    now: ExactReader,
+    vectors: HashMap<ContentHash, Vec<f32>>,
+    next: u64,
+}
+
+fn words(text: &str) -> Vec<(String, usize)> {
+    let mut position = 0;
+    let split = text.split(' ').filter(|word| !word.is_empty()).map(|word| match word.strip_prefix(BESIDE) {
+        Some(whole) => (whole.to_owned(), position),
+        None => {
+            position += 1;
+            (word.to_owned(), position - 1)
+        }
+    });
+    split.collect()
+}
+
+impl ExactWriter {
+    fn put(&mut self, update: &FileUpdate) {
+        self.remove(&update.path);
+        self.next += 1;
+        let file = self.next as u32;
+        let mut chunks = Vec::new();
+        for (at, new) in update.chunks.iter().enumerate() {
+            self.next += 1;
+            let near = at.saturating_sub(1)..(at + 2).min(update.chunks.len());
+            let near = || update.chunks[near.clone()].iter().map(|near| &near.own);
+            let body: Vec<&str> = near().map(|words| words.stemmed.as_str()).collect();
+            let text = ChunkText {
+                row: self.next,
+                file,
+                id: new.chunk.id,
+                heading_path: new.chunk.heading_path.clone(),
+                text: new.chunk.text.clone(),
+                body_start: new.chunk.body_start,
+                lines: (new.chunk.lines.0 as u32, new.chunk.lines.1 as u32),
+            };
+            let vector = new.content.and_then(|content| self.vectors.get(&content)).cloned();
+            let words = [words(&body.join(" ")), words(&new.heading.stemmed), words(&new.own.plain)];
+            self.now.chunks.insert(self.next, ExactChunk { text, words, vector });
+            chunks.push(ChunkEntry {
+                row: self.next,
+                id: new.chunk.id,
+                line: new.chunk.lines.0 as u32,
+                content: new.content,
+                words: [near().map(|words| words.count).sum(), new.heading.count, new.own.count],
+            });
+        }
+        let (stamp, hash) = Part::whole(update).state();
+        self.now.metadata.insert(file, update.metadata.clone());
+        self.now.files.insert(Arc::new(FileEntry {
+            id: file,
+            path: update.path.clone(),
+            stamp,
+            hash,
+            read_ns: update.read_ns,
+            title: update.title.clone(),
+            tags: update.tags.clone(),
+            doubtful: update.doubtful.clone(),
+            private: update.private,
+            sources: update.sources.clone(),
+            created_ms: update.created_ms,
+            updated_ms: update.updated_ms,
+            chunks,
+        }));
+    }
+
+    fn remove(&mut self, path: &VaultPath) {
+        let Some(file) = self.now.files.at(path.as_str()).cloned() else { return };
+        for chunk in &file.chunks {
+            self.now.chunks.remove(&chunk.row);
+        }
+        self.now.metadata.remove(&file.id);
+        self.now.files.remove(file.id);
+    }
+
+    fn each_entry(&self) -> impl Iterator<Item = (Arc<FileEntry>, ChunkEntry)> + use<> {
+        let files: Vec<Arc<FileEntry>> = self.now.files.iter().cloned().collect();
+        files.into_iter().flat_map(|file| file.chunks.clone().into_iter().map(move |chunk| (Arc::clone(&file), chunk)))
+    }
+}
+
+impl Writer for ExactWriter {
+    fn files(&self) -> &FileTable {
+        &self.now.files
+    }
+
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
+        removed.iter().for_each(|path| self.remove(path));
+        updates.iter().for_each(|update| self.put(update));
+        Ok(())
+    }
+
+    fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
+        self.now.model = Some(embedder.fingerprint().clone());
+        self.vectors.clear();
+        self.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);
+        Ok(())
+    }
+
+    fn take_pending(&mut self, limit: usize) -> Result<Vec<Pending>, EngineError> {
+        let mut pending: HashMap<ContentHash, Pending> = HashMap::new();
+        for (file, entry) in self.each_entry() {
+            let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
+            if chunk.vector.is_none() && self.now.model.is_some() {
+                let context = embedded_context(&file.title, &chunk.text.heading_path);
+                let document = Document { context, text: chunk.text.text[chunk.text.body_start..].to_owned() };
+                pending.insert(content, Pending { content, document });
+            }
+        }
+        Ok(pending.into_values().take(limit).collect())
+    }
+
+    fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError> {
+        for (content, vector) in vectors {
+            self.vectors.insert(content, rounded(&vector).iter().map(|value| value.to_f32()).collect());
+        }
+        for (_, entry) in self.each_entry() {
+            let vector = entry.content.and_then(|content| self.vectors.get(&content)).cloned();
+            self.now.chunks.get_mut(&entry.row).expect("an entry has a chunk").vector = vector;
+        }
+        Ok(())
+    }
+
+    fn requeue(&mut self, _: &[ContentHash]) {}
+
+    fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
+        self.now.generation += 1;
+        Ok(Arc::new(self.now.clone()))
+    }
+}
+
+fn is_in(set: Option<&FileSet>, file: u32) -> bool {
+    set.is_none_or(|set| set.contains(file))
+}
+
+/// The best `k` and all that tie with the last.
+fn best(mut found: Vec<Found>, k: usize) -> Vec<Found> {
+    found.sort_by(|one, two| two.score.total_cmp(&one.score));
+    match k.checked_sub(1).map(|last| found.get(last).map(|last| last.score)) {
+        None => Vec::new(),
+        Some(None) => found,
+        Some(Some(floor)) => found.into_iter().take_while(|found| found.score >= floor).collect(),
+    }
+}
+
+impl Reader for ExactReader {
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    fn files(&self) -> &FileTable {
+        &self.files
+    }
+
+    fn has_words(&self) -> bool {
+        true
+    }
+
+    fn words<'a>(
+        &'a self,
+        query: &WordQuery,
+        language: StemmerLanguage,
+        scope: Option<&'a FileSet>,
+    ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
+        let statistics = self.statistics(scope);
+        let seen = || self.chunks.values().filter(|chunk| is_in(scope, chunk.text.file));
+        let weight = |(field, word): (Field, &str)| {
+            let with = seen().filter(|chunk| chunk.times(field, word) > 0).count() as u64;
+            (field, word.to_owned(), TermWeight::new(field, with, &statistics))
+        };
+        let terms = QueryTerms::new(query, language).iter().map(weight).collect();
+        Ok(Some(Box::new(ExactWords { reader: self, query: query.clone(), terms })))
+    }
+
+    fn model(&self) -> Option<&Fingerprint> {
+        self.model.as_ref()
+    }
+
+    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {
+        let near = self.chunks.values().filter(|chunk| is_in(allow, chunk.text.file)).filter_map(|chunk| {
+            let score = f64::from(query.cosine(chunk.vector.as_ref()?));
+            Some(Found { row: chunk.text.row, file: chunk.text.file, score })
+        });
+        Ok(best(near.collect(), k))
+    }
+
+    fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
+        let vector = |row| self.chunks.get(row).and_then(|chunk: &ExactChunk| chunk.vector.as_ref());
+        Ok(rows.iter().map(|row| vector(row).map(|vector| f64::from(query.cosine(vector)))).collect())
+    }
+
+    fn is_embedded(&self, row: u64) -> bool {
+        self.chunks.get(&row).is_some_and(|chunk| chunk.vector.is_some())
+    }
+
+    fn embedded(&self, scope: Option<&FileSet>) -> (usize, usize) {
+        let seen = self.files.iter().filter(|file| is_in(scope, file.id)).flat_map(|file| &file.chunks);
+        let (has, of): (Vec<&ChunkEntry>, _) =
+            seen.filter(|chunk| chunk.content.is_some()).partition(|chunk| self.is_embedded(chunk.row));
+        (has.len(), has.len() + Vec::<&ChunkEntry>::len(&of))
+    }
+
+    fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
+        Ok(self.chunks.get(&row).map(|chunk| chunk.text.clone()))
+    }
+
+    fn rows_of(&self, id: ChunkId) -> Result<Vec<u64>, EngineError> {
+        let mut rows: Vec<u64> =
+            self.chunks.values().filter(|chunk| chunk.text.id == id).map(|chunk| chunk.text.row).collect();
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    fn metadata(&self, file: u32) -> Result<Option<String>, EngineError> {
+        Ok(self.metadata.get(&file).cloned())
+    }
+
+    fn problems(&self) -> Result<Vec<(String, String)>, EngineError> {
+        Ok(Vec::new())
+    }
+}
+
+impl ExactChunk {
+    fn times(&self, field: Field, word: &str) -> u32 {
+        self.words[field as usize].iter().filter(|(has, _)| has == word).count() as u32
+    }
+
+    /// Whether the own words hold a run of words.
+    fn has_run(&self, run: &[String]) -> bool {
+        let own = &self.words[Field::Own as usize];
+        let has = |word: &String, at: usize| own.iter().any(|(has, position)| has == word && *position == at);
+        let starts = own.iter().map(|(_, position)| *position);
+        starts.into_iter().any(|start| run.iter().enumerate().all(|(at, word)| has(word, start + at)))
+    }
+}
+
+struct ExactWords<'a> {
+    reader: &'a ExactReader,
+    query: WordQuery,
+    terms: Vec<(Field, String, TermWeight)>,
+}
+
+impl ExactWords<'_> {
+    fn score(&self, chunk: &ExactChunk) -> Option<f64> {
+        let passes = self.query.phrases.iter().all(|run| chunk.has_run(run))
+            && !self.query.excluded.iter().any(|run| chunk.has_run(run));
+        passes.then(|| {
+            self.terms.iter().fold(0.0, |sum, (field, word, weight)| match chunk.times(*field, word) {
+                0 => sum,
+                times => sum + weight.score(times, rounded_length(chunk.words[*field as usize].len() as u32)),
+            })
+        })
+    }
+}
+
+impl PreparedWords for ExactWords<'_> {
+    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {
+        let found = self.reader.chunks.values().filter(|chunk| is_in(allow, chunk.text.file)).filter_map(|chunk| {
+            let score = self.score(chunk).filter(|score| *score > 0.0)?;
+            Some(Found { row: chunk.text.row, file: chunk.text.file, score })
+        });
+        Ok(best(found.collect(), k))
+    }
+
+    fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
+        Ok(rows.iter().map(|row| self.reader.chunks.get(row).and_then(|chunk| self.score(chunk))).collect())
+    }
+}

@@ -1,0 +1,3 @@
+//! What the tests of others compare an engine with.
+
+pub(crate) mod exact;

@@ -1,0 +1,20 @@
+//! The catalog: an SQLite database that is the authority on what is indexed.
+//!
+//! Write-ahead logging without a sync at every commit: a killed process loses nothing, a power loss at most the last
+//! changes, which the next start finds on disk again. Every row carries a checksum, and none is shown or believed without.
+
+mod check;
+mod checksum;
+mod meta;
+mod reader;
+mod salvage;
+mod schema;
+mod vectors;
+mod writer;
+
+pub use check::{CatalogCheck, Checked};
+pub use reader::CatalogReader;
+pub(crate) use salvage::{FOLDER as SALVAGE_FOLDER, set_aside};
+pub use schema::CatalogError;
+pub use vectors::{Vectors, model_number};
+pub use writer::{Catalog, ChunkRow, FileRow, NewFile};

@@ -1,0 +1,196 @@
+//! The embeddings in the catalog: rows that are named by their text, and each proven by a checksum of its own.
+
+use std::collections::HashMap;
+
+use half::f16;
+use rusqlite::{OptionalExtension, params};
+
+use super::checksum::Checksum;
+use super::schema::CatalogError;
+use super::writer::Catalog;
+use crate::engine::ContentHash;
+use crate::engine::{pack, unpack};
+use crate::engine_local::vectors::Row;
+use crate::fs::crash;
+
+/// An embedding as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StoredVector<'a> {
+    pub model: i64,
+    pub content: &'a [u8],
+    pub checksum: i64,
+    pub bytes: &'a [u8],
+}
+
+impl StoredVector<'_> {
+    /// Whether it is what was written.
+    pub(super) fn is_whole(&self) -> bool {
+        vector_checksum(self.model, self.content, self.bytes) == self.checksum
+    }
+}
+
+fn vector_checksum(model: i64, content: &[u8], bytes: &[u8]) -> i64 {
+    Checksum::default().number(model).bytes(content).bytes(bytes).long()
+}
+
+/// The embeddings of a model.
+#[derive(Debug)]
+pub struct Vectors {
+    /// Those of all chunks, in the order of their rows.
+    pub rows: Vec<Row>,
+    /// How many there are, in use or not.
+    pub known: usize,
+    /// How many failed their checksum.
+    pub damaged: usize,
+}
+
+/// A model's number, from its fingerprint: there is no table that would have to be whole for its embeddings to be known.
+/// Always four bytes long, which is by what a stored embedding is recognised in a damaged database.
+pub fn model_number(fingerprint: &str) -> i64 {
+    let [a, b, c, d, ..] = *blake3::hash(fingerprint.as_bytes()).as_bytes();
+    i64::from(u32::from_le_bytes([a, b, c, d]) >> 2 | 1 << 30)
+}
+
+impl Catalog {
+    /// Keeps embeddings.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn put_vectors(&mut self, model: i64, vectors: &[(ContentHash, Vec<f16>)]) -> Result<(), CatalogError> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut insert = transaction.prepare_cached(
+                "INSERT OR REPLACE INTO vectors(model, content, checksum, vector) VALUES (?1, ?2, ?3, ?4)",
+            )?;
+            for (content, vector) in vectors {
+                let (content, bytes) = (content.as_bytes(), pack(vector));
+                insert.execute(params![model, content, vector_checksum(model, content, &bytes), bytes])?;
+            }
+        }
+        crash::point("embeddings-written");
+        transaction.commit()?;
+        crash::point("embeddings-cached");
+        Ok(())
+    }
+
+    /// The embedding of a text, if there is one and it is whole.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn vector(
+        &self,
+        model: i64,
+        dimension: usize,
+        content: &ContentHash,
+    ) -> Result<Option<Vec<f16>>, CatalogError> {
+        let mut select =
+            self.connection.prepare_cached("SELECT checksum, vector FROM vectors WHERE content = ?1 AND model = ?2")?;
+        let content = content.as_bytes();
+        let found = select
+            .query_row(params![content, model], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
+            .optional()?;
+        let whole =
+            |(checksum, bytes): &(i64, Vec<u8>)| StoredVector { model, content, checksum: *checksum, bytes }.is_whole();
+        Ok(found.filter(whole).and_then(|(_, bytes)| unpack(&bytes, dimension)))
+    }
+
+    /// Reads the embeddings of a model. Those that fail their checksum are dropped, to be made anew.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vectors, CatalogError> {
+        let mut by_content: HashMap<Vec<u8>, Vec<f16>> = HashMap::new();
+        let mut damaged = Vec::new();
+        {
+            // Those of other models too: which model a row is of may be what is damaged.
+            let mut select = self.connection.prepare("SELECT id, model, content, checksum, vector FROM vectors")?;
+            let mut rows = select.query([])?;
+            while let Some(row) = rows.next()? {
+                let (content, bytes) = (row.get_ref(2)?.as_blob(), row.get_ref(4)?.as_blob());
+                let (content, bytes) = (content.map_err(rusqlite::Error::from)?, bytes.map_err(rusqlite::Error::from)?);
+                let stored = StoredVector { model: row.get(1)?, content, checksum: row.get(3)?, bytes };
+                match unpack(bytes, dimension) {
+                    _ if !stored.is_whole() => damaged.push(row.get::<_, i64>(0)?),
+                    Some(vector) if stored.model == model => drop(by_content.insert(content.to_owned(), vector)),
+                    _ => {}
+                }
+            }
+        }
+        self.drop_vectors(&damaged)?;
+        let mut select =
+            self.connection.prepare("SELECT id, file, content FROM chunks WHERE content IS NOT NULL ORDER BY id")?;
+        let mut rows = select.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let content = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+            if let Some(vector) = by_content.get(content) {
+                found.push(Row { chunk: row.get::<_, i64>(0)? as u64, file: row.get(1)?, vector: vector.clone() });
+            }
+        }
+        Ok(Vectors { rows: found, known: by_content.len(), damaged: damaged.len() })
+    }
+
+    /// Drops embeddings, given their row ids.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn drop_vectors(&mut self, rows: &[i64]) -> Result<(), CatalogError> {
+        let transaction = self.connection.transaction()?;
+        for row in rows {
+            transaction.prepare_cached("DELETE FROM vectors WHERE id = ?1")?.execute([row])?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Drops the embeddings of texts, of whatever model, and writes over where they were. Says how many there were.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn drop_contents(&mut self, contents: &[ContentHash]) -> Result<usize, CatalogError> {
+        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
+        let mut dropped = 0;
+        let transaction = self.connection.transaction()?;
+        for content in contents {
+            let mut delete = transaction.prepare_cached("DELETE FROM vectors WHERE content = ?1")?;
+            dropped += delete.execute([content.as_bytes()])?;
+        }
+        transaction.commit()?;
+        self.connection.execute_batch("PRAGMA secure_delete = OFF")?;
+        Ok(dropped)
+    }
+
+    /// Drops those of the embeddings, given their row ids, whose model and content are unused.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn drop_unused(&mut self, rows: &[i64], unused: impl Fn(i64, ContentHash) -> bool) -> Result<(), CatalogError> {
+        let mut drop = Vec::new();
+        for row in rows {
+            let mut select = self.connection.prepare_cached("SELECT model, content FROM vectors WHERE id = ?1")?;
+            let found = select.query_row([row], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            drop.extend(
+                found.filter(|(model, content)| unused(*model, ContentHash::from_bytes(*content))).map(|_| *row),
+            );
+        }
+        self.drop_vectors(&drop)
+    }
+
+    /// How many embeddings of a model there are.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn count_vectors(&self, model: i64) -> Result<usize, CatalogError> {
+        let mut select = self.connection.prepare_cached("SELECT count(*) FROM vectors WHERE model = ?1")?;
+        Ok(select.query_row([model], |row| row.get::<_, i64>(0))? as usize)
+    }
+
+    /// Drops embeddings that no chunk has, and those of other models.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn prune_vectors(&mut self, model: i64) -> Result<usize, CatalogError> {
+        let delete = "DELETE FROM vectors WHERE model <> ?1 OR content NOT IN \
+                      (SELECT content FROM chunks WHERE content IS NOT NULL)";
+        Ok(self.connection.execute(delete, [model])?)
+    }
+}

@@ -1,0 +1,128 @@
+//! Going over all stores, in small steps and beside the writer, to find damage before it is met.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::agreement;
+use super::catalog::{CatalogCheck, Checked};
+use super::damage::{Damage, IndexError};
+use super::keyword::{KeywordCheck, KeywordError, KeywordSearcher};
+use super::store::Store;
+use super::vectors::Graph;
+use crate::engine::ContentHash;
+use crate::engine::FileTable;
+
+/// Embeddings that nothing uses stay, so that undoing an edit or a deletion embeds nothing: up to a fifth of those in use, and
+/// a thousand in any case. Beyond that the oldest go.
+const UNUSED_SHARE: usize = 5;
+const UNUSED_ALWAYS: usize = 1000;
+
+/// A check of all stores, to be run on any thread.
+pub struct Check {
+    folder: PathBuf,
+    store: String,
+    words: Result<KeywordCheck, KeywordError>,
+    /// What is open of the words, with the files of the same state.
+    open: Option<(KeywordSearcher, FileTable)>,
+    live: HashSet<ContentHash>,
+    model: i64,
+}
+
+/// What a check came to.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What is damaged, when something is. Of stores that are rebuilt together, the first.
+    pub damage: Vec<Damage>,
+    /// Notes whose rows were compared with their checksums.
+    pub files: usize,
+    /// Passages likewise.
+    pub chunks: usize,
+    /// Embeddings likewise.
+    pub embeddings: usize,
+    /// Row ids of embeddings that nothing uses, beyond what is kept for an undo; oldest first.
+    pub unused: Vec<i64>,
+}
+
+impl Store {
+    /// Prepares a check of the stores as they are now.
+    pub fn check(&self) -> Check {
+        Check {
+            folder: self.folder().to_owned(),
+            store: self.catalog.store().to_owned(),
+            words: self.keyword.check(),
+            // Not opened for this: what is damaged must not be read before its checksum is.
+            open: self
+                .searcher
+                .as_ref()
+                .filter(|(seq, _)| *seq == self.catalog.seq())
+                .map(|(_, words)| (words.clone(), self.files().clone())),
+            live: self.live_contents(),
+            model: self.model(),
+        }
+    }
+}
+
+impl Check {
+    /// Runs the check. `go_on` is called after each step, some milliseconds of work, and ends the check when it says no:
+    /// nothing is known then.
+    ///
+    /// # Errors
+    /// When a store cannot be read for another reason than damage.
+    pub fn run(self, mut go_on: impl FnMut() -> bool) -> Result<Option<Findings>, IndexError> {
+        let mut findings = Findings::default();
+        let mut checked = Checked::default();
+        let words = || -> Result<Option<()>, IndexError> {
+            // Which holds on to what is replaced meanwhile.
+            if let Some((words, files)) = self.open {
+                agreement::compare(&words, &files)?;
+            }
+            let mut check = self.words?;
+            while check.step()? {
+                if !go_on() {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(()))
+        };
+        if keep_damage(words(), &mut findings)?.is_none() {
+            return Ok(None);
+        }
+        let mut catalog = || -> Result<Option<()>, IndexError> {
+            let mut check = CatalogCheck::open(&self.folder.join("catalog.db"), &self.store)?;
+            while check.step(&mut checked, &self.live, self.model)? {
+                if !go_on() {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(()))
+        };
+        if keep_damage(catalog(), &mut findings)?.is_none() {
+            return Ok(None);
+        }
+        if let Err(error) = Graph::check(&self.folder.join("graph")) {
+            findings.damage.push(Damage::Graph(error.to_string()));
+        }
+        let Checked { files, chunks, vectors, damaged, mut unused } = checked;
+        if !damaged.is_empty() {
+            findings.damage.push(Damage::Embeddings(damaged));
+        }
+        // Without a model nothing is known to be unused.
+        let kept = (self.live.len() / UNUSED_SHARE).max(UNUSED_ALWAYS);
+        unused.truncate(if self.model == 0 { 0 } else { unused.len().saturating_sub(kept) });
+        Ok(Some(Findings { files, chunks, embeddings: vectors, unused, ..findings }))
+    }
+}
+
+/// Puts damage among the findings; what is no damage stays an error.
+fn keep_damage(result: Result<Option<()>, IndexError>, findings: &mut Findings) -> Result<Option<()>, IndexError> {
+    match result {
+        Err(error) => match error.damage() {
+            Some(damage) => {
+                findings.damage.push(damage);
+                Ok(Some(()))
+            }
+            None => Err(error),
+        },
+        Ok(ended) => Ok(ended),
+    }
+}

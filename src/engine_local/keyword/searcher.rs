@@ -1,0 +1,348 @@
+//! Searching one published state of the keyword index.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::Postings;
+use tantivy::query::{
+    BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight,
+};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term};
+
+use super::bm25::Scoped;
+use super::schema::{Fields, KeywordError};
+use crate::config::StemmerLanguage;
+use crate::engine::{
+    EngineError, Field, FileSet, Found, PreparedWords, QueryTerms, Statistics, TermWeight, WEIGHTS, WordQuery,
+};
+
+/// One state of the index. Cloning it is cheap.
+#[derive(Clone)]
+pub struct KeywordSearcher {
+    searcher: Searcher,
+    fields: Fields,
+    segments: Vec<Arc<SegmentMap>>,
+    frequencies: Arc<Mutex<HashMap<Term, u64>>>,
+}
+
+/// Which chunk a segment's document is, and the reverse.
+pub(super) struct SegmentMap {
+    id: tantivy::index::SegmentId,
+    chunks: Vec<u64>,
+    files: Vec<u32>,
+    by_chunk: Vec<DocId>,
+}
+
+impl SegmentMap {
+    fn new(segment: &SegmentReader) -> tantivy::Result<Self> {
+        let column = |name: &str| -> tantivy::Result<Vec<u64>> {
+            let values = segment.fast_fields().u64(name)?.first_or_default_col(0);
+            Ok((0..segment.max_doc()).map(|document| values.get_val(document)).collect())
+        };
+        let chunks = column("chunk")?;
+        let files = column("file")?.into_iter().map(|file| file as u32).collect();
+        let mut by_chunk: Vec<DocId> = (0..segment.max_doc()).collect();
+        // A chunk that was rewritten within one commit is there twice, once deleted.
+        by_chunk.sort_by_key(|document| (chunks[*document as usize], *document));
+        Ok(Self { id: segment.segment_id(), chunks, files, by_chunk })
+    }
+
+    pub(super) fn file(&self, document: DocId) -> u32 {
+        self.files[document as usize]
+    }
+
+    fn documents(&self, chunk: u64) -> impl Iterator<Item = DocId> + '_ {
+        let start = self.by_chunk.partition_point(|document| self.chunks[*document as usize] < chunk);
+        self.by_chunk[start..].iter().copied().take_while(move |document| self.chunks[*document as usize] == chunk)
+    }
+}
+
+impl KeywordSearcher {
+    pub(super) fn new(searcher: Searcher, fields: Fields, before: Option<&Self>) -> Result<Self, KeywordError> {
+        let known = before.map_or(&[][..], |before| &before.segments);
+        let segments = searcher
+            .segment_readers()
+            .iter()
+            .map(|segment| match known.iter().find(|map| map.id == segment.segment_id()) {
+                Some(map) => Ok(Arc::clone(map)),
+                None => SegmentMap::new(segment).map(Arc::new),
+            })
+            .collect::<tantivy::Result<_>>()?;
+        Ok(Self { searcher, fields, segments, frequencies: Arc::default() })
+    }
+
+    /// The live chunks, each with its file.
+    pub fn live(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.searcher.segment_readers().iter().zip(&self.segments).flat_map(|(segment, map)| {
+            segment.doc_ids_alive().map(|document| (map.chunks[document as usize], map.file(document)))
+        })
+    }
+
+    /// Prepares a query over the files of `scope` (all when `None`), whose chunks `statistics` counts.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn prepare<'a>(
+        &'a self,
+        query: &WordQuery,
+        stemmer: StemmerLanguage,
+        statistics: Statistics,
+        scope: Option<&'a FileSet>,
+    ) -> Result<Prepared<'a>, KeywordError> {
+        let term = |field: Field, word: &str| Term::from_field_text(self.fields.of(field), word);
+        let terms: Vec<(Field, Term)> =
+            QueryTerms::new(query, stemmer).iter().map(|(field, word)| (field, term(field, word))).collect();
+        let scoped = Scoped {
+            searcher: &self.searcher,
+            segments: &self.segments,
+            fields: self.fields,
+            statistics,
+            scope,
+            frequencies: &self.frequencies,
+        };
+        let weights = terms.iter().map(|(field, term)| scoped.term_weight(*field, term));
+        let weights = weights.collect::<tantivy::Result<Vec<_>>>()?;
+        let run = |words: &[String]| -> Box<dyn Query> {
+            let mut terms: Vec<Term> = words.iter().map(|word| term(Field::Own, word)).collect();
+            match terms.len() {
+                1 => Box::new(TermQuery::new(terms.remove(0), IndexRecordOption::Basic)),
+                _ => Box::new(PhraseQuery::new(terms)),
+            }
+        };
+        let condition = |words: &Vec<String>| -> tantivy::Result<Box<dyn Weight>> {
+            run(words).weight(EnableScoring::disabled_from_searcher(&self.searcher))
+        };
+        let required = query.phrases.iter().map(condition).collect::<tantivy::Result<_>>()?;
+        let excluded = query.excluded.iter().map(condition).collect::<tantivy::Result<_>>()?;
+
+        let should = terms.iter().map(|(field, term)| {
+            let weight = WEIGHTS[*field as usize];
+            let term: Box<dyn Query> = Box::new(TermQuery::new(term.clone(), IndexRecordOption::WithFreqs));
+            let term = if weight == 1.0 { term } else { Box::new(BoostQuery::new(term, weight)) };
+            (Occur::Should, term)
+        });
+        // What is excluded is left out by `best`: tantivy 0.27 asks an excluded phrase for documents that it has passed.
+        // A phrase is a condition and no more: scored, it would choose other candidates than the exact scores do.
+        let unscored = |words| -> Box<dyn Query> { Box::new(ConstScoreQuery::new(run(words), 0.0)) };
+        let conditions = query.phrases.iter().map(|words| (Occur::Must, unscored(words)));
+        let clauses: Vec<(Occur, Box<dyn Query>)> = should.chain(conditions).collect();
+        let weight = BooleanQuery::new(clauses)
+            .weight(EnableScoring::enabled_from_statistics_provider(&scoped, &self.searcher))?;
+        let slacks = self
+            .searcher
+            .segment_readers()
+            .iter()
+            .map(|segment| scoped.slack(segment))
+            .collect::<tantivy::Result<_>>()?;
+        let terms = terms.into_iter().map(|(_, term)| term).zip(weights).collect();
+        Ok(Prepared { index: self, terms, required, excluded, weight, slacks })
+    }
+}
+
+/// A query that is ready to run.
+pub struct Prepared<'a> {
+    index: &'a KeywordSearcher,
+    /// In the order in which their parts of a score are added.
+    terms: Vec<(Term, TermWeight)>,
+    required: Vec<Box<dyn Weight>>,
+    excluded: Vec<Box<dyn Weight>>,
+    weight: Box<dyn Weight>,
+    /// Of each segment, by how much scores may be above tantivy's bounds for its blocks.
+    slacks: Vec<f64>,
+}
+
+/// tantivy scores in 32-bit floats and in an order that depends on the segments: this much less than the k-th best may be
+/// a tie.
+const TIE: Score = 1e-4;
+
+/// A filter that leaves less than one in so many chunks is answered by scoring each. Those that it lets through would be too few
+/// for tantivy to pass over what cannot win: of 121,000 chunks, six words took 8.4 ms so among a tenth, and take 0.8.
+const FEW: usize = 8;
+
+impl Prepared<'_> {
+    /// The best `k` chunks of the files of `allow` (all when `None`), in no particular order, with all that tie with the
+    /// last.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, KeywordError> {
+        if let Some(few) = allow.and_then(|allow| self.few(allow)) {
+            let mut hits = self.score_documents(few)?;
+            hits.retain(|hit| hit.score > 0.0);
+            if k > 0 && hits.len() > k {
+                let (_, kth, _) = hits.select_nth_unstable_by(k - 1, |one, two| two.score.total_cmp(&one.score));
+                let floor = kth.score;
+                hits.retain(|hit| hit.score >= floor);
+            }
+            return Ok(hits);
+        }
+        let mut best = Best { k, floor: Score::MIN, room: k * 2 + 64, found: Vec::new() };
+        for (ordinal, segment) in self.index.searcher.segment_readers().iter().enumerate() {
+            let map = &self.index.segments[ordinal];
+            let excluded = self.excluded.iter().map(|weight| weight.scorer(segment, 1.0));
+            let mut excluded = excluded.collect::<tantivy::Result<Vec<_>>>()?;
+            // What tantivy passes over is below the floor by its bounds; those are too low by the slack at most.
+            let slack = self.slacks[ordinal] as Score;
+            let below = |floor: Score| if floor > 0.0 { floor / slack } else { floor };
+            self.weight.for_each_pruning(below(best.floor), segment, &mut |document, score| {
+                if !segment.is_deleted(document)
+                    && allow.is_none_or(|allow| allow.contains(map.file(document)))
+                    && !excluded.iter_mut().any(|set| has(set.as_mut(), document))
+                {
+                    best.offer(ordinal, document, score);
+                }
+                below(best.floor)
+            })?;
+        }
+        best.prune();
+        let found = best.found;
+        self.score_documents(found.iter().map(|(_, ordinal, document)| (*ordinal, *document)).collect())
+    }
+
+    /// The live documents of the files, when so few that scoring each is faster than looking for the best of all.
+    fn few(&self, allow: &FileSet) -> Option<Vec<(usize, DocId)>> {
+        let segments = self.index.searcher.segment_readers();
+        let room = segments.iter().map(|segment| segment.num_docs() as usize).sum::<usize>() / FEW;
+        let mut few = Vec::new();
+        for (ordinal, (segment, map)) in segments.iter().zip(&self.index.segments).enumerate() {
+            for (document, &file) in (0..).zip(&map.files) {
+                if allow.contains(file) && !segment.is_deleted(document) {
+                    few.push((ordinal, document));
+                    if few.len() > room {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(few)
+    }
+
+    /// The scores of given chunks, in their order; `None` for one that the query's conditions rule out, 0 for one that has
+    /// none of its words.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn scores(&self, chunks: &[u64]) -> Result<Vec<Option<f64>>, KeywordError> {
+        let segments = self.index.searcher.segment_readers();
+        let mut documents = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            for (ordinal, (segment, map)) in segments.iter().zip(&self.index.segments).enumerate() {
+                let live = map.documents(*chunk).filter(|document| !segment.is_deleted(*document));
+                documents.extend(live.map(|document| (ordinal, document)));
+            }
+        }
+        let found = self.score_documents(documents)?;
+        let by_chunk: HashMap<u64, f64> = found.iter().map(|hit| (hit.row, hit.score)).collect();
+        Ok(chunks.iter().map(|chunk| by_chunk.get(chunk).copied()).collect())
+    }
+
+    /// Scores documents exactly; leaves out those that the conditions rule out.
+    fn score_documents(&self, mut documents: Vec<(usize, DocId)>) -> Result<Vec<Found>, KeywordError> {
+        documents.sort_unstable();
+        let mut hits = Vec::with_capacity(documents.len());
+        for group in documents.chunk_by(|one, two| one.0 == two.0) {
+            let ordinal = group[0].0;
+            let segment = &self.index.searcher.segment_readers()[ordinal];
+            let map = &self.index.segments[ordinal];
+            let documents: Vec<DocId> = group.iter().map(|(_, document)| *document).collect();
+            let mut kept = vec![true; documents.len()];
+            for (weights, wanted) in [(&self.required, true), (&self.excluded, false)] {
+                for weight in weights {
+                    let mut scorer = weight.scorer(segment, 1.0)?;
+                    each_match(scorer.as_mut(), &documents, |at, matches, _| kept[at] &= matches == wanted);
+                }
+            }
+            let mut scores = vec![0.0; documents.len()];
+            for (term, weight) in &self.terms {
+                self.add_term(segment, term, weight, &documents, &mut scores)?;
+            }
+            hits.extend((0..documents.len()).filter(|at| kept[*at]).map(|at| Found {
+                row: map.chunks[documents[at] as usize],
+                file: map.file(documents[at]),
+                score: scores[at],
+            }));
+        }
+        Ok(hits)
+    }
+
+    fn add_term(
+        &self,
+        segment: &SegmentReader,
+        term: &Term,
+        weight: &TermWeight,
+        documents: &[DocId],
+        scores: &mut [f64],
+    ) -> Result<(), KeywordError> {
+        let inverted = segment.inverted_index(term.field())?;
+        let postings =
+            inverted.read_postings(term, IndexRecordOption::WithFreqs).map_err(tantivy::TantivyError::from)?;
+        let Some(mut postings) = postings else { return Ok(()) };
+        let lengths: FieldNormReader = segment.get_fieldnorms_reader(term.field())?;
+        each_match(&mut postings, documents, |at, matches, postings| {
+            if matches {
+                scores[at] += weight.score(postings.term_freq(), lengths.fieldnorm(documents[at]));
+            }
+        });
+        Ok(())
+    }
+}
+
+impl PreparedWords for Prepared<'_> {
+    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {
+        Ok(Prepared::best(self, k, allow)?)
+    }
+
+    fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
+        Ok(Prepared::scores(self, rows)?)
+    }
+}
+
+/// Calls `each` with the index of every one of the ascending `documents`, and whether the set has it.
+fn each_match<S: DocSet + ?Sized>(set: &mut S, documents: &[DocId], mut each: impl FnMut(usize, bool, &mut S)) {
+    for (at, &document) in documents.iter().enumerate() {
+        let matches = has(set, document);
+        each(at, matches, set);
+    }
+}
+
+/// Whether a set has a document. Those that are asked for ascend.
+fn has<S: DocSet + ?Sized>(set: &mut S, document: DocId) -> bool {
+    if set.doc() < document {
+        set.seek(document);
+    }
+    set.doc() == document && document != TERMINATED
+}
+
+/// The best so far, with room for ties.
+struct Best {
+    k: usize,
+    floor: Score,
+    room: usize,
+    found: Vec<(Score, usize, DocId)>,
+}
+
+impl Best {
+    fn offer(&mut self, ordinal: usize, document: DocId, score: Score) {
+        if score <= self.floor {
+            return;
+        }
+        self.found.push((score, ordinal, document));
+        if self.found.len() >= self.room {
+            self.prune();
+            self.room = self.found.len() * 2 + 64;
+        }
+    }
+
+    /// Drops what is worse than the k-th best, ties kept.
+    fn prune(&mut self) {
+        if self.k == 0 || self.found.len() <= self.k {
+            return;
+        }
+        let (_, kth, _) = self.found.select_nth_unstable_by(self.k - 1, |one, two| two.0.total_cmp(&one.0));
+        let floor = kth.0 - kth.0.abs() * TIE;
+        self.floor = floor;
+        self.found.retain(|(score, _, _)| *score > floor);
+    }
+}

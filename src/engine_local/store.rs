@@ -1,0 +1,331 @@
+//! The one writer of the index.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
+
+use super::catalog::{Catalog, CatalogReader, FileRow, NewFile};
+use super::damage::IndexError;
+use super::diff::{Diff, as_json, chunk_row, document};
+use super::embeddings::{Added, Embeddings};
+use super::keyword::{FORMAT, KeywordError, KeywordSearcher, KeywordWriter, Payload};
+use super::recovery::Marker;
+use super::snapshot::Snapshot;
+use crate::config::StemmerLanguage;
+use crate::engine::{ChunkEntry, ContentHash, FileEntry, FileTable, FileUpdate, Part};
+use crate::fs::{FsError, crash, create_dir, create_private_dir};
+use crate::path::VaultPath;
+use crate::vault::{Globs, Stamp};
+
+/// What shapes the index besides the files.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Names the machine and the vault's folder.
+    pub place: String,
+    /// The language of the stems.
+    pub stemmer: StemmerLanguage,
+    /// Embedded chunks above which a graph is used.
+    pub graph_threshold: usize,
+    /// Notes that are private whatever they say themselves, by `[access] private`.
+    pub private: Globs,
+}
+
+/// The one writer of the index, and what it knows of every file.
+pub struct Store {
+    pub(super) folder: PathBuf,
+    pub(super) settings: Settings,
+    pub(super) marker: Marker,
+    pub(super) catalog: Catalog,
+    pub(super) keyword: KeywordWriter,
+    /// What was opened last of the words, and the number of the state that it is of.
+    pub(super) searcher: Option<(u64, KeywordSearcher)>,
+    files: FileTable,
+    by_path: HashMap<VaultPath, u32>,
+    pub(super) embeddings: Option<Embeddings>,
+    pub(super) embeddable: usize,
+    pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
+    /// The last snapshot, while anybody holds it.
+    pub(super) published: Weak<Snapshot>,
+    foreign: bool,
+    /// What was found wrong and mended, and not yet said.
+    pub(super) notices: Vec<String>,
+}
+
+impl Store {
+    /// Opens the stores in a folder, or makes new ones, and brings them to one state. With `distrust`, SQLite checks all its
+    /// pages first; what tells otherwise is checked always.
+    ///
+    /// # Errors
+    /// When they are damaged or of another format, so that [`Store::clear_damage`] has to be called; or the disk refuses.
+    pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, IndexError> {
+        create_private_dir(folder)?;
+        let mut notices = Self::remove_misplaced(folder)?;
+        let marker = Marker::read(folder);
+        let (database, words) = (folder.join("catalog.db"), folder.join("tantivy"));
+        if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
+            notices.push("the catalog was gone, and is built anew from the notes".into());
+        }
+        let mut catalog = Catalog::open(&database, &settings.place)?;
+        let foreign = catalog.place() != settings.place;
+        if distrust || foreign || marker.machine_stopped() {
+            catalog.check()?;
+        }
+        if foreign {
+            notices
+                .push("the index was made for another folder or on another machine, so every note is compared".into());
+        }
+        create_dir(&words)?;
+        let (keyword, files) = std::thread::scope(|scope| {
+            let keyword = scope.spawn(|| KeywordWriter::open(&words));
+            let files = catalog.files();
+            let keyword = keyword.join().unwrap_or_else(|_| Err(KeywordError::damaged("it cannot be opened")));
+            (keyword, files)
+        });
+        let (files, keyword) = (files?, keyword?);
+        catalog.salvage(folder)?;
+        let mut store = Self {
+            folder: folder.to_owned(),
+            settings,
+            catalog,
+            keyword,
+            marker,
+            searcher: None,
+            embeddable: 0,
+            files: FileTable::default(),
+            by_path: HashMap::new(),
+            embeddings: None,
+            spare: Arc::default(),
+            published: Weak::new(),
+            foreign,
+            notices,
+        };
+        files.into_iter().for_each(|file| store.enter(file));
+        store.catch_up()?;
+        Ok(store)
+    }
+
+    /// Where the stores are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether the stores were made for another vault's place: then no stamp of a file is to be believed.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// Says that every note has been compared, so that the stores are of this place from now on.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn settle(&mut self) -> Result<(), IndexError> {
+        if std::mem::take(&mut self.foreign) {
+            self.mark()?;
+            self.catalog.set_place(&self.settings.place)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what was found wrong and mended since the last call, as sentences.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// The language of the stems.
+    pub fn stemmer(&self) -> StemmerLanguage {
+        self.settings.stemmer
+    }
+
+    /// The file at a path.
+    pub fn file(&self, path: &VaultPath) -> Option<&Arc<FileEntry>> {
+        self.files.get(*self.by_path.get(path)?)
+    }
+
+    /// All files.
+    pub fn files(&self) -> &FileTable {
+        &self.files
+    }
+
+    /// The catalog keeps what a note says of itself; what the configuration says is added here, so that a change of it needs
+    /// no reading.
+    fn enter(&mut self, mut file: FileEntry) {
+        file.private |= self.settings.private.is_match(file.path.as_str());
+        let file = Arc::new(file);
+        self.embeddable += file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
+        self.by_path.insert(file.path.clone(), file.id);
+        self.files.insert(file);
+    }
+
+    fn leave(&mut self, path: &VaultPath) -> Option<Arc<FileEntry>> {
+        let file = Arc::clone(self.files.get(self.by_path.remove(path)?)?);
+        self.embeddable -= file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
+        self.files.remove(file.id);
+        Some(file)
+    }
+
+    /// Brings a batch of changes into all stores. Only chunks that are new are written, and those whose neighbours or title
+    /// changed are given new words.
+    ///
+    /// # Errors
+    /// When a store refuses. What the catalog has is then caught up with at the next start.
+    pub fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), IndexError> {
+        self.apply_parts(&updates.iter().map(Part::whole).collect::<Vec<_>>(), removed)
+    }
+
+    /// How many chunks an update would have the stores write or remove.
+    pub fn changes(&self, update: &FileUpdate) -> usize {
+        let Some(old) = self.file(&update.path).filter(|old| old.title == update.title) else {
+            return update.chunks.len();
+        };
+        let had: HashSet<_> = old.chunks.iter().map(|chunk| chunk.id).collect();
+        let kept = update.chunks.iter().filter(|chunk| had.contains(&chunk.chunk.id)).count();
+        update.chunks.len().max(old.chunks.len()) - kept
+    }
+
+    /// Brings the chunks of a file from `chunks.start` on into the stores, after those that parts before have brought, and as if
+    /// the file ended with them: its other chunks come later, or go. Until the last part is there, the file counts as one that has changed.
+    /// Says no, and does nothing, when the file is no longer as the part before has left it.
+    ///
+    /// # Errors
+    /// As [`Store::apply`].
+    pub fn apply_part(&mut self, update: &FileUpdate, chunks: Range<usize>) -> Result<bool, IndexError> {
+        if let Some(last) = chunks.start.checked_sub(1) {
+            let as_left = self.file(&update.path).is_some_and(|file| {
+                let unfinished = !file.is_whole() && file.title == update.title;
+                unfinished && file.chunks.len() == chunks.start && file.chunks[last].id == update.chunks[last].chunk.id
+            });
+            if !as_left {
+                return Ok(false);
+            }
+        }
+        self.apply_parts(&[Part { update, chunks }], &[])?;
+        Ok(true)
+    }
+
+    fn apply_parts(&mut self, parts: &[Part<'_>], removed: &[VaultPath]) -> Result<(), IndexError> {
+        if parts.is_empty() && removed.is_empty() {
+            return Ok(());
+        }
+        self.mark()?;
+        let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
+        let before: Vec<Option<Arc<FileEntry>>> =
+            parts.iter().map(|part| self.file(&part.update.path).cloned()).collect();
+        let changes: Vec<Diff> = parts.iter().zip(&before).map(|(part, old)| self.diff(part, old.as_deref())).collect();
+
+        let json: Vec<(String, Vec<String>)> = parts.iter().map(as_json).collect();
+        let new_files: Vec<NewFile<'_>> = parts
+            .iter()
+            .zip(&changes)
+            .zip(&json)
+            .map(|((part, change), (problems, headings))| {
+                let first = part.first_written();
+                let written = part.update.chunks[first..part.chunks.end].iter().zip(headings);
+                NewFile {
+                    file: FileRow { entry: &change.entry, metadata: &part.update.metadata, problems },
+                    first,
+                    chunks: written.map(|(chunk, heading)| chunk_row(chunk, heading)).collect(),
+                    gone: change.gone.clone(),
+                }
+            })
+            .collect();
+        let removed_refs: Vec<&FileEntry> = removed.iter().map(Arc::as_ref).collect();
+        let seq = self.catalog.apply(&new_files, &removed_refs)?;
+        crash::point("catalog-committed");
+        drop(new_files);
+        drop(json);
+
+        removed.iter().for_each(|file| self.keyword.remove_file(file.id));
+        for ((part, change), old) in parts.iter().zip(&changes).zip(&before) {
+            // One word for all of them: each by itself is looked for in every segment.
+            match old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
+                Some(old) => self.keyword.remove_file(old.id),
+                None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
+            }
+            let chunks = &part.update.chunks;
+            for at in (part.first_written()..part.chunks.end).filter(|at| change.reword[*at]) {
+                if !change.new[at] {
+                    self.keyword.remove(change.entry.chunks[at].row);
+                }
+                self.keyword.add(&document(&change.entry, at, |at| (&chunks[at].own, &chunks[at].heading)))?;
+            }
+        }
+        self.keyword.commit(&self.payload(seq))?;
+        crash::point("words-committed");
+        self.catalog.forget_deletions(seq)?;
+        crash::point("deletions-forgotten");
+
+        let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
+        let mut added = Vec::new();
+        for ((part, old), change) in parts.iter().zip(&before).zip(&changes) {
+            let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks[part.chunks.start..]);
+            let chunks = &change.entry.chunks[part.chunks.start..];
+            let contents = |chunks: &[ChunkEntry]| -> HashMap<u64, Option<ContentHash>> {
+                chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
+            };
+            let (had, has) = (contents(old_chunks), contents(chunks));
+            gone.extend(old_chunks.iter().filter(|chunk| has.get(&chunk.row) != Some(&chunk.content)));
+            let is_new = |chunk: &&ChunkEntry| had.get(&chunk.row) != Some(&chunk.content);
+            added.push(Added {
+                file: change.entry.id,
+                mtime_ns: part.update.stamp.mtime_ns,
+                chunks: chunks.iter().filter(is_new).copied().collect(),
+            });
+        }
+        if let Some(embeddings) = &mut self.embeddings {
+            embeddings.change(&self.catalog, &gone, &added)?;
+        }
+        for file in &removed {
+            self.leave(&file.path);
+        }
+        for change in changes {
+            self.leave(&change.entry.path);
+            self.enter(change.entry);
+        }
+        Ok(())
+    }
+
+    /// What a commit of the keyword index carries.
+    pub(super) fn payload(&self, seq: u64) -> Payload {
+        Payload { format: FORMAT, stemmer: self.stemmer(), store: self.catalog.store().to_owned(), seq }
+    }
+
+    /// Notes that files were looked at and are unchanged.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), IndexError> {
+        let mut rows = Vec::with_capacity(files.len());
+        for (path, stamp, read_ns) in files {
+            let Some(file) = self.file(path) else { continue };
+            let mut touched = FileEntry::clone(file);
+            (touched.stamp, touched.read_ns) = (*stamp, *read_ns);
+            rows.push((touched.id, *stamp, *read_ns));
+            self.files.insert(Arc::new(touched));
+        }
+        self.mark()?;
+        Ok(self.catalog.touch(&rows)?)
+    }
+
+    /// Replaces what is known to be skipped at or below `places` (everywhere when `None`), and says whether that is news.
+    ///
+    /// # Errors
+    /// When the catalog refuses.
+    pub fn set_skipped(
+        &mut self,
+        places: Option<&[VaultPath]>,
+        skipped: &[(String, String)],
+    ) -> Result<bool, IndexError> {
+        let changed = self.catalog.set_skipped(places, skipped)?;
+        if changed {
+            self.mark()?;
+        }
+        Ok(changed)
+    }
+
+    /// Says on disk that the stores are being written, before the first write.
+    pub(super) fn mark(&mut self) -> Result<(), FsError> {
+        self.marker.set(&self.folder)
+    }
+}

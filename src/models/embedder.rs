@@ -1,0 +1,165 @@
+//! What every provider of embeddings offers, and how it fails.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::Fingerprint;
+
+/// What one chunk gives to the model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Document {
+    /// Where the text stands: `title > heading > heading`. May be empty; a model sees at most its first 48 tokens.
+    pub context: String,
+    /// The chunk's own text.
+    pub text: String,
+}
+
+impl Document {
+    /// Returns what a model reads: the context, a newline and the text, or the text alone where there is no context.
+    pub fn input(&self) -> String {
+        if self.context.is_empty() {
+            return self.text.clone();
+        }
+        format!("{}\n{}", self.context, self.text)
+    }
+}
+
+/// Turns text into vectors of length 1, whose dot product is their cosine.
+pub trait Embedder: Send + Sync {
+    /// Identifies everything that shapes a vector: model file, pooling, prefixes, limits.
+    fn fingerprint(&self) -> &Fingerprint;
+
+    /// Names the model for people.
+    fn name(&self) -> &str;
+
+    /// Returns the length of every vector.
+    fn dimension(&self) -> usize;
+
+    /// Embeds what a person or an agent searches for. A query goes before any documents that are waiting. With a deadline, the
+    /// answer is given up then.
+    ///
+    /// # Errors
+    /// When the model fails on it, is stopped, or the time is over.
+    fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError>;
+
+    /// Embeds chunks and returns their vectors in the same order.
+    ///
+    /// An empty document has a vector too: that of an empty text.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed_query`].
+    fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError>;
+
+    /// Makes calls under way, and all later ones, return [`ModelError::Stopped`] soon, so that a program can end in the
+    /// middle of a bulk import.
+    fn stop(&self) {}
+}
+
+/// Why there is no embedding.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// A file or folder could not be used.
+    #[error("could not {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb: `read`, `write`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The model file is not a whole GGUF file.
+    #[error("{} is not a usable GGUF model: {reason}", path.display())]
+    BadModelFile {
+        /// The model file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file is a model, but not one that gives embeddings.
+    #[error("the model {} cannot be used for embedding: {reason}", path.display())]
+    UnsuitableModel {
+        /// The model file.
+        path: PathBuf,
+        /// What is missing, and what to do about it.
+        reason: String,
+    },
+    /// An option has a value that this model cannot take.
+    #[error("embedding option {option}: {reason}")]
+    BadOption {
+        /// The option's name.
+        option: &'static str,
+        /// What it may be.
+        reason: String,
+    },
+    /// The program was built without the `bundled-model` feature.
+    #[error(
+        "this build carries no model; name a GGUF file in the configuration, or build with the feature bundled-model"
+    )]
+    NoBundledModel,
+    /// The program was built without the `gguf` feature.
+    #[error("this build runs no models; build with the feature gguf")]
+    NoModels,
+    /// llama.cpp refused to start or to compute.
+    #[error("llama.cpp could not {action}: {reason}")]
+    Llama {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// A worker panicked; the text that did it gets no vector, later ones do.
+    #[error("embedding failed unexpectedly: {0}; please report this")]
+    Panicked(String),
+    /// The answer was not there in time.
+    #[error("the model took too long")]
+    TimedOut,
+    /// The embedder was stopped before the answer was there.
+    #[error("embedding was stopped")]
+    Stopped,
+}
+
+/// What is to be done about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// It may work later: a disk was full, memory short, the time over.
+    Transient,
+    /// It will not work again for the same model and text.
+    Permanent,
+    /// Somebody ended it.
+    Stopped,
+}
+
+impl ModelError {
+    /// What is to be done about it.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Io { .. } | Self::TimedOut => ErrorKind::Transient,
+            Self::Stopped => ErrorKind::Stopped,
+            Self::Llama { action, .. } if *action != "embed" => ErrorKind::Transient,
+            Self::BadModelFile { .. }
+            | Self::UnsuitableModel { .. }
+            | Self::BadOption { .. }
+            | Self::NoBundledModel
+            | Self::NoModels
+            | Self::Llama { .. }
+            | Self::Panicked(_) => ErrorKind::Permanent,
+        }
+    }
+}
+
+#[cfg(feature = "gguf")]
+impl ModelError {
+    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+/// Scales a vector to length 1. Returns `None` for one that has no direction: all zero, or not finite.
+pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
+    let squares: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+    let length = squares.sqrt();
+    (length.is_finite() && length > 0.0).then(|| vector.iter().map(|&x| (f64::from(x) / length) as f32).collect())
+}

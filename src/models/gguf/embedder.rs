@@ -1,0 +1,154 @@
+//! The embedder that callers see.
+
+use std::cmp::Reverse;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use super::super::{Document, Embedder, Fingerprint, ModelError};
+use super::model::{GgufOptions, Model, ModelSource};
+use super::query_cache::QueryCache;
+use super::queue::{Lane, Queue, Reply, Sequence};
+use super::tokens::Tokenizer;
+use super::worker;
+
+/// A machine of more cores is not left to embedding alone, and each context of the bundled model takes 18 MB.
+const MOST_AUTOMATIC_THREADS: usize = 8;
+
+/// Embeds with a GGUF model in this process.
+///
+/// One thread a core embeds documents, and one more answers queries alone, so that a search in the middle of a bulk import
+/// shares the processor with it but does not wait for it. Dropping the embedder stops its threads.
+pub struct GgufEmbedder {
+    pub(super) model: Arc<Model>,
+    pub(super) tokenizer: Tokenizer,
+    queue: Arc<Queue>,
+    queries: Mutex<QueryCache>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl GgufEmbedder {
+    /// Loads a model and starts its threads.
+    ///
+    /// This reads the whole file, for the fingerprint, and embeds one text, to see that the model does: 50 ms for the
+    /// bundled model.
+    ///
+    /// # Errors
+    ///
+    /// When the file is missing, damaged, or not of an embedding model, when the cache folder of the bundled model cannot
+    /// be written, and when an option is out of range. The message names the file.
+    pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
+        let model = Arc::new(Model::load(model, options)?);
+        let document_workers = match options.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from).min(MOST_AUTOMATIC_THREADS),
+            threads => threads,
+        };
+        let mut embedder = Self {
+            tokenizer: Tokenizer::new(Arc::clone(&model), &options.query_prefix, &options.document_prefix),
+            model,
+            queue: Arc::default(),
+            queries: Mutex::default(),
+            threads: Vec::new(),
+        };
+        embedder.start_thread("embed-query".to_owned(), Lane::Queries)?;
+        for number in 0..document_workers {
+            embedder.start_thread(format!("embed-{number}"), Lane::All)?;
+        }
+        let probe = embedder.embed_query("probe", None)?;
+        if probe.len() != embedder.dimension() {
+            return Err(ModelError::UnsuitableModel {
+                path: embedder.model.path.clone(),
+                reason: format!("it promises vectors of {} numbers and gives {}", embedder.dimension(), probe.len()),
+            });
+        }
+        Ok(embedder)
+    }
+
+    /// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.
+    fn start_thread(&mut self, name: String, lane: Lane) -> Result<(), ModelError> {
+        let (sender, ready) = mpsc::channel();
+        let (model, queue) = (Arc::clone(&self.model), Arc::clone(&self.queue));
+        let thread = thread::Builder::new()
+            .name(name)
+            .spawn(move || worker::run(model, queue, lane, sender))
+            .map_err(|error| ModelError::Llama { action: "start a thread", reason: error.to_string() })?;
+        self.threads.push(thread);
+        let died = || ModelError::Panicked("a worker ended before it began".to_owned());
+        ready.recv().unwrap_or_else(|_| Err(died()))
+    }
+
+    fn query_cache(&self) -> MutexGuard<'_, QueryCache> {
+        self.queries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Embedder for GgufEmbedder {
+    fn fingerprint(&self) -> &Fingerprint {
+        &self.model.fingerprint
+    }
+
+    fn name(&self) -> &str {
+        &self.model.name
+    }
+
+    fn dimension(&self) -> usize {
+        self.model.dimension
+    }
+
+    fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
+        if let Some(vector) = self.query_cache().get(text) {
+            return Ok(vector);
+        }
+        let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text) };
+        let replies = self.queue.query(sequence)?;
+        let vector = collect(1, &replies, deadline)?.remove(0);
+        self.query_cache().put(text, &vector);
+        Ok(vector)
+    }
+
+    fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+        let sequence = |(index, document)| Sequence { index, tokens: self.tokenizer.document(document) };
+        let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
+        // The longest first, so that the workers end together.
+        sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
+        let replies = self.queue.documents(sequences.into())?;
+        collect(documents.len(), &replies, deadline)
+    }
+
+    fn stop(&self) {
+        self.queue.stop();
+    }
+}
+
+impl Drop for GgufEmbedder {
+    fn drop(&mut self) {
+        self.queue.stop();
+        for thread in self.threads.drain(..) {
+            // A worker that panicked outside of a job has printed its message, and there is nothing left to save.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Puts the vectors of a call in order as they come in.
+fn collect(count: usize, replies: &Receiver<Reply>, deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+    let mut vectors = vec![Vec::new(); count];
+    let mut missing = count;
+    while missing > 0 {
+        let reply = match deadline {
+            None => replies.recv().map_err(|_| ModelError::Stopped)?,
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                replies.recv_timeout(left).map_err(|error| match error {
+                    RecvTimeoutError::Timeout => ModelError::TimedOut,
+                    RecvTimeoutError::Disconnected => ModelError::Stopped,
+                })?
+            }
+        };
+        let (index, vector) = reply?;
+        vectors[index] = vector;
+        missing -= 1;
+    }
+    Ok(vectors)
+}

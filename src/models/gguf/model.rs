@@ -1,0 +1,234 @@
+//! Which model, with which options; loading it and refusing what cannot embed.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use llama_cpp_2::LogOptions;
+use llama_cpp_2::context::params::LlamaPoolingType;
+use llama_cpp_2::llama_backend::LlamaBackend;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::model::params::LlamaModelParams;
+
+use super::super::{Fingerprint, ModelError};
+use super::bundled;
+use super::file::Header;
+
+/// Where a model comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelSource {
+    /// all-MiniLM-L6-v2, which the program carries with it (feature `bundled-model`).
+    Bundled,
+    /// A GGUF file on disk.
+    File(PathBuf),
+}
+
+impl ModelSource {
+    /// Returns the file that llama.cpp reads; the bundled model is unpacked into `cache_dir` first.
+    ///
+    /// # Errors
+    ///
+    /// When the cache folder cannot be written, or the program was built without a model.
+    pub fn file(&self, cache_dir: &Path) -> Result<PathBuf, ModelError> {
+        match self {
+            Self::Bundled => bundled::model(cache_dir).map(|(path, _)| path),
+            Self::File(path) => Ok(path.clone()),
+        }
+    }
+}
+
+/// How token embeddings become the embedding of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pooling {
+    /// Their mean.
+    Mean,
+    /// That of the first token.
+    Cls,
+    /// That of the last token.
+    Last,
+}
+
+impl Pooling {
+    /// Returns the name that configuration and fingerprints use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Cls => "cls",
+            Self::Last => "last",
+        }
+    }
+
+    pub(super) fn to_llama(self) -> LlamaPoolingType {
+        match self {
+            Self::Mean => LlamaPoolingType::Mean,
+            Self::Cls => LlamaPoolingType::Cls,
+            Self::Last => LlamaPoolingType::Last,
+        }
+    }
+}
+
+/// How a model is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GgufOptions {
+    /// Threads that embed documents, each with a llama.cpp context of its own; 0 is one a core, at most 8.
+    pub threads: usize,
+    /// Goes before every query, as some models want it: `query: `.
+    pub query_prefix: String,
+    /// Goes before every document: `passage: `.
+    pub document_prefix: String,
+    /// How to pool; `None` is what the model file says.
+    pub pooling: Option<Pooling>,
+    /// The most tokens of a text that the model reads, 16 or more. 0 is 256 for the bundled model and 512 for others; a
+    /// model's own limit is never passed.
+    pub max_tokens: usize,
+    /// Where the bundled model is unpacked.
+    pub cache_dir: PathBuf,
+}
+
+impl GgufOptions {
+    /// Returns the defaults: no prefixes, pooling and limits of the model, a thread a core.
+    pub fn new(cache_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            threads: 0,
+            query_prefix: String::new(),
+            document_prefix: String::new(),
+            pooling: None,
+            max_tokens: 0,
+            cache_dir: cache_dir.into(),
+        }
+    }
+}
+
+/// A chunk and its context have about 180 MiniLM tokens at most, and other vocabularies need up to twice as many. Models
+/// with room for 32,768 would otherwise reserve memory for that.
+const DEFAULT_MAX_TOKENS: usize = 512;
+
+/// Below this a text would hold little but prefix and special tokens.
+const LEAST_MAX_TOKENS: usize = 16;
+
+/// Raised when the same text gives another token sequence than before, so that old vectors are not taken for new ones.
+const PREPARATION_VERSION: &[u8] = b"1";
+
+/// A loaded model and what is known of it.
+pub(super) struct Model {
+    pub(super) llama: LlamaModel,
+    pub(super) path: PathBuf,
+    pub(super) name: String,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) pooling: Pooling,
+    pub(super) dimension: usize,
+    pub(super) max_tokens: usize,
+    /// The vocabulary is of word pieces without accents, and wants its text decomposed.
+    pub(super) decompose: bool,
+}
+
+impl Model {
+    pub(super) fn load(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
+        if (1..LEAST_MAX_TOKENS).contains(&options.max_tokens) {
+            let reason = format!("{} is too few; it is 0 or at least {LEAST_MAX_TOKENS}", options.max_tokens);
+            return Err(ModelError::BadOption { option: "max_tokens", reason });
+        }
+        let (path, hash) = match source {
+            ModelSource::Bundled => bundled::model(&options.cache_dir).map(|(path, hash)| (path, Some(hash)))?,
+            ModelSource::File(path) => (path.clone(), None),
+        };
+        let header = Header::read(&path)?;
+        let pooling = pooling(&header, options, &path)?;
+        let hash = match hash {
+            Some(hash) => hash,
+            None => bundled::hash_file(&path).map_err(ModelError::io("read the model", &path))?,
+        };
+        let backend = backend()?;
+        let params = LlamaModelParams::default();
+        let llama = LlamaModel::load_from_file(backend, &path, &params).map_err(|error| {
+            let reason = format!("llama.cpp does not take it ({error}); VAULT_LOG=debug shows why");
+            ModelError::BadModelFile { path: path.clone(), reason }
+        })?;
+        let unsuitable = |reason: &str| ModelError::UnsuitableModel { path: path.clone(), reason: reason.to_owned() };
+        if llama.is_recurrent() || llama.is_hybrid() {
+            return Err(unsuitable("it is a recurrent model; choose one that is made for embedding"));
+        }
+        // Read from the header: `LlamaVocab::vocab_type` of llama-cpp-2 0.1.160 panics for WordPiece.
+        let vocabulary = header.text("tokenizer.ggml.model").unwrap_or("none");
+        if matches!(vocabulary, "none" | "no_vocab") {
+            return Err(unsuitable("it has no vocabulary; choose one that is made for embedding text"));
+        }
+        // Past the model's positions llama.cpp ends the process, so nothing may raise this limit.
+        let positions = llama.n_ctx_train() as usize;
+        let wanted = match (options.max_tokens, source) {
+            (0, ModelSource::Bundled) => bundled::MAX_TOKENS,
+            (0, ModelSource::File(_)) => DEFAULT_MAX_TOKENS,
+            (wanted, _) => wanted,
+        };
+        let max_tokens = wanted.min(positions);
+        if max_tokens < LEAST_MAX_TOKENS {
+            return Err(unsuitable(&format!("it reads only {positions} tokens")));
+        }
+        let dimension = usize::try_from(llama.n_embd_out()).unwrap_or(0);
+        let file_name = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self {
+            name: header.text("general.name").map_or_else(file_name, str::to_owned),
+            fingerprint: Fingerprint::of(&[
+                PREPARATION_VERSION,
+                hash.as_bytes(),
+                pooling.as_str().as_bytes(),
+                options.query_prefix.as_bytes(),
+                options.document_prefix.as_bytes(),
+                max_tokens.to_string().as_bytes(),
+            ]),
+            pooling,
+            dimension,
+            max_tokens,
+            decompose: vocabulary == "bert" && strips_accents(&header),
+            llama,
+            path,
+        })
+    }
+}
+
+fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Pooling, ModelError> {
+    let unsuitable = |reason: &str| ModelError::UnsuitableModel { path: path.to_owned(), reason: reason.to_owned() };
+    match header.architecture() {
+        "t5" => {
+            return Err(unsuitable("it is an encoder-decoder; choose one that is made for embedding"));
+        }
+        "clip" => {
+            return Err(unsuitable("it reads pictures; choose one that is made for embedding text"));
+        }
+        _ => {}
+    }
+    // The numbers of `llama_pooling_type` in llama.h.
+    let from_file = match header.number("pooling_type") {
+        Some(4) => {
+            return Err(unsuitable("it is a reranker; choose one that is made for embedding"));
+        }
+        Some(1) => Some(Pooling::Mean),
+        Some(2) => Some(Pooling::Cls),
+        Some(3) => Some(Pooling::Last),
+        _ => None,
+    };
+    options.pooling.or(from_file).ok_or_else(|| {
+        unsuitable("its file names no pooling, as models that write text do; choose one for embedding, or set pooling")
+    })
+}
+
+/// Tells whether the tokenizer strips accents, by the rule of llama.cpp: as it lower-cases unless it says otherwise.
+fn strips_accents(header: &Header) -> bool {
+    let lowercase = header.flag("tokenizer.ggml.normalizer.lowercase").unwrap_or(true);
+    header.flag("tokenizer.ggml.normalizer.strip_accents").unwrap_or(lowercase)
+}
+
+/// Starts llama.cpp, once a process.
+pub(super) fn backend() -> Result<&'static LlamaBackend, ModelError> {
+    static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+    let started = BACKEND.get_or_init(|| {
+        let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
+        // It writes a hundred lines a load to stderr if it is let.
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            llama_cpp_2::send_logs_to_tracing(LogOptions::default());
+        } else {
+            backend.void_logs();
+        }
+        Ok(backend)
+    });
+    started.as_ref().map_err(|reason| ModelError::Llama { action: "start", reason: reason.clone() })
+}

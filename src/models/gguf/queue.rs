@@ -1,0 +1,193 @@
+//! What callers wait for and workers do, in two lanes.
+//!
+//! A call blocks until it is answered, so the queue never holds more than one query or one list of documents for each
+//! thread that calls: that is its bound.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use llama_cpp_2::token::LlamaToken;
+
+use super::super::ModelError;
+
+/// One text as the model reads it, and its place in the call that it came with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sequence {
+    pub(super) index: usize,
+    pub(super) tokens: Vec<LlamaToken>,
+}
+
+/// A text's place in the call and its vector, or why there is none.
+pub(super) type Reply = Result<(usize, Vec<f32>), ModelError>;
+
+/// Which lane a worker serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Queries only, so that one does not even wait for the text under way of a bulk import.
+    Queries,
+    /// Documents, after any queries that wait.
+    All,
+}
+
+/// One sequence to embed, and where its vector goes.
+pub(super) struct Job {
+    pub(super) sequence: Sequence,
+    pub(super) reply: Sender<Reply>,
+    call: Option<u64>,
+}
+
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queries: VecDeque<Job>,
+    calls: VecDeque<Call>,
+    calls_so_far: u64,
+    stopped: bool,
+}
+
+struct Call {
+    number: u64,
+    sequences: VecDeque<Sequence>,
+    reply: Sender<Reply>,
+}
+
+impl Queue {
+    /// Puts a query before all documents. Its one reply comes on the receiver, which closes without it on a stop.
+    pub(super) fn query(&self, sequence: Sequence) -> Result<Receiver<Reply>, ModelError> {
+        let (reply, receiver) = mpsc::channel();
+        self.submit(|state| state.queries.push_back(Job { sequence, reply, call: None }))?;
+        Ok(receiver)
+    }
+
+    /// Adds a list of sequences. Their replies come in any order; the receiver closes after the last of them, or on a stop.
+    pub(super) fn documents(&self, sequences: VecDeque<Sequence>) -> Result<Receiver<Reply>, ModelError> {
+        let (reply, receiver) = mpsc::channel();
+        self.submit(|state| {
+            state.calls_so_far += 1;
+            if !sequences.is_empty() {
+                state.calls.push_back(Call { number: state.calls_so_far, sequences, reply });
+            }
+        })?;
+        Ok(receiver)
+    }
+
+    fn submit(&self, add: impl FnOnce(&mut State)) -> Result<(), ModelError> {
+        let mut state = self.lock();
+        if state.stopped {
+            return Err(ModelError::Stopped);
+        }
+        add(&mut state);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Waits for something to do; `None` is the end of work. Calls take turns, so that a saved note is not behind the whole of
+    /// a bulk import.
+    pub(super) fn next(&self, lane: Lane) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            if let Some(job) = state.queries.pop_front() {
+                return Some(job);
+            }
+            if let Some(job) = (lane == Lane::All).then(|| state.next_documents()).flatten() {
+                return Some(job);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Drops what is left of the call that a failed job belongs to: its caller has an error already.
+    pub(super) fn abandon(&self, job: &Job) {
+        self.lock().calls.retain(|call| Some(call.number) != job.call);
+    }
+
+    /// Ends all work. What is waiting is dropped, and its callers see their receivers close.
+    pub(super) fn stop(&self) {
+        let mut state = self.lock();
+        state.stopped = true;
+        state.queries.clear();
+        state.calls.clear();
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn next_documents(&mut self) -> Option<Job> {
+        let mut call = self.calls.pop_front()?;
+        let sequence = call.sequences.pop_front()?;
+        let job = Job { sequence, reply: call.reply.clone(), call: Some(call.number) };
+        if !call.sequences.is_empty() {
+            self.calls.push_back(call);
+        }
+        Some(job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(index: usize) -> Sequence {
+        Sequence { index, tokens: Vec::new() }
+    }
+
+    fn next(queue: &Queue, lane: Lane) -> usize {
+        queue.next(lane).expect("a job").sequence.index
+    }
+
+    #[test]
+    fn queries_go_first_and_calls_take_turns() {
+        let queue = Queue::default();
+        let bulk = queue.documents((0..3).map(text).collect()).unwrap();
+        let saved = queue.documents((10..12).map(text).collect()).unwrap();
+        assert_eq!(next(&queue, Lane::All), 0);
+        let query = queue.query(text(20)).unwrap();
+        let order: Vec<usize> = (0..5).map(|_| next(&queue, Lane::All)).collect();
+        assert_eq!(order, [20, 10, 1, 11, 2]);
+        for receiver in [bulk, saved, query] {
+            assert!(receiver.recv().is_err(), "closed with the last job");
+        }
+    }
+
+    #[test]
+    fn a_stop_closes_what_waits_and_refuses_more() {
+        let queue = Queue::default();
+        let bulk = queue.documents((0..3).map(text).collect()).unwrap();
+        queue.stop();
+        assert!(bulk.recv().is_err());
+        assert!(queue.next(Lane::All).is_none());
+        assert!(matches!(queue.query(text(0)), Err(ModelError::Stopped)));
+    }
+
+    #[test]
+    fn a_failed_text_takes_its_call_along_and_no_other() {
+        let queue = Queue::default();
+        let failing = queue.documents((0..9).map(text).collect()).unwrap();
+        let other = queue.documents((10..11).map(text).collect()).unwrap();
+        let job = queue.next(Lane::All).unwrap();
+        queue.abandon(&job);
+        drop(job);
+        assert!(failing.recv().is_err());
+        assert_eq!(next(&queue, Lane::All), 10);
+        assert!(other.recv().is_err());
+    }
+
+    #[test]
+    fn an_empty_call_is_answered_at_once() {
+        assert!(Queue::default().documents(VecDeque::new()).unwrap().recv().is_err());
+    }
+}

@@ -1,0 +1,115 @@
+//! An embedder without a model, for tests.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::embedder::unit;
+use super::{Document, Embedder, Fingerprint, ModelError};
+
+/// A deterministic embedder for tests and benches: texts that share words, or parts of words, are near each other.
+///
+/// It knows nothing of meaning. It counts what it embeds, so that a test can say that nothing was embedded twice.
+#[derive(Debug)]
+pub struct HashEmbedder {
+    fingerprint: Fingerprint,
+    dimension: usize,
+    documents: AtomicUsize,
+}
+
+impl HashEmbedder {
+    /// Makes an embedder of vectors of `dimension` numbers; embedders of one dimension are interchangeable.
+    ///
+    /// # Panics
+    ///
+    /// When `dimension` is 0.
+    pub fn new(dimension: usize) -> Self {
+        assert!(dimension > 0, "a vector has at least one number");
+        Self {
+            fingerprint: Fingerprint::of(&[b"hashed words", &dimension.to_le_bytes()]),
+            dimension,
+            documents: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns how many documents were embedded so far.
+    pub fn documents_embedded(&self) -> usize {
+        self.documents.load(Ordering::Relaxed)
+    }
+
+    fn embed(&self, text: &str) -> Vec<f32> {
+        let mut vector = vec![0.0; self.dimension];
+        // Every text leans a little the same way, so that one without words has a direction too.
+        vector[0] = 0.01;
+        let mut add = |feature: &str, weight: f32| {
+            let hash = blake3::hash(feature.as_bytes());
+            let (at, sign) = hash.as_bytes().split_at(8);
+            let at = u64::from_le_bytes(at.try_into().expect("eight bytes")) % self.dimension as u64;
+            vector[at as usize] += if sign[0] & 1 == 0 { weight } else { -weight };
+        };
+        for word in text.unicode_words() {
+            let word = word.to_lowercase();
+            add(&word, 1.0);
+            let letters: Vec<char> = word.chars().collect();
+            for part in letters.windows(4) {
+                add(&part.iter().collect::<String>(), 0.3);
+            }
+        }
+        unit(&vector).unwrap_or_else(|| {
+            // Features can cancel out exactly.
+            let mut fallback = vec![0.0; self.dimension];
+            fallback[0] = 1.0;
+            fallback
+        })
+    }
+}
+
+impl Default for HashEmbedder {
+    fn default() -> Self {
+        Self::new(128)
+    }
+}
+
+impl Embedder for HashEmbedder {
+    fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
+    }
+
+    fn name(&self) -> &str {
+        "hashed words (for tests)"
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn embed_query(&self, text: &str, _: Option<Instant>) -> Result<Vec<f32>, ModelError> {
+        Ok(self.embed(text))
+    }
+
+    fn embed_documents(&self, documents: &[Document], _: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.documents.fetch_add(documents.len(), Ordering::Relaxed);
+        Ok(documents.iter().map(|document| self.embed(&document.input())).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_words_are_near_and_vectors_are_unit_length() {
+        let embedder = HashEmbedder::default();
+        let dot = |a: &str, b: &str| -> f32 {
+            let (a, b) = (embedder.embed(a), embedder.embed(b));
+            a.iter().zip(&b).map(|(x, y)| x * y).sum()
+        };
+        let bread = "how to bake sourdough bread";
+        assert!(dot(bread, "Sourdough bread: how I bake it") > 0.6);
+        assert!(dot(bread, "quarterly tax filing deadline").abs() < 0.3);
+        for text in ["", "!?", "a", bread] {
+            assert!((dot(text, text) - 1.0).abs() < 1e-5, "{text:?}");
+        }
+    }
+}

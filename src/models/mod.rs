@@ -1,0 +1,25 @@
+//! Every model behind one door, [`open`]: today text to unit-length embeddings.
+//!
+//! An [`Embedder`] turns queries and [`Document`]s into vectors whose dot product is their cosine. [`GgufEmbedder`] does
+//! it with a local GGUF model through llama.cpp: the bundled all-MiniLM-L6-v2 or any other embedding model on disk.
+//! [`HashEmbedder`] needs no model and is for tests.
+//!
+//! Every vector belongs to a [`Fingerprint`], which says what made it; vectors of different fingerprints are never
+//! compared. A [`ContentHash`] names a vector by fingerprint and input, so that what was embedded once is never
+//! embedded again.
+//!
+//! Everything here blocks. Async callers call it from a blocking thread.
+
+mod embedder;
+mod fingerprint;
+#[cfg(feature = "gguf")]
+mod gguf;
+mod hashed;
+mod open;
+
+pub use embedder::{Document, Embedder, ErrorKind, ModelError};
+pub use fingerprint::{ContentHash, Fingerprint, ParseHashError};
+#[cfg(feature = "gguf")]
+pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
+pub use hashed::HashEmbedder;
+pub use open::{LoadEmbedder, open};

@@ -1,0 +1,40 @@
+//! What the stages pass on: a chunk that may become a hit.
+
+use std::sync::Arc;
+
+use crate::engine::FileEntry;
+
+/// The scores of a candidate by words and by meaning; `None` where it was not asked for, or is not known there.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Scored {
+    /// BM25.
+    pub keyword: Option<f64>,
+    /// Cosine.
+    pub semantic: Option<f64>,
+}
+
+/// A chunk that may become a hit.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) row: u64,
+    pub(super) file: Arc<FileEntry>,
+    /// Its place among the file's chunks.
+    ordinal: usize,
+    pub(super) scores: Scored,
+    /// What the hits are ordered by.
+    pub(super) score: f64,
+}
+
+impl Candidate {
+    pub(super) fn new(row: u64, file: Arc<FileEntry>, ordinal: usize) -> Self {
+        Self { row, file, ordinal, scores: Scored::default(), score: 0.0 }
+    }
+}
+
+/// Best first; ties in the order of the text.
+pub(super) fn sort(candidates: &mut [Candidate]) {
+    candidates.sort_by(|one, two| {
+        let place = |of: &Candidate| (of.file.path.clone(), of.ordinal);
+        two.score.total_cmp(&one.score).then_with(|| place(one).cmp(&place(two)))
+    });
+}

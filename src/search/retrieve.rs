@@ -1,0 +1,140 @@
+//! The first stage: the chunks that may become hits, found by words and by meaning, and scored on both.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::candidate::{Candidate, Scored};
+use crate::config::{Mode, StemmerLanguage};
+use crate::engine::{EngineError, FileSet, Found, PreparedWords, QueryVector, Reader, WordQuery};
+
+/// What is asked of one generation, and for whom.
+pub(super) struct Retriever<'a> {
+    pub(super) reader: &'a dyn Reader,
+    /// The files that may be found.
+    pub(super) allow: Option<&'a FileSet>,
+    /// The files that count for the statistics: the caller's scope, whatever the filter.
+    pub(super) scope: Option<&'a FileSet>,
+    pub(super) language: StemmerLanguage,
+}
+
+/// A query's words on one generation.
+pub(super) struct RetrievedWords<'a> {
+    /// `None` while the words are damaged.
+    prepared: Option<Box<dyn PreparedWords + 'a>>,
+    allow: Option<&'a FileSet>,
+    /// The best so many, once they were looked for.
+    best: Option<(usize, Vec<Found>)>,
+}
+
+impl RetrievedWords<'_> {
+    /// Looks for the best `width` now, if any, for a later [`RetrievedWords::best`].
+    pub(super) fn look_ahead(&mut self, width: Option<usize>) -> Result<(), EngineError> {
+        width.map_or(Ok(()), |width| self.best(width).map(drop))
+    }
+
+    fn best(&mut self, width: usize) -> Result<&[Found], EngineError> {
+        let found = match self.best.take() {
+            Some((known, found)) if known == width => found,
+            _ => self.prepared.as_ref().map_or(Ok(Vec::new()), |prepared| prepared.best(width, self.allow))?,
+        };
+        Ok(&self.best.insert((width, found)).1)
+    }
+}
+
+impl<'a> Retriever<'a> {
+    /// Prepares the words of a query.
+    pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
+        let prepared = self.reader.words(query, self.language, self.scope)?;
+        Ok(RetrievedWords { prepared, allow: self.allow, best: None })
+    }
+
+    /// The best `width` candidates by words and by meaning, as `mode` asks, each scored on both where both are asked; and
+    /// whether there may be more.
+    pub(super) fn candidates(
+        &self,
+        words: &mut RetrievedWords<'_>,
+        mode: Mode,
+        vector: Option<&QueryVector>,
+        width: usize,
+    ) -> Result<(Vec<Candidate>, bool), EngineError> {
+        let mut more = false;
+        let mut united = United { reader: self.reader, candidates: HashMap::new() };
+        if mode != Mode::Semantic {
+            let mut best = words.best(width)?.to_vec();
+            more |= self.cut(&mut best, width);
+            best.iter().for_each(|found| united.put(found, |scores| scores.keyword = Some(found.score)));
+        }
+        if let Some(vector) = vector {
+            let mut near = self.reader.nearest(vector, width, self.allow)?;
+            more |= self.cut(&mut near, width);
+            near.iter().for_each(|found| united.put(found, |scores| scores.semantic = Some(found.score)));
+        }
+        let mut candidates: Vec<Candidate> = united.candidates.into_values().collect();
+        candidates.sort_unstable_by_key(|candidate| candidate.row);
+        if let (Some(vector), Some(prepared)) = (vector, &words.prepared) {
+            self.fill(&mut candidates, prepared.as_ref(), vector, mode)?;
+        }
+        Ok((candidates, more))
+    }
+
+    /// Cuts to the best, ties broken by path and line, so that the cut does not depend on the history of the index. Says
+    /// whether there may be more.
+    fn cut(&self, found: &mut Vec<Found>, width: usize) -> bool {
+        if found.len() <= width {
+            return found.len() == width;
+        }
+        let files = self.reader.files();
+        let place = |found: &Found| files.get(found.file).and_then(|file| Some((&file.path, file.ordinal(found.row)?)));
+        let mut placed: Vec<_> = found.iter().map(|found| (*found, place(found))).collect();
+        placed.sort_by(|one, two| two.0.score.total_cmp(&one.0.score).then_with(|| one.1.cmp(&two.1)));
+        *found = placed.into_iter().map(|(found, _)| found).take(width).collect();
+        true
+    }
+
+    /// Scores what was found one way the other way too, and drops what the query's phrases and exclusions rule out.
+    fn fill(
+        &self,
+        candidates: &mut Vec<Candidate>,
+        prepared: &dyn PreparedWords,
+        vector: &QueryVector,
+        mode: Mode,
+    ) -> Result<(), EngineError> {
+        let rows = |missing: fn(&Scored) -> bool, candidates: &[Candidate]| -> (Vec<usize>, Vec<u64>) {
+            let at = (0..candidates.len()).filter(|at| missing(&candidates[*at].scores));
+            at.map(|at| (at, candidates[at].row)).unzip()
+        };
+        if mode == Mode::Hybrid {
+            let (at, missing) = rows(|scores| scores.semantic.is_none(), candidates);
+            for (at, score) in at.into_iter().zip(self.reader.cosines(vector, &missing)?) {
+                candidates[at].scores.semantic = score;
+            }
+        }
+        let (at, missing) = rows(|scores| scores.keyword.is_none(), candidates);
+        let mut ruled_out = Vec::new();
+        for (at, score) in at.into_iter().zip(prepared.scores(&missing)?) {
+            match score {
+                Some(score) if mode == Mode::Hybrid => candidates[at].scores.keyword = Some(score),
+                Some(_) => {}
+                None => ruled_out.push(candidates[at].row),
+            }
+        }
+        candidates.retain(|candidate| !ruled_out.contains(&candidate.row));
+        Ok(())
+    }
+}
+
+/// What was found either way, each chunk once.
+struct United<'a> {
+    reader: &'a dyn Reader,
+    candidates: HashMap<u64, Candidate>,
+}
+
+impl United<'_> {
+    fn put(&mut self, found: &Found, set: impl FnOnce(&mut Scored)) {
+        let Some(file) = self.reader.files().get(found.file) else { return };
+        let Some(ordinal) = file.ordinal(found.row) else { return };
+        let candidate =
+            self.candidates.entry(found.row).or_insert_with(|| Candidate::new(found.row, Arc::clone(file), ordinal));
+        set(&mut candidate.scores);
+    }
+}

@@ -1,0 +1,272 @@
+//! The contract of the engines: whatever was written, each gives the hits, the order and the scores of the exact one.
+
+use half::f16;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::super::{SearchRequest, Visible, search};
+use crate::access::Turn;
+use crate::config::{Mode, SearchConfig, StemmerLanguage};
+use crate::engine::tests::exact::ExactWriter;
+use crate::engine::{EngineError, FileSet, FileUpdate, Filter, Reader, Writer};
+use crate::engine_local::{Settings, Store};
+use crate::models::{ContentHash, Document, Embedder, HashEmbedder};
+use crate::path::VaultPath;
+use crate::vault::Globs;
+
+const PATHS: [&str; 7] =
+    ["notes/a.md", "notes/b.md", "notes/c.md", "work/a.md", "work/deep/d.md", "diary/2026-01-05.md", "e.md"];
+const WORDS: [&str; 14] = [
+    "river",
+    "rivers",
+    "boat",
+    "boating",
+    "garden",
+    "apple",
+    "green apple",
+    "code_name",
+    "C++",
+    "café",
+    "東京タワー",
+    "don't",
+    "v1.2",
+    "water",
+];
+const QUERIES: [&str; 10] = [
+    "river boat",
+    "garden apple water",
+    "\"green apple\"",
+    "apple -river",
+    "code_name",
+    "name",
+    "東京",
+    "\"river water\" boat",
+    "c++ cafe",
+    "-boat",
+];
+const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];
+const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
+
+/// What is done to an engine.
+#[derive(Debug, Clone)]
+enum Step {
+    Write(usize, String),
+    Remove(usize),
+    /// Of the texts that wait, those whose names are divisible get their vectors.
+    Embed(u8),
+    /// Closes and opens it, where that means something.
+    Restart,
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let words = prop::collection::vec(prop::sample::select(&WORDS[..]), 1..40);
+    let paragraph = words.prop_map(|words| words.join(" "));
+    let section = (prop::option::of(prop::sample::select(&WORDS[..])), prop::collection::vec(paragraph, 1..4));
+    let sections = prop::collection::vec(section, 1..4);
+    let tags = prop::sample::subsequence(vec!["x", "x/y", "private", "z"], 0..2);
+    (tags, sections).prop_map(|(tags, sections)| {
+        let mut text = format!("---\ntags: [{}]\n---\n", tags.join(", "));
+        for (heading, paragraphs) in sections {
+            text.extend(heading.map(|heading| format!("\n# {heading}\n")));
+            paragraphs.iter().for_each(|paragraph| text.push_str(&format!("\n{paragraph}\n")));
+        }
+        text
+    })
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (0..PATHS.len(), text()).prop_map(|(at, text)| Step::Write(at, text)),
+        2 => (0..PATHS.len()).prop_map(Step::Remove),
+        2 => (1u8..4).prop_map(Step::Embed),
+        1 => Just(Step::Restart),
+    ];
+    prop::collection::vec(step, 1..14)
+}
+
+/// An engine, and how it is closed and opened.
+trait Engine: Writer {
+    fn restart(self, embedder: &dyn Embedder) -> Self;
+}
+
+impl Engine for ExactWriter {
+    fn restart(self, _: &dyn Embedder) -> Self {
+        self
+    }
+}
+
+/// The engine of this process, and its folder.
+struct Local {
+    store: Option<Store>,
+    folder: TempDir,
+}
+
+impl Local {
+    fn open(folder: TempDir) -> Self {
+        let settings = Settings {
+            place: "here".into(),
+            stemmer: LANGUAGE,
+            graph_threshold: usize::MAX,
+            private: Globs::default(),
+        };
+        let store = Store::open(folder.path(), settings, false).unwrap();
+        Self { store: Some(store), folder }
+    }
+
+    fn store(&mut self) -> &mut Store {
+        self.store.as_mut().unwrap()
+    }
+}
+
+impl Writer for Local {
+    fn files(&self) -> &crate::engine::FileTable {
+        Writer::files(self.store.as_ref().unwrap())
+    }
+
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
+        Writer::apply(self.store(), updates, removed)
+    }
+
+    fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
+        Writer::use_model(self.store(), embedder)
+    }
+
+    fn take_pending(&mut self, limit: usize) -> Result<Vec<crate::engine::Pending>, EngineError> {
+        Writer::take_pending(self.store(), limit)
+    }
+
+    fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError> {
+        Writer::embedded(self.store(), vectors)
+    }
+
+    fn requeue(&mut self, contents: &[ContentHash]) {
+        Writer::requeue(self.store(), contents);
+    }
+
+    fn publish(&mut self) -> Result<std::sync::Arc<dyn Reader>, EngineError> {
+        self.store().publish()
+    }
+}
+
+impl Engine for Local {
+    fn restart(mut self, embedder: &dyn Embedder) -> Self {
+        self.store.take().unwrap().close().unwrap();
+        let mut opened = Self::open(self.folder);
+        Writer::use_model(&mut opened, embedder).unwrap();
+        opened
+    }
+}
+
+/// Plays the steps; what the engine says after each.
+fn play(mut engine: impl Engine, embedder: &HashEmbedder, steps: &[Step]) -> Vec<Vec<String>> {
+    engine.use_model(embedder).unwrap();
+    let mut said = Vec::new();
+    let mut generation = 0;
+    for step in steps {
+        match step {
+            Step::Write(at, text) => {
+                engine.apply(vec![FileUpdate::of_text(PATHS[*at], text, LANGUAGE)], &[]).unwrap();
+            }
+            Step::Remove(at) => engine.apply(Vec::new(), &[VaultPath::new(PATHS[*at]).unwrap()]).unwrap(),
+            Step::Embed(divisor) => embed(&mut engine, embedder, *divisor),
+            Step::Restart => engine = engine.restart(embedder),
+        }
+        let reader = engine.publish().unwrap();
+        assert!(reader.generation() >= generation, "generations go up");
+        generation = reader.generation();
+        said.push(answers(reader.as_ref(), embedder));
+    }
+    said
+}
+
+fn embed(engine: &mut impl Writer, embedder: &HashEmbedder, divisor: u8) {
+    let chosen = |document: &Document| blake3::hash(document.input().as_bytes()).as_bytes()[0].is_multiple_of(divisor);
+    let pending = engine.take_pending(usize::MAX).unwrap();
+    let (now, later): (Vec<_>, Vec<_>) = pending.into_iter().partition(|pending| chosen(&pending.document));
+    engine.requeue(&later.iter().map(|pending| pending.content).collect::<Vec<_>>());
+    let vectors = now.into_iter().map(|pending| {
+        let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
+        (pending.content, vector.into_iter().map(f16::from_f32).collect())
+    });
+    engine.embedded(vectors.collect()).unwrap();
+}
+
+/// All that a reader is asked, as text without its row ids; floats to the last bit.
+fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
+    let files = reader.files();
+    let set = |wanted: &dyn Fn(&str) -> bool| -> FileSet {
+        files.iter().filter(|file| wanted(file.path.as_str())).map(|file| file.id).collect()
+    };
+    let public: FileSet = files.iter().filter(|file| !file.private).map(|file| file.id).collect();
+    let scopes = [
+        ("all", Visible::of(&crate::access::Scope::Everything, files)),
+        ("notes", Visible::only(set(&|path| path.starts_with("notes/")))),
+        ("public", Visible::only(public)),
+        ("none", Visible::only(FileSet::new())),
+    ];
+    let filters = [
+        Filter::default(),
+        Filter { tag: Some("x".into()), ..Filter::default() },
+        Filter { collection: Some("work".into()), ..Filter::default() },
+        Filter { path: Some("work/deep".into()), ..Filter::default() },
+    ];
+    let mut said = Vec::new();
+    for (scope, visible) in &scopes {
+        said.push(format!("{scope}: {:?} {:?}", reader.statistics(visible.set()), reader.embedded(visible.set())));
+        // Each filter for everybody, and none for each scope: together they are one set of files.
+        let filters = filters.iter().enumerate().take(if *scope == "all" { filters.len() } else { 1 });
+        for (at, filter) in filters {
+            for (mode, query) in MODES.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
+                let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
+                let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates: 4, ..SearchConfig::default() };
+                let request =
+                    SearchRequest { text: query.into(), mode, limit, filter: filter.clone(), turn: Turn::default() };
+                let found = search(reader, Some(embedder), visible, &config, &request).unwrap();
+                let hits = found.hits.iter().map(|hit| {
+                    let bits = [Some(hit.score), hit.keyword, hit.semantic].map(|score| score.map(f64::to_bits));
+                    let metadata = reader.metadata(hit.file.id).unwrap();
+                    format!("{}#{:?} {:?} {bits:?} {metadata:?}", hit.file.path, hit.chunk.lines, hit.chunk.id)
+                });
+                let hits: Vec<String> = hits.collect();
+                said.push(format!("{scope} {at} {query} {mode:?} {limit}: {:?} {hits:#?}", found.degraded));
+            }
+        }
+    }
+    said
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_engine_answers_as_the_exact_one(steps in steps()) {
+        let embedder = HashEmbedder::new(16);
+        let exact = play(ExactWriter::default(), &embedder, &steps);
+        let local = play(Local::open(TempDir::new().unwrap()), &embedder, &steps);
+        for (at, (exact, local)) in exact.iter().zip(&local).enumerate() {
+            for (exact, local) in exact.iter().zip(local) {
+                prop_assert_eq!(exact, local, "after step {} of {:?}", at, steps);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_search_that_nobody_waits_for_ends() {
+    let mut engine = ExactWriter::default();
+    engine.apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], &[]).unwrap();
+    let reader = engine.publish().unwrap();
+    let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
+    let turn = Turn::until(std::time::Instant::now() + std::time::Duration::from_secs(3600));
+    let request = || SearchRequest {
+        text: "boat".into(),
+        mode: Mode::Keyword,
+        limit: 5,
+        filter: Filter::default(),
+        turn: turn.clone(),
+    };
+    let found = || search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request());
+    assert_eq!(found().unwrap().hits.len(), 1);
+    assert!(turn.give_up());
+    assert!(!found().unwrap_err().is_damage());
+}

@@ -1,0 +1,3 @@
+//! Over every engine.
+
+mod contract;
