@@ -1,7 +1,6 @@
 //! Writes the queue, a batch in one transaction.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +13,8 @@ use crate::fs::crash;
 use crate::state::error::StateError;
 use crate::state::store::{BUSY_TIMEOUT, Durability, Handle, Opened, State};
 
-/// A log that is longer is brought into the database even while events come.
-const MAX_LOG_BYTES: u64 = 16 << 20;
+/// When the log has more pages that are not in the database, they are brought there even while events come.
+const MAX_LOG_PAGES: i64 = 4096;
 /// More empty pages than this are given back to the disk.
 const MAX_FREE_BYTES: i64 = 4 << 20;
 /// A database with more in it is made anew by way of a file, and not in memory.
@@ -27,7 +26,6 @@ const MOMENT: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct EventQueue {
     handle: Handle,
-    log: PathBuf,
     seen: Seen,
     extent: Extent,
     /// Something was written since there was time to bring the log into the database.
@@ -38,13 +36,7 @@ impl EventQueue {
     /// That of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
         let extent = Extent { first: 1, next: 1, opened: u64::MAX, ..Extent::default() };
-        Self {
-            handle: Handle::new(state, Durability::Full),
-            log: state.log(),
-            seen: Seen::default(),
-            extent,
-            dirty: true,
-        }
+        Self { handle: Handle::new(state, Durability::Full), seen: Seen::default(), extent, dirty: true }
     }
 
     /// How far it is; read from the file when that was opened anew.
@@ -181,18 +173,20 @@ impl EventQueue {
     /// # Errors
     /// When the disk refuses.
     pub fn tidy(&mut self, idle: bool) -> Result<(), StateError> {
-        let length = std::fs::metadata(&self.log).map_or(0, |meta| meta.len());
-        if length == 0 || (!(idle && self.dirty) && length < MAX_LOG_BYTES) {
+        let dirty = &mut self.dirty;
+        if !*dirty {
             return Ok(());
         }
-        let dirty = &mut self.dirty;
         self.handle.with(|opened| {
             let connection = &opened.connection;
             if !idle {
-                return connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+                // The length of the file does not tell: it stays when the log begins anew.
+                return match pages_in_log(connection)? {
+                    ..=MAX_LOG_PAGES => Ok(()),
+                    _ => connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())),
+                };
             }
             forget_seen(connection)?;
-            *dirty = false;
             let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
             if pragma("freelist_count")? * pragma("page_size")? > MAX_FREE_BYTES {
                 make_anew(connection)?;
@@ -202,6 +196,7 @@ impl EventQueue {
                 Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(()),
                 emptied => {
                     crash::point("state-checkpointed");
+                    *dirty = emptied.is_err();
                     emptied
                 }
             }
@@ -316,6 +311,12 @@ fn make_anew(connection: &Connection) -> rusqlite::Result<()> {
     let bytes = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
     connection.pragma_update(None, "temp_store", if bytes < MAX_BYTES_IN_MEMORY { "MEMORY" } else { "FILE" })?;
     connection.execute_batch("VACUUM")
+}
+
+/// How many pages of the log are not in the database.
+fn pages_in_log(connection: &Connection) -> rusqlite::Result<i64> {
+    let difference = |row: &rusqlite::Row<'_>| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?);
+    connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], difference)
 }
 
 /// Brings the log into the database, and leaves nothing in it.
