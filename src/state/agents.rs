@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::error::StateError;
 use super::schema::checksum;
 use super::store::{Durability, Handle, State};
-use super::tokens::{Known, sound, with_hash};
+use super::tokens::{Known, with_hash};
 
 /// A token that was given to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,10 @@ const COLUMNS: &str = "slug, created_at, hash, chat_type, channel, given, given_
 impl AgentTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self { changes: Handle::new(state, Durability::Full), known: Known::new(state, AgentRow::all) }
+        Self {
+            changes: Handle::new(state, Durability::Full),
+            known: Known::new(state, AgentRow::all, "token of an agent", "vault agent rotate"),
+        }
     }
 
     /// All of them, the oldest first.
@@ -108,7 +111,10 @@ impl AgentRow {
     pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<()> {
         let (created_at, since) = (self.created_at.to_string(), self.given_since.map(|since| since.to_string()));
         connection.execute(
-            &format!("INSERT OR IGNORE INTO agents({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
+            &format!(
+                "INSERT INTO agents({COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+                 WHERE NOT EXISTS (SELECT 1 FROM agents WHERE slug = ?1)"
+            ),
             params![
                 self.slug,
                 created_at,
@@ -123,10 +129,9 @@ impl AgentRow {
         Ok(())
     }
 
-    fn all(connection: &Connection) -> rusqlite::Result<Vec<Self>> {
+    fn all(connection: &Connection) -> rusqlite::Result<Vec<Option<Self>>> {
         let mut rows = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM agents ORDER BY rowid"))?;
-        let rows = rows.query_map([], Self::read)?.collect::<rusqlite::Result<Vec<_>>>()?;
-        Ok(sound(rows, "the token of an agent"))
+        rows.query_map([], Self::read)?.collect()
     }
 
     fn of(connection: &Connection, slug: &str) -> rusqlite::Result<Option<Self>> {

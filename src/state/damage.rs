@@ -4,7 +4,6 @@
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -24,12 +23,10 @@ impl State {
     /// back, is not certain there.
     pub(super) fn replace(&self, damage: &StateError) -> Result<(), StateError> {
         let aside = aside(&self.file);
-        let trouble = format!(
+        self.say(format!(
             "{damage}. It is {} now; agents and programs need new tokens (`vault agent rotate`, `vault token add`)",
             aside.display()
-        );
-        tracing::warn!("{trouble}");
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(trouble);
+        ));
         // The file goes before its log: without the log it might read as it was before its last changes.
         rename(&self.file, &aside)?;
         rename(&with(&self.file, "-wal"), &with(&aside, "-wal"))?;

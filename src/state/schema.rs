@@ -5,13 +5,14 @@ use rusqlite::{Connection, OptionalExtension};
 use super::error::StateError;
 use crate::fs::crash;
 
-// Whose tokens count. A row that its checksum does not fit counts as none: a bit that flips makes nobody another.
+// Whose tokens count. A row that its checksum does not fit counts as none: a bit that flips makes nobody another. There is no
+// index beside the rows, as one that was damaged would hide a row from whoever takes its token back.
 const TOKENS: &str = "
 CREATE TABLE taken_over(name TEXT PRIMARY KEY, hash TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE capture_tokens(
-    name TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL, hash TEXT NOT NULL, checksum INTEGER NOT NULL);
+    name TEXT NOT NULL, created_at TEXT NOT NULL, hash TEXT NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE agents(
-    slug TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL, hash TEXT NOT NULL, chat_type TEXT, channel TEXT,
+    slug TEXT NOT NULL, created_at TEXT NOT NULL, hash TEXT NOT NULL, chat_type TEXT, channel TEXT,
     given TEXT NOT NULL, given_since TEXT, checksum INTEGER NOT NULL);
 ";
 

@@ -1,5 +1,6 @@
 //! The file: where it is, and how it is opened.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub struct State {
     pub(super) former: PathBuf,
     pub(super) file: PathBuf,
     /// What was damaged since this was made.
-    pub(super) trouble: Mutex<Option<String>>,
+    trouble: Mutex<BTreeSet<String>>,
 }
 
 /// How soon a transaction is safe on disk.
@@ -82,7 +83,18 @@ impl State {
 
     /// What of it was damaged since this was made, and what became of it.
     pub fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble: Vec<&str> = trouble.iter().map(String::as_str).collect();
+        (!trouble.is_empty()).then(|| trouble.join("; "))
+    }
+
+    /// Says that something of it was damaged, once.
+    pub(super) fn say(&self, what: String) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if !trouble.contains(&what) {
+            tracing::warn!("{what}");
+            trouble.insert(what);
+        }
     }
 
     /// Whether there is anything to be read.
@@ -213,6 +225,11 @@ impl Handle {
             return Ok(None);
         }
         self.work(opened, work).map(Some)
+    }
+
+    /// The state that it is of.
+    pub(super) fn state(&self) -> &State {
+        &self.state
     }
 
     /// Whether it is open, and the file is still the one that was opened.

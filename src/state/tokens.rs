@@ -31,7 +31,10 @@ pub struct TokenTable {
 impl TokenTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self { changes: Handle::new(state, Durability::Full), known: Known::new(state, TokenRow::all) }
+        Self {
+            changes: Handle::new(state, Durability::Full),
+            known: Known::new(state, TokenRow::all, "token of a program", "vault token add"),
+        }
     }
 
     /// All of them, the oldest first.
@@ -76,17 +79,17 @@ impl TokenRow {
         let (created_at, hash) = (self.created_at.to_string(), self.hash.to_hex());
         let checksum = Self::checksum(&self.name, &created_at, &hash);
         let inserted = connection.execute(
-            "INSERT OR IGNORE INTO capture_tokens(name, created_at, hash, checksum) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO capture_tokens(name, created_at, hash, checksum) SELECT ?1, ?2, ?3, ?4
+             WHERE NOT EXISTS (SELECT 1 FROM capture_tokens WHERE name = ?1)",
             params![self.name, created_at, &*hash, checksum],
         )?;
         Ok(inserted > 0)
     }
 
-    fn all(connection: &Connection) -> rusqlite::Result<Vec<Self>> {
+    fn all(connection: &Connection) -> rusqlite::Result<Vec<Option<Self>>> {
         let rows = "SELECT name, created_at, hash, checksum FROM capture_tokens ORDER BY rowid";
         let mut rows = connection.prepare_cached(rows)?;
-        let rows = rows.query_map([], Self::read)?.collect::<rusqlite::Result<Vec<_>>>()?;
-        Ok(sound(rows, "the token of a program"))
+        rows.query_map([], Self::read)?.collect()
     }
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
@@ -106,7 +109,11 @@ impl TokenRow {
 #[derive(Debug)]
 pub(super) struct Known<T> {
     reader: Handle,
-    load: fn(&Connection) -> rusqlite::Result<Vec<T>>,
+    /// Reads all rows; none for one that does not hold what was written into it.
+    load: fn(&Connection) -> rusqlite::Result<Vec<Option<T>>>,
+    /// What a row is, and which command makes another.
+    what: &'static str,
+    remedy: &'static str,
     rows: Mutex<Option<Loaded<T>>>,
 }
 
@@ -118,8 +125,13 @@ struct Loaded<T> {
 }
 
 impl<T> Known<T> {
-    pub(super) fn new(state: &Arc<State>, load: fn(&Connection) -> rusqlite::Result<Vec<T>>) -> Self {
-        Self { reader: Handle::new(state, Durability::Full), load, rows: Mutex::default() }
+    pub(super) fn new(
+        state: &Arc<State>,
+        load: fn(&Connection) -> rusqlite::Result<Vec<Option<T>>>,
+        what: &'static str,
+        remedy: &'static str,
+    ) -> Self {
+        Self { reader: Handle::new(state, Durability::Full), load, what, remedy, rows: Mutex::default() }
     }
 
     /// All rows; none where there is no state.
@@ -131,7 +143,7 @@ impl<T> Known<T> {
             match &*known {
                 Some(loaded) if loaded.at == now => Ok(Arc::clone(&loaded.rows)),
                 _ => {
-                    let rows: Arc<[T]> = (self.load)(&opened.connection)?.into();
+                    let rows = self.sound((self.load)(&opened.connection)?);
                     *known = Some(Loaded { at: now, rows: Arc::clone(&rows) });
                     Ok(rows)
                 }
@@ -139,20 +151,22 @@ impl<T> Known<T> {
         });
         Ok(rows?.unwrap_or_else(|| Vec::new().into()))
     }
+
+    /// Those rows that hold what was written into them.
+    fn sound(&self, rows: Vec<Option<T>>) -> Arc<[T]> {
+        let (all, sound) = (rows.len(), rows.into_iter().flatten().collect::<Arc<[T]>>());
+        if sound.len() < all {
+            let (state, damaged, Self { what, remedy, .. }) = (self.reader.state(), all - sound.len(), self);
+            let file = state.file().display();
+            state.say(format!("{file}: {damaged} {what} is damaged and does not count; `{remedy}` makes another"));
+        }
+        sound
+    }
 }
 
 /// The row that fits. All are compared, so that the time tells nothing of the place.
 pub(super) fn with_hash<T: Clone>(rows: &[T], fits: impl Fn(&T) -> bool) -> Option<T> {
     rows.iter().fold(None, |found, row| if fits(row) { Some(row.clone()) } else { found })
-}
-
-/// Those rows that hold what was written into them.
-pub(super) fn sound<T>(rows: Vec<Option<T>>, what: &str) -> Vec<T> {
-    let damaged = rows.iter().filter(|row| row.is_none()).count();
-    if damaged > 0 {
-        tracing::warn!("{what} is damaged in the vault's state and does not count ({damaged} of {})", rows.len());
-    }
-    rows.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -214,5 +228,7 @@ mod tests {
         hand.execute("UPDATE capture_tokens SET name = 'c' WHERE name = 'a'", []).unwrap();
         assert_eq!(table.holder(&row("a").hash).unwrap(), None);
         assert_eq!(table.list().unwrap().len(), 1);
+        let trouble = state.trouble().unwrap();
+        assert!(trouble.contains("state.db: 1 token of a program is damaged"), "{trouble}");
     }
 }

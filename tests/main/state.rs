@@ -146,3 +146,62 @@ fn files_that_make_no_sense_keep_nobody_out() {
     assert_eq!(vault.find("aardvark"), ["notes/a.md"]);
     vault.run(&["token", "add", "--capture", "browser"]).ok();
 }
+
+#[test]
+fn a_vault_that_a_sync_service_carries_has_its_state_where_its_index_is() {
+    let mut vault = left();
+    fs::create_dir(vault.path(".stfolder")).unwrap();
+    vault.start();
+    let request =
+        Request::new("POST", "/api/user-memory/events").json("[]").header("Authorization", "Bearer of the browser");
+    assert_eq!(vault.send(&request).status, 202, "what was in files is taken over");
+    let token = vault.run(&["token", "add", "--capture", "notebook"]).ok().stdout;
+    let request = Request::new("POST", "/api/user-memory/events").json(turn("three", 9)["event"].to_string());
+    let request = request.header("Authorization", &format!("Bearer {}", token.trim()));
+    assert_eq!(vault.send(&request).status, 202, "the daemon and a command beside it have one place");
+    vault.captured();
+    assert!(fs::read_dir(vault.path(".vault/state")).unwrap().flatten().all(|entry| {
+        let name = entry.file_name().into_string().unwrap();
+        !name.starts_with("state.") && !["tokens.json", "agents.json", "agents", "pending"].contains(&&*name)
+    }));
+    vault.terminate();
+    vault.start();
+    assert_eq!(vault.run(&["token", "list"]).ok().stdout.lines().count(), 2, "and again at the next start");
+}
+
+#[test]
+fn a_flipped_byte_costs_what_it_is_in_and_nothing_else() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let in_its_place = vault.path("conversations/2026-01-05-s.md");
+    fs::create_dir_all(&in_its_place).unwrap();
+    for said in ["before", "damaged", "after"] {
+        vault.capture(turn(said, 0)["event"].clone());
+    }
+    let add = |name: &str| vault.run(&["token", "add", "--capture", name]).ok().stdout.trim().to_owned();
+    let (one, other) = (add("browser"), add("editor"));
+    vault.terminate();
+    let state = vault.path(".vault/state/state.db");
+    let mut bytes = fs::read(&state).unwrap();
+    for text in ["damaged", "browser"] {
+        let at = bytes.windows(7).position(|window| window == text.as_bytes()).unwrap();
+        bytes[at] ^= 1;
+    }
+    fs::write(&state, bytes).unwrap();
+    fs::remove_dir(in_its_place).unwrap();
+    vault.start();
+    vault.captured();
+    let written: Vec<u8> = contents(&vault.path("conversations")).into_iter().flat_map(|(_, bytes)| bytes).collect();
+    let written = String::from_utf8(written).unwrap();
+    assert!(written.contains("before") && written.contains("after") && !written.contains("amaged"), "{written}");
+    let status = |token: &str| {
+        let request = Request::new("POST", "/api/user-memory/events").json("[]");
+        vault.send(&request.header("Authorization", &format!("Bearer {token}"))).status
+    };
+    assert_eq!((status(&one), status(&other)), (401, 202));
+    let failure = vault.status()["failure"].as_str().unwrap().to_owned();
+    assert!(
+        failure.contains("1 token of a program is damaged") && failure.contains("left out (number 2)"),
+        "{failure}"
+    );
+}

@@ -65,7 +65,15 @@ impl EventReader {
             }
             Ok(found)
         });
-        Ok(read?.unwrap_or_default())
+        let read = read?.unwrap_or_default();
+        let damaged = read.iter().filter(|event| event.body.is_none()).map(|event| event.number.to_string());
+        let damaged: Vec<String> = damaged.collect();
+        if !damaged.is_empty() {
+            let (state, damaged) = (self.handle.state(), damaged.join(", "));
+            let file = state.file().display();
+            state.say(format!("{file}: captured events are damaged, and left out (number {damaged})"));
+        }
+        Ok(read)
     }
 
     /// What is being written, as it was recorded last.

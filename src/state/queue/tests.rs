@@ -120,4 +120,45 @@ fn a_row_that_was_damaged_is_told_from_one_that_is_whole() {
     hand.execute("UPDATE events SET body = 'others' WHERE number = 1", []).unwrap();
     let bodies = EventReader::new(&state).read(0, 9, 9, 99).unwrap().into_iter().map(|event| event.body);
     assert_eq!(bodies.collect::<Vec<_>>(), [None, Some("two".into())]);
+    assert!(state.trouble().is_some_and(|said| said.contains("left out (number 1)")), "{:?}", state.trouble());
+}
+
+/// Frames of the log, and how many of them are in the database.
+fn log(state: &Arc<State>) -> (i64, i64) {
+    let hand = Connection::open(state.file()).unwrap();
+    hand.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| Ok((row.get(1)?, row.get(2)?))).unwrap()
+}
+
+#[test]
+fn a_log_that_was_long_once_does_not_keep_every_later_event_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = State::in_folder(folder.path());
+    let mut queue = EventQueue::new(&state);
+    let long = "x".repeat(3500);
+    append(&mut queue, (0..6000).map(|_| event(None, "a", &long)).collect());
+    queue.tidy(false).unwrap();
+    let (frames, moved) = log(&state);
+    assert!(frames > 4096 && moved == frames, "{frames} {moved}");
+    for _ in 0..3 {
+        append(&mut queue, vec![event(None, "a", "short")]);
+        queue.tidy(false).unwrap();
+    }
+    let (frames, moved) = log(&state);
+    assert!(frames > 0 && frames < 100 && moved == 0, "it begins anew and is left alone: {frames} {moved}");
+}
+
+#[test]
+fn a_log_that_somebody_reads_is_emptied_when_they_are_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = State::in_folder(folder.path());
+    let mut queue = EventQueue::new(&state);
+    append(&mut queue, vec![event(None, "a", "before")]);
+    let reader = Connection::open(state.file()).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM events").unwrap();
+    append(&mut queue, vec![event(None, "a", "after")]);
+    queue.tidy(true).unwrap();
+    assert!(log(&state).0 > 0);
+    reader.execute_batch("COMMIT").unwrap();
+    queue.tidy(true).unwrap();
+    assert_eq!(log(&state).0, 0);
 }
