@@ -112,8 +112,8 @@ impl Daemon {
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
-        let captures = Arc::new(CaptureTokens::new(&home.state_dir()));
         let app = Arc::new(App::start(home, config, lock, true)?);
+        let captures = Arc::new(CaptureTokens::new(app.state()));
         tcp.iter().for_each(|(_, address)| app.listens_at(*address));
         let agents = Arc::clone(app.agents());
         let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);

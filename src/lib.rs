@@ -29,6 +29,7 @@ pub mod policy;
 pub mod redact;
 pub mod request;
 pub mod search;
+pub mod state;
 pub mod sync;
 pub mod vault;
 pub mod wire;

@@ -10,7 +10,6 @@ mod principal;
 mod scope;
 mod session;
 mod token;
-mod token_file;
 mod turn;
 
 pub use authenticator::{Authenticator, OwnerToken};
@@ -21,5 +20,4 @@ pub use principal::{Caller, Principal, Session};
 pub use scope::{Scope, own_file};
 pub use session::may_read;
 pub use token::{Token, TokenHash};
-pub use token_file::{Holder, TokenFile, TokenFileError};
 pub use turn::Turn;

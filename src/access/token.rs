@@ -46,6 +46,18 @@ impl fmt::Debug for Token {
 #[serde(try_from = "String", into = "String")]
 pub struct TokenHash(blake3::Hash);
 
+impl From<blake3::Hash> for TokenHash {
+    fn from(hash: blake3::Hash) -> Self {
+        Self(hash)
+    }
+}
+
+impl From<&TokenHash> for blake3::Hash {
+    fn from(hash: &TokenHash) -> Self {
+        hash.0
+    }
+}
+
 impl TryFrom<String> for TokenHash {
     type Error = blake3::HexError;
 

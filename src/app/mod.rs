@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::models::LoadEmbedder;
 use crate::policy::AgentRegistry;
 use crate::request::{EventSender, Limits, Owner, Request, RequestError, Role, Workspace};
+use crate::state::State;
 use crate::sync::Shared;
 use crate::vault::{Home, Lock};
 use crate::wire::EventsAccepted;
@@ -89,6 +90,11 @@ impl App {
     /// The vault's configuration.
     pub fn config(&self) -> &Config {
         &self.workspace.config
+    }
+
+    /// What is not derived.
+    pub fn state(&self) -> &Arc<State> {
+        &self.workspace.state
     }
 
     /// The agents' pages and tokens.

@@ -15,6 +15,7 @@ use crate::models::{self, LoadEmbedder};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::request::{PendingEvents, Workspace};
+use crate::state::State;
 use crate::sync::{Options, Shared, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
 
@@ -78,14 +79,15 @@ impl App {
         let shared = Arc::clone(syncer.shared());
         let files = Arc::new(Files::new(home.root().to_owned(), &home.state_dir(), outside.clone()));
         let switches = Arc::new(Switches::new(home.root(), &config));
-        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &home.state_dir()));
+        let state = home.state();
+        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state));
         let backup = config.backup.interval().filter(|_| watch);
         let private = globs("access.private", &config.access.private)?;
-        let capture = watch.then(|| start_capture(&home, &files, &switches, &shared, private)).transpose()?;
+        let capture = watch.then(|| start_capture(&home, &state, &files, &switches, &shared, private)).transpose()?;
         let capture = capture.map(Arc::new);
         let pending: Arc<dyn PendingEvents> = match &capture {
             Some(capture) => Arc::clone(capture) as Arc<dyn PendingEvents>,
-            None => Arc::new(AtRest { state: home.state_dir(), switches: Arc::clone(&switches) }),
+            None => Arc::new(AtRest { state: Arc::clone(&state), switches: Arc::clone(&switches) }),
         };
         let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
         let workspace = Workspace {
@@ -99,6 +101,7 @@ impl App {
             syncer: Some(syncer),
             lock: Some(lock),
             outside,
+            state,
             agents,
             saving: Mutex::default(),
         };
@@ -115,7 +118,8 @@ impl App {
         let shared = Arc::new(Shared::default());
         shared.publish(Arc::new(open_begun(&index_dir, &settings(&home, &config)?.private)?));
         let switches = Arc::new(Switches::new(home.root(), &config));
-        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &home.state_dir()));
+        let state = home.state();
+        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state));
         let workspace = Workspace {
             pending: OnceLock::new(),
             switches,
@@ -127,6 +131,7 @@ impl App {
             lock: None,
             files: None,
             outside,
+            state,
             agents,
             saving: Mutex::default(),
         };
@@ -136,6 +141,7 @@ impl App {
 
 fn start_capture(
     home: &Home,
+    state: &Arc<State>,
     files: &Arc<Files>,
     switches: &Arc<Switches>,
     shared: &Arc<Shared>,
@@ -155,7 +161,7 @@ fn start_capture(
     };
     Capture::start(capture::Options {
         root: home.root().to_owned(),
-        state: home.state_dir(),
+        state: Arc::clone(state),
         files: Arc::clone(files),
         switches: Arc::clone(switches),
         find_note: Box::new(titled),

@@ -56,7 +56,7 @@ impl App {
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
             problems: problems.into_iter().map(|(path, reason)| Skipped { path, reason }).collect(),
             conflict_copies: snapshot.map(conflict_copies).unwrap_or_default(),
-            failure: progress.failure,
+            failure: progress.failure.or_else(|| workspace.state.trouble()),
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
             capture: self.capture.as_deref().map(capture::state),

@@ -12,7 +12,7 @@ mod repository;
 mod timer;
 mod trust;
 
-pub use archive::{ArchiveError, Export, Exported, Import, Imported, export, export_to, import};
+pub use archive::{ArchiveError, Export, Exported, Import, Imported, Made, export, export_to, import};
 pub use changes::Counts;
 pub use error::BackupError;
 pub use git::Cancel;

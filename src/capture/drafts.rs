@@ -7,7 +7,7 @@ use blake3::Hash;
 
 use super::names::Names;
 use super::pages::Pages;
-use super::progress::Planned;
+use super::plan::Planned;
 use crate::path::VaultPath;
 use crate::vault::{Action, Files, WriteError};
 

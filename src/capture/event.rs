@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::config::CaptureConfig;
+use crate::state::NewEvent;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -173,6 +174,14 @@ pub(super) struct Captured {
     pub(super) event: Event,
 }
 
+impl Captured {
+    /// As the queue keeps it.
+    pub(super) fn encoded(&self) -> Result<NewEvent, serde_json::Error> {
+        let body = serde_json::to_string(self)?;
+        Ok(NewEvent { key: self.key, kind: self.event.kind().folder(), body })
+    }
+}
+
 /// The collections that events go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -199,6 +208,16 @@ pub(super) fn takes(config: &CaptureConfig, kind: Kind) -> bool {
 }
 
 impl Kind {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Conversations,
+        Self::Files,
+        Self::Searches,
+        Self::Notes,
+        Self::Snippets,
+        Self::AgentActivity,
+        Self::Bookmarks,
+    ];
+
     /// The folder.
     pub(super) fn folder(self) -> &'static str {
         match self {

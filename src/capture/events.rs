@@ -1,6 +1,5 @@
 //! The use cases of what programs send in, and of what is kept of it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +8,13 @@ use serde_json::Value;
 use super::intake::{Capture, CaptureError};
 use crate::config::{CaptureConfig, ConfigError, Switches};
 use crate::request::{EventSender, Owner, PendingEvents, RequestError};
+use crate::state::State;
 use crate::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
 
 /// Events of a vault that nobody serves: they wait in the vault's state.
 pub struct AtRest {
     /// The vault's state.
-    pub state: PathBuf,
+    pub state: Arc<State>,
     /// What is captured.
     pub switches: Arc<Switches>,
 }

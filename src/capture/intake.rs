@@ -1,7 +1,7 @@
 //! Takes events in: checks them, drops what is switched off, takes secrets out, and has the rest made safe on disk.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::check::{self, EventError};
-use super::event::Captured;
-use super::event::takes;
-use super::journal::{self, Commit, Queue};
+use super::commit::{Commit, Queue, sweep_at_rest};
+use super::event::{Captured, takes};
+use super::former;
 use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
 use super::writer::Writer;
@@ -21,14 +21,15 @@ use crate::config::Switches;
 use crate::fs::FsError;
 use crate::path::VaultPath;
 use crate::redact::redact;
+use crate::state::{EventReader, State, StateError};
 use crate::vault::{Files, Globs, WriteError};
 
 /// Where captured events go.
 pub struct Options {
     /// The vault's folder.
     pub root: PathBuf,
-    /// Where what is not derived is kept.
-    pub state: PathBuf,
+    /// What is not derived.
+    pub state: Arc<State>,
     /// Who writes the notes.
     pub files: Arc<Files>,
     /// What is captured.
@@ -87,13 +88,12 @@ impl Capture {
     /// When the system gives no thread.
     pub fn start(options: Options) -> Result<Self, FsError> {
         let Options { root, state, files, switches, find_note, find_private, private } = options;
-        let folder = state.join("pending");
         let queue = Queue::default();
-        let commit = Commit::start(&root, &folder, queue.clone(), Arc::clone(&switches))?;
+        let commit = Commit::start(&root, &state, queue.clone(), Arc::clone(&switches))?;
         let failure = Arc::default();
         let writer = Writer {
             root,
-            folder: folder.clone(),
+            events: EventReader::new(&state),
             files: Arc::clone(&files),
             switches: Arc::clone(&switches),
             queue: queue.clone(),
@@ -103,7 +103,7 @@ impl Capture {
         let thread = std::thread::Builder::new().name("capture".into());
         let writer = thread.spawn(move || writer.run()).map_err(|source| FsError {
             operation: "start a thread for",
-            path: folder,
+            path: state.file().to_owned(),
             source,
         })?;
         Ok(Self { queue, files, switches, failure, commit: Some(commit), writer: Some(writer) })
@@ -132,7 +132,7 @@ impl Capture {
             return Ok(Accepted { accepted: 0, ignored: sent });
         }
         self.check(&events)?;
-        match self.queue.append(events) {
+        match self.queue.append(&events) {
             Ok(appended) => Ok(Accepted { accepted: appended.accepted, ignored: sent - appended.accepted }),
             Err(refused) => Err(CaptureError::Unavailable(refused.to_string())),
         }
@@ -151,7 +151,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Takes what is in its files, and what is switched off, out of the journal; gives how many events still wait there.
+    /// Takes what is in its files, and what is switched off, off the disk; gives how many events still wait there.
     /// What was sent a moment ago is about to be in its file: it is waited for.
     ///
     /// # Errors
@@ -165,20 +165,32 @@ impl Capture {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn sweep_at_rest(state: &Path, switches: &Switches) -> Result<u64, CaptureError> {
-        let cleared = journal::clear(&state.join("pending"), &switches.capture());
-        cleared.map_err(|error| CaptureError::Unavailable(error.to_string()))
+    pub fn sweep_at_rest(state: &Arc<State>, switches: &Switches) -> Result<u64, CaptureError> {
+        let swept = sweep_at_rest(state, &switches.capture());
+        swept.map_err(|error| CaptureError::Unavailable(error.to_string()))
     }
 
-    /// How many events wait in the state folder of a vault, whoever is at work on it.
-    pub fn waiting(state: &Path) -> u64 {
-        journal::waiting(&state.join("pending"))
+    /// How many events of a vault wait, whoever is at work on it.
+    pub fn waiting(state: &Arc<State>) -> u64 {
+        former::waiting(state)
+    }
+
+    /// All that waits, and what tells which events were there already, as files below the vault's state: what an archive
+    /// carries, and is taken over at the next start.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn as_files(state: &Arc<State>) -> Result<Vec<(PathBuf, Vec<u8>)>, StateError> {
+        former::files(state)
     }
 
     /// How it is.
     pub fn status(&self) -> CaptureStatus {
+        let pending = self.queue.pending();
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        CaptureStatus { pending: self.queue.pending(), failure: failure.or_else(|| self.switches.failure()) }
+        // What waited may have been switched off since the writer was told why it has to.
+        let failure = failure.filter(|_| pending > 0);
+        CaptureStatus { pending, failure: failure.or_else(|| self.switches.failure()) }
     }
 }
 

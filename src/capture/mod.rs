@@ -1,20 +1,21 @@
 //! What programs tell of the person's day: conversations, files, searches, pages. From events to Markdown.
 //!
-//! An event is checked, secrets are taken out, and it is safe in a journal before its sender hears of it. A thread of its own
+//! An event is checked, secrets are taken out, and it is safe in a queue before its sender hears of it. A thread of its own
 //! brings it from there into its file, exactly once, whatever happens in between.
 
 mod check;
+mod commit;
 mod drafts;
 mod event;
 mod events;
+mod former;
 mod frontmatter;
 mod intake;
-mod journal;
 mod kept;
 mod markdown;
 mod names;
 mod pages;
-mod progress;
+mod plan;
 mod retention;
 mod tokens;
 mod writer;

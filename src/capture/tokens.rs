@@ -1,31 +1,23 @@
 //! Tokens of programs that say what happens, and read nothing.
 
-use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use crate::access::{Authenticator, Holder, Principal, Token, TokenFile, TokenFileError, TokenHash};
-use crate::fs::{Context, FsError};
+use crate::access::{Authenticator, Principal, Token, TokenHash};
+use crate::state::{State, StateError, TokenRow, TokenTable};
 
 /// The tokens of one vault, kept as hashes.
 #[derive(Debug)]
-pub struct CaptureTokens(TokenFile<CaptureToken>);
+pub struct CaptureTokens(TokenTable);
 
 /// A token that was given out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CaptureToken {
     /// Which program has it.
     pub name: String,
     /// When it was made.
     pub created_at: Timestamp,
-    hash: TokenHash,
-}
-
-impl Holder for CaptureToken {
-    fn hash(&self) -> &TokenHash {
-        &self.hash
-    }
 }
 
 /// Why the tokens cannot be read or changed.
@@ -40,18 +32,18 @@ pub enum TokensError {
     /// None has the name.
     #[error("there is no token `{0}`; `vault token list` names those there are")]
     NotFound(String),
-    /// The file cannot be read or written.
+    /// They cannot be read or written.
     #[error(transparent)]
-    File(#[from] TokenFileError),
+    State(#[from] StateError),
     /// The system has no random numbers.
-    #[error(transparent)]
-    Fs(#[from] FsError),
+    #[error("the system gives no random numbers: {0}")]
+    Random(std::io::Error),
 }
 
 impl CaptureTokens {
-    /// Those kept in the folder of a vault's state.
-    pub fn new(state: &Path) -> Self {
-        Self(TokenFile::new(state.join("tokens.json")))
+    /// Those of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        Self(TokenTable::new(state))
     }
 
     /// Makes a token for a program. It is shown this once.
@@ -63,14 +55,9 @@ impl CaptureTokens {
         if name.is_empty() || name.len() > 40 || !name.chars().all(fits) {
             return Err(TokensError::Name(name.to_owned()));
         }
-        self.0.change(|tokens| {
-            if tokens.iter().any(|token| token.name == name) {
-                return Err(TokensError::Exists(name.to_owned()));
-            }
-            let token = Token::random().on("make a token for", self.0.path())?;
-            tokens.push(CaptureToken { name: name.to_owned(), created_at: Timestamp::now(), hash: token.hash() });
-            Ok(token)
-        })
+        let token = Token::random().map_err(TokensError::Random)?;
+        let row = TokenRow { name: name.to_owned(), created_at: Timestamp::now(), hash: (&token.hash()).into() };
+        if self.0.add(&row)? { Ok(token) } else { Err(TokensError::Exists(name.to_owned())) }
     }
 
     /// Takes a token back: it counts no more, from this moment.
@@ -78,11 +65,7 @@ impl CaptureTokens {
     /// # Errors
     /// When there is none of that name, or the disk refuses.
     pub fn remove(&self, name: &str) -> Result<(), TokensError> {
-        self.0.change(|tokens| {
-            let before = tokens.len();
-            tokens.retain(|token| token.name != name);
-            if tokens.len() < before { Ok(()) } else { Err(TokensError::NotFound(name.to_owned())) }
-        })
+        if self.0.remove(name)? { Ok(()) } else { Err(TokensError::NotFound(name.to_owned())) }
     }
 
     /// All of them.
@@ -90,13 +73,16 @@ impl CaptureTokens {
     /// # Errors
     /// When they cannot be read.
     pub fn list(&self) -> Result<Vec<CaptureToken>, TokensError> {
-        Ok(self.0.list()?)
+        let rows = self.0.list()?;
+        Ok(rows.iter().map(|row| CaptureToken { name: row.name.clone(), created_at: row.created_at }).collect())
     }
 }
 
 impl Authenticator for CaptureTokens {
+    /// While they cannot be read, nobody has one.
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
-        Some(Principal::Capture(self.0.holder(token)?.name))
+        let holder = self.0.holder(&token.into()).inspect_err(|error| tracing::warn!("{error}"));
+        Some(Principal::Capture(holder.ok().flatten()?.name))
     }
 }
 
@@ -107,7 +93,8 @@ mod tests {
     #[test]
     fn a_token_counts_until_it_is_taken_back() {
         let folder = tempfile::tempdir().unwrap();
-        let (ours, others) = (CaptureTokens::new(folder.path()), CaptureTokens::new(folder.path()));
+        let state = State::in_folder(folder.path());
+        let (ours, others) = (CaptureTokens::new(&state), CaptureTokens::new(&State::in_folder(folder.path())));
         let token = others.add("browser").unwrap();
         assert!(matches!(ours.holder(&token.hash()), Some(Principal::Capture(name)) if name == "browser"));
         assert!(ours.holder(&Token::from_text("x").hash()).is_none());
@@ -115,13 +102,26 @@ mod tests {
         for bad in ["", "a b", "../x", "ä", &"x".repeat(41)] {
             assert!(matches!(others.add(bad), Err(TokensError::Name(_))), "{bad}");
         }
-        let text = std::fs::read_to_string(folder.path().join("tokens.json")).unwrap();
-        assert!(!text.contains(token.reveal()));
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            assert!(!String::from_utf8_lossy(&bytes).contains(token.reveal()));
+        }
         others.remove("browser").unwrap();
         assert!(matches!(others.remove("browser"), Err(TokensError::NotFound(_))));
         assert!(ours.holder(&token.hash()).is_none());
-        std::fs::write(folder.path().join("tokens.json"), "{").unwrap();
-        assert!(ours.holder(&token.hash()).is_none());
-        assert!(others.list().is_err());
+    }
+
+    #[test]
+    fn tokens_that_cannot_be_read_let_nobody_in_and_new_ones_can_be_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::in_folder(folder.path());
+        let token = CaptureTokens::new(&state).add("browser").unwrap();
+        std::fs::write(state.file(), "{").unwrap();
+        let tokens = CaptureTokens::new(&state);
+        assert!(tokens.holder(&token.hash()).is_none());
+        assert!(state.trouble().is_some_and(|trouble| trouble.contains("state.db.damaged")), "{:?}", state.trouble());
+        assert_eq!(std::fs::read(state.put_aside().unwrap()).unwrap(), b"{");
+        let token = tokens.add("browser").unwrap();
+        assert!(matches!(tokens.holder(&token.hash()), Some(Principal::Capture(name)) if name == "browser"));
     }
 }

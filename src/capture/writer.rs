@@ -1,4 +1,4 @@
-//! The thread that brings events from the journal into their files, each once.
+//! The thread that brings events from the queue into their files, each once.
 //!
 //! A batch goes so: what is about to be written is made safe on disk (the plan: files, their hashes before and after, the
 //! texts), the files are written, and then that they are. After a kill the plan and the files tell what was done.
@@ -8,19 +8,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::commit::{Queue, Refused, Waiting};
 use super::drafts::Drafts;
 use super::event::takes;
 use super::event::{Captured, Event, Kind};
-use super::journal::{Cursor, Queue, Record, Waiting};
 use super::pages::Pages;
-use super::progress::{Planned, Progress};
+use super::plan::{Planned, Progress};
 use super::retention;
 use crate::config::Switches;
-use crate::fs::{FsError, crash};
+use crate::fs::crash;
+use crate::state::{EventReader, StateError};
 use crate::vault::{Files, Identity, WriteError};
 
-/// Events of a batch.
+/// Events of a batch, and about so many bytes.
 const BATCH: usize = 1000;
+const BATCH_BYTES: usize = 4 << 20;
 /// Events that come soon after one another are written together.
 const GATHER: Duration = Duration::from_millis(200);
 /// What could not be written is tried again so soon.
@@ -30,7 +32,7 @@ const LAST: Duration = Duration::from_millis(1500);
 /// Old files are looked for so often.
 const RETENTION: Duration = Duration::from_secs(24 * 3600);
 
-/// An event with its number; none, where it was taken out of the journal.
+/// An event with its number; none, where it was damaged.
 type Numbered = (u64, Option<Captured>);
 
 /// Why events are not in their files yet.
@@ -41,10 +43,14 @@ enum WriterError {
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error(transparent)]
-    Fs(#[from] FsError),
+    State(#[from] StateError),
+    #[error(transparent)]
+    Queue(#[from] Refused),
+    #[error("what is about to be written cannot be encoded: {0}")]
+    Plan(#[from] serde_json::Error),
 }
 
-/// One way through the journal: past what cannot be written, so that it keeps nothing else.
+/// One way through the queue: past what cannot be written, so that it keeps nothing else.
 #[derive(Default)]
 struct Pass {
     /// Where it goes on; none at its end.
@@ -71,7 +77,7 @@ impl Pass {
 /// What the thread works with.
 pub(super) struct Writer {
     pub(super) root: PathBuf,
-    pub(super) folder: PathBuf,
+    pub(super) events: EventReader,
     pub(super) files: Arc<Files>,
     pub(super) switches: Arc<Switches>,
     pub(super) queue: Queue,
@@ -83,7 +89,6 @@ pub(super) struct Writer {
 impl Writer {
     /// Runs until the queue is closed.
     pub(super) fn run(mut self) {
-        let mut cursor = Cursor::new(&self.folder);
         let mut progress = Progress::default();
         let (mut known, mut last): (Option<Waiting>, Option<Instant>) = (None, None);
         let mut retained: Option<Instant> = None;
@@ -99,14 +104,8 @@ impl Writer {
             if waiting.closing {
                 last.get_or_insert_with(Instant::now);
             }
-            if opened != waiting.opened {
-                opened = waiting.opened;
-                progress = Progress::load(&self.folder);
-                cursor = Cursor::new(&self.folder);
-                pass = Pass::default();
-            }
             known = Some(waiting);
-            let idle = progress.next >= waiting.durable;
+            let idle = self.queue.applied() >= waiting.durable;
             if last.is_some_and(|last| idle || failing || last.elapsed() > LAST) {
                 break;
             }
@@ -115,12 +114,25 @@ impl Writer {
                 retention::apply(&self.root, &self.files, &self.switches.retention());
             }
             if idle {
+                // What could not be written may have been switched off.
+                (failing, pass) = (false, Pass::default());
+                self.say(None);
                 continue;
             }
             if !failing && last.is_none() && pass.ahead.is_none() {
                 self.pause(GATHER);
             }
-            if let Err(error) = self.step(&mut progress, &mut cursor, &mut pass, waiting.durable) {
+            if opened != waiting.opened {
+                match Progress::load(&self.events) {
+                    Ok(loaded) => (opened, progress, pass) = (waiting.opened, loaded, Pass::default()),
+                    Err(error) => {
+                        failing = true;
+                        self.say(Some(&error.into()));
+                        continue;
+                    }
+                }
+            }
+            if let Err(error) = self.step(&mut progress, &mut pass, waiting.durable) {
                 pass.ahead = None;
                 pass.error = Some(error);
             }
@@ -129,7 +141,7 @@ impl Writer {
             failing = !more && pass.error.is_some();
             if !failing {
                 // There may be more than a batch.
-                known = known.filter(|_| !more && progress.next >= waiting.durable);
+                known = known.filter(|_| !more && self.queue.applied() >= waiting.durable);
             }
             if !more {
                 pass = Pass::default();
@@ -160,20 +172,14 @@ impl Writer {
     }
 
     /// Brings a batch into its files.
-    fn step(
-        &mut self,
-        progress: &mut Progress,
-        cursor: &mut Cursor,
-        pass: &mut Pass,
-        durable: u64,
-    ) -> Result<(), WriterError> {
+    fn step(&mut self, progress: &mut Progress, pass: &mut Pass, durable: u64) -> Result<(), WriterError> {
         if Identity::of_vault(&self.root).is_none() {
             return Err(WriterError::Away);
         }
         let mut unsettled = self.settle(progress, pass);
         let doubtful: HashSet<u64> = unsettled.iter().flat_map(|planned| &planned.added).map(|(at, _)| *at).collect();
-        let from = pass.ahead.unwrap_or(0).max(progress.next);
-        let (batch, end) = self.read(progress, cursor, from, durable)?;
+        let from = pass.ahead.unwrap_or_else(|| self.queue.applied());
+        let (batch, end) = self.read(progress, from, durable)?;
         let mut drafts = Drafts::new(&self.files, &self.root);
         let config = self.switches.capture();
         let mut dropped = false;
@@ -201,7 +207,7 @@ impl Writer {
         let planned = !progress.plan.is_empty();
         progress.plan.extend(unsettled.iter().cloned());
         if planned {
-            progress.save(&self.folder)?;
+            self.record(progress)?;
             crash::point("capture-planned");
             let written = drafts.write(&mut self.pages);
             crash::point("capture-written");
@@ -215,11 +221,20 @@ impl Writer {
             batch.iter().filter(|(number, _)| !progress.has(*number)).filter_map(|(_, captured)| captured.as_ref());
         pass.waits.extend(left.filter_map(|captured| Pass::name(&captured.event)));
         pass.ahead = Some(end).filter(|end| pass.error.is_some() && *end > from && *end < durable);
-        progress.save(&self.folder)?;
+        self.record(progress)?;
         crash::point("capture-applied");
-        self.queue.applied(progress.next);
         if dropped {
             self.queue.sweep_soon();
+        }
+        Ok(())
+    }
+
+    /// Makes safe on disk what is about to be written, and which events are in their files.
+    fn record(&self, progress: &mut Progress) -> Result<(), WriterError> {
+        if let Some((plan, done)) = progress.news()? {
+            self.queue.record(plan, done)?;
+            self.events.sync()?;
+            progress.recorded();
         }
         Ok(())
     }
@@ -243,24 +258,17 @@ impl Writer {
     }
 
     /// The next events from a number on that are not in their files, and the number after the last.
-    fn read(
-        &self,
-        progress: &mut Progress,
-        cursor: &mut Cursor,
-        from: u64,
-        durable: u64,
-    ) -> Result<(Vec<Numbered>, u64), WriterError> {
-        let records = cursor.read(from, durable, BATCH)?;
-        // What is missing in between was damaged, and is gone.
-        let first = records.first().map_or(durable, |record| record.first);
-        if from == progress.next && first > from {
-            tracing::warn!("{} captured events could not be read again", first - progress.next);
-            progress.done = progress.done.split_off(&first);
-            progress.next = first;
-            progress.finish([]);
-        }
-        let end = records.last().map_or(durable, Record::end);
-        let numbered = records.into_iter().flat_map(|record| (record.first..).zip(record.events));
-        Ok((numbered.filter(|(number, _)| *number >= from && !progress.has(*number)).collect(), end))
+    fn read(&self, progress: &Progress, from: u64, durable: u64) -> Result<(Vec<Numbered>, u64), WriterError> {
+        let events = self.events.read(from, durable, BATCH, BATCH_BYTES)?;
+        let end = events.last().map_or(durable, |event| event.number + 1);
+        let waiting = events.into_iter().filter(|event| !progress.has(event.number));
+        let numbered = waiting.map(|event| {
+            let captured = event.body.and_then(|body| serde_json::from_str(&body).ok());
+            if captured.is_none() {
+                tracing::warn!("a captured event could not be read again, and is dropped");
+            }
+            (event.number, captured)
+        });
+        Ok((numbered.collect(), end))
     }
 }

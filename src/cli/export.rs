@@ -47,16 +47,22 @@ impl Export {
         let home = home(vault)?;
         let options = backup::Export { state: self.with_state, git: !self.no_git };
         let to_stdout = self.file == Path::new("-");
-        let waiting = if self.with_state { 0 } else { waiting(&home) };
+        let waiting = waiting(&home);
+        // Before the files are read: so an event that is written meanwhile may be in the archive twice, and is never missing.
+        let made = match self.with_state {
+            true => made(&home)?,
+            false => Vec::new(),
+        };
+        let waiting = if self.with_state { 0 } else { waiting };
         let bar = Bar::bytes("exporting");
         let mut show = |done: u64, all: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
         let exported = if to_stdout {
             let Some(pipe) = pipe() else {
                 bail!("standard output is a terminal; name a file, or send it into a pipe");
             };
-            backup::export_to(home.root(), options, pipe, &mut show)
+            backup::export_to(home.root(), options, &made, pipe, &mut show)
         } else {
-            backup::export(home.root(), options, &self.file, &mut show)
+            backup::export(home.root(), options, &made, &self.file, &mut show)
         };
         bar.finish();
         let exported = exported?;
@@ -80,11 +86,17 @@ impl Export {
     }
 }
 
+/// What waits, as files of the archive.
+fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
+    let files = Capture::as_files(&home.state())?.into_iter();
+    Ok(files.map(|(path, bytes)| (Path::new(".vault/state").join(path), bytes)).collect())
+}
+
 /// How many captured events are in no file, after a moment for a daemon to write them.
 fn waiting(home: &Home) -> u64 {
-    let until = Instant::now() + PATIENCE;
+    let (state, until) = (home.state(), Instant::now() + PATIENCE);
     loop {
-        let waiting = Capture::waiting(&home.state_dir());
+        let waiting = Capture::waiting(&state);
         if waiting == 0 || Instant::now() > until {
             return waiting;
         }

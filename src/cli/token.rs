@@ -35,7 +35,7 @@ enum Action {
 
 impl Token {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let tokens = CaptureTokens::new(&home(vault)?.state_dir());
+        let tokens = CaptureTokens::new(&home(vault)?.state());
         match self.action {
             Action::Add { capture } => {
                 let token = tokens.add(&capture)?;

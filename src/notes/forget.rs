@@ -208,17 +208,21 @@ fn contents_of(workspace: &Workspace, path: &VaultPath, hash: Hash) -> Vec<Conte
 }
 
 /// Leaves nothing of what was captured but in its files; gives what keeps it from that.
-fn clear_pending(workspace: &Workspace) -> Option<String> {
-    match workspace.sweep_pending(PATIENCE) {
+fn clear_pending(workspace: &Workspace) -> impl Iterator<Item = String> {
+    let aside = workspace.state.put_aside().map(|aside| {
+        format!("{}, which could not be read, may have the text; remove it if you need nothing of it", aside.display())
+    });
+    let queue = match workspace.sweep_pending(PATIENCE) {
         Ok(0) => None,
         Ok(1) => Some("1 captured event waits to be written; if it has the text, that comes back with it".into()),
         Ok(waiting) => Some(format!(
             "{waiting} captured events wait to be written; if one of them has the text, that comes back with it"
         )),
-        Err(error) => Some(format!(
-            "the journal of captured events may have the text until the daemon can write it again: {error}"
-        )),
-    }
+        Err(error) => {
+            Some(format!("the queue of captured events may have the text until the daemon can write it again: {error}"))
+        }
+    };
+    queue.into_iter().chain(aside)
 }
 
 /// Where a text that was purged may be found all the same.

@@ -1,30 +1,22 @@
 //! What agents asked, and what they got: for the person to see.
 
-use std::fs::File;
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::fs::{Context, FsError, create_private_dir};
+use crate::state::{LogTable, State, StateError};
 
-/// A log that is longer is put aside, and the one put aside before is dropped: two of these an agent at most.
-const MAX_BYTES: u64 = 1 << 20;
 /// Of a query, so many characters are kept.
 const MAX_QUERY_CHARS: usize = 500;
 /// Of what one answer gave, so many places are kept.
 const MAX_GIVEN: usize = 100;
 
-/// The logs of all agents: a file of JSON lines each, in the vault's state.
+/// The logs of all agents.
 #[derive(Debug)]
-pub struct ReadLog {
-    folder: PathBuf,
-    one: Mutex<()>,
-}
+pub struct ReadLog(LogTable);
 
 /// Something that an agent asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -59,15 +51,16 @@ impl LogEntry {
 }
 
 impl ReadLog {
-    /// The logs in a folder, which need not be there.
-    pub fn new(folder: PathBuf) -> Self {
-        Self { folder, one: Mutex::default() }
+    /// Those of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        Self(LogTable::new(state))
     }
 
-    /// Adds an entry. A log that cannot be written is said in the program's own.
+    /// Adds an entry, and does not wait until it is written. A log that cannot be written is said in the program's own.
     pub fn add(&self, slug: &str, entry: &LogEntry) {
-        if let Err(error) = self.try_add(slug, entry) {
-            tracing::warn!("what `{slug}` reads cannot be logged: {error}");
+        match serde_json::to_string(entry) {
+            Ok(entry) => self.0.add(slug, entry),
+            Err(error) => tracing::warn!("what `{slug}` reads cannot be logged: {error}"),
         }
     }
 
@@ -81,49 +74,11 @@ impl ReadLog {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn entries(&self, slug: &str, limit: usize) -> Result<Vec<LogEntry>, FsError> {
-        let path = self.path(slug);
-        let mut entries = Vec::new();
-        for path in [path.clone(), aside(&path)] {
-            let bytes = match std::fs::read(&path) {
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                bytes => bytes.on("read", &path)?,
-            };
-            let text = String::from_utf8_lossy(&bytes);
-            // A line that was cut short by a kill is passed over.
-            entries.extend(text.lines().rev().filter_map(|line| serde_json::from_str::<LogEntry>(line).ok()));
-            if entries.len() >= limit {
-                break;
-            }
-        }
-        entries.truncate(limit);
-        Ok(entries)
+    pub fn entries(&self, slug: &str, limit: usize) -> Result<Vec<LogEntry>, StateError> {
+        let entries = self.0.newest(slug, limit)?;
+        // One that a later version has written in another way is passed over.
+        Ok(entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect())
     }
-
-    fn try_add(&self, slug: &str, entry: &LogEntry) -> Result<(), FsError> {
-        let path = self.path(slug);
-        // It begins with a new line too, as a kill may have cut the one before.
-        let entry = serde_json::to_string(entry).map_err(std::io::Error::other).on("encode", &path)?;
-        let line = format!("\n{entry}\n");
-        let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
-        create_private_dir(&self.folder)?;
-        if path.metadata().is_ok_and(|meta| meta.len() > MAX_BYTES) {
-            std::fs::rename(&path, aside(&path)).on("rename", &path)?;
-        }
-        let mut options = File::options();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path).and_then(|mut file| file.write_all(line.as_bytes())).on("write", &path)
-    }
-
-    fn path(&self, slug: &str) -> PathBuf {
-        self.folder.join(format!("{slug}.jsonl"))
-    }
-}
-
-fn aside(path: &Path) -> PathBuf {
-    path.with_extension("jsonl.1")
 }
 
 #[cfg(test)]
@@ -131,32 +86,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_comes_first_and_the_oldest_goes() {
+    fn what_is_added_is_read_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let log = ReadLog::new(folder.path().join("agents"));
-        assert!(log.entries("ada", 5).unwrap().is_empty());
-        let add = |number: usize| {
-            log.add("ada", &LogEntry::now("search", &format!("{number} {}", "x".repeat(450)), Vec::new()))
-        };
-        (0..10_000).for_each(add);
-        let bytes: u64 = std::fs::read_dir(folder.path().join("agents"))
-            .unwrap()
-            .map(|file| file.unwrap().metadata().unwrap().len())
-            .sum();
-        assert!(bytes < 3 * MAX_BYTES, "{bytes}");
-        let newest: Vec<String> = log.entries("ada", 3).unwrap().into_iter().map(|entry| entry.query).collect();
-        assert!(
-            newest.iter().zip(["9999 ", "9998 ", "9997 "]).all(|(query, wanted)| query.starts_with(wanted)),
-            "{newest:?}"
-        );
-        assert!(log.entries("ada", 3000).unwrap().len() > 2000, "it goes on in the one put aside");
-        let path = log.path("ada");
-        let mut cut = std::fs::read(&path).unwrap();
-        cut.extend("{\"at\": \"ä".as_bytes().split_last().unwrap().1);
-        std::fs::write(&path, cut).unwrap();
-        add(10_000);
-        let newest: Vec<String> = log.entries("ada", 2).unwrap().into_iter().map(|entry| entry.query).collect();
-        assert!(newest[0].starts_with("10000 ") && newest[1].starts_with("9999 "), "one that was cut is passed over");
+        let log = ReadLog::new(&State::in_folder(folder.path()));
+        let entries = ["one", "two"].map(|query| LogEntry::now("search", query, vec!["notes/a.md#1".into()]));
+        entries.iter().for_each(|entry| log.add("ada", entry));
+        let [one, two] = entries;
+        assert_eq!(log.entries("ada", 5).unwrap(), [two, one]);
+        assert_eq!(log.entries("bob", 5).unwrap(), []);
     }
 
     #[test]

@@ -1,51 +1,45 @@
-//! AgentRegistry' tokens, and whose each is.
+//! Agents' tokens, and whose each is.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::log::ReadLog;
 use super::policies::Policies;
 use super::rate_limiter::RateLimiter;
-use crate::access::{
-    Authenticator, Caller, Holder, Policy, Principal, Session, Token, TokenFile, TokenFileError, TokenHash,
-};
-use crate::fs::{Context, FsError};
+use crate::access::{Authenticator, Caller, Policy, Principal, Session, Token, TokenHash};
+use crate::state::{AgentRow, AgentTable, State, StateError};
 
 /// The agents of one vault.
 #[derive(Debug)]
 pub struct AgentRegistry {
-    tokens: TokenFile<AgentToken>,
+    tokens: AgentTable,
     policies: Policies,
     log: ReadLog,
     rates: Arc<RateLimiter>,
 }
 
 /// A token that was given to an agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AgentToken {
-    /// The agent.
-    pub slug: String,
     /// When it was made.
     pub created_at: Timestamp,
     /// The session it is bound to.
-    #[serde(default)]
     pub session: Session,
-    /// What the agent's page gave when it was last looked at, to tell when it gives something else.
-    #[serde(default)]
-    given: serde_json::Value,
-    /// Since when it gives that, as far as was looked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Since when the agent's page gives what it does, as far as was looked.
     pub given_since: Option<Timestamp>,
-    hash: TokenHash,
 }
 
-impl Holder for AgentToken {
-    fn hash(&self) -> &TokenHash {
-        &self.hash
+impl From<&AgentRow> for AgentToken {
+    fn from(row: &AgentRow) -> Self {
+        Self { created_at: row.created_at, session: session(row), given_since: row.given_since }
     }
+}
+
+fn session(row: &AgentRow) -> Session {
+    Session { chat_type: row.chat_type.clone(), channel: row.channel.clone() }
 }
 
 /// Why agents cannot be read or changed.
@@ -53,19 +47,19 @@ impl Holder for AgentToken {
 pub enum AgentsError {
     /// The tokens cannot be read or written.
     #[error(transparent)]
-    Tokens(#[from] TokenFileError),
+    State(#[from] StateError),
     /// The system has no random numbers.
-    #[error(transparent)]
-    Fs(#[from] FsError),
+    #[error("the system gives no random numbers: {0}")]
+    Random(std::io::Error),
 }
 
 impl AgentRegistry {
-    /// The agents of the vault at `root`, with its state in `state`.
-    pub fn new(root: PathBuf, state: &Path) -> Self {
+    /// The agents of the vault at `root`.
+    pub fn new(root: PathBuf, state: &Arc<State>) -> Self {
         Self {
-            tokens: TokenFile::new(state.join("agents.json")),
+            tokens: AgentTable::new(state),
             policies: Policies::new(root),
-            log: ReadLog::new(state.join("agents")),
+            log: ReadLog::new(state),
             rates: Arc::default(),
         }
     }
@@ -90,21 +84,22 @@ impl AgentRegistry {
     /// # Errors
     /// When the disk refuses.
     pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, AgentsError> {
-        let given = self.policies.given(slug).unwrap_or_default();
-        self.tokens.change(|tokens| {
-            let token = Token::random().on("make a token for", self.tokens.path())?;
-            let before = tokens.iter().find(|known| known.slug == slug).map(|known| known.session.clone());
-            tokens.retain(|known| known.slug != slug);
-            tokens.push(AgentToken {
+        let given = self.policies.given(slug).unwrap_or_default().to_string();
+        let token = Token::random().map_err(AgentsError::Random)?;
+        self.tokens.put(slug, |before| {
+            let before = before.as_ref().map(self::session);
+            let bound = session.clone().or(before).unwrap_or_else(Session::direct);
+            AgentRow {
                 slug: slug.to_owned(),
                 created_at: Timestamp::now(),
-                session: session.or(before).unwrap_or_else(Session::direct),
-                given,
+                hash: (&token.hash()).into(),
+                chat_type: bound.chat_type,
+                channel: bound.channel,
+                given: given.clone(),
                 given_since: None,
-                hash: token.hash(),
-            });
-            Ok(token)
-        })
+            }
+        })?;
+        Ok(token)
     }
 
     /// Takes an agent's token back: it counts no more, from this moment. Tells whether it had one.
@@ -112,11 +107,7 @@ impl AgentRegistry {
     /// # Errors
     /// When the disk refuses.
     pub fn take_token(&self, slug: &str) -> Result<bool, AgentsError> {
-        self.tokens.change(|tokens| {
-            let before = tokens.len();
-            tokens.retain(|token| token.slug != slug);
-            Ok(tokens.len() < before)
-        })
+        Ok(self.tokens.remove(slug)?)
     }
 
     /// The token that an agent was given, if any.
@@ -124,15 +115,19 @@ impl AgentRegistry {
     /// # Errors
     /// When the tokens cannot be read.
     pub fn token_of(&self, slug: &str) -> Result<Option<AgentToken>, AgentsError> {
-        Ok(self.tokens.list()?.into_iter().find(|token| token.slug == slug))
+        Ok(self.row_of(slug)?.as_ref().map(AgentToken::from))
+    }
+
+    fn row_of(&self, slug: &str) -> Result<Option<AgentRow>, StateError> {
+        Ok(self.tokens.list()?.iter().find(|row| row.slug == slug).cloned())
     }
 
     /// An agent as the person's own processes name it; `None` when there is none of that name, or its time is over.
     pub fn named(&self, slug: &str) -> Option<Caller> {
         let policy = self.policy(slug)?;
-        let token = self.token_of(slug).ok().flatten();
-        token.iter().for_each(|token| self.watch_page(token));
-        Some(Caller::new(slug, token.map_or_else(Session::direct, |token| token.session), policy))
+        let row = self.row_of(slug).ok().flatten();
+        row.iter().for_each(|row| self.watch_page(row));
+        Some(Caller::new(slug, row.as_ref().map_or_else(Session::direct, session), policy))
     }
 
     /// What an agent may do now; `None` when there is no such agent, or its time is over.
@@ -143,22 +138,19 @@ impl AgentRegistry {
     /// Looks at an agent's page, so that what it gives from now on is told from what it gave: rights that were taken back and come
     /// again with a checkout are in the log.
     pub fn look_at_page(&self, slug: &str) {
-        if let Ok(Some(token)) = self.token_of(slug) {
-            self.watch_page(&token);
+        if let Ok(Some(row)) = self.row_of(slug) {
+            self.watch_page(&row);
         }
     }
 
     /// Notes in the log when an agent's page gives something else than when it was last looked at.
-    fn watch_page(&self, known: &AgentToken) {
-        let Some(given) = self.policies.given(&known.slug).filter(|given| *given != known.given) else { return };
-        let noted: Result<bool, AgentsError> = self.tokens.change(|tokens| {
-            let stale = tokens.iter_mut().find(|token| token.hash == known.hash && token.given == known.given);
-            Ok(stale.map(|token| (token.given, token.given_since) = (given.clone(), Some(Timestamp::now()))).is_some())
-        });
-        match noted {
+    fn watch_page(&self, known: &AgentRow) {
+        let before: Value = serde_json::from_str(&known.given).unwrap_or_default();
+        let Some(given) = self.policies.given(&known.slug).filter(|given| *given != before) else { return };
+        match self.tokens.gives(known, &given.to_string(), Timestamp::now()) {
             Ok(true) => {
-                tracing::info!("agents/{}/agent.md now gives {given}, before {}", known.slug, known.given);
-                self.log.page_changed(&known.slug, &known.given, &given);
+                tracing::info!("agents/{}/agent.md now gives {given}, before {before}", known.slug);
+                self.log.page_changed(&known.slug, &before, &given);
             }
             Ok(false) => {}
             Err(error) => tracing::warn!("{error}"),
@@ -167,11 +159,12 @@ impl AgentRegistry {
 }
 
 impl Authenticator for AgentRegistry {
+    /// While tokens cannot be read, nobody has one.
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
-        let known = self.tokens.holder(token)?;
+        let known = self.tokens.holder(&token.into()).inspect_err(|error| tracing::warn!("{error}")).ok()??;
         let policy = self.policy(&known.slug)?;
         self.watch_page(&known);
-        Some(Principal::Agent(Caller::new(known.slug, known.session, policy)))
+        Some(Principal::Agent(Caller::new(known.slug.as_str(), session(&known), policy)))
     }
 }
 
@@ -183,7 +176,7 @@ mod tests {
     #[test]
     fn a_token_counts_while_its_agent_is_there() {
         let vault = tempfile::tempdir().unwrap();
-        let agents = AgentRegistry::new(vault.path().to_owned(), &vault.path().join(".vault/state"));
+        let agents = AgentRegistry::new(vault.path().to_owned(), &State::in_folder(&vault.path().join(".vault/state")));
         let page = vault.path().join("agents/ada/agent.md");
         std::fs::create_dir_all(page.parent().unwrap()).unwrap();
         let write = |set: serde_json::Value| {

@@ -10,6 +10,7 @@ use crate::engine::{ContentHash, EngineError, FileEntry, Reader};
 use crate::models::LoadEmbedder;
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
+use crate::state::State;
 use crate::sync::{Shared, Syncer};
 use crate::vault::{Files, Home, Lock, Outside, ReadError, Rules, Signal, Source, Stamp, read};
 
@@ -35,6 +36,8 @@ pub struct Workspace {
     pub files: Option<Arc<Files>>,
     /// Collections that are folders elsewhere.
     pub outside: Outside,
+    /// What is not derived.
+    pub state: Arc<State>,
     /// The agents' pages and tokens.
     pub agents: Arc<AgentRegistry>,
     /// One save at a time, from the look for what is there already until it is found itself.

@@ -3,6 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use super::lock::Lock;
 use crate::access::Token;
 use crate::config::FILE_NAME;
 use crate::fs::{Context, FsError, create_private_dir, write_atomically};
+use crate::state::State;
 
 /// The folder in the vault that is the program's own.
 pub(super) const DIR_NAME: &str = ".vault";
@@ -123,9 +125,20 @@ impl Home {
         }
     }
 
-    /// What is not derived and not for the eyes of others: checkpoints, tokens' hashes, events that wait.
+    /// What is not derived and not for the eyes of others, as files: checkpoints, what is being written.
     pub fn state_dir(&self) -> PathBuf {
         self.dir.join("state")
+    }
+
+    /// What is not derived and not for the eyes of others, as a database: tokens' hashes. It is in that folder, or where the
+    /// index is when an SQLite database does not do well there.
+    pub fn state(&self) -> Arc<State> {
+        let near = self.state_dir();
+        let folder = match super::scan::carried_elsewhere(&self.root).then(state_dir).flatten() {
+            Some(state) => state.join(key(&self.root)).join("state"),
+            None => near.clone(),
+        };
+        Arc::new(State::new(near, &folder))
     }
 
     /// Names the machine and the vault's folder. Stores that carry another place came here with a copy or a move of the

@@ -1,8 +1,7 @@
 // The person lets agents in on the page, sees what they read, and takes it back.
 
 import assert from "node:assert/strict";
-import { appendFileSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { after, afterEach, before, describe, test } from "node:test";
 import { Tabs, Vault, eventually, focused, openBrowser, overflow, root, text, violations } from "./support.mjs";
 
@@ -17,6 +16,9 @@ before(async () => {
   vault.write(`${HOSTILE}/a#b ${HOSTILE}.md`, `# ${HOSTILE}\n\nPangolins curl up.\n`);
   vault.write("notes/diary.md", "---\nprivate: true\n---\nPangolins are my secret.\n");
   vault.write("notes/pangolin.md", "Pangolins have scales.\n");
+  // As an earlier version left it: it is taken over.
+  const line = (number) => JSON.stringify({ at: "2026-01-05T12:00:00Z", what: "search", query: `older ${number}`, given: [] });
+  vault.write(".vault/state/agents/busy.jsonl", [...Array(70).keys()].map((number) => `${line(number)}\n`).join(""));
   await vault.start();
   browser = await openBrowser();
 });
@@ -246,11 +248,8 @@ describe("what agents see and saw", () => {
     await items.filter({ hasText: "asked meanwhile" }).waitFor();
     await items.filter({ hasText: "Wrote to its own memory" }).locator("a.cite").click();
     await page.waitForFunction(() => document.querySelector("#reader .body")?.textContent.includes("Pangolins again."));
-    const line = (number) => JSON.stringify({ at: "2026-01-05T12:00:00Z", what: "search", query: `older ${number}`, given: [] });
     await made("Busy");
     await finds(await (await send("POST", "/busy/rotate", {})).json().then((one) => one.token), "first");
-    const log = join(vault.folder, ".vault/state/agents/busy.jsonl");
-    appendFileSync(log, [...Array(70).keys()].map((number) => `${line(number)}\n`).join(""));
     await page.goto(`${vault.origin}/${ofAgent("busy")}`);
     await page.waitForFunction(() => document.querySelectorAll(".log > li").length === 50);
     await page.click(".more");

@@ -354,6 +354,7 @@ fn the_matrix_has_every_point() {
         .chain([TEMPLATE, large::POINT])
         .chain(WRITE_CASES.map(|(point, ..)| point))
         .chain(capture::kills::points())
+        .chain(crate::state::points())
         .map(str::to_owned)
         .collect();
     assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");

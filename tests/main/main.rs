@@ -30,6 +30,7 @@ mod reviewed;
 mod search;
 mod server;
 mod smoke;
+mod state;
 mod status;
 mod storms;
 mod terminal;

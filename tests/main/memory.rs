@@ -9,6 +9,7 @@ use std::fs;
 
 use memory_vault::access::Session;
 use memory_vault::policy::AgentRegistry;
+use memory_vault::state::State;
 use serde_json::{Value, json};
 
 use crate::support::{Connection, Daemon, Request, notes_of};
@@ -35,7 +36,7 @@ pub fn agent(vault: &Daemon, slug: &str, more: &str) -> Agent {
 
 pub fn agent_in(vault: &Daemon, slug: &str, more: &str, session: Session) -> Agent {
     page(vault, slug, more);
-    let agents = AgentRegistry::new(vault.path(""), &vault.path(".vault/state"));
+    let agents = AgentRegistry::new(vault.path(""), &State::in_folder(&vault.path(".vault/state")));
     let token = agents.give_token(slug, Some(session)).unwrap().reveal().to_owned();
     Agent { slug: slug.into(), token, address: vault.address().into() }
 }

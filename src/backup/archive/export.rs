@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 use serde::Serialize;
@@ -52,13 +52,18 @@ const PAUSE: Duration = Duration::from_millis(10);
 const QUIET: Duration = Duration::from_millis(20);
 const EMPTIED: Duration = Duration::from_millis(500);
 
-/// Writes the vault at `root` to a new file, which is there when it is whole. `progress` is told the bytes done and in all.
+/// A file that is made for the archive, and where it is in there.
+pub type Made = (PathBuf, Vec<u8>);
+
+/// Writes the vault at `root` to a new file, which is there when it is whole, with what was `made` for it. `progress` is told the
+/// bytes done and in all.
 ///
 /// # Errors
 /// When the file is there already or would be in the vault, when something cannot be read, or the disk is full.
 pub fn export(
     root: &Path,
     options: Export,
+    made: &[Made],
     file: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Exported, ArchiveError> {
@@ -72,7 +77,7 @@ pub fn export(
     }
     // It holds private notes: for its owner alone, as tempfile makes it.
     let mut beside = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&folder).on("write", file)?;
-    let exported = export_to(root, options, beside.as_file_mut(), progress)?;
+    let exported = export_to(root, options, made, beside.as_file_mut(), progress)?;
     beside.as_file().sync_all().on("write", file)?;
     beside.persist_noclobber(file).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => ArchiveError::Exists(file.to_owned()),
@@ -89,6 +94,7 @@ pub fn export(
 pub fn export_to(
     root: &Path,
     options: Export,
+    made: &[Made],
     out: impl Write,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Exported, ArchiveError> {
@@ -96,6 +102,11 @@ pub fn export_to(
     encoder.include_checksum(true).map_err(ArchiveError::Write)?;
     let mut archive = Archive { builder: Builder::new(encoder), summing: Summing::default() };
     let (mut seen, mut left_out, mut total) = (HashMap::new(), Vec::new(), 0);
+    for (path, bytes) in made {
+        archive.add_made(path, bytes)?;
+        seen.insert(path.clone(), false);
+        total += bytes.len() as u64;
+    }
     for look in 0..LOOKS {
         let mut contents = Contents::of(root, options.state, options.git)?;
         // What is in the archive as a file cannot be a folder there, too.
@@ -163,6 +174,16 @@ impl<W: Write> Archive<W> {
             return Ok(true);
         }
         self.add_file(&root.join(path), path, header)
+    }
+
+    fn add_made(&mut self, path: &Path, bytes: &[u8]) -> Result<(), ArchiveError> {
+        let mut header = Header::new_gnu();
+        header.set_mode(0o600);
+        header.set_mtime(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+        header.set_size(bytes.len() as u64);
+        self.summing.entry(b'f', path, bytes.len() as u64);
+        self.summing.content(bytes);
+        self.builder.append_data(&mut header, path, bytes).map_err(ArchiveError::Write)
     }
 
     fn add_file(&mut self, full: &Path, path: &Path, mut header: Header) -> Result<bool, ArchiveError> {
@@ -277,7 +298,7 @@ mod tests {
         }
         let (mut archive, mut moved) = (Vec::new(), false);
         let options = Export { state: false, git: false };
-        export_to(&root, options, &mut archive, &mut |_, _| {
+        export_to(&root, options, &[], &mut archive, &mut |_, _| {
             if !std::mem::replace(&mut moved, true) {
                 // To a folder that was not there when the vault was listed.
                 fs::create_dir(root.join("a")).unwrap();

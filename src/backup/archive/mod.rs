@@ -11,5 +11,5 @@ mod manifest;
 mod place;
 
 pub use error::ArchiveError;
-pub use export::{Export, Exported, export, export_to};
+pub use export::{Export, Exported, Made, export, export_to};
 pub use import::{Import, Imported, import};

@@ -39,7 +39,8 @@ pub(super) enum Fate {
     Refused(&'static str),
 }
 
-/// What of the program's own goes along: checkpoints, and the events that are in no file yet. Nothing else does, whatever it is
+/// What of the program's own goes along: checkpoints, and the events that are in no file yet, as files that are made for the
+/// archive (the database of the state holds hashes of tokens, too, and stays). Nothing else does, whatever it is
 /// called, and what comes to be kept there later has to be named here.
 fn is_state(names: &[&str], kind: Kind) -> bool {
     match (names, kind) {
@@ -201,6 +202,9 @@ mod tests {
             ".vault/owner-token",
             ".vault/lock",
             ".vault/state",
+            ".vault/state/state.db",
+            ".vault/state/state.db-wal",
+            ".vault/state/state.db.damaged",
             ".vault/state/tokens.json",
             ".vault/state/agents.json",
             ".vault/state/Agents.json",

@@ -10,7 +10,7 @@ use serde_json::json;
 use tar::{Builder, EntryType, Header};
 
 use super::{answers, empty, git, repository};
-use crate::support::{Daemon, Notes, Over, Ran, TestVault, vault_command};
+use crate::support::{Daemon, Notes, Over, Ran, TestVault, eventually, vault_command};
 
 fn import(archive: &Path, dir: &Path) -> Ran {
     Ran::of(vault_command().arg("import").arg(archive).arg(dir))
@@ -476,7 +476,22 @@ fn what_is_captured_and_in_no_file_is_told() {
     vault.kill();
     let exported = export(&vault, &folder.path().join("two.tar.zst"), &[]).ok();
     assert!(exported.stderr.contains("left out: 2 captured events"), "{}", exported.stderr);
-    // With the state they go along.
+    // With the state they go along, and tokens do not.
+    vault.run(&["token", "add", "--capture", "browser"]).ok();
     let exported = export(&vault, &folder.path().join("three.tar.zst"), &["--with-state"]).ok();
     assert!(exported.stderr.is_empty(), "{}", exported.stderr);
+    let copy = folder.path().join("three");
+    import(&folder.path().join("three.tar.zst"), &copy).ok();
+    fs::remove_dir(copy.join("files/2026-01-05.md")).unwrap();
+    let mut serving = vault_command();
+    serving.args(["serve", "--port", "0", "--vault"]).arg(&copy).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut serving = serving.spawn().unwrap();
+    let written =
+        || fs::read_to_string(copy.join("files/2026-01-05.md")).ok().filter(|text| text.contains("third-path"));
+    let text = eventually("the events to be written where they went", written);
+    assert!(text.contains("second-path"), "{text}");
+    let tokens = Ran::of(vault_command().args(["token", "list", "--vault"]).arg(&copy));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&serving), rustix::process::Signal::TERM).unwrap();
+    serving.wait().unwrap();
+    assert_eq!(tokens.code, 1, "no token went along: {}", tokens.stdout);
 }

@@ -14,10 +14,10 @@ use crate::support::{Connection, Daemon, Dice, PATIENCE, Request, eventually, se
 
 /// The points, and which passings of them. A new vault writes four files of its own before the first event.
 const CASES: [(&str, &[usize]); 15] = [
-    ("events-begun", &[1]),
     ("events-written", &[1, 2, 5]),
-    ("events-synced", &[1, 3]),
-    ("events-remembered", &[1]),
+    ("events-synced", &[1, 2, 3]),
+    ("events-recorded", &[1, 2, 3, 5]),
+    ("state-checkpointed", &[1, 2]),
     ("capture-planned", &[1, 2]),
     ("captured-file-written", &[1, 2, 3, 4, 7]),
     ("capture-written", &[1, 2]),

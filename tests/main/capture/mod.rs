@@ -20,7 +20,7 @@ const SETTINGS: &str = "/api/user-memory/settings";
 impl Daemon {
     /// Sends events that are right; gives how many were accepted and how many ignored.
     #[track_caller]
-    fn capture(&self, events: Value) -> (u64, u64) {
+    pub fn capture(&self, events: Value) -> (u64, u64) {
         let reply = self.post(EVENTS, &events);
         assert_eq!(reply.status, 202, "{}", reply.json());
         let said = reply.json();
@@ -30,7 +30,7 @@ impl Daemon {
 
     /// Waits until every event is in its file.
     #[track_caller]
-    fn captured(&self) -> &Self {
+    pub fn captured(&self) -> &Self {
         eventually("the events to be written", || (self.status()["capture"]["pending"] == 0).then_some(()));
         self
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{EVENTS, message};
 use crate::disk::Disk;
-use crate::support::{Daemon, eventually};
+use crate::support::{Daemon, Request, eventually};
 
 fn turns(vault: &Daemon) -> Vec<String> {
     let files = vault.notes_in("conversations");
@@ -70,7 +70,7 @@ fn a_journal_that_is_deleted_under_the_daemon_is_made_anew() {
     for at in 0..3 {
         vault.capture(message("s", "user", &format!("said{at}")));
         vault.captured();
-        fs::remove_dir_all(vault.path(".vault/state/pending")).unwrap();
+        fs::remove_dir_all(vault.path(".vault/state")).unwrap();
     }
     vault.capture(message("s", "user", "last"));
     eventually("all to be written", || (turns(&vault) == ["said0", "said1", "said2", "last"]).then_some(()));
@@ -86,25 +86,57 @@ fn a_cut_or_damaged_tail_is_dropped_and_what_is_before_it_stays() {
     vault.capture(message("s", "user", "one"));
     vault.capture(message("s", "user", "two"));
     vault.kill();
-    let journal = |vault: &Daemon| -> Vec<std::path::PathBuf> {
-        let entries = fs::read_dir(vault.path(".vault/state/pending")).unwrap().flatten().map(|entry| entry.path());
-        entries.filter(|path| path.extension().is_some_and(|kind| kind == "events")).collect()
-    };
-    let files = journal(&vault);
-    let last = files.iter().max().unwrap();
-    let mut file = fs::File::options().append(true).open(last).unwrap();
-    file.write_all(b"\x40\x00\x00\x00half a record").unwrap();
+    let log = vault.path(".vault/state/state.db-wal");
+    let whole = fs::read(&log).unwrap();
+    let mut file = fs::File::options().append(true).open(&log).unwrap();
+    // The header of the last page with another page, and some of it.
+    file.write_all(&whole[whole.len() - 4120..whole.len() - 2000]).unwrap();
     fs::remove_dir(in_its_place).unwrap();
     vault.start();
     vault.captured();
     assert_eq!(turns(&vault), ["one", "two"]);
-    assert!(vault.log().contains("are not whole"), "{}", vault.log());
     vault.capture(message("s", "user", "three"));
     vault.captured();
     vault.terminate();
     vault.start();
     vault.captured();
     assert_eq!(turns(&vault), ["one", "two", "three"]);
+}
+
+#[test]
+fn a_queue_that_cannot_be_read_is_put_aside_and_what_is_whole_in_it_is_written() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    let in_its_place = vault.path("conversations/2026-01-05-s.md");
+    fs::create_dir_all(&in_its_place).unwrap();
+    for at in 0..60 {
+        vault.capture(message("s", "user", &format!("said{at} {}", "x".repeat(900))));
+    }
+    let token = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout;
+    vault.terminate();
+    let state = vault.path(".vault/state/state.db");
+    let mut bytes = fs::read(&state).unwrap();
+    // A page in the middle of the events: one that has two of them.
+    let page = bytes.chunks(4096).position(|page| page.windows(7).any(|text| text == b"said30 ")).unwrap();
+    bytes[page * 4096..(page + 1) * 4096].fill(0xa5);
+    fs::write(&state, bytes).unwrap();
+    fs::remove_dir(in_its_place).unwrap();
+    vault.start();
+    vault.captured();
+    let turns: Vec<String> = turns(&vault).iter().map(|turn| turn.split(' ').next().unwrap().to_owned()).collect();
+    let expected: Vec<String> = (0..60).map(|at| format!("said{at}")).filter(|said| turns.contains(said)).collect();
+    assert_eq!(turns, expected, "in order, each once");
+    assert!(turns.len() >= 50 && turns.contains(&"said0".into()) && turns.contains(&"said59".into()), "{turns:?}");
+    let aside = vault.path(".vault/state/state.db.damaged");
+    assert!(aside.exists() && vault.log().contains("state.db.damaged"), "{}", vault.log());
+    let failure = vault.status()["failure"].as_str().unwrap().to_owned();
+    assert!(failure.contains("state.db.damaged") && failure.contains("vault token add"), "{failure}");
+    // Nobody is let in by what is damaged, and the person is not kept out.
+    let event = Request::new("POST", EVENTS).json(message("s", "user", "x").to_string());
+    let with = |token: &str| event.clone().header("Authorization", &format!("Bearer {}", token.trim()));
+    assert_eq!(vault.send(&with(&token)).status, 401);
+    let token = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout;
+    assert_eq!(vault.send(&with(&token)).status, 202);
 }
 
 #[test]

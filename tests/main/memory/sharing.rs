@@ -60,9 +60,7 @@ fn agents_do_not_see_each_others_memory_unless_both_say_so() {
     page(&vault, "ada", "");
     sees_nothing();
     // The person sees what was asked.
-    let log = std::fs::read_to_string(vault.path(".vault/state/agents/bob.jsonl"));
-    let log =
-        log.unwrap_or_else(|error| panic!("{error}: {:?}", crate::support::contents(&vault.path(".vault/state"))));
+    let log = vault.get("/api/agents/bob/log").json().to_string();
     assert!(log.contains("memory_search") && log.contains("memory_get") && log.contains("memory_save"), "{log}");
 }
 

@@ -1,0 +1,283 @@
+//! The file: where it is, and how it is opened.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::damage::with;
+use super::error::StateError;
+use super::{former, schema};
+use crate::fs::{Context, FsError, create_private_dir};
+
+/// What the file is called.
+const NAME: &str = "state.db";
+/// How long a connection waits for another's transaction.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The state of one vault. It is opened when it is needed, and made when something is to be kept.
+#[derive(Debug)]
+pub struct State {
+    /// Where earlier versions kept it, in files.
+    pub(super) former: PathBuf,
+    pub(super) file: PathBuf,
+    /// What was damaged since this was made.
+    trouble: Mutex<BTreeSet<String>>,
+}
+
+/// How soon a transaction is safe on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// When it returns.
+    Full,
+    /// With the next one that is. A kill loses nothing of it, a power failure may.
+    Later,
+}
+
+/// The file as it was opened.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    /// Tells this opening from all others.
+    pub(super) number: u64,
+    identity: Identity,
+    durability: Durability,
+}
+
+/// Device and inode. While a file is open no other gets its number.
+type Identity = (u64, u64);
+
+/// A connection that is opened when it is needed, and anew when the file is another.
+#[derive(Debug)]
+pub(super) struct Handle {
+    state: Arc<State>,
+    durability: Durability,
+    opened: Mutex<Option<Opened>>,
+}
+
+impl State {
+    /// The state in `folder`, where what earlier versions have left in `former` goes, too. Neither need be there.
+    pub fn new(former: PathBuf, folder: &Path) -> Self {
+        Self { former, file: folder.join(NAME), trouble: Mutex::default() }
+    }
+
+    /// The state in a folder.
+    pub fn in_folder(folder: &Path) -> Arc<Self> {
+        Arc::new(Self::new(folder.to_owned(), folder))
+    }
+
+    /// Where earlier versions kept what is in it.
+    pub fn former(&self) -> &Path {
+        &self.former
+    }
+
+    /// Where it is.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What of it was damaged since this was made, and what became of it.
+    pub fn trouble(&self) -> Option<String> {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble: Vec<&str> = trouble.iter().map(String::as_str).collect();
+        (!trouble.is_empty()).then(|| trouble.join("; "))
+    }
+
+    /// Says that something of it was damaged, once.
+    pub(super) fn say(&self, what: String) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if !trouble.contains(&what) {
+            tracing::warn!("{what}");
+            trouble.insert(what);
+        }
+    }
+
+    /// Whether there is anything to be read.
+    fn is_there(&self) -> bool {
+        self.file.exists() || former::is_there(&self.former)
+    }
+
+    /// Opens the file, one process and one thread after the other: it is made, brought up to date or put aside once.
+    fn open(&self, durability: Durability) -> Result<Opened, StateError> {
+        create_private_dir(self.folder())?;
+        let _one = self.lock()?;
+        self.make()?;
+        let mut opened = match self.connect(durability) {
+            Err(error) if error.is_damage() => {
+                self.replace(&error)?;
+                self.connect(durability)?
+            }
+            opened => opened?,
+        };
+        former::take_over(self, &mut opened.connection)?;
+        Ok(opened)
+    }
+
+    /// Puts the file aside in which damage was found, unless somebody has done so.
+    fn mend(&self, found: Identity, damage: &StateError) -> Result<(), StateError> {
+        let _one = self.lock()?;
+        if identity(&self.file) == Some(found) { self.replace(damage) } else { Ok(()) }
+    }
+
+    fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("."))
+    }
+
+    fn lock(&self) -> Result<File, FsError> {
+        let path = self.file.with_extension("lock");
+        let mut options = File::options();
+        let lock = options.write(true).create(true).truncate(false).open(&path).on("open", &path)?;
+        lock.lock().on("lock", &path)?;
+        Ok(lock)
+    }
+
+    /// Makes an empty file for its owner alone, where there is none. SQLite gives its log the same permissions.
+    pub(super) fn make(&self) -> Result<(), FsError> {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&self.file) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            made => made.map(drop).on("write", &self.file),
+        }
+    }
+
+    pub(super) fn connect(&self, durability: Durability) -> Result<Opened, StateError> {
+        static OPENINGS: AtomicU64 = AtomicU64::new(0);
+        // SQLite would take what is shorter than a header for a new file, and write over it.
+        const HEADER: u64 = 100;
+        if self.file.metadata().is_ok_and(|meta| (1..HEADER).contains(&meta.len())) {
+            return Err(StateError::Damaged { path: self.file.clone(), reason: "it is cut short".into() });
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connect = || {
+            let mut connection = Connection::open_with_flags(&self.file, flags)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            connection.set_transaction_behavior(TransactionBehavior::Immediate);
+            connection.set_prepared_statement_cache_capacity(32);
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", durability.name())?;
+            connection.pragma_update(None, "secure_delete", "ON")?;
+            if durability == Durability::Full {
+                // Who waits for the disk does not wait for this, too: see `EventQueue::tidy`. The last to close the file does it.
+                connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+            }
+            connection.pragma_update(None, "cache_size", -2_000)?;
+            Ok(connection)
+        };
+        let connection = connect().map_err(|error| StateError::of(&self.file, error))?;
+        schema::bring_up(&connection).map_err(|strange| strange.of(&self.file))?;
+        let gone = || std::io::Error::from(ErrorKind::NotFound);
+        let identity = identity(&self.file).ok_or_else(gone).on("open", &self.file)?;
+        Ok(Opened { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })
+    }
+
+    /// SQLite's log, which holds what is not in the file yet.
+    pub(super) fn log(&self) -> PathBuf {
+        with(&self.file, "-wal")
+    }
+}
+
+impl Durability {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Later => "NORMAL",
+        }
+    }
+}
+
+impl Opened {
+    /// How soon the next transactions are safe on disk.
+    pub(super) fn set_durability(&mut self, durability: Durability) -> rusqlite::Result<()> {
+        if self.durability != durability {
+            self.connection.pragma_update(None, "synchronous", durability.name())?;
+            self.durability = durability;
+        }
+        Ok(())
+    }
+}
+
+impl Handle {
+    pub(super) fn new(state: &Arc<State>, durability: Durability) -> Self {
+        Self { state: Arc::clone(state), durability, opened: Mutex::default() }
+    }
+
+    /// Works with the file, which is made where there is none. Damage is mended, and the work done again.
+    pub(super) fn with<T>(&self, work: impl FnMut(&mut Opened) -> Result<T, rusqlite::Error>) -> Result<T, StateError> {
+        self.work(self.opened(), work)
+    }
+
+    /// The same where there is something, and nothing where there is not.
+    pub(super) fn if_there<T>(
+        &self,
+        work: impl FnMut(&mut Opened) -> Result<T, rusqlite::Error>,
+    ) -> Result<Option<T>, StateError> {
+        let mut opened = self.opened();
+        if !self.state.is_there() {
+            *opened = None;
+            return Ok(None);
+        }
+        self.work(opened, work).map(Some)
+    }
+
+    /// The state that it is of.
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether it is open, and the file is still the one that was opened.
+    pub(super) fn is_open(&self) -> bool {
+        self.opened().as_ref().is_some_and(|opened| identity(&self.state.file) == Some(opened.identity))
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Option<Opened>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work<T>(
+        &self,
+        mut opened: MutexGuard<'_, Option<Opened>>,
+        mut work: impl FnMut(&mut Opened) -> Result<T, rusqlite::Error>,
+    ) -> Result<T, StateError> {
+        let path = &self.state.file;
+        let mut mended = false;
+        loop {
+            let open = match opened.take().filter(|opened| identity(path) == Some(opened.identity)) {
+                Some(open) => open,
+                None => self.state.open(self.durability)?,
+            };
+            let open = opened.insert(open);
+            let error = match work(open) {
+                Ok(done) => return Ok(done),
+                Err(error) => StateError::of(path, error),
+            };
+            if !error.is_damage() || std::mem::replace(&mut mended, true) {
+                return Err(error);
+            }
+            let found = open.identity;
+            *opened = None;
+            self.state.mend(found, &error)?;
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    let meta = path.metadata().ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((meta.dev(), meta.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        Some((0, 0))
+    }
+}
