@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "architecture/circles.rs"]
+mod circles;
+
 /// The homes that are part of the design, whatever the documentation says.
 const HOMES: &[(&str, &str)] = &[
     ("axum", "api"),

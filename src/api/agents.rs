@@ -5,10 +5,10 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::routing::{get, post};
 
+use super::ask::{Answer, AppState, ask, query};
 use super::body::Fields;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, AppState, ask, query};
 use crate::agents;
 use crate::request::{Owner, RequestError};
 use crate::wire::{

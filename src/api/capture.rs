@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::ask::{Answer, AppState, ask};
 use super::body::Fields;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, AppState, ask};
 use crate::capture::{self, Event};
 use crate::request::{EventSender, Owner};
 use crate::wire::{CaptureSettings, CaptureSettingsParams, EventsAccepted};

@@ -4,10 +4,10 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::post;
 
+use super::ask::{Answer, AppState, ask};
 use super::body::Fields;
 use super::caller::Asking;
 use super::error::ErrorBody;
-use super::routes::{Answer, AppState, ask};
 use crate::memory;
 use crate::request::MemoryWriter;
 use crate::wire::{

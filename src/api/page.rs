@@ -53,11 +53,6 @@ pub(super) fn local_routes(sessions: &Arc<Sessions>) -> Router {
     Router::new().route("/page/code", post(code)).with_state(Arc::clone(sessions))
 }
 
-/// Whether a path is served without a token.
-pub(super) fn is_open(path: &str) -> bool {
-    path == "/" || path.starts_with("/page/")
-}
-
 fn file(name: &str) -> Response {
     let Some(asset) = asset(name) else {
         return ApiError::new(StatusCode::NOT_FOUND, "not_found", "the page has no such file").into_response();

@@ -10,10 +10,10 @@ use axum::routing::{get, post};
 mod ingest;
 mod shapes;
 
+use super::ask::{Answer, AppState, ask, query};
 use super::body::Fields;
 use super::caller::Asking;
 use super::error::ErrorBody;
-use super::routes::{Answer, AppState, ask, query};
 use crate::config::Mode;
 use crate::jobs;
 use crate::notes;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
 use crate::access::{WriteMode, is_agents};

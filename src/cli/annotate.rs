@@ -4,9 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::{Backend, home};
 use super::get::{Place, place};
+use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::save::read_stdin;
 use super::terminal::{say, stdout};

@@ -6,8 +6,8 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::json;
 
-use super::Outcome;
 use super::backend::home;
+use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{remark, say, stdout};
 use crate::backup::{Cancel, Repository, Trust};

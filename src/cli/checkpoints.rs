@@ -5,9 +5,9 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::{Backend, home};
 use super::get::{Place, place};
+use super::outcome::Outcome;
 use super::output;
 use super::terminal::{DIM, TITLE, remark, stdout};
 use crate::wire::CheckpointsParams;

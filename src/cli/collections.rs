@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{DIM, TITLE, remark, stdout};
 

@@ -1,10 +1,10 @@
 //! `vault completions`
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
+use super::outcome::Outcome;
 use super::terminal::stdout;
-use super::{Cli, Outcome};
 
 /// Print completions for a shell.
 ///
@@ -16,8 +16,8 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        clap_complete::generate(self.shell, &mut Cli::command(), "vault", &mut stdout());
+    pub(super) fn run(self, program: &mut Command) -> anyhow::Result<Outcome> {
+        clap_complete::generate(self.shell, program, "vault", &mut stdout());
         Ok(Outcome::Done)
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
 use super::backend::home;
+use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::progress::Bar;
 use super::terminal::{pipe, remark, say, stderr, stdout};

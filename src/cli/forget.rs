@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
 use super::backend::{Backend, home};
 use super::get::{Place, place};
+use super::outcome::Outcome;
 use super::output::{count, remark_behind};
 use super::terminal::{Out, remark, stderr, stdout};
 use crate::wire::{ForgetParams, Forgotten};

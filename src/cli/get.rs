@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::Outcome;
 use super::backend::{Backend, home};
+use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{say, stdout};
 use crate::config::Config;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::output::{bytes, count, shell_quoted};
 use super::progress::Bar;
 use super::terminal::{remark, say, stdout};

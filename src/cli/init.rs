@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::output::shell_quoted;
 use super::terminal::{remark, say};
 use crate::backup::{BackupError, Initialized, Trust, init_repository};

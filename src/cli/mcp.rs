@@ -1,5 +1,6 @@
 //! `vault mcp`
 
+mod answers;
 mod link;
 mod message;
 mod stdio;
@@ -9,16 +10,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
+use self::answers::Answers;
 use self::link::Link;
 use self::message::{Read, refusal};
 use self::stdio::Line;
 use super::backend::home;
+use super::exit;
+use super::outcome::Outcome;
 use super::serve::stopped;
-use super::{Outcome, exit};
 use crate::policy::agent_file;
 use crate::vault::slug;
 
@@ -38,25 +41,6 @@ pub(super) struct Mcp {
     /// How answers are given: `text` for programs that show the model nothing else. It is found out where it is not said.
     #[arg(long, value_enum, value_name = "FORM")]
     answers: Option<Answers>,
-}
-
-/// How the answers of tools are given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Answers {
-    /// As structured content, with a line of text
-    Structured,
-    /// As text alone
-    Text,
-}
-
-impl Answers {
-    /// Where they are given so.
-    fn address(self) -> &'static str {
-        match self {
-            Self::Structured => "/mcp?answers=structured",
-            Self::Text => "/mcp?answers=text",
-        }
-    }
 }
 
 /// Requests that are answered at a time; more wait.

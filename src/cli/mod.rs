@@ -16,6 +16,7 @@ mod import;
 mod init;
 mod mcp;
 mod open;
+mod outcome;
 mod output;
 mod progress;
 mod reindex;
@@ -32,8 +33,9 @@ mod verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
+use self::outcome::Outcome;
 use crate::request::RequestError;
 
 /// Your memory in plain Markdown: searchable the moment it is saved.
@@ -79,14 +81,6 @@ enum Command {
     Completions(completions::Completions),
 }
 
-/// What a command came to when nothing failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Done,
-    NothingFound,
-    Damaged,
-}
-
 /// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
 const DEFAULT_LOG: &str = "warn,rmcp=error";
 
@@ -130,7 +124,7 @@ pub fn main() -> ExitCode {
         Command::Export(command) => command.run(vault),
         Command::Import(command) => command.run(),
         Command::Service(command) => command.run(vault),
-        Command::Completions(command) => command.run(),
+        Command::Completions(command) => command.run(&mut Cli::command()),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

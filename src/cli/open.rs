@@ -10,9 +10,9 @@ use anyhow::bail;
 use clap::Args;
 use serde::Deserialize;
 
-use super::Outcome;
 use super::backend::home;
 use super::client::{Client, PATIENCE};
+use super::outcome::Outcome;
 use super::output::shell_quoted;
 use super::terminal::{remark, stdout};
 

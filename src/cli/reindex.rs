@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::count;
 use super::progress::Bar;
 use super::terminal::say;

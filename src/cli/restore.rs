@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::terminal::{say, stdout};
 use crate::wire::RestoreParams;

@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::terminal::{remark, say, stdout};
 use crate::wire::SaveParams;

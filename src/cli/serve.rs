@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Outcome;
 use super::backend::home;
 use super::exit;
+use super::outcome::Outcome;
 use super::output::{count, shell_quoted};
 use super::progress::Bar;
 use super::terminal::{remark, say};

@@ -7,8 +7,8 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use super::Outcome;
 use super::backend::home;
+use super::outcome::Outcome;
 use super::terminal::say;
 use crate::fs::{create_dir, write_atomically};
 use crate::vault::Home;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use super::Outcome;
 use super::backend::home;
+use super::outcome::Outcome;
 use super::terminal::{remark, say};
 use crate::capture::CaptureTokens;
 

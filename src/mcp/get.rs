@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::refs::{Place, uri_of};
 use super::search::DATA;
-use super::tools::{About, Effect, Entry, Told, count};
+use super::tool::{About, Effect, Entry, Told, count};
 use crate::note::Lines;
 use crate::notes;
 use crate::request::{RequestError, Viewer};

@@ -2,7 +2,7 @@
 //! `checkpoint_restore`.
 
 use super::search::{DATA, Hits};
-use super::tools::{About, Effect, Entry, Told, count};
+use super::tool::{About, Effect, Entry, Told, count};
 use crate::memory;
 use crate::request::{MemoryWriter, RequestError};
 use crate::wire::{

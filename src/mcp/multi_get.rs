@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::get::{self, MOST_BYTES, Text, Window, read};
 use super::search::DATA;
-use super::tools::{About, Effect, Entry, Told, count};
+use super::tool::{About, Effect, Entry, Told, count};
 use crate::app::App;
 use crate::notes;
 use crate::request::{RequestError, Viewer};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::refs::uri_of;
-use super::tools::{About, Effect, Entry, Told};
+use super::tool::{About, Effect, Entry, Told};
 use crate::config::Mode;
 use crate::notes;
 use crate::request::{RequestError, Viewer, named};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::tools::{About, Effect, Entry, Told, count};
+use super::tool::{About, Effect, Entry, Told, count};
 use crate::notes;
 use crate::request::Viewer;
 

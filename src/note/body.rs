@@ -1,20 +1,12 @@
 //! Reads the Markdown of a note in one pass over the parser's events.
 
+use super::dialect::OPTIONS;
 use super::links::Links;
 use super::model::outside;
 use super::tags::{self, TagSet};
 use super::{Block, BlockKind, Heading, Lines, Link, Problem, mask};
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
 use std::ops::Range;
-
-/// CommonMark as Obsidian extends it. Math is on so that `$#x$` holds no tag and `$a%%b$` no comment. GFM is off: it is
-/// only about callouts, of which it knows five, none with a title; here every quote that starts `[!` is one.
-pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
-    .union(Options::ENABLE_FOOTNOTES)
-    .union(Options::ENABLE_STRIKETHROUGH)
-    .union(Options::ENABLE_TASKLISTS)
-    .union(Options::ENABLE_WIKILINKS)
-    .union(Options::ENABLE_MATH);
 
 /// What a note's Markdown holds. Offsets are into the whole source.
 #[derive(Debug, Default)]

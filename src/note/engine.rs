@@ -1,26 +1,10 @@
 //! Frontmatter text → JSON, through gray_matter, and its engine for TOML.
 
+use super::handover::{Outcome, from_float, hand_over};
 use super::yaml::Yaml;
 use gray_matter::engine::Engine;
 use gray_matter::{Matter, Pod};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Number, Value};
-
-/// What a block of frontmatter turned out to be.
-///
-/// An engine hands it to gray_matter as JSON text, because gray_matter's own value (`Pod`) loses the order of keys and
-/// integers past `i64`, and its error has no line.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Outcome {
-    Mapping(Map<String, Value>),
-    /// Valid, but not key and value: prose between two thematic breaks, a list.
-    NotMapping,
-    Duplicate(String),
-    Invalid {
-        line: Option<usize>,
-        message: String,
-    },
-}
+use serde_json::{Map, Value};
 
 /// The two languages of frontmatter, by their delimiter line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,12 +46,6 @@ fn with<E: Engine>(delimiter: &str, wrapped: &str) -> Result<Outcome, String> {
     }
 }
 
-pub(super) fn hand_over(outcome: &Outcome) -> gray_matter::Result<Pod> {
-    serde_json::to_string(outcome)
-        .map(Pod::String)
-        .map_err(|error| gray_matter::Error::DeserializeError(error.to_string()))
-}
-
 struct Toml;
 
 impl Engine for Toml {
@@ -93,9 +71,4 @@ fn from_toml(value: toml::Value) -> Value {
         toml::Value::Array(values) => values.into_iter().map(from_toml).collect(),
         toml::Value::Table(table) => table.into_iter().map(|(k, v)| (k, from_toml(v))).collect(),
     }
-}
-
-/// JSON has no NaN and no infinity: their names, so that they are not taken for nothing.
-pub(super) fn from_float(number: f64) -> Value {
-    Number::from_f64(number).map_or_else(|| Value::String(number.to_string()), Value::Number)
 }

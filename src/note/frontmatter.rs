@@ -1,7 +1,9 @@
 //! Where a note's frontmatter is, and what it says.
 
-use super::engine::{self, Language, Outcome};
-use super::{Lines, Problem, doubts, tags};
+use super::engine::{self, Language};
+use super::handover::Outcome;
+use super::metadata::{has_private_key, tags_in};
+use super::{Lines, Problem, tags};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -127,9 +129,9 @@ fn absent(source: &str, lines: &Lines, start: usize) -> Frontmatter {
     let private = match engine::read(language, &text) {
         Outcome::Mapping(metadata) if metadata.is_empty() => return found,
         Outcome::Mapping(metadata) => {
-            found.misplaced_tags = doubts::in_metadata(&metadata);
+            found.misplaced_tags = tags_in(&metadata);
             found.misplaced_tags.extend(tags::words(&text).map(|(_, name)| name.to_owned()));
-            super::visibility::has_private_key(&metadata)
+            has_private_key(&metadata)
         }
         Outcome::NotMapping => return found,
         Outcome::Duplicate(_) | Outcome::Invalid { .. } => {

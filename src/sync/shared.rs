@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use super::watching::WatchState;
+use jiff::Timestamp;
+
 use crate::engine::Reader;
 use crate::models::Embedder;
+use crate::vault::Watching;
 
 /// What was mended is listed up to this length; then the last is said alone.
 const MAX_SAID_BYTES: usize = 500;
@@ -44,6 +46,23 @@ pub enum ModelStatus {
     },
     /// It cannot be used, for the reason given: search is by keyword alone.
     Failed(String),
+}
+
+/// How changes are noticed, as `vault status` shows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WatchState {
+    /// By what; `None` until the watcher runs.
+    pub by: Option<Watching>,
+    /// Since when the vault's folder is not there, while it is not.
+    pub missing_since: Option<Timestamp>,
+    /// How often events were lost since the start.
+    pub losses: usize,
+    /// When they were lost last.
+    pub lost_at: Option<Timestamp>,
+    /// When everything had been compared after that; `None` while it is not done.
+    pub recovered_at: Option<Timestamp>,
+    /// When the whole vault was last compared with the index.
+    pub compared_at: Option<Timestamp>,
 }
 
 /// What a check of all stores came to.

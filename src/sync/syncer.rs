@@ -1,7 +1,6 @@
 //! The handle of the writer thread, and what keeps the thread going.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,39 +8,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::heal::{RETRY, RepairBackoff};
+use super::options::{Options, RefusedError};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Message, Next, Worker};
-use crate::config::IndexConfig;
 use crate::engine::ContentHash;
-use crate::engine_local::{Damage, IndexError, Settings, Snapshot, Store};
+use crate::engine_local::{Damage, IndexError, Snapshot, Store};
 use crate::models::{Embedder, LoadEmbedder};
-use crate::vault::{Identity, Lock, Rules, Signal};
-
-/// What the writer needs.
-pub struct Options {
-    /// The vault's root.
-    pub root: PathBuf,
-    /// Where the stores are.
-    pub folder: PathBuf,
-    /// `[index]`.
-    pub index: IndexConfig,
-    /// What shapes the stores.
-    pub settings: Settings,
-    /// What belongs to the vault.
-    pub rules: Rules,
-    /// The model, if there is to be one.
-    pub model: Option<LoadEmbedder>,
-    /// Whether to watch for changes, or to compare with the disk once.
-    pub watch: bool,
-    /// The right to write the stores.
-    pub lock: Arc<Lock>,
-}
-
-/// What was asked for was refused.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{0}")]
-pub struct RefusedError(pub(super) String);
+use crate::vault::{Identity, Signal};
 
 /// The handle of the writer thread. Dropping it stops the thread and closes the stores.
 pub struct Syncer {

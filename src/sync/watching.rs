@@ -5,30 +5,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::options::Options;
 use super::shared::Shared;
-use super::syncer::Options;
 use super::worker::{Next, Worker};
 use crate::allocator;
 use crate::config::FILE_NAME;
 use crate::engine_local::IndexError;
 use crate::vault::{Change, Identity, Signal, Watcher, Watching};
-
-/// How changes are noticed, as `vault status` shows it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct WatchState {
-    /// By what; `None` until the watcher runs.
-    pub by: Option<Watching>,
-    /// Since when the vault's folder is not there, while it is not.
-    pub missing_since: Option<Timestamp>,
-    /// How often events were lost since the start.
-    pub losses: usize,
-    /// When they were lost last.
-    pub lost_at: Option<Timestamp>,
-    /// When everything had been compared after that; `None` while it is not done.
-    pub recovered_at: Option<Timestamp>,
-    /// When the whole vault was last compared with the index.
-    pub compared_at: Option<Timestamp>,
-}
 
 /// The vault's folder is looked at so often: nothing tells that a drive was unplugged, or that a folder is back.
 const CHECK_EVERY: Duration = Duration::from_secs(1);

@@ -13,6 +13,7 @@ mod place;
 mod read;
 mod rules;
 mod scan;
+mod stamp;
 mod template;
 mod watch;
 mod write;
@@ -27,7 +28,8 @@ pub use outside::{Outside, OutsideError, OutsideFolder};
 pub use place::Identity;
 pub use read::{ReadError, Source, read};
 pub use rules::{Rules, RulesError, globs};
-pub use scan::{Found, Scan, Skipped, Stamp, is_note, scan};
+pub use scan::{Found, Scan, Skipped, is_note, scan};
+pub use stamp::Stamp;
 pub use template::{InitError, adopt, init};
 pub use watch::{Signal, Watcher, Watching};
 pub use write::{

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::Answers;
+use super::answers::Answers;
 use super::message::{INTERNAL, Message, refusal};
 use crate::api::AS_AGENT;
 use crate::config::Config;

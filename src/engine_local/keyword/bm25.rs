@@ -10,7 +10,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
 use super::schema::Fields;
-use super::searcher::SegmentMap;
+use super::segments::SegmentMap;
 use crate::engine::{B, Field, FileSet, K1, Statistics, TermWeight};
 
 /// Frequencies that are remembered at most, until the next state is published.

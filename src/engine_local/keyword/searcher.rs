@@ -13,6 +13,7 @@ use tantivy::{DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term};
 
 use super::bm25::Scoped;
 use super::schema::{Fields, KeywordError};
+use super::segments::SegmentMap;
 use crate::config::StemmerLanguage;
 use crate::engine::{
     EngineError, Field, FileSet, Found, PreparedWords, QueryTerms, Statistics, TermWeight, WEIGHTS, WordQuery,
@@ -25,38 +26,6 @@ pub struct KeywordSearcher {
     fields: Fields,
     segments: Vec<Arc<SegmentMap>>,
     frequencies: Arc<Mutex<HashMap<Term, u64>>>,
-}
-
-/// Which chunk a segment's document is, and the reverse.
-pub(super) struct SegmentMap {
-    id: tantivy::index::SegmentId,
-    chunks: Vec<u64>,
-    files: Vec<u32>,
-    by_chunk: Vec<DocId>,
-}
-
-impl SegmentMap {
-    fn new(segment: &SegmentReader) -> tantivy::Result<Self> {
-        let column = |name: &str| -> tantivy::Result<Vec<u64>> {
-            let values = segment.fast_fields().u64(name)?.first_or_default_col(0);
-            Ok((0..segment.max_doc()).map(|document| values.get_val(document)).collect())
-        };
-        let chunks = column("chunk")?;
-        let files = column("file")?.into_iter().map(|file| file as u32).collect();
-        let mut by_chunk: Vec<DocId> = (0..segment.max_doc()).collect();
-        // A chunk that was rewritten within one commit is there twice, once deleted.
-        by_chunk.sort_by_key(|document| (chunks[*document as usize], *document));
-        Ok(Self { id: segment.segment_id(), chunks, files, by_chunk })
-    }
-
-    pub(super) fn file(&self, document: DocId) -> u32 {
-        self.files[document as usize]
-    }
-
-    fn documents(&self, chunk: u64) -> impl Iterator<Item = DocId> + '_ {
-        let start = self.by_chunk.partition_point(|document| self.chunks[*document as usize] < chunk);
-        self.by_chunk[start..].iter().copied().take_while(move |document| self.chunks[*document as usize] == chunk)
-    }
 }
 
 impl KeywordSearcher {

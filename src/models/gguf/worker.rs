@@ -12,7 +12,8 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 
 use super::super::ModelError;
 use super::super::embedder::unit;
-use super::model::{Model, backend};
+use super::backend::backend;
+use super::model::Model;
 use super::queue::{Lane, Queue, Reply, Sequence};
 
 /// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.

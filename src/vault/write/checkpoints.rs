@@ -8,10 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::checkpoint::{Act, Checkpoint, CheckpointId};
+use super::checkpoint::{Act, Checkpoint};
+use super::checkpoint_id::CheckpointId;
 use super::contents::{Contents, id_of};
 use super::error::WriteError;
-use super::quota::Tally;
+use super::tally::Tally;
 use crate::fs::{Context, FsError, create_private_dir, write_atomically};
 use crate::path::VaultPath;
 
