@@ -12,9 +12,9 @@ use super::open::is_open;
 
 /// A JSON object, taken for what it says; errors name the field. An array is none, though serde would take one for the fields
 /// in their order.
-pub(super) struct Fields<T>(pub(super) T);
+pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Fields<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::ask::{Answer, AppState, ask};
-use super::body::Fields;
+use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
 use crate::capture::{self, Event};
@@ -67,7 +67,7 @@ pub(super) async fn settings(State(app): State<AppState>, asking: Asking) -> Ans
 pub(super) async fn set_settings(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<CaptureSettingsParams>,
+    JsonBody(params): JsonBody<CaptureSettingsParams>,
 ) -> Answer<CaptureSettings> {
     ask(app, asking, move |owner: &Owner| capture::set_settings(owner, &params)).await
 }

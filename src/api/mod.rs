@@ -24,4 +24,4 @@ pub use auth::Guard;
 pub use caller::AS_AGENT;
 pub use openapi::document as openapi;
 pub use router::{Live, guarded, local};
-pub use serve::{Limits, serve};
+pub use serve::{ConnectionLimits, serve};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::ask::{Answer, AppState, ask, query};
-use super::body::Fields;
+use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::ErrorBody;
 use crate::agents;
@@ -56,7 +56,7 @@ pub(super) async fn status(State(app): State<AppState>, asking: Asking) -> Answe
 pub(super) async fn reindex(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<ReindexParams>,
+    JsonBody(params): JsonBody<ReindexParams>,
 ) -> Answer<Reindexing> {
     ask(app, asking, move |owner: &Owner| jobs::reindex(owner, params.full)).await
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::drafts::Drafts;
 use super::event::takes;
-use super::event::{Captured, Event, Kind};
+use super::event::{Captured, Event, EventKind};
 use super::journal::{Cursor, Queue, Record, Waiting};
 use super::pages::Pages;
 use super::progress::{Planned, Progress};
@@ -50,14 +50,14 @@ struct Pass {
     /// Where it goes on; none at its end.
     ahead: Option<u64>,
     /// Of what waits, what later events must not overtake.
-    waits: HashSet<(Kind, String)>,
+    waits: HashSet<(EventKind, String)>,
     /// Why something waits.
     error: Option<WriterError>,
 }
 
 impl Pass {
     /// What is called by the same name keeps its order.
-    fn name(event: &Event) -> Option<(Kind, String)> {
+    fn name(event: &Event) -> Option<(EventKind, String)> {
         let name = match event {
             Event::Message(message) => &message.session,
             Event::Note(note) => &note.title,

@@ -10,12 +10,12 @@ use super::terminal::stdout;
 ///
 /// For bash: vault completions bash > ~/.local/share/bash-completion/completions/vault
 #[derive(Debug, Args)]
-pub(super) struct Completions {
+pub(super) struct CompletionsCommand {
     /// The shell.
     shell: Shell,
 }
 
-impl Completions {
+impl CompletionsCommand {
     pub(super) fn run(self, program: &mut Command) -> anyhow::Result<Outcome> {
         clap_complete::generate(self.shell, program, "vault", &mut stdout());
         Ok(Outcome::Done)

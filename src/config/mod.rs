@@ -18,7 +18,7 @@ pub use capture::{CaptureConfig, RetentionConfig};
 pub use collections::CollectionConfig;
 pub use load::ConfigError;
 pub use sections::{
-    AccessConfig, Config, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED, SearchConfig,
+    AccessConfig, Config, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, PoolingChoice, SHIPPED, SearchConfig,
     ServerConfig, StemmerLanguage, WatchMode,
 };
 pub use switches::Switches;

@@ -123,7 +123,7 @@ pub struct EmbedConfig {
     /// What is put before a document.
     pub document_prefix: String,
     /// How token vectors become one.
-    pub pooling: Pooling,
+    pub pooling: PoolingChoice,
     /// Threads, each with a context of its own; 0 means one a core.
     pub threads: usize,
     /// Tokens of a text that the model is given; 0 means the model's own number.
@@ -136,7 +136,7 @@ impl Default for EmbedConfig {
             model: "bundled".into(),
             query_prefix: String::new(),
             document_prefix: String::new(),
-            pooling: Pooling::Auto,
+            pooling: PoolingChoice::Auto,
             threads: 0,
             max_tokens: 0,
         }
@@ -146,7 +146,7 @@ impl Default for EmbedConfig {
 /// How token vectors become one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pooling {
+pub enum PoolingChoice {
     /// As the model file says.
     Auto,
     /// Their mean.

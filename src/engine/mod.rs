@@ -35,10 +35,10 @@ pub use files::FileTable;
 pub use filter::Filter;
 pub(crate) use packed::pack;
 pub use packed::{rounded, unpack};
-pub use reader::{ChunkText, Found, PreparedWords, Reader};
+pub use reader::{ChunkText, PreparedWords, Reader, ScoredChunk};
 pub use terms::{Field, QueryTerms, WordQuery};
-pub(crate) use update::Part;
+pub(crate) use update::UpdatePart;
 pub use update::{FileUpdate, NewChunk, embedded_context};
-pub use writer::{Pending, Writer};
+pub use writer::{PendingText, Writer};
 
 pub use crate::models::ContentHash;

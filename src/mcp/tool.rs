@@ -32,7 +32,7 @@ pub(super) fn count(number: usize, thing: &str) -> String {
 type Run = Box<dyn Fn(&App, Request, JsonObject, Answers) -> Result<CallToolResult, RequestError> + Send + Sync>;
 
 /// One tool.
-pub(super) struct Entry {
+pub(super) struct ToolEntry {
     /// What clients are told of it.
     pub(super) tool: Tool,
     run: Run,
@@ -57,7 +57,7 @@ pub(super) struct About {
     pub(super) effect: Effect,
 }
 
-impl Entry {
+impl ToolEntry {
     /// A tool for a role `R` that reads its arguments as `P` and answers with `A`.
     pub(super) fn new<R, P, A>(about: About, run: fn(&App, &R, P) -> Result<A, RequestError>) -> Self
     where

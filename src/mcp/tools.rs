@@ -2,31 +2,31 @@
 
 use std::sync::LazyLock;
 
-use super::tool::Entry;
+use super::tool::ToolEntry;
 use super::{get, memory, multi_get, search, status};
 use crate::access::Principal;
 
-static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+static TOOLS: LazyLock<Vec<ToolEntry>> = LazyLock::new(|| {
     let mut tools = search::tools();
     tools.extend([get::tool(), multi_get::tool(), status::tool()]);
     tools
 });
 
-static MEMORY_TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(memory::tools);
+static MEMORY_TOOLS: LazyLock<Vec<ToolEntry>> = LazyLock::new(memory::tools);
 
 /// All tools, in the order in which clients show them.
-fn all() -> impl Iterator<Item = &'static Entry> {
+fn all() -> impl Iterator<Item = &'static ToolEntry> {
     TOOLS.iter().chain(MEMORY_TOOLS.iter())
 }
 
 /// The tools that are of use to a principal: a memory of its own is an agent's alone.
-pub(super) fn of(principal: &Principal) -> impl Iterator<Item = &'static Entry> {
+pub(super) fn of(principal: &Principal) -> impl Iterator<Item = &'static ToolEntry> {
     let own = matches!(principal, Principal::Agent(_)).then(|| MEMORY_TOOLS.iter());
     TOOLS.iter().chain(own.into_iter().flatten())
 }
 
 /// The tool with a name.
-pub(super) fn named(name: &str) -> Option<&'static Entry> {
+pub(super) fn named(name: &str) -> Option<&'static ToolEntry> {
     all().find(|entry| entry.tool.name == name)
 }
 

@@ -51,7 +51,7 @@ pub(super) fn read(source: &str, start: usize, lines: &Lines, tags: &mut TagSet)
     let original = &original[..readable(original)];
     let end = start + original.len();
     let masked = mask::mask(original);
-    let mut walk = Walk {
+    let mut walk = BodyWalk {
         original,
         text: &masked.text,
         start,
@@ -79,7 +79,7 @@ pub(super) fn read(source: &str, start: usize, lines: &Lines, tags: &mut TagSet)
 }
 
 /// Offsets are into `text` until they are put into `body`.
-struct Walk<'a> {
+struct BodyWalk<'a> {
     original: &'a str,
     text: &'a str,
     start: usize,
@@ -103,7 +103,7 @@ struct Walk<'a> {
     html_comments: Vec<Range<usize>>,
 }
 
-impl Walk<'_> {
+impl BodyWalk<'_> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.open(tag, range),

@@ -1,6 +1,6 @@
 //! Frontmatter text → JSON, through gray_matter, and its engine for TOML.
 
-use super::handover::{Outcome, from_float, hand_over};
+use super::handover::{ParsedBlock, from_float, hand_over};
 use super::yaml::Yaml;
 use gray_matter::engine::Engine;
 use gray_matter::{Matter, Pod};
@@ -22,9 +22,9 @@ impl Language {
     }
 }
 
-/// Reads the text between two delimiter lines. Its lines must end in `\n`; lines of [`Outcome::Invalid`] count the opening
+/// Reads the text between two delimiter lines. Its lines must end in `\n`; lines of [`ParsedBlock::Invalid`] count the opening
 /// delimiter as line 1.
-pub(super) fn read(language: Language, text: &str) -> Outcome {
+pub(super) fn read(language: Language, text: &str) -> ParsedBlock {
     let delimiter = language.delimiter();
     // gray_matter trims the text before its engine sees it, which would break indented YAML and shift lines. A comment
     // in front, in place of the delimiter, keeps both as they are.
@@ -33,16 +33,16 @@ pub(super) fn read(language: Language, text: &str) -> Outcome {
         Language::Yaml => with::<Yaml>(delimiter, &wrapped),
         Language::Toml => with::<Toml>(delimiter, &wrapped),
     };
-    parsed.unwrap_or_else(|message| Outcome::Invalid { line: None, message })
+    parsed.unwrap_or_else(|message| ParsedBlock::Invalid { line: None, message })
 }
 
-fn with<E: Engine>(delimiter: &str, wrapped: &str) -> Result<Outcome, String> {
+fn with<E: Engine>(delimiter: &str, wrapped: &str) -> Result<ParsedBlock, String> {
     let mut matter = Matter::<E>::new();
     matter.delimiter = delimiter.to_owned();
     let parsed = matter.parse::<String>(wrapped).map_err(|error| error.to_string())?;
     match parsed.data {
         Some(json) => serde_json::from_str(&json).map_err(|error| error.to_string()),
-        None => Ok(Outcome::Mapping(Map::new())),
+        None => Ok(ParsedBlock::Mapping(Map::new())),
     }
 }
 
@@ -51,8 +51,8 @@ struct Toml;
 impl Engine for Toml {
     fn parse(content: &str) -> gray_matter::Result<Pod> {
         hand_over(&match content.parse::<toml::Table>() {
-            Ok(table) => Outcome::Mapping(table.into_iter().map(|(k, v)| (k, from_toml(v))).collect()),
-            Err(error) => Outcome::Invalid {
+            Ok(table) => ParsedBlock::Mapping(table.into_iter().map(|(k, v)| (k, from_toml(v))).collect()),
+            Err(error) => ParsedBlock::Invalid {
                 line: error.span().map(|span| content.bytes().take(span.start).filter(|&b| b == b'\n').count() + 1),
                 message: error.message().to_owned(),
             },

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 /// An engine hands it to gray_matter as JSON text, because gray_matter's own value (`Pod`) loses the order of keys and
 /// integers past `i64`, and its error has no line.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Outcome {
+pub(super) enum ParsedBlock {
     Mapping(Map<String, Value>),
     /// Valid, but not key and value: prose between two thematic breaks, a list.
     NotMapping,
@@ -20,7 +20,7 @@ pub(super) enum Outcome {
     },
 }
 
-pub(super) fn hand_over(outcome: &Outcome) -> gray_matter::Result<Pod> {
+pub(super) fn hand_over(outcome: &ParsedBlock) -> gray_matter::Result<Pod> {
     serde_json::to_string(outcome)
         .map(Pod::String)
         .map_err(|error| gray_matter::Error::DeserializeError(error.to_string()))

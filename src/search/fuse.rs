@@ -1,6 +1,6 @@
 //! The second stage: from two scores of a candidate to one, and the order by it.
 
-use super::candidate::{Candidate, Scored, sort};
+use super::candidate::{Candidate, CandidateScores, sort};
 use crate::config::{Fusion, Mode, SearchConfig};
 
 /// Gives each candidate the score that `mode` orders by, and puts the best first.
@@ -17,7 +17,7 @@ pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, config: &SearchConf
 }
 
 /// Fuses the scores of all candidates. Higher is better; they compare within one response only.
-fn fuse(scores: &[Scored], config: &SearchConfig) -> Vec<f64> {
+fn fuse(scores: &[CandidateScores], config: &SearchConfig) -> Vec<f64> {
     let keyword: Vec<Option<f64>> = scores.iter().map(|scored| scored.keyword).collect();
     let semantic: Vec<Option<f64>> = scores.iter().map(|scored| scored.semantic).collect();
     let (keyword, semantic, weight) = match config.fusion {
@@ -52,8 +52,8 @@ fn reciprocal_ranks(scores: &[Option<f64>], k: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn scored(keyword: Option<f64>, semantic: Option<f64>) -> Scored {
-        Scored { keyword, semantic }
+    fn scored(keyword: Option<f64>, semantic: Option<f64>) -> CandidateScores {
+        CandidateScores { keyword, semantic }
     }
 
     #[test]

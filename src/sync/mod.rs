@@ -20,8 +20,8 @@ mod verify;
 mod watching;
 mod worker;
 
-pub use options::{Options, RefusedError};
+pub use options::{RefusedError, SyncOptions};
 pub use plan::{Plan, plan};
-pub use prepare::{Outcome, prepare};
-pub use shared::{ModelStatus, Phase, Progress, Shared, Verified, WatchState};
+pub use prepare::{PreparedFile, prepare};
+pub use shared::{ModelStatus, Phase, Shared, SyncProgress, Verified, WatchState};
 pub use syncer::Syncer;

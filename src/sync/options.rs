@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::config::IndexConfig;
 use crate::engine_local::Settings;
 use crate::models::LoadEmbedder;
-use crate::vault::{Lock, Rules};
+use crate::vault::{Lock, NoteRules};
 
 /// What the writer needs.
-pub struct Options {
+pub struct SyncOptions {
     /// The vault's root.
     pub root: PathBuf,
     /// Where the stores are.
@@ -19,7 +19,7 @@ pub struct Options {
     /// What shapes the stores.
     pub settings: Settings,
     /// What belongs to the vault.
-    pub rules: Rules,
+    pub rules: NoteRules,
     /// The model, if there is to be one.
     pub model: Option<LoadEmbedder>,
     /// Whether to watch for changes, or to compare with the disk once.

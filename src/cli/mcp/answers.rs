@@ -4,14 +4,14 @@ use clap::ValueEnum;
 
 /// How the answers of tools are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Answers {
+pub(super) enum AnswerForm {
     /// As structured content, with a line of text
     Structured,
     /// As text alone
     Text,
 }
 
-impl Answers {
+impl AnswerForm {
     /// Where they are given so.
     pub(super) fn address(self) -> &'static str {
         match self {

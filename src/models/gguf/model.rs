@@ -108,7 +108,7 @@ const LEAST_MAX_TOKENS: usize = 16;
 const PREPARATION_VERSION: &[u8] = b"1";
 
 /// A loaded model and what is known of it.
-pub(super) struct Model {
+pub(super) struct LoadedModel {
     pub(super) llama: LlamaModel,
     pub(super) path: PathBuf,
     pub(super) name: String,
@@ -120,7 +120,7 @@ pub(super) struct Model {
     pub(super) decompose: bool,
 }
 
-impl Model {
+impl LoadedModel {
     pub(super) fn load(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         if (1..LEAST_MAX_TOKENS).contains(&options.max_tokens) {
             let reason = format!("{} is too few; it is 0 or at least {LEAST_MAX_TOKENS}", options.max_tokens);

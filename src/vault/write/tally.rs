@@ -14,12 +14,12 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// What each agent has had of it.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct QuotaTally {
     kept: HashMap<String, BTreeMap<CheckpointId, u64>>,
     written: HashMap<String, BTreeMap<CheckpointId, (Timestamp, u64)>>,
 }
 
-impl Tally {
+impl QuotaTally {
     /// Notes a change that has a checkpoint of so many bytes.
     pub(super) fn add(&mut self, checkpoint: &Checkpoint, bytes: u64) {
         let Some(by) = &checkpoint.by else { return };
