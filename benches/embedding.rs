@@ -23,7 +23,7 @@ use memory_vault::derive::chunk;
 use memory_vault::engine::embedded_context;
 use memory_vault::models::ModelSource;
 use memory_vault::note::Note;
-use memory_vault::vault::{Rules, scan};
+use memory_vault::vault::{NoteRules, scan};
 
 const MAX_TOKENS: usize = 256;
 const RANDOM_TOKENS: usize = 512 * 64;
@@ -52,7 +52,7 @@ impl Arguments {
 }
 
 fn passages(folder: &Path) -> Vec<String> {
-    let rules = Rules::new(folder, &[]).expect("no globs are given");
+    let rules = NoteRules::new(folder, &[]).expect("no globs are given");
     let mut passages = Vec::new();
     for found in scan(folder, &rules, None).files {
         let Ok(source) = std::fs::read_to_string(found.path.on_disk(folder)) else { continue };

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
 use crate::access::{OwnerToken, Token};
-use crate::api::{Guard, Limits, Live, guarded, local, serve};
+use crate::api::{ConnectionLimits, Guard, Live, guarded, local, serve};
 use crate::app::{App, StartError};
 use crate::capture::CaptureTokens;
 use crate::config::Config;
@@ -187,7 +187,7 @@ async fn serve_outside(
 ) {
     if let Some((listener, _, guard)) = tcp {
         let more = mcp::router(Arc::clone(&app));
-        serve(listener, guarded(app, live, guard, more), Limits::default(), stopped).await;
+        serve(listener, guarded(app, live, guard, more), ConnectionLimits::default(), stopped).await;
     }
 }
 
@@ -204,7 +204,7 @@ async fn serve_locally(
     loop {
         let (close, closed) = watch::channel(false);
         let router = local(Arc::clone(&app), live, mcp::router(Arc::clone(&app)));
-        let serving = serve(listener, router, Limits::default(), closed);
+        let serving = serve(listener, router, ConnectionLimits::default(), closed);
         let lost = async {
             let found = loop {
                 tokio::select! {
@@ -241,7 +241,7 @@ async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopp
     });
     if let Ok(Some(listener)) = listening.await {
         let more = mcp::router(Arc::clone(&app));
-        serve(listener, local(app, live, more), Limits::default(), stopped).await;
+        serve(listener, local(app, live, more), ConnectionLimits::default(), stopped).await;
     }
 }
 

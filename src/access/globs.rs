@@ -68,7 +68,7 @@ impl Globs {
         let mut bytes = 0;
         for glob in globs {
             let glob = composed(glob.as_ref());
-            let Read { pattern, name } = Reader::read(&glob)?;
+            let ReadGlob { pattern, name } = GlobReader::read(&glob)?;
             match name {
                 Some((name, false)) => _ = names.insert(name),
                 Some((name, true)) => _ = below.insert(name),
@@ -89,7 +89,7 @@ impl Globs {
     /// # Errors
     /// When it cannot be read.
     pub fn of_files(glob: &str) -> Result<Self, GlobError> {
-        let pattern = Reader::read(&composed(glob))?.pattern;
+        let pattern = GlobReader::read(&composed(glob))?.pattern;
         Ok(Self { patterns: compile(&[format!(r"\A(?:{pattern})\z")])?, ..Self::default() })
     }
 
@@ -120,7 +120,7 @@ fn compile(patterns: &[String]) -> Result<Option<RegexSet>, GlobError> {
 }
 
 /// What a glob says.
-struct Read {
+struct ReadGlob {
     /// As a regular expression over bytes.
     pattern: String,
     /// The name, where it is no more than one, and whether `/**` follows it.
@@ -128,7 +128,7 @@ struct Read {
 }
 
 /// Reads a glob from its beginning to its end.
-struct Reader<'a> {
+struct GlobReader<'a> {
     glob: &'a str,
     rest: std::iter::Peekable<std::str::Chars<'a>>,
     before: Option<char>,
@@ -139,8 +139,8 @@ struct Reader<'a> {
     wildcards: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn read(glob: &'a str) -> Result<Read, GlobError> {
+impl<'a> GlobReader<'a> {
+    fn read(glob: &'a str) -> Result<ReadGlob, GlobError> {
         if glob.len() > MAX_BYTES {
             return Err(GlobError::TooMuch);
         }
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
             (1, true) => Some((reader.name.trim_end_matches('/').to_owned(), true)),
             _ => None,
         };
-        Ok(Read { pattern: reader.pattern, name })
+        Ok(ReadGlob { pattern: reader.pattern, name })
     }
 
     fn wrong(&self, why: impl Into<String>) -> GlobError {

@@ -12,7 +12,7 @@ pub const AGENTS: &str = "agents";
 #[derive(Debug, Clone)]
 pub struct Grant {
     /// The collections that were given.
-    pub collections: Collections,
+    pub collections: GrantedCollections,
     /// [`folded`]; a tag stands for those below it.
     pub exclude_tags: Vec<String>,
     /// Where the note has to be, if that is said.
@@ -23,7 +23,7 @@ pub struct Grant {
 
 /// Which collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Collections {
+pub enum GrantedCollections {
     /// All, those to come as well.
     All,
     /// These.
@@ -97,8 +97,8 @@ impl Grant {
     /// Whether a collection was given.
     pub fn has_collection(&self, name: &str) -> bool {
         match &self.collections {
-            Collections::All => true,
-            Collections::These(names) => names.iter().any(|given| composed(given) == composed(name)),
+            GrantedCollections::All => true,
+            GrantedCollections::These(names) => names.iter().any(|given| composed(given) == composed(name)),
         }
     }
 

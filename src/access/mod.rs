@@ -14,8 +14,8 @@ mod turn;
 
 pub use authenticator::{Authenticator, OwnerToken};
 pub use globs::{GlobError, Globs};
-pub use grant::{AGENTS, Collections, Grant, Refusal, Subject, is_agents};
-pub use policy::{Policy, PolicyLimits, Rules, WriteMode};
+pub use grant::{AGENTS, Grant, GrantedCollections, Refusal, Subject, is_agents};
+pub use policy::{Policy, PolicyLimits, WriteMode, WrittenRules};
 pub use principal::{Caller, Principal, Session};
 pub use scope::{Scope, own_file};
 pub use session::may_read;

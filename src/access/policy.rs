@@ -6,7 +6,7 @@ use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
 use super::globs::Globs;
-use super::grant::{Collections, Grant};
+use super::grant::{Grant, GrantedCollections};
 use crate::config::AGENT_RANGES;
 use crate::path::folded;
 
@@ -16,7 +16,7 @@ pub struct Policy {
     /// What of the person's memory it may read; `None` for nothing.
     pub grant: Option<Grant>,
     /// The rules as they are written, whether or not it may read.
-    pub rules: Rules,
+    pub rules: WrittenRules,
     /// How it may write its own memory.
     pub write_mode: WriteMode,
     /// When its token ends.
@@ -33,7 +33,7 @@ pub struct Policy {
 
 /// The rules for what may be read, as they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Rules {
+pub struct WrittenRules {
     /// Whether anything may be read.
     pub can_read_user_memory: bool,
     /// The collections; `*` stands for all.
@@ -86,15 +86,15 @@ pub struct PolicyLimits {
 impl Policy {
     /// Reads the frontmatter of an `agent.md`. Keys it does not know are the person's own.
     pub fn parse(frontmatter: &Map<String, Value>) -> Self {
-        let mut reader = Reader { frontmatter, problems: Vec::new() };
+        let mut reader = RulesReader { frontmatter, problems: Vec::new() };
         let may_read = reader.switch("can_read_user_memory");
         let is_there = reader.is_there("collections");
         let collections = match reader.value("collections") {
-            None if !is_there => Collections::All,
-            Some(Value::String(text)) if text.trim() == "*" => Collections::All,
+            None if !is_there => GrantedCollections::All,
+            Some(Value::String(text)) if text.trim() == "*" => GrantedCollections::All,
             _ => match reader.names("collections") {
-                names if names.iter().any(|name| name == "*") => Collections::All,
-                names => Collections::These(names),
+                names if names.iter().any(|name| name == "*") => GrantedCollections::All,
+                names => GrantedCollections::These(names),
             },
         };
         let exclude_tags = reader.tags("exclude_tags");
@@ -110,10 +110,10 @@ impl Policy {
         let limits = reader.limits();
         let problems = reader.problems;
         let written = match &collections {
-            Collections::All => vec!["*".into()],
-            Collections::These(names) => names.clone(),
+            GrantedCollections::All => vec!["*".into()],
+            GrantedCollections::These(names) => names.clone(),
         };
-        let rules = Rules {
+        let rules = WrittenRules {
             can_read_user_memory: may_read,
             collections: written,
             exclude_tags: exclude_tags.clone(),
@@ -145,12 +145,12 @@ impl Policy {
 }
 
 /// Reads values, and remembers what makes no sense.
-struct Reader<'a> {
+struct RulesReader<'a> {
     frontmatter: &'a Map<String, Value>,
     problems: Vec<String>,
 }
 
-impl Reader<'_> {
+impl RulesReader<'_> {
     /// A key counts whatever its case, as elsewhere in frontmatter. One that is there twice is unclear.
     fn value(&mut self, key: &str) -> Option<&Value> {
         let mut found = self.frontmatter.iter().filter(|(name, _)| name.trim().eq_ignore_ascii_case(key));

@@ -5,10 +5,10 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::routing::{get, post};
 
-use super::body::Fields;
+use super::ask::{Answer, AppState, ask, query};
+use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, AppState, ask, query};
 use crate::agents;
 use crate::request::{Owner, RequestError};
 use crate::wire::{
@@ -42,7 +42,7 @@ pub(super) async fn list(State(app): State<AppState>, asking: Asking) -> Answer<
 pub(super) async fn add(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<AgentParams>,
+    JsonBody(params): JsonBody<AgentParams>,
 ) -> Answer<AgentWithToken> {
     ask(app, asking, move |owner: &Owner| agents::add(owner, &params)).await
 }
@@ -67,7 +67,7 @@ pub(super) async fn change(
     State(app): State<AppState>,
     asking: Asking,
     name: Result<Path<String>, PathRejection>,
-    Fields(rules): Fields<AgentRules>,
+    JsonBody(rules): JsonBody<AgentRules>,
 ) -> Answer<AgentView> {
     let name = slug(name)?;
     ask(app, asking, move |owner: &Owner| agents::change(owner, &name, &rules)).await
@@ -93,7 +93,7 @@ pub(super) async fn rotate(
     State(app): State<AppState>,
     asking: Asking,
     name: Result<Path<String>, PathRejection>,
-    Fields(params): Fields<RotateParams>,
+    JsonBody(params): JsonBody<RotateParams>,
 ) -> Answer<AgentWithToken> {
     let name = slug(name)?;
     ask(app, asking, move |owner: &Owner| agents::rotate(owner, &name, params)).await

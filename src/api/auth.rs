@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::caller::claimed;
 use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
-use super::page;
+use super::open::is_open;
 use super::visitor::Visitor;
 use crate::access::{Authenticator, Caller, Principal, Token};
 
@@ -145,7 +145,7 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
         return refused.into_response();
     }
     let path = request.uri().path();
-    if path == "/health" || page::is_open(path) {
+    if path == "/health" || is_open(path) {
         return match is_small(request.headers()) {
             true => next.run(request).await,
             false => ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response(),

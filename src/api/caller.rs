@@ -16,7 +16,7 @@ use super::error::ApiError;
 use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
 use crate::app::App;
-use crate::policy::Place;
+use crate::policy::RequestPermit;
 
 /// Over the Unix socket the person's own process says with this that it asks as an agent.
 pub const AS_AGENT: &str = "x-vault-agent";
@@ -33,7 +33,7 @@ pub(super) struct Asking {
     pub(super) principal: Principal,
     pub(super) turn: Turn,
     /// Held until nothing works on the request any more.
-    pub(super) place: Option<Arc<Place>>,
+    pub(super) place: Option<Arc<RequestPermit>>,
 }
 
 impl<S: Sync> FromRequestParts<S> for Asking {
@@ -43,7 +43,7 @@ impl<S: Sync> FromRequestParts<S> for Asking {
         let none = || ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed");
         let principal = parts.extensions.get::<Principal>().cloned().ok_or_else(none)?;
         let turn = parts.extensions.get::<Turn>().cloned().unwrap_or_default();
-        Ok(Self { principal, turn, place: parts.extensions.get::<Arc<Place>>().cloned() })
+        Ok(Self { principal, turn, place: parts.extensions.get::<Arc<RequestPermit>>().cloned() })
     }
 }
 

@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::body::Fields;
+use super::ask::{Answer, AppState, ask};
+use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, AppState, ask};
 use crate::capture::{self, Event};
 use crate::request::{EventSender, Owner};
 use crate::wire::{CaptureSettings, CaptureSettingsParams, EventsAccepted};
@@ -67,7 +67,7 @@ pub(super) async fn settings(State(app): State<AppState>, asking: Asking) -> Ans
 pub(super) async fn set_settings(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<CaptureSettingsParams>,
+    JsonBody(params): JsonBody<CaptureSettingsParams>,
 ) -> Answer<CaptureSettings> {
     ask(app, asking, move |owner: &Owner| capture::set_settings(owner, &params)).await
 }

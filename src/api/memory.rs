@@ -4,10 +4,10 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::post;
 
-use super::body::Fields;
+use super::ask::{Answer, AppState, ask};
+use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::ErrorBody;
-use super::routes::{Answer, AppState, ask};
 use crate::memory;
 use crate::request::MemoryWriter;
 use crate::wire::{
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<AppState> {
 pub(super) async fn search(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<MemorySearchParams>,
+    JsonBody(params): JsonBody<MemorySearchParams>,
 ) -> Answer<SearchResponse> {
     ask(app, asking, move |writer: &MemoryWriter| memory::search(writer, &params)).await
 }
@@ -43,7 +43,7 @@ pub(super) async fn search(
 pub(super) async fn get(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<MemoryGetParams>,
+    JsonBody(params): JsonBody<MemoryGetParams>,
 ) -> Answer<MemoryText> {
     ask(app, asking, move |writer: &MemoryWriter| memory::get(writer, &params)).await
 }
@@ -54,7 +54,7 @@ pub(super) async fn get(
 pub(super) async fn save(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<MemorySaveParams>,
+    JsonBody(params): JsonBody<MemorySaveParams>,
 ) -> Answer<MemoryChange> {
     ask(app, asking, move |writer: &MemoryWriter| memory::save(writer, &params)).await
 }
@@ -65,7 +65,7 @@ pub(super) async fn save(
 pub(super) async fn delete(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<MemoryDeleteParams>,
+    JsonBody(params): JsonBody<MemoryDeleteParams>,
 ) -> Answer<MemoryChange> {
     ask(app, asking, move |writer: &MemoryWriter| memory::delete(writer, &params)).await
 }
@@ -76,7 +76,7 @@ pub(super) async fn delete(
 pub(super) async fn forget(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<MemoryForgetParams>,
+    JsonBody(params): JsonBody<MemoryForgetParams>,
 ) -> Answer<MemoryForgotten> {
     ask(app, asking, move |writer: &MemoryWriter| memory::forget(writer, &params)).await
 }
@@ -87,7 +87,7 @@ pub(super) async fn forget(
 pub(super) async fn restore(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<MemoryRestoreParams>,
+    JsonBody(params): JsonBody<MemoryRestoreParams>,
 ) -> Answer<MemoryChange> {
     ask(app, asking, move |writer: &MemoryWriter| memory::restore(writer, &params)).await
 }

@@ -1,6 +1,7 @@
 //! The HTTP API: decodes a request, calls the service on a blocking thread, encodes the answer.
 
 mod agents;
+mod ask;
 mod auth;
 mod body;
 mod caller;
@@ -8,9 +9,11 @@ mod capture;
 mod error;
 mod events;
 mod memory;
+mod open;
 mod openapi;
 mod page;
 mod qmd;
+mod router;
 mod routes;
 mod serve;
 mod sessions;
@@ -20,5 +23,5 @@ mod writes;
 pub use auth::Guard;
 pub use caller::AS_AGENT;
 pub use openapi::document as openapi;
-pub use routes::{Live, guarded, local};
-pub use serve::{Limits, serve};
+pub use router::{Live, guarded, local};
+pub use serve::{ConnectionLimits, serve};

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::auth;
-use super::body::Fields;
+use super::body::JsonBody;
 use super::error::{ApiError, ErrorBody, MAX_OPEN_BODY_BYTES};
 use super::sessions::Sessions;
 use crate::page::asset;
@@ -28,7 +28,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 /// A code that the page trades for a token: good for a minute, once.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Code {
+#[schema(as = Code)]
+pub(super) struct PageCode {
     code: String,
 }
 
@@ -53,11 +54,6 @@ pub(super) fn local_routes(sessions: &Arc<Sessions>) -> Router {
     Router::new().route("/page/code", post(code)).with_state(Arc::clone(sessions))
 }
 
-/// Whether a path is served without a token.
-pub(super) fn is_open(path: &str) -> bool {
-    path == "/" || path.starts_with("/page/")
-}
-
 fn file(name: &str) -> Response {
     let Some(asset) = asset(name) else {
         return ApiError::new(StatusCode::NOT_FOUND, "not_found", "the page has no such file").into_response();
@@ -78,19 +74,19 @@ async fn named(name: Result<Path<String>, PathRejection>) -> Response {
     }
 }
 
-async fn code(State(sessions): State<Arc<Sessions>>) -> Result<Json<Code>, ApiError> {
+async fn code(State(sessions): State<Arc<Sessions>>) -> Result<Json<PageCode>, ApiError> {
     let code = sessions.code(Instant::now()).map_err(no_random)?;
-    Ok(Json(Code { code: code.reveal().to_owned() }))
+    Ok(Json(PageCode { code: code.reveal().to_owned() }))
 }
 
 /// Trades a one-time code of `vault open` for the token of a session.
-#[utoipa::path(post, path = "/page/token", request_body = Code, security(()),
+#[utoipa::path(post, path = "/page/token", request_body = PageCode, security(()),
     responses((status = 200, body = SessionToken), (status = "4XX", body = ErrorBody)))]
 pub(super) async fn token(
     State(sessions): State<Arc<Sessions>>,
-    Fields(params): Fields<Code>,
+    JsonBody(params): JsonBody<PageCode>,
 ) -> Result<Json<SessionToken>, ApiError> {
-    let Code { code } = params;
+    let PageCode { code } = params;
     match sessions.trade(&code, Instant::now()).map_err(no_random)? {
         Some(token) => Ok(Json(SessionToken { token: token.reveal().to_owned() })),
         None => Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "this code was used, or is too old")

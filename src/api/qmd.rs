@@ -10,17 +10,17 @@ use axum::routing::{get, post};
 mod ingest;
 mod shapes;
 
-use super::body::Fields;
+use super::ask::{Answer, AppState, ask, query};
+use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::ErrorBody;
-use super::routes::{Answer, AppState, ask, query};
 use crate::config::Mode;
 use crate::jobs;
 use crate::notes;
 use crate::request::Viewer;
 use crate::wire::Saved;
 use shapes::{
-    Browsing, Deleted, Embed, EmbedAnswer, EmbedBody, Found, Ingest, Named, NamedCollection, Page, SearchBody,
+    Browsing, Deleted, Embed, EmbedAnswer, EmbedBody, Ingest, Named, NamedCollection, Page, QmdFound, SearchBody,
     Searching,
 };
 
@@ -39,62 +39,62 @@ pub(super) fn routes() -> Router<AppState> {
 
 type Asked = Result<Query<Searching>, QueryRejection>;
 
-async fn find(app: AppState, asking: Asking, asked: SearchBody, mode: Mode) -> Answer<Found> {
+async fn find(app: AppState, asking: Asking, asked: SearchBody, mode: Mode) -> Answer<QmdFound> {
     let params = asked.params(mode)?;
-    ask(app, asking, move |viewer: &Viewer| notes::search_for_both_shapes(viewer, &params).map(Found::of)).await
+    ask(app, asking, move |viewer: &Viewer| notes::search_for_both_shapes(viewer, &params).map(QmdFound::of)).await
 }
 
 /// Finds passages by their words.
 #[utoipa::path(get, path = "/search", params(Searching),
-    responses((status = 200, body = Found), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn search(State(app): State<AppState>, asking: Asking, asked: Asked) -> Answer<Found> {
+    responses((status = 200, body = QmdFound), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn search(State(app): State<AppState>, asking: Asking, asked: Asked) -> Answer<QmdFound> {
     find(app, asking, query(asked)?.into(), Mode::Keyword).await
 }
 
 /// Finds passages by their words.
 #[utoipa::path(post, path = "/search", request_body = SearchBody,
-    responses((status = 200, body = Found), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+    responses((status = 200, body = QmdFound), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn search_for(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(asked): Fields<SearchBody>,
-) -> Answer<Found> {
+    JsonBody(asked): JsonBody<SearchBody>,
+) -> Answer<QmdFound> {
     find(app, asking, asked, Mode::Keyword).await
 }
 
 /// Finds passages by their meaning.
 #[utoipa::path(get, path = "/vsearch", params(Searching),
-    responses((status = 200, body = Found), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn vsearch(State(app): State<AppState>, asking: Asking, asked: Asked) -> Answer<Found> {
+    responses((status = 200, body = QmdFound), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn vsearch(State(app): State<AppState>, asking: Asking, asked: Asked) -> Answer<QmdFound> {
     find(app, asking, query(asked)?.into(), Mode::Semantic).await
 }
 
 /// Finds passages by their meaning.
 #[utoipa::path(post, path = "/vsearch", request_body = SearchBody,
-    responses((status = 200, body = Found), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+    responses((status = 200, body = QmdFound), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn vsearch_for(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(asked): Fields<SearchBody>,
-) -> Answer<Found> {
+    JsonBody(asked): JsonBody<SearchBody>,
+) -> Answer<QmdFound> {
     find(app, asking, asked, Mode::Semantic).await
 }
 
 /// Finds passages by their words and their meaning.
 #[utoipa::path(get, path = "/query", params(Searching),
-    responses((status = 200, body = Found), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn hybrid(State(app): State<AppState>, asking: Asking, asked: Asked) -> Answer<Found> {
+    responses((status = 200, body = QmdFound), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn hybrid(State(app): State<AppState>, asking: Asking, asked: Asked) -> Answer<QmdFound> {
     find(app, asking, query(asked)?.into(), Mode::Hybrid).await
 }
 
 /// Finds passages by their words and their meaning.
 #[utoipa::path(post, path = "/query", request_body = SearchBody,
-    responses((status = 200, body = Found), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+    responses((status = 200, body = QmdFound), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn hybrid_for(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(asked): Fields<SearchBody>,
-) -> Answer<Found> {
+    JsonBody(asked): JsonBody<SearchBody>,
+) -> Answer<QmdFound> {
     find(app, asking, asked, Mode::Hybrid).await
 }
 
@@ -124,7 +124,7 @@ pub(super) async fn collections(State(app): State<AppState>, asking: Asking) -> 
 pub(super) async fn embed(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(asked): Fields<EmbedBody>,
+    JsonBody(asked): JsonBody<EmbedBody>,
 ) -> Answer<EmbedAnswer> {
     let asked = asked.read()?;
     ask(app, asking, move |viewer: &Viewer| match asked {
@@ -140,7 +140,7 @@ pub(super) async fn embed(
 pub(super) async fn ingest(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(asked): Fields<Ingest>,
+    JsonBody(asked): JsonBody<Ingest>,
 ) -> Answer<Saved> {
     let params = asked.params()?;
     ask(app, asking, move |viewer: &Viewer| ingest::keep(viewer, &params)).await
@@ -152,7 +152,7 @@ pub(super) async fn ingest(
 pub(super) async fn delete_chunk(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(asked): Fields<Named>,
+    JsonBody(asked): JsonBody<Named>,
 ) -> Answer<Deleted> {
     let hash = asked.hash()?;
     ask(app, asking, move |viewer: &Viewer| ingest::drop_chunk(viewer, &hash).map(Deleted::of)).await

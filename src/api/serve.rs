@@ -20,7 +20,7 @@ use super::visitor::{InTime, Visitor};
 
 /// What a listener's connections may take. The defaults keep whoever has no token from taking all there is.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Connections at a time; more wait until one is closed.
     pub connections: usize,
     /// Of these, so many on which no request has had a token. One more, or the last that there is room for, takes the place of
@@ -34,7 +34,7 @@ pub struct Limits {
     pub drain: Duration,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         let (head, body) = (Duration::from_secs(10), Duration::from_secs(30));
         Self { connections: 256, strangers: 128, head, body, drain: Duration::from_millis(1000) }
@@ -46,7 +46,12 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// Serves until `stop` holds true or its sender is gone. When it returns, no connection is left, and so none that holds
 /// what the router holds.
-pub async fn serve<L: Listener>(mut listener: L, router: Router, limits: Limits, mut stop: watch::Receiver<bool>) {
+pub async fn serve<L: Listener>(
+    mut listener: L,
+    router: Router,
+    limits: ConnectionLimits,
+    mut stop: watch::Receiver<bool>,
+) {
     let mut connections = JoinSet::new();
     let mut strangers = Strangers::default();
     let stopped = stop.clone();
@@ -120,11 +125,12 @@ mod tests {
     use tokio::runtime::Runtime;
     use tokio::task::JoinHandle;
 
-    use super::super::body::Fields;
+    use super::super::body::JsonBody;
     use super::*;
 
     const FOREVER: Duration = Duration::from_secs(600);
-    const LIMITS: Limits = Limits { connections: 256, strangers: 256, head: FOREVER, body: FOREVER, drain: FOREVER };
+    const LIMITS: ConnectionLimits =
+        ConnectionLimits { connections: 256, strangers: 256, head: FOREVER, body: FOREVER, drain: FOREVER };
     const ASK: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
     /// A server in a runtime of its own.
@@ -136,7 +142,7 @@ mod tests {
     }
 
     impl Served {
-        fn new(router: Router, limits: Limits) -> Self {
+        fn new(router: Router, limits: ConnectionLimits) -> Self {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
             let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
             let address = listener.local_addr().unwrap();
@@ -188,7 +194,8 @@ mod tests {
 
     #[test]
     fn whoever_sends_no_request_is_hung_up_on_and_makes_room() {
-        let served = Served::new(router(), Limits { connections: 2, head: Duration::from_millis(50), ..LIMITS });
+        let served =
+            Served::new(router(), ConnectionLimits { connections: 2, head: Duration::from_millis(50), ..LIMITS });
         let (silent, slow) = (served.connect(""), served.connect("GET / HTTP/1.1\r\nHost: x\r\n"));
         let said = rest(served.connect(ASK));
         assert!(said.starts_with("HTTP/1.1 200") && said.ends_with("here"), "{said}");
@@ -201,7 +208,7 @@ mod tests {
 
     #[test]
     fn no_more_connections_than_allowed_are_served() {
-        let served = Served::new(known(), Limits { connections: 1, ..LIMITS });
+        let served = Served::new(known(), ConnectionLimits { connections: 1, ..LIMITS });
         let (first, mut second) = (asked(&served), served.connect(ASK));
         second.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let early = second.read(&mut [0]).map_err(|error| error.kind());
@@ -213,7 +220,7 @@ mod tests {
 
     #[test]
     fn who_shows_no_token_keeps_nobody_out() {
-        let limits = Limits { connections: 8, strangers: 4, ..LIMITS };
+        let limits = ConnectionLimits { connections: 8, strangers: 4, ..LIMITS };
         let served = Served::new(known(), limits);
         let mut friends: Vec<TcpStream> = (0..3).map(|_| asked(&served)).collect();
         let crowd: Vec<TcpStream> =
@@ -229,8 +236,8 @@ mod tests {
 
     #[test]
     fn a_body_that_does_not_come_in_time_is_hung_up_on() {
-        let router = Router::new().route("/", post(|Fields(read): Fields<Value>| async move { read.to_string() }));
-        let served = Served::new(router, Limits { body: Duration::from_millis(50), ..LIMITS });
+        let router = Router::new().route("/", post(|JsonBody(read): JsonBody<Value>| async move { read.to_string() }));
+        let served = Served::new(router, ConnectionLimits { body: Duration::from_millis(50), ..LIMITS });
         let head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n";
         let slow = rest(served.connect(&format!("{head}{{")));
         assert!(slow.starts_with("HTTP/1.1 408") && slow.contains("did not come in time"), "{slow}");
@@ -254,7 +261,7 @@ mod tests {
                 }
             };
             let drain = if finishes { FOREVER } else { Duration::from_millis(50) };
-            let served = Served::new(router().route("/slow", get(slow)), Limits { drain, ..LIMITS });
+            let served = Served::new(router().route("/slow", get(slow)), ConnectionLimits { drain, ..LIMITS });
             let silent = served.connect("");
             let asking = served.connect("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
             is_entered.recv().unwrap();

@@ -18,10 +18,10 @@ const MAX_SESSIONS: usize = 64;
 
 /// The codes that wait and the sessions that are open.
 #[derive(Debug, Default)]
-pub struct Sessions(Mutex<Kept>);
+pub struct Sessions(Mutex<IssuedSecrets>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct IssuedSecrets {
     codes: Vec<Secret>,
     sessions: Vec<Secret>,
 }
@@ -70,7 +70,7 @@ impl Sessions {
         known
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, IssuedSecrets> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

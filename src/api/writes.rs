@@ -5,10 +5,10 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::routing::{delete, get, post};
 
-use super::body::Fields;
+use super::ask::{Answer, AppState, ask, query};
+use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use super::routes::{Answer, AppState, ask, query};
 use crate::notes;
 use crate::request::{Owner, RequestError};
 use crate::wire::{
@@ -37,7 +37,7 @@ fn name(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
 pub(super) async fn save(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<SaveParams>,
+    JsonBody(params): JsonBody<SaveParams>,
 ) -> Answer<Saved> {
     ask(app, asking, move |owner: &Owner| notes::save(owner, &params)).await
 }
@@ -63,7 +63,7 @@ pub(super) async fn delete_chunk(
 pub(super) async fn forget(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<ForgetParams>,
+    JsonBody(params): JsonBody<ForgetParams>,
 ) -> Answer<Forgotten> {
     ask(app, asking, move |owner: &Owner| notes::forget(owner, &params)).await
 }
@@ -74,7 +74,7 @@ pub(super) async fn forget(
 pub(super) async fn annotate(
     State(app): State<AppState>,
     asking: Asking,
-    Fields(params): Fields<AnnotateParams>,
+    JsonBody(params): JsonBody<AnnotateParams>,
 ) -> Answer<Annotated> {
     ask(app, asking, move |owner: &Owner| notes::annotate(owner, &params)).await
 }
@@ -99,7 +99,7 @@ pub(super) async fn restore(
     State(app): State<AppState>,
     asking: Asking,
     id: Result<Path<String>, PathRejection>,
-    Fields(params): Fields<RestoreParams>,
+    JsonBody(params): JsonBody<RestoreParams>,
 ) -> Answer<Restored> {
     let id = name(id)?;
     ask(app, asking, move |owner: &Owner| notes::restore(owner, &id, params)).await

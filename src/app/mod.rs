@@ -16,7 +16,7 @@ use crate::capture::{self, Capture};
 use crate::config::Config;
 use crate::models::LoadEmbedder;
 use crate::policy::AgentRegistry;
-use crate::request::{EventSender, Limits, Owner, Request, RequestError, Role, Workspace};
+use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Workspace};
 use crate::state::State;
 use crate::sync::Shared;
 use crate::vault::{Home, Lock};
@@ -47,8 +47,8 @@ impl App {
     }
 
     /// How much somebody gets; the person gets all.
-    pub fn limits_of(&self, principal: &Principal) -> Option<Limits> {
-        Limits::of(&self.config().agents, principal)
+    pub fn limits_of(&self, principal: &Principal) -> Option<AgentLimits> {
+        AgentLimits::of(&self.config().agents, principal)
     }
 
     /// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.

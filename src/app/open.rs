@@ -16,8 +16,8 @@ use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::request::{PendingEvents, Workspace};
 use crate::state::State;
-use crate::sync::{Options, Shared, Syncer};
-use crate::vault::{Files, Globs, Home, Lock, Outside, OutsideError, Rules, RulesError, globs};
+use crate::sync::{Shared, SyncOptions, Syncer};
+use crate::vault::{Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
 
 /// Minimum age of an unfinished file that nobody will finish.
 const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
@@ -27,7 +27,7 @@ const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
 pub enum StartError {
     /// A glob of the configuration cannot be read.
     #[error(transparent)]
-    Rules(#[from] RulesError),
+    NoteRules(#[from] RulesError),
     /// A thread cannot be started.
     #[error(transparent)]
     Fs(#[from] FsError),
@@ -65,13 +65,13 @@ impl App {
         let lock = Arc::new(lock);
         // Who writes `memory.toml` may have been killed.
         crate::fs::remove_unfinished_since(home.root(), LEFT_FOR_GOOD);
-        let options = Options {
+        let options = SyncOptions {
             lock: Arc::clone(&lock),
             root: home.root().to_owned(),
             folder: index_dir.clone(),
             index: config.index.clone(),
             settings: settings(&home, &config)?,
-            rules: Rules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
+            rules: NoteRules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
             model,
             watch,
         };

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::App;
-use crate::backup::State;
+use crate::backup::BackupState;
 use crate::capture;
 use crate::engine::Reader;
 use crate::fs::folder_bytes;
@@ -79,9 +79,9 @@ fn conflict_copies(snapshot: &dyn Reader) -> Vec<ConflictCopy> {
 fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {
     let (by, reason) = match state.by {
         None => ("not yet", None),
-        Some(vault::Watching::Events) => ("events", None),
-        Some(vault::Watching::Partly(reason)) => ("events and polling", Some(reason)),
-        Some(vault::Watching::Polling(reason)) => ("polling", Some(reason)),
+        Some(vault::WatchedBy::Events) => ("events", None),
+        Some(vault::WatchedBy::Partly(reason)) => ("events and polling", Some(reason)),
+        Some(vault::WatchedBy::Polling(reason)) => ("polling", Some(reason)),
     };
     let time = |time: Option<Timestamp>| time.map(|time| rfc3339(time.as_millisecond()));
     Watching {
@@ -96,7 +96,7 @@ fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {
     }
 }
 
-fn backup(state: State) -> Backup {
+fn backup(state: BackupState) -> Backup {
     let time = |time| Timestamp::try_from(time).ok().map(|time| rfc3339(time.as_millisecond()));
     Backup { last_at: state.last_at.and_then(time), last_commit: state.last_commit, failure: state.failure }
 }

@@ -8,10 +8,10 @@ use crate::fs::UNFINISHED;
 
 /// A file that differs from the last commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct ChangedFile {
     /// Its path from the repository's top, as git spells it.
     pub(super) path: Vec<u8>,
-    pub(super) kind: Kind,
+    pub(super) kind: ChangeKind,
     /// Whether the index does not have it as it is on disk.
     pub(super) unstaged: bool,
     /// Whether the index has it no more, although it is on disk: taken out by the person.
@@ -19,7 +19,7 @@ pub(super) struct Change {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ChangeKind {
     Changed,
     New,
     Removed,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 /// What `git status` said of a vault.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
-    pub(super) files: Vec<Change>,
+    pub(super) files: Vec<ChangedFile>,
     /// Files with conflicts in the index.
     pub(super) unmerged: Vec<String>,
     /// Folders that are repositories of their own.
@@ -71,15 +71,15 @@ impl Changes {
         let there = |mode: &[u8]| mode != b"000000";
         let kind = match (there(head), there(disk)) {
             _ if is_own(path, prefix) => return,
-            (true, true) => Kind::Changed,
-            (false, true) => Kind::New,
-            (true, false) => Kind::Removed,
+            (true, true) => ChangeKind::Changed,
+            (false, true) => ChangeKind::New,
+            (true, false) => ChangeKind::Removed,
             // Staged, and deleted since.
-            (false, false) => Kind::Removed,
+            (false, false) => ChangeKind::Removed,
         };
         let unstaged = xy.get(1) != Some(&b'.');
-        let untracked = there(head) && !there(index) && kind == Kind::Removed;
-        self.files.push(Change { path: path.to_owned(), kind, unstaged, untracked });
+        let untracked = there(head) && !there(index) && kind == ChangeKind::Removed;
+        self.files.push(ChangedFile { path: path.to_owned(), kind, unstaged, untracked });
     }
 
     fn untracked(&mut self, path: &[u8], prefix: &str) {
@@ -92,11 +92,14 @@ impl Changes {
         // Taken out of the index and not ignored: it goes in again.
         match self.files.iter_mut().find(|change| change.untracked && change.path == path) {
             Some(change) => {
-                (change.kind, change.unstaged, change.untracked) = (Kind::Changed, true, false);
+                (change.kind, change.unstaged, change.untracked) = (ChangeKind::Changed, true, false);
             }
-            None => {
-                self.files.push(Change { path: path.to_owned(), kind: Kind::New, unstaged: true, untracked: false })
-            }
+            None => self.files.push(ChangedFile {
+                path: path.to_owned(),
+                kind: ChangeKind::New,
+                unstaged: true,
+                untracked: false,
+            }),
         }
     }
 }
@@ -110,9 +113,9 @@ fn is_own(path: &[u8], prefix: &str) -> bool {
 }
 
 impl Counts {
-    pub(super) fn of(files: &[Change]) -> Self {
+    pub(super) fn of(files: &[ChangedFile]) -> Self {
         let count = |kind| files.iter().filter(|change| change.kind == kind).count();
-        Self { changed: count(Kind::Changed), new: count(Kind::New), removed: count(Kind::Removed) }
+        Self { changed: count(ChangeKind::Changed), new: count(ChangeKind::New), removed: count(ChangeKind::Removed) }
     }
 }
 
@@ -123,7 +126,7 @@ const LISTED: usize = 100;
 const SUBJECT: usize = 72;
 
 /// A message that says what a commit changes: the numbers and some names in the subject, the paths below it.
-pub(super) fn message(files: &[Change], prefix: &str) -> String {
+pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
     let Counts { changed, new, removed } = Counts::of(files);
     let notes = files.iter().all(|change| change.path.ends_with(b".md") || change.path.ends_with(b".markdown"));
     let mut thing = Some(if notes { "note" } else { "file" });
@@ -134,7 +137,7 @@ pub(super) fn message(files: &[Change], prefix: &str) -> String {
             parts.push(format!("{count} {}{what}", named.unwrap_or_default()));
         }
     }
-    let name = |change: &Change| {
+    let name = |change: &ChangedFile| {
         let path = String::from_utf8_lossy(change.path.strip_prefix(prefix.as_bytes()).unwrap_or(&change.path));
         path.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect::<String>()
     };
@@ -153,9 +156,9 @@ pub(super) fn message(files: &[Change], prefix: &str) -> String {
         message.push_str("\n\n");
         for change in files.iter().take(LISTED) {
             let sign = match change.kind {
-                Kind::Changed => '~',
-                Kind::New => '+',
-                Kind::Removed => '-',
+                ChangeKind::Changed => '~',
+                ChangeKind::New => '+',
+                ChangeKind::Removed => '-',
             };
             let _ = writeln!(message, "{sign} {}", name(change));
         }
@@ -199,11 +202,11 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("vault/a b.md", Kind::Changed, true, false),
-                ("vault/back.md", Kind::Changed, true, false),
-                ("vault/gone.md", Kind::Removed, true, false),
-                ("vault/new.md", Kind::New, true, false),
-                ("vault/secret.md", Kind::Removed, false, true),
+                ("vault/a b.md", ChangeKind::Changed, true, false),
+                ("vault/back.md", ChangeKind::Changed, true, false),
+                ("vault/gone.md", ChangeKind::Removed, true, false),
+                ("vault/new.md", ChangeKind::New, true, false),
+                ("vault/secret.md", ChangeKind::Removed, false, true),
             ]
         );
         assert_eq!(
@@ -214,16 +217,20 @@ mod tests {
 
     #[test]
     fn a_message_says_what_happened_and_fits_a_line() {
-        let change = |path: &str, kind| Change { path: path.into(), kind, unstaged: true, untracked: false };
-        let one = [change("v/notes/a.md", Kind::Changed)];
+        let change = |path: &str, kind| ChangedFile { path: path.into(), kind, unstaged: true, untracked: false };
+        let one = [change("v/notes/a.md", ChangeKind::Changed)];
         assert_eq!(message(&one, "v/"), "1 note changed: notes/a.md");
-        let three = [change("a.md", Kind::Changed), change("b\nc.md", Kind::New), change("d.png", Kind::Removed)];
+        let three = [
+            change("a.md", ChangeKind::Changed),
+            change("b\nc.md", ChangeKind::New),
+            change("d.png", ChangeKind::Removed),
+        ];
         let told = message(&three, "");
         assert!(
             told.starts_with("1 file changed, 1 new, 1 removed: a.md, b\u{fffd}c.md, d.png\n\n~ a.md\n+ b"),
             "{told}"
         );
-        let many: Vec<Change> = (0..300).map(|at| change(&format!("notes/{at}.md"), Kind::New)).collect();
+        let many: Vec<ChangedFile> = (0..300).map(|at| change(&format!("notes/{at}.md"), ChangeKind::New)).collect();
         let told = message(&many, "");
         let subject = told.lines().next().unwrap();
         assert!(subject.starts_with("300 notes new: notes/0.md, ") && subject.ends_with(", …"), "{subject}");

@@ -91,9 +91,9 @@ pub(super) fn is_harmless(name: &str) -> bool {
 /// Takes out of a repository's `config` whatever may run a program or leads to another repository on this disk, whose hooks a
 /// push would run; gives the rest, and the lines that went.
 pub(super) fn harmless(config: &[u8]) -> (Vec<u8>, Vec<String>) {
-    let lines: Vec<Line> = config.split_inclusive(|byte| *byte == b'\n').scan(None, Line::read).collect();
+    let lines: Vec<ConfigLine> = config.split_inclusive(|byte| *byte == b'\n').scan(None, ConfigLine::read).collect();
     // A remote's name that is none is a path to git.
-    let remotes: HashSet<String> = lines.iter().filter_map(Line::remote).collect();
+    let remotes: HashSet<String> = lines.iter().filter_map(ConfigLine::remote).collect();
     let (mut kept, mut gone) = (Vec::new(), Vec::new());
     for line in lines {
         match line.stays(&remotes) {
@@ -105,7 +105,7 @@ pub(super) fn harmless(config: &[u8]) -> (Vec<u8>, Vec<String>) {
 }
 
 /// A line, in the few shapes that git writes; one that git might read in another way than we do is `Strange`.
-struct Line<'a> {
+struct ConfigLine<'a> {
     bytes: &'a [u8],
     says: Says,
 }
@@ -117,7 +117,7 @@ enum Says {
     Strange,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ConfigLine<'a> {
     /// Reads a line below a section, or the next section.
     fn read(section: &mut Option<String>, bytes: &'a [u8]) -> Option<Self> {
         let says = match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\n', '\r'])) {

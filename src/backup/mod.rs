@@ -16,6 +16,6 @@ pub use archive::{ArchiveError, Export, Exported, Import, Imported, Made, export
 pub use changes::Counts;
 pub use error::BackupError;
 pub use git::Cancel;
-pub use repository::{Commit, HeldBack, Initialized, Report, Repository, init_repository};
-pub use timer::{State, Timer};
+pub use repository::{BackupCommit, BackupReport, HeldBack, Initialized, Repository, init_repository};
+pub use timer::{BackupState, Timer};
 pub use trust::Trust;

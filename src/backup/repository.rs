@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 
-use super::changes::{Change, Changes, Counts, message};
+use super::changes::{ChangedFile, Changes, Counts, message};
 use super::error::BackupError;
 use super::git::{Cancel, Git, is_set};
 use super::git_config::is_harmless;
@@ -36,9 +36,9 @@ pub struct Repository {
 
 /// What a backup came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct BackupReport {
     /// The commit; `None` when nothing had changed.
-    pub commit: Option<Commit>,
+    pub commit: Option<BackupCommit>,
     /// What was left out of it, and why.
     pub held_back: Vec<HeldBack>,
     /// Where it was pushed to, when it was.
@@ -47,7 +47,7 @@ pub struct Report {
 
 /// A commit that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Commit {
+pub struct BackupCommit {
     /// Its name.
     pub id: String,
     /// The first line of its message.
@@ -179,7 +179,7 @@ impl Repository {
     ///
     /// # Errors
     /// When the repository cannot take a commit now, or git or one of its hooks refuses. All files are as they were.
-    pub fn commit(&self, message: Option<&str>) -> Result<Report, BackupError> {
+    pub fn commit(&self, message: Option<&str>) -> Result<BackupReport, BackupError> {
         self.check_state()?;
         for _ in 0..3 {
             match self.try_commit(message) {
@@ -229,7 +229,7 @@ impl Repository {
         Err(BackupError::Detached(self.git.run(&["rev-parse", "--short", "HEAD"])?.ok()?.text()))
     }
 
-    fn try_commit(&self, text: Option<&str>) -> Result<Report, BackupError> {
+    fn try_commit(&self, text: Option<&str>) -> Result<BackupReport, BackupError> {
         // What is changed within a repository in the vault is its own affair; to find out, git would run what is set there.
         let status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"];
         let status = [&status[..], &["--ignore-submodules=dirty", "--"]].concat();
@@ -244,7 +244,7 @@ impl Repository {
             reason: "a git repository of its own, to be backed up by itself".into(),
         }));
         let commit = if files.is_empty() { None } else { self.commit_files(&files, text)? };
-        Ok(Report { commit, held_back, pushed: None })
+        Ok(BackupReport { commit, held_back, pushed: None })
     }
 
     fn in_vault(&self, path: &str) -> String {
@@ -252,7 +252,7 @@ impl Repository {
     }
 
     /// Takes the notes with conflict markers out of what is to be committed.
-    fn hold_back(&self, files: &mut Vec<Change>) -> Vec<HeldBack> {
+    fn hold_back(&self, files: &mut Vec<ChangedFile>) -> Vec<HeldBack> {
         let mut held = Vec::new();
         files.retain(|change| {
             let path = String::from_utf8_lossy(&change.path).into_owned();
@@ -267,8 +267,8 @@ impl Repository {
         held
     }
 
-    fn commit_files(&self, files: &[Change], text: Option<&str>) -> Result<Option<Commit>, BackupError> {
-        let list = |wanted: &dyn Fn(&&Change) -> bool| -> Vec<u8> {
+    fn commit_files(&self, files: &[ChangedFile], text: Option<&str>) -> Result<Option<BackupCommit>, BackupError> {
+        let list = |wanted: &dyn Fn(&&ChangedFile) -> bool| -> Vec<u8> {
             files.iter().filter(wanted).flat_map(|change| [&change.path[..], b"\0"].concat()).collect()
         };
         let from_stdin = ["--pathspec-from-file=-", "--pathspec-file-nul"];
@@ -304,7 +304,7 @@ impl Repository {
         ran.ok()?;
         let id = self.git.run(&["rev-parse", "HEAD"])?.ok()?.text();
         let subject = message.lines().next().unwrap_or_default().to_owned();
-        Ok(Some(Commit { id, subject, counts: Counts::of(files) }))
+        Ok(Some(BackupCommit { id, subject, counts: Counts::of(files) }))
     }
 
     fn is_there(&self, path: &[u8]) -> bool {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::error::BackupError;
 use super::git::Cancel;
-use super::repository::{Report, Repository};
+use super::repository::{BackupReport, Repository};
 use super::trust::Trust;
 
 /// The clock is looked at so often: a machine that slept, or was set to another time, is not late by more.
@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// What became of the backups since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct State {
+pub struct BackupState {
     /// When the last one was done, whether or not there was something to commit.
     pub last_at: Option<SystemTime>,
     /// The newest commit of the vault.
@@ -28,13 +28,13 @@ pub struct State {
 /// A thread that backs up every so often, until it is dropped.
 #[derive(Debug)]
 pub struct Timer {
-    shared: Arc<Shared>,
+    shared: Arc<TimerShared>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct TimerShared {
+    state: Mutex<BackupState>,
     stopping: Mutex<bool>,
     wake: Condvar,
     cancel: Cancel,
@@ -43,7 +43,7 @@ struct Shared {
 impl Timer {
     /// Starts to back up the vault at `root`: at once where the last commit is older than `every`.
     pub fn start(root: PathBuf, trust: Trust, every: Duration) -> Self {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(TimerShared::default());
         let thread = std::thread::Builder::new().name("backup".into()).spawn({
             let shared = Arc::clone(&shared);
             move || shared.run(&root, &trust, every)
@@ -55,7 +55,7 @@ impl Timer {
     }
 
     /// What became of the backups so far.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> BackupState {
         lock(&self.shared.state).clone()
     }
 }
@@ -69,7 +69,7 @@ impl Drop for Timer {
     }
 }
 
-impl Shared {
+impl TimerShared {
     fn run(&self, root: &std::path::Path, trust: &Trust, every: Duration) {
         let open = || Repository::open_unasked(root, trust, &self.cancel);
         let mut logged = HashSet::new();
@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// Keeps what a backup came to; gives what is wrong.
-    fn tell(&self, result: Result<Report, BackupError>) -> Option<String> {
+    fn tell(&self, result: Result<BackupReport, BackupError>) -> Option<String> {
         let mut state = lock(&self.state);
         state.failure = match result {
             Ok(report) => {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::event::{Captured, Event, Shape};
+use super::event::{Captured, Event, TextShape};
 
 /// Events that are taken at a time.
 pub(super) const MAX_EVENTS: usize = 10_000;
@@ -60,7 +60,7 @@ fn one(value: Value, sender: &str, now: Timestamp) -> Result<Captured, Wrong> {
     };
     let kind = event.kind();
     let (id, time) = event.stamps();
-    if let Some(message) = id.as_mut().and_then(|id| tidy(Shape::Line(MAX_ID_BYTES), id)) {
+    if let Some(message) = id.as_mut().and_then(|id| tidy(TextShape::Line(MAX_ID_BYTES), id)) {
         return Err(wrong("id", message));
     }
     let key = id.take().map(|id| {
@@ -108,18 +108,18 @@ fn fields_of<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
 }
 
 /// Line ends become `\n`, blank space at the ends goes. Says what is wrong.
-fn tidy(shape: Shape, text: &mut String) -> Option<String> {
+fn tidy(shape: TextShape, text: &mut String) -> Option<String> {
     if text.contains('\r') {
         *text = text.replace("\r\n", "\n").replace('\r', "\n");
     }
     let max = match shape {
-        Shape::Line(max) => max,
-        Shape::Text => MAX_TEXT_BYTES,
+        TextShape::Line(max) => max,
+        TextShape::Text => MAX_TEXT_BYTES,
     };
     if text.len() > max {
         return Some(format!("has {} bytes; it takes {max}", text.len()));
     }
-    let line = shape != Shape::Text;
+    let line = shape != TextShape::Text;
     let allowed = |c: char| !line && matches!(c, '\n' | '\t');
     if let Some(c) = text.chars().find(|c| (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) && !allowed(*c)) {
         return Some(format!("has the control character U+{:04X}", u32::from(c)));

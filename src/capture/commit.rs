@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::event::takes;
-use super::event::{Captured, Kind};
+use super::event::{Captured, EventKind};
 use super::former;
 use crate::config::CaptureConfig;
 use crate::config::Switches;
@@ -365,7 +365,7 @@ impl Commit {
 /// Takes the text of all that is in its files, and of what is switched off, off the disk; with `wholly` also what may be left of
 /// it among what still waits.
 fn sweep(events: &mut EventQueue, config: &CaptureConfig, wholly: bool) -> Result<(), StateError> {
-    let off = Kind::ALL.iter().filter(|kind| !takes(config, **kind)).map(|kind| kind.folder());
+    let off = EventKind::ALL.iter().filter(|kind| !takes(config, **kind)).map(|kind| kind.folder());
     let dropped: Vec<&'static str> = off.collect();
     let before = events.extent()?;
     events.commit(&Batch { dropped, sweeps: wholly, ..Batch::default() })?;

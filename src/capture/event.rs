@@ -11,25 +11,26 @@ use crate::state::NewEvent;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// A turn of a conversation.
-    Message(Message),
+    Message(MessageEvent),
     /// A file was worked on.
-    File(FileAction),
+    File(FileEvent),
     /// Something was looked for.
-    Search(Search),
+    Search(SearchEvent),
     /// An agent did something.
-    AgentActivity(AgentActivity),
+    AgentActivity(AgentActivityEvent),
     /// A note; one of the same title is replaced.
-    Note(Note),
+    Note(NoteEvent),
     /// A page; one of the same address is brought up to date.
-    Bookmark(Bookmark),
+    Bookmark(BookmarkEvent),
     /// Something was put on the clipboard.
-    Clipboard(Clipboard),
+    Clipboard(ClipboardEvent),
 }
 
 /// A turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Message {
+#[schema(as = Message)]
+pub struct MessageEvent {
     /// Names the conversation: all its turns go to one file.
     pub session: String,
     /// Who spoke: `user`, `assistant`, …
@@ -50,7 +51,8 @@ pub struct Message {
 /// A file was worked on. What is in it is never told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct FileAction {
+#[schema(as = FileAction)]
+pub struct FileEvent {
     /// The file's name, when the path does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -75,7 +77,8 @@ pub struct FileAction {
 /// Something was looked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+#[schema(as = Search)]
+pub struct SearchEvent {
     /// The words.
     pub query: String,
     /// Where: `web`, `vault`, a program's name.
@@ -95,7 +98,8 @@ pub struct Search {
 /// An agent did something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct AgentActivity {
+#[schema(as = AgentActivity)]
+pub struct AgentActivityEvent {
     /// Which agent.
     pub agent: String,
     /// What it did.
@@ -111,7 +115,8 @@ pub struct AgentActivity {
 /// A note; one of the same title is replaced, and can be restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Note {
+#[schema(as = Note)]
+pub struct NoteEvent {
     /// Its title, which names it.
     pub title: String,
     /// Its text, as Markdown.
@@ -130,7 +135,8 @@ pub struct Note {
 /// A page; one of the same address is brought up to date.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Bookmark {
+#[schema(as = Bookmark)]
+pub struct BookmarkEvent {
     /// Its address, which names it.
     pub url: String,
     /// Its title.
@@ -149,7 +155,8 @@ pub struct Bookmark {
 /// Something was put on the clipboard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Clipboard {
+#[schema(as = Clipboard)]
+pub struct ClipboardEvent {
     /// What it is.
     pub content: String,
     /// Which program it is from.
@@ -184,7 +191,7 @@ impl Captured {
 
 /// The collections that events go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum EventKind {
     Conversations,
     Files,
     Searches,
@@ -195,19 +202,19 @@ pub(super) enum Kind {
 }
 
 /// Whether a kind of event is captured.
-pub(super) fn takes(config: &CaptureConfig, kind: Kind) -> bool {
+pub(super) fn takes(config: &CaptureConfig, kind: EventKind) -> bool {
     match kind {
-        Kind::Conversations => config.conversations,
-        Kind::Files => config.files,
-        Kind::Searches => config.searches,
-        Kind::Notes => config.notes,
-        Kind::Snippets => config.snippets,
-        Kind::AgentActivity => config.agent_activity,
-        Kind::Bookmarks => config.bookmarks,
+        EventKind::Conversations => config.conversations,
+        EventKind::Files => config.files,
+        EventKind::Searches => config.searches,
+        EventKind::Notes => config.notes,
+        EventKind::Snippets => config.snippets,
+        EventKind::AgentActivity => config.agent_activity,
+        EventKind::Bookmarks => config.bookmarks,
     }
 }
 
-impl Kind {
+impl EventKind {
     pub(super) const ALL: [Self; 7] = [
         Self::Conversations,
         Self::Files,
@@ -234,7 +241,7 @@ impl Kind {
 
 /// What a text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum TextShape {
     /// One line of at most so many bytes.
     Line(usize),
     /// Lines.
@@ -242,38 +249,38 @@ pub(super) enum Shape {
 }
 
 /// A text of an event: the name of its field, what it may be, and itself.
-pub(super) type Text<'e> = (&'static str, Shape, &'e mut String);
+pub(super) type EventText<'e> = (&'static str, TextShape, &'e mut String);
 
 impl Event {
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> EventKind {
         match self {
-            Self::Message(_) => Kind::Conversations,
-            Self::File(_) => Kind::Files,
-            Self::Search(_) => Kind::Searches,
-            Self::AgentActivity(_) => Kind::AgentActivity,
-            Self::Note(_) => Kind::Notes,
-            Self::Bookmark(_) => Kind::Bookmarks,
-            Self::Clipboard(_) => Kind::Snippets,
+            Self::Message(_) => EventKind::Conversations,
+            Self::File(_) => EventKind::Files,
+            Self::Search(_) => EventKind::Searches,
+            Self::AgentActivity(_) => EventKind::AgentActivity,
+            Self::Note(_) => EventKind::Notes,
+            Self::Bookmark(_) => EventKind::Bookmarks,
+            Self::Clipboard(_) => EventKind::Snippets,
         }
     }
 
     /// The id and the time that the sender gave.
     pub(super) fn stamps(&mut self) -> (&mut Option<String>, &mut Option<String>) {
         match self {
-            Self::Message(Message { id, time, .. })
-            | Self::File(FileAction { id, time, .. })
-            | Self::Search(Search { id, time, .. })
-            | Self::AgentActivity(AgentActivity { id, time, .. })
-            | Self::Note(Note { id, time, .. })
-            | Self::Bookmark(Bookmark { id, time, .. })
-            | Self::Clipboard(Clipboard { id, time, .. }) => (id, time),
+            Self::Message(MessageEvent { id, time, .. })
+            | Self::File(FileEvent { id, time, .. })
+            | Self::Search(SearchEvent { id, time, .. })
+            | Self::AgentActivity(AgentActivityEvent { id, time, .. })
+            | Self::Note(NoteEvent { id, time, .. })
+            | Self::Bookmark(BookmarkEvent { id, time, .. })
+            | Self::Clipboard(ClipboardEvent { id, time, .. }) => (id, time),
         }
     }
 
     /// Every other text.
-    pub(super) fn texts(&mut self) -> Vec<Text<'_>> {
-        use Shape::{Line, Text};
-        let mut texts: Vec<self::Text<'_>> = Vec::new();
+    pub(super) fn texts(&mut self) -> Vec<EventText<'_>> {
+        use TextShape::{Line, Text};
+        let mut texts: Vec<EventText<'_>> = Vec::new();
         match self {
             Self::Message(message) => {
                 texts.push(("session", Line(500), &mut message.session));

@@ -210,12 +210,12 @@ fn read(folder: &Path) -> Result<Option<Former>, FsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::event::{Event, Search};
+    use crate::capture::event::{Event, SearchEvent};
     use crate::path::VaultPath;
     use crate::state::Batch;
 
     fn event(key: Option<u64>, query: &str) -> String {
-        let search = Search { query: query.into(), place: None, results: None, id: None, time: None };
+        let search = SearchEvent { query: query.into(), place: None, results: None, id: None, time: None };
         serde_json::to_string(&Captured { at_ms: 7, key, event: Event::Search(search) }).unwrap()
     }
 

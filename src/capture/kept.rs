@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::drafts::Drafts;
-use super::event::Kind;
+use super::event::EventKind;
 use super::frontmatter::{head, urls_of};
 use crate::note::{Note, compose, untagged};
 use crate::path::VaultPath;
@@ -63,7 +63,7 @@ impl Kept {
         &self,
         drafts: &Drafts<'_>,
         new: &VaultPath,
-        kind: Kind,
+        kind: EventKind,
         stem: &str,
         goes: Goes<'_>,
     ) -> bool {

@@ -3,12 +3,12 @@
 use jiff::Zoned;
 use jiff::civil::Date;
 
-use super::event::{AgentActivity, FileAction, Message, Search};
+use super::event::{AgentActivityEvent, FileEvent, MessageEvent, SearchEvent};
 use crate::note::untagged;
 
 /// A turn: `**18:32 · Maya:** text`. What is more than a line is quoted below that, so that its headings, fences, rules and
 /// comments end with the quote.
-pub(super) fn turn(message: &Message, at: &Zoned, file_date: Date) -> String {
+pub(super) fn turn(message: &MessageEvent, at: &Zoned, file_date: Date) -> String {
     let time = if at.date() == file_date { at.strftime("%H:%M") } else { at.strftime("%Y-%m-%d %H:%M") };
     let speaker = plain(message.agent.as_ref().unwrap_or(&message.role));
     let text = guarded(&message.text);
@@ -23,7 +23,7 @@ pub(super) fn turn(message: &Message, at: &Zoned, file_date: Date) -> String {
 }
 
 /// A line of a list: `- 09:12 · edited · …`.
-pub(super) fn file_line(file: &FileAction, at: &Zoned) -> String {
+pub(super) fn file_line(file: &FileEvent, at: &Zoned) -> String {
     let name = file.name.as_deref().filter(|name| file.path.rsplit(['/', '\\']).next() != Some(name));
     let parts = [
         Some(one_line(&file.action)),
@@ -36,14 +36,14 @@ pub(super) fn file_line(file: &FileAction, at: &Zoned) -> String {
 }
 
 /// A line of a list: `- 08:41 · web · "dough rise time" · 12 found`.
-pub(super) fn search_line(search: &Search, at: &Zoned) -> String {
+pub(super) fn search_line(search: &SearchEvent, at: &Zoned) -> String {
     let found = search.results.map(|results| format!("{results} found"));
     let query = format!("\"{}\"", one_line(&search.query));
     line(at, [search.place.as_deref().map(one_line), Some(query), found])
 }
 
 /// A line of a list: `- 14:05 · assistant · Compared three layouts`.
-pub(super) fn activity_line(activity: &AgentActivity, at: &Zoned) -> String {
+pub(super) fn activity_line(activity: &AgentActivityEvent, at: &Zoned) -> String {
     line(at, [Some(one_line(&activity.agent)), Some(one_line(&activity.summary))])
 }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     fn said(text: &str) -> String {
-        let message = Message {
+        let message = MessageEvent {
             session: "s".into(),
             role: "user".into(),
             agent: Some("Ma*ya".into()),
@@ -130,14 +130,20 @@ mod tests {
         assert_eq!(said("a #private b"), "**18:32 · Ma ya:** a \\#private b");
         assert_eq!(said("#private\n`#a`"), "**18:32 · Ma ya:**\n> \\#private\n> `#a`");
         let other_day = "2026-01-04".parse().unwrap();
-        let message =
-            Message { session: "s".into(), role: "user".into(), agent: None, text: "x".into(), id: None, time: None };
+        let message = MessageEvent {
+            session: "s".into(),
+            role: "user".into(),
+            agent: None,
+            text: "x".into(),
+            id: None,
+            time: None,
+        };
         assert_eq!(turn(&message, &at(), other_day), "**2026-01-05 18:32 · user:** x");
     }
 
     #[test]
     fn a_line_an_event() {
-        let file = FileAction {
+        let file = FileEvent {
             name: Some("loans.ods".into()),
             path: "Documents/`loans`.ods".into(),
             file_type: None,
@@ -147,7 +153,7 @@ mod tests {
             time: None,
         };
         assert_eq!(file_line(&file, &at()), "- 18:32 · edited · ``Documents/`loans`.ods`` · loans.ods · Calc");
-        let search = Search {
+        let search = SearchEvent {
             query: "git\nbring %%back".into(),
             place: Some("web".into()),
             results: Some(3),

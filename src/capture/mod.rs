@@ -21,7 +21,9 @@ mod tokens;
 mod writer;
 
 pub use check::EventError;
-pub use event::{AgentActivity, Bookmark, Clipboard, Event, FileAction, Message, Note, Search};
+pub use event::{
+    AgentActivityEvent, BookmarkEvent, ClipboardEvent, Event, FileEvent, MessageEvent, NoteEvent, SearchEvent,
+};
 pub use events::{AtRest, accept, set_settings, settings, state};
 pub use intake::{Accepted, Capture, CaptureError, CaptureStatus, Options};
 pub use kept::FindPrivate;

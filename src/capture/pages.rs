@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use super::drafts::{Draft, Drafts};
-use super::event::{Bookmark, Captured, Clipboard, Event, Kind, Message, Note};
+use super::event::{BookmarkEvent, Captured, ClipboardEvent, Event, EventKind, MessageEvent, NoteEvent};
 use super::frontmatter::{front, is_captured, is_of, is_ours, united, urls_of, with_participant};
 use super::kept::{Goes, Kept};
 use super::markdown::{activity_line, file_line, search_line, turn};
@@ -51,12 +51,12 @@ impl Pages {
         let at = at.to_zoned(self.zone.clone());
         match &captured.event {
             Event::Message(message) => self.message(drafts, number, message, &at),
-            Event::File(file) => self.day(drafts, number, Kind::Files, "Files", file_line(file, &at), &at),
+            Event::File(file) => self.day(drafts, number, EventKind::Files, "Files", file_line(file, &at), &at),
             Event::Search(search) => {
-                self.day(drafts, number, Kind::Searches, "Searches", search_line(search, &at), &at)
+                self.day(drafts, number, EventKind::Searches, "Searches", search_line(search, &at), &at)
             }
             Event::AgentActivity(activity) => {
-                self.day(drafts, number, Kind::AgentActivity, "Agent activity", activity_line(activity, &at), &at)
+                self.day(drafts, number, EventKind::AgentActivity, "Agent activity", activity_line(activity, &at), &at)
             }
             Event::Note(note) => self.note(drafts, number, note, &at),
             Event::Bookmark(bookmark) => self.bookmark(drafts, number, bookmark, &at),
@@ -69,7 +69,7 @@ impl Pages {
         &self,
         drafts: &mut Drafts<'_>,
         number: u64,
-        kind: Kind,
+        kind: EventKind,
         what: &str,
         line: String,
         at: &Zoned,
@@ -97,7 +97,7 @@ impl Pages {
         &mut self,
         drafts: &mut Drafts<'_>,
         number: u64,
-        message: &Message,
+        message: &MessageEvent,
         at: &Zoned,
     ) -> Result<(), WriteError> {
         let speaker = message.agent.as_ref().unwrap_or(&message.role);
@@ -111,7 +111,7 @@ impl Pages {
         let path = match known {
             Some(path) => path,
             None => {
-                let base = format!("{}/{}-{}", Kind::Conversations.folder(), at.date(), slug(&message.session));
+                let base = format!("{}/{}-{}", EventKind::Conversations.folder(), at.date(), slug(&message.session));
                 drafts.first(&base, belongs)?.path.clone()
             }
         };
@@ -156,12 +156,12 @@ impl Pages {
                 return Ok(true);
             }
         }
-        Ok(self.kept.hides_elsewhere(drafts, new, Kind::Conversations, &slug(session), goes))
+        Ok(self.kept.hides_elsewhere(drafts, new, EventKind::Conversations, &slug(session), goes))
     }
 
     /// A note, known by its title: a new text takes the place of the old one, which is kept. What the person wrote, or keeps
     /// private, is left alone: the new text gets a file of its own, as private as that.
-    fn note(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Note, at: &Zoned) -> Result<(), WriteError> {
+    fn note(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &NoteEvent, at: &Zoned) -> Result<(), WriteError> {
         let title = one_line(&new.title);
         let content = untagged(new.content.trim_end(), 0);
         let tags: Vec<String> = new.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()).collect();
@@ -177,7 +177,7 @@ impl Pages {
                 break;
             }
         }
-        let base = format!("{}/{}", Kind::Notes.folder(), slug(&title));
+        let base = format!("{}/{}", EventKind::Notes.folder(), slug(&title));
         let goes = Goes::Title(&title);
         let (path, passed) = match elsewhere {
             Some(path) => (path, false),
@@ -187,7 +187,7 @@ impl Pages {
                 (draft.path.clone(), hidden)
             }
         };
-        let private = passed || self.hides_new(drafts, &path, Kind::Notes, &base, goes)?;
+        let private = passed || self.hides_new(drafts, &path, EventKind::Notes, &base, goes)?;
         let Some(draft) = drafts.open(&path)? else { return Ok(()) };
         if draft.exists() {
             let note = note::Note::parse(&draft.text, draft.path.stem());
@@ -220,7 +220,13 @@ impl Pages {
 
     /// A page, known by its address: a new title takes the place of the old one, a new remark comes below the others.
     /// Where the person has a bookmark of it, that is left alone, and says it already.
-    fn bookmark(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &Bookmark, at: &Zoned) -> Result<(), WriteError> {
+    fn bookmark(
+        &mut self,
+        drafts: &mut Drafts<'_>,
+        number: u64,
+        new: &BookmarkEvent,
+        at: &Zoned,
+    ) -> Result<(), WriteError> {
         let title = one_line(&new.title);
         let remark = new.note.as_ref().map(|note| note.trim().to_owned());
         let urls = |draft: &Draft| urls_of(&draft.text);
@@ -237,7 +243,7 @@ impl Pages {
                 known = addresses.get(&new.url).cloned();
             }
         }
-        let base = format!("{}/{}", Kind::Bookmarks.folder(), slug(&title));
+        let base = format!("{}/{}", EventKind::Bookmarks.folder(), slug(&title));
         let path = match known {
             Some(path) => path,
             None => {
@@ -247,7 +253,7 @@ impl Pages {
                 draft.path.clone()
             }
         };
-        let private = hidden || self.hides_new(drafts, &path, Kind::Bookmarks, &base, goes)?;
+        let private = hidden || self.hides_new(drafts, &path, EventKind::Bookmarks, &base, goes)?;
         let Some(draft) = drafts.open(&path)? else { return Ok(()) };
         let mut added = remark.clone();
         if draft.exists() && is_captured(&draft.text) {
@@ -283,7 +289,7 @@ impl Pages {
         &mut self,
         drafts: &mut Drafts<'_>,
         number: u64,
-        new: &Clipboard,
+        new: &ClipboardEvent,
         at: &Zoned,
     ) -> Result<(), WriteError> {
         let title = title_of(&new.content, "Snippet");
@@ -292,12 +298,12 @@ impl Pages {
             let note = note::Note::parse(&draft.text, draft.path.stem());
             vec![untagged(draft.text[note.body].trim(), 0)]
         };
-        let base = format!("{}/{}", Kind::Snippets.folder(), slug(&title));
+        let base = format!("{}/{}", EventKind::Snippets.folder(), slug(&title));
         let goes = Goes::Content(content.trim());
         let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(goes, path, text);
         let (draft, passed) = drafts.keyed(&mut self.names, &base, content.trim(), body, hides)?;
         let path = draft.path.clone();
-        let private = passed || self.hides_new(drafts, &path, Kind::Snippets, &base, goes)?;
+        let private = passed || self.hides_new(drafts, &path, EventKind::Snippets, &base, goes)?;
         let Some(draft) = drafts.open(&path)? else { return Ok(()) };
         if !draft.exists() {
             let mut front = front(&title, at);
@@ -315,7 +321,7 @@ impl Pages {
         &self,
         drafts: &mut Drafts<'_>,
         path: &VaultPath,
-        kind: Kind,
+        kind: EventKind,
         base: &str,
         goes: Goes<'_>,
     ) -> Result<bool, WriteError> {
@@ -356,7 +362,7 @@ fn find_session(
 
 /// The files that have the name of a conversation, the last first.
 fn session_files(drafts: &Drafts<'_>, session: &str) -> Vec<VaultPath> {
-    let folder = Kind::Conversations.folder();
+    let folder = EventKind::Conversations.folder();
     let slug = slug(session);
     let entries = fs::read_dir(drafts.root.join(folder)).into_iter().flatten();
     let mut names: Vec<String> = entries
@@ -377,7 +383,7 @@ fn is_number(text: &str) -> bool {
 
 /// The addresses of the bookmarks there are.
 fn addresses(drafts: &Drafts<'_>) -> HashMap<String, VaultPath> {
-    let folder = Kind::Bookmarks.folder();
+    let folder = EventKind::Bookmarks.folder();
     let entries = fs::read_dir(drafts.root.join(folder)).into_iter().flatten().flatten();
     let read = entries.filter_map(|entry| {
         let path = VaultPath::new(format!("{folder}/{}", entry.file_name().to_str()?)).ok()?;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::event::Kind;
+use super::event::EventKind;
 use super::frontmatter::{head, is_captured};
 use crate::config::RetentionConfig;
 use crate::path::VaultPath;
@@ -14,12 +14,12 @@ use crate::vault::Files;
 /// Moves what is older than `[retention]` says. What cannot be moved is said in the log, and tried again a day later.
 pub(super) fn apply(root: &Path, files: &Files, config: &RetentionConfig) {
     for (kind, days) in [
-        (Kind::Conversations, config.conversations_days),
-        (Kind::Files, config.files_days),
-        (Kind::Searches, config.searches_days),
-        (Kind::Snippets, config.snippets_days),
-        (Kind::AgentActivity, config.agent_activity_days),
-        (Kind::Bookmarks, config.bookmarks_days),
+        (EventKind::Conversations, config.conversations_days),
+        (EventKind::Files, config.files_days),
+        (EventKind::Searches, config.searches_days),
+        (EventKind::Snippets, config.snippets_days),
+        (EventKind::AgentActivity, config.agent_activity_days),
+        (EventKind::Bookmarks, config.bookmarks_days),
     ] {
         if days == 0 {
             continue;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::commit::{Queue, Refused, Waiting};
 use super::drafts::Drafts;
 use super::event::takes;
-use super::event::{Captured, Event, Kind};
+use super::event::{Captured, Event, EventKind};
 use super::pages::Pages;
 use super::plan::{Planned, Progress};
 use super::retention;
@@ -56,14 +56,14 @@ struct Pass {
     /// Where it goes on; none at its end.
     ahead: Option<u64>,
     /// Of what waits, what later events must not overtake.
-    waits: HashSet<(Kind, String)>,
+    waits: HashSet<(EventKind, String)>,
     /// Why something waits.
     error: Option<WriterError>,
 }
 
 impl Pass {
     /// What is called by the same name keeps its order.
-    fn name(event: &Event) -> Option<(Kind, String)> {
+    fn name(event: &Event) -> Option<(EventKind, String)> {
         let name = match event {
             Event::Message(message) => &message.session,
             Event::Note(note) => &note.title,

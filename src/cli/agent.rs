@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
 use crate::access::{WriteMode, is_agents};
@@ -17,13 +17,13 @@ use crate::wire::{AgentParams, AgentRules, AgentView, AgentWithToken, LogParams,
 #[command(
     after_help = "Examples:\n  vault agent add \"Claude\" --allow --collections notes,bookmarks\n  vault agent explain claude notes/plan.md\n  vault agent log claude\n  vault agent deny claude"
 )]
-pub(super) struct Agent {
+pub(super) struct AgentCommand {
     #[command(subcommand)]
-    action: Action,
+    action: AgentAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum AgentAction {
     /// Make an agent: its page agents/<name>/agent.md, and a token, which is printed this once.
     ///
     /// It keeps a memory of its own from the start, and reads none of yours unless you say --allow.
@@ -34,9 +34,9 @@ enum Action {
         #[arg(long)]
         allow: bool,
         #[command(flatten)]
-        rules: Rules,
+        rules: RuleArgs,
         #[command(flatten)]
-        session: Session,
+        session: SessionArgs,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -60,7 +60,7 @@ enum Action {
         /// Its name.
         name: String,
         #[command(flatten)]
-        rules: Rules,
+        rules: RuleArgs,
     },
     /// Let an agent read nothing of yours any more. It keeps its own memory.
     Deny {
@@ -72,7 +72,7 @@ enum Action {
         /// Its name.
         name: String,
         #[command(flatten)]
-        session: Session,
+        session: SessionArgs,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -107,7 +107,7 @@ enum Action {
 
 /// What an agent's page is to say.
 #[derive(Debug, Args)]
-struct Rules {
+struct RuleArgs {
     /// The top-level folders it may read; all when it is not said.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     collections: Option<Vec<String>>,
@@ -127,7 +127,7 @@ struct Rules {
 
 /// The session that a token is bound to.
 #[derive(Debug, Args)]
-struct Session {
+struct SessionArgs {
     /// With whom it talks, as the rules of [scope] in memory.toml name it: direct, group, channel.
     #[arg(long)]
     chat_type: Option<String>,
@@ -140,7 +140,7 @@ fn write_mode(text: &str) -> Result<WriteMode, &'static str> {
     serde_json::from_value(text.into()).map_err(|_| "it takes hybrid, prompt-only, search-only or off")
 }
 
-impl Rules {
+impl RuleArgs {
     fn with(self, can_read: Option<bool>) -> AgentRules {
         AgentRules {
             can_read_user_memory: can_read,
@@ -153,19 +153,19 @@ impl Rules {
     }
 }
 
-impl Agent {
+impl AgentCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         match self.action {
-            Action::Add { name, allow, rules, session, json } => {
+            AgentAction::Add { name, allow, rules, session, json } => {
                 let rules = rules.with(allow.then_some(true));
-                let Session { chat_type, channel } = session;
+                let SessionArgs { chat_type, channel } = session;
                 let added = backend.add_agent(&AgentParams { name, rules, chat_type, channel })?;
                 warn_of_empty(&added.agent, &mut backend)?;
                 with_token(&added, json)
             }
-            Action::List { json } => {
+            AgentAction::List { json } => {
                 let found = backend.agents()?;
                 if json {
                     stdout().json(&found)?;
@@ -178,7 +178,7 @@ impl Agent {
                 }
                 Ok(if found.agents.is_empty() { Outcome::NothingFound } else { Outcome::Done })
             }
-            Action::Show { name, json } => {
+            AgentAction::Show { name, json } => {
                 let agent = backend.agent(&name)?;
                 if json {
                     stdout().json(&agent)?
@@ -187,20 +187,20 @@ impl Agent {
                 }
                 Ok(Outcome::Done)
             }
-            Action::Allow { name, rules } => {
+            AgentAction::Allow { name, rules } => {
                 let agent = backend.change_agent(&name, &rules.with(Some(true)))?;
                 warn_of_empty(&agent, &mut backend)?;
                 changed(&agent)
             }
-            Action::Deny { name } => {
+            AgentAction::Deny { name } => {
                 let rules = AgentRules { can_read_user_memory: Some(false), ..AgentRules::default() };
                 changed(&backend.change_agent(&name, &rules)?)
             }
-            Action::Rotate { name, session, json } => {
-                let Session { chat_type, channel } = session;
+            AgentAction::Rotate { name, session, json } => {
+                let SessionArgs { chat_type, channel } = session;
                 with_token(&backend.rotate_agent(&name, &RotateParams { chat_type, channel })?, json)
             }
-            Action::Remove { name } => {
+            AgentAction::Remove { name } => {
                 let removed = backend.remove_agent(&name)?;
                 say!("`{name}` is an agent no more")?;
                 if let Some(id) = removed.checkpoint_id {
@@ -208,7 +208,7 @@ impl Agent {
                 }
                 Ok(Outcome::Done)
             }
-            Action::Explain { name, what, json } => {
+            AgentAction::Explain { name, what, json } => {
                 let explained = backend.explain_agent(&name, &what)?;
                 if json {
                     stdout().json(&explained)?;
@@ -219,7 +219,7 @@ impl Agent {
                 }
                 Ok(if explained.visible { Outcome::Done } else { Outcome::NothingFound })
             }
-            Action::Log { name, limit, json } => {
+            AgentAction::Log { name, limit, json } => {
                 let log = backend.agent_log(&name, &LogParams { limit: Some(limit) })?;
                 if json {
                     stdout().json(&log)?;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::{Backend, home};
-use super::get::{Place, place};
+use super::get::{CommandTarget, place};
+use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::save::read_stdin;
 use super::terminal::{say, stdout};
@@ -18,7 +18,7 @@ use crate::wire::AnnotateParams;
 /// has moved. A remark on a private note is private.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  vault annotate notes/sourdough.md:19 \"Eleven hours with cold water\"")]
-pub(super) struct Annotate {
+pub(super) struct AnnotateCommand {
     /// HASH, PATH or PATH:LINE, as searches name them.
     what: String,
     /// The remark. Without one, or with -, it is read from standard input.
@@ -28,7 +28,7 @@ pub(super) struct Annotate {
     json: bool,
 }
 
-impl Annotate {
+impl AnnotateCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let target = place(&self.what, &home(vault)?)?;
         let note = match self.note.as_slice() {
@@ -37,8 +37,8 @@ impl Annotate {
             words => words.join(" "),
         };
         let params = match target {
-            Place::Hash(hash) => AnnotateParams { hash: Some(hash), note, ..AnnotateParams::default() },
-            Place::Note(path, lines) => {
+            CommandTarget::Hash(hash) => AnnotateParams { hash: Some(hash), note, ..AnnotateParams::default() },
+            CommandTarget::Note(path, lines) => {
                 let line = lines.map(|(first, _)| u32::try_from(first).unwrap_or(u32::MAX));
                 AnnotateParams { path: Some(path.into()), line, note, ..AnnotateParams::default() }
             }

@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::jobs;
 use crate::notes;
-use crate::sync::Progress;
+use crate::sync::SyncProgress;
 use crate::vault::{Home, HomeError};
 use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
@@ -110,7 +110,7 @@ impl Backend {
         if embed {
             let bar = Bar::embeddings();
             let deadline = Instant::now() + EMBED_WAIT;
-            let done = |progress: &Progress| progress.is_complete() || progress.failure.is_some();
+            let done = |progress: &SyncProgress| progress.is_complete() || progress.failure.is_some();
             while Instant::now() < deadline {
                 let progress = shared.wait(Duration::from_millis(100), done);
                 bar.show_passages(shared);

@@ -6,8 +6,8 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::json;
 
-use super::Outcome;
 use super::backend::home;
+use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{remark, say, stdout};
 use crate::backup::{Cancel, Repository, Trust};
@@ -21,7 +21,7 @@ use crate::backup::{Cancel, Repository, Trust};
 /// programs, once you have done it by hand.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 backed up or nothing to do, 2 not done, or not in full.")]
-pub(super) struct Backup {
+pub(super) struct BackupCommand {
     /// Push the branch afterwards, to its upstream or the only remote.
     #[arg(long)]
     push: bool,
@@ -33,7 +33,7 @@ pub(super) struct Backup {
     json: bool,
 }
 
-impl Backup {
+impl BackupCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         if self.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
             bail!("`--message` is empty; leave it out for a message that says what changed");

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::{Backend, home};
-use super::get::{Place, place};
+use super::get::{CommandTarget, place};
+use super::outcome::Outcome;
 use super::output;
 use super::terminal::{DIM, TITLE, remark, stdout};
 use crate::wire::CheckpointsParams;
@@ -17,7 +17,7 @@ use crate::wire::CheckpointsParams;
 /// One is kept for each change that the program makes to a note, for 30 days, and 1 GB of them. `vault restore ID` undoes the
 /// change.
 #[derive(Debug, Args)]
-pub(super) struct Checkpoints {
+pub(super) struct CheckpointsCommand {
     /// Only those of this note.
     path: Option<String>,
     /// Print JSON.
@@ -25,11 +25,11 @@ pub(super) struct Checkpoints {
     json: bool,
 }
 
-impl Checkpoints {
+impl CheckpointsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let path = match self.path.map(|path| place(&path, &home(vault)?)).transpose()? {
-            Some(Place::Hash(text)) => Some(text),
-            Some(Place::Note(path, _)) => Some(path.into()),
+            Some(CommandTarget::Hash(text)) => Some(text),
+            Some(CommandTarget::Note(path, _)) => Some(path.into()),
             None => None,
         };
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;

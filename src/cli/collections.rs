@@ -5,20 +5,20 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{DIM, TITLE, remark, stdout};
 
 /// List the collections, with their notes and passages.
 #[derive(Debug, Args)]
-pub(super) struct Collections {
+pub(super) struct CollectionsCommand {
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-impl Collections {
+impl CollectionsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
 use super::backend::home;
+use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::progress::Bar;
 use super::terminal::{pipe, remark, say, stderr, stdout};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// of it again, and so does `tar --zstd -xf FILE -C DIR`. The file appears when it is whole; it is not encrypted, and readable
 /// by you alone.
 #[derive(Debug, Args)]
-pub(super) struct Export {
+pub(super) struct ExportCommand {
     /// The new file (FILE.tar.zst), outside of the vault; `-` for standard output.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -42,7 +42,7 @@ pub(super) struct Export {
     json: bool,
 }
 
-impl Export {
+impl ExportCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
         let options = backup::Export { state: self.with_state, git: !self.no_git };

@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
 use super::backend::{Backend, home};
-use super::get::{Place, place};
+use super::get::{CommandTarget, place};
+use super::outcome::Outcome;
 use super::output::{count, remark_behind};
 use super::terminal::{Out, remark, stderr, stdout};
 use crate::wire::{ForgetParams, Forgotten};
@@ -22,7 +22,7 @@ use crate::wire::{ForgetParams, Forgotten};
 #[command(
     after_help = "Examples:\n  vault forget notes/keys.md\n  vault forget notes/keys.md:3-5 --dry-run\n  vault forget 1a9d82b2d24c0240"
 )]
-pub(super) struct Forget {
+pub(super) struct ForgetCommand {
     /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them.
     what: String,
     /// Show what would go, and change nothing.
@@ -39,11 +39,11 @@ pub(super) struct Forget {
     json: bool,
 }
 
-impl Forget {
+impl ForgetCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut params = match place(&self.what, &home(vault)?)? {
-            Place::Hash(hash) => ForgetParams { hash: Some(hash), ..ForgetParams::default() },
-            Place::Note(path, lines) => ForgetParams {
+            CommandTarget::Hash(hash) => ForgetParams { hash: Some(hash), ..ForgetParams::default() },
+            CommandTarget::Note(path, lines) => ForgetParams {
                 path: Some(path.into()),
                 line_start: lines.map(|(first, _)| first),
                 line_end: lines.map(|(_, last)| last),

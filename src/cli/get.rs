@@ -6,22 +6,22 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::Outcome;
 use super::backend::{Backend, home};
+use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{say, stdout};
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
 use crate::request::RequestError;
-use crate::vault::{Home, Outside, ReadError, Rules, read, scan};
+use crate::vault::{Home, NoteRules, Outside, ReadError, read, scan};
 use crate::wire::{citation, split_lines};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
 /// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, or a hash.
 #[derive(Debug, Args)]
-pub(super) struct Get {
+pub(super) struct GetCommand {
     /// PATH, PATH:LINE, PATH:LINE-LINE or HASH.
     what: String,
     /// Print JSON.
@@ -29,7 +29,7 @@ pub(super) struct Get {
     json: bool,
 }
 
-impl Get {
+impl GetCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
         let config = Config::load(home.root())?;
@@ -100,7 +100,7 @@ impl Get {
 }
 
 /// What a command is about.
-pub(super) enum Place {
+pub(super) enum CommandTarget {
     /// A passage or a note, by its hash.
     Hash(String),
     /// A note, or some lines of it, from the first to the last.
@@ -108,7 +108,7 @@ pub(super) enum Place {
 }
 
 /// What somebody means who takes what a search names. A note need not be there.
-pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<Place> {
+pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<CommandTarget> {
     let (name, lines) = named_lines(what);
     let outside = Outside::new(home.root(), &Config::load(home.root())?.collections)?;
     let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
@@ -116,10 +116,10 @@ pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<Place> {
     let spelled: Vec<VaultPath> = spelled.into_iter().map(|path| as_on_disk(home, &outside, path)).collect();
     let there = spelled.iter().find(|path| outside.on_disk(home.root(), path).symlink_metadata().is_ok());
     if there.is_none() && is_hash(what) {
-        return Ok(Place::Hash(what.to_owned()));
+        return Ok(CommandTarget::Hash(what.to_owned()));
     }
     match there.or(spelled.first()) {
-        Some(path) => Ok(Place::Note(path.clone(), lines)),
+        Some(path) => Ok(CommandTarget::Note(path.clone(), lines)),
         None => Err(no_note(name)),
     }
 }
@@ -160,7 +160,7 @@ fn as_on_disk(home: &Home, outside: &Outside, path: VaultPath) -> VaultPath {
     if path.as_str().is_ascii() || outside.on_disk(home.root(), &path).exists() {
         return path;
     }
-    let Ok(rules) = Rules::new(home.root(), &[]) else { return path };
+    let Ok(rules) = NoteRules::new(home.root(), &[]) else { return path };
     let rules = rules.with_outside(outside.clone());
     let found = scan(home.root(), &rules, None).files.into_iter().find(|found| found.path.same_as(path.as_str()));
     found.map_or(path, |found| found.path)

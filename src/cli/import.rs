@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::output::{bytes, count, shell_quoted};
 use super::progress::Bar;
 use super::terminal::{remark, say, stdout};
@@ -18,7 +18,7 @@ use crate::backup;
 /// nothing. Paths and links that lead out of the folder are refused. Of a git repository its hooks stay behind, and so do the
 /// settings by which git might run a program: each is named, and `tar --zstd -xf FILE` has them. --no-git leaves all of it out.
 #[derive(Debug, Args)]
-pub(super) struct Import {
+pub(super) struct ImportCommand {
     /// What `vault export` wrote; `-` for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Import {
     json: bool,
 }
 
-impl Import {
+impl ImportCommand {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let options = backup::Import { git: !self.no_git };
         let bar = Bar::bytes("importing");

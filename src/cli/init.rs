@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::output::shell_quoted;
 use super::terminal::{remark, say};
 use crate::backup::{BackupError, Initialized, Trust, init_repository};
@@ -17,7 +17,7 @@ use crate::vault;
 /// too, with a first commit, so that `vault backup` works from the start; where git is not there, or the folder is inside a
 /// repository already, nothing is done about it.
 #[derive(Debug, Args)]
-pub(super) struct Init {
+pub(super) struct InitCommand {
     /// The folder.
     dir: PathBuf,
     /// Turn an existing folder into a vault.
@@ -28,7 +28,7 @@ pub(super) struct Init {
     no_git: bool,
 }
 
-impl Init {
+impl InitCommand {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let home = if self.adopt { vault::adopt(&self.dir)? } else { vault::init(&self.dir)? };
         if !self.adopt && !self.no_git {

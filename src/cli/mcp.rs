@@ -1,5 +1,6 @@
 //! `vault mcp`
 
+mod answers;
 mod link;
 mod message;
 mod stdio;
@@ -9,16 +10,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use self::link::Link;
-use self::message::{Read, refusal};
-use self::stdio::Line;
+use self::answers::AnswerForm;
+use self::link::DaemonLink;
+use self::message::{ReadLine, refusal};
+use self::stdio::InputLine;
 use super::backend::home;
+use super::exit;
+use super::outcome::Outcome;
 use super::serve::stopped;
-use super::{Outcome, exit};
 use crate::policy::agent_file;
 use crate::vault::slug;
 
@@ -28,7 +31,7 @@ use crate::vault::slug;
 /// of the vault, and does the daemon's work for as long as it lives where there is none.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  vault mcp --vault ~/vault --agent claude\n  vault mcp --vault ~/vault --owner")]
-pub(super) struct Mcp {
+pub(super) struct McpCommand {
     /// The agent that asks; $VAULT_AGENT when it is not said. It sees what you have given it.
     #[arg(long, value_name = "NAME", conflicts_with = "owner")]
     agent: Option<String>,
@@ -37,26 +40,7 @@ pub(super) struct Mcp {
     owner: bool,
     /// How answers are given: `text` for programs that show the model nothing else. It is found out where it is not said.
     #[arg(long, value_enum, value_name = "FORM")]
-    answers: Option<Answers>,
-}
-
-/// How the answers of tools are given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Answers {
-    /// As structured content, with a line of text
-    Structured,
-    /// As text alone
-    Text,
-}
-
-impl Answers {
-    /// Where they are given so.
-    fn address(self) -> &'static str {
-        match self {
-            Self::Structured => "/mcp?answers=structured",
-            Self::Text => "/mcp?answers=text",
-        }
-    }
+    answers: Option<AnswerForm>,
 }
 
 /// Requests that are answered at a time; more wait.
@@ -68,7 +52,7 @@ const DRAIN: Duration = Duration::from_secs(30);
 /// A program that has ended this one, or its answers, reads no more than what is on its way.
 const STOPS_WRITING: Duration = Duration::from_millis(200);
 
-impl Mcp {
+impl McpCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let answers = self.answers;
         let agent = self.agent()?;
@@ -82,7 +66,7 @@ impl Mcp {
             );
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let closed = runtime.block_on(serve(Arc::new(Link::new(home, agent, answers))))?;
+        let closed = runtime.block_on(serve(Arc::new(DaemonLink::new(home, agent, answers))))?;
         // Blocking calls that outlived the drain must not hold the process.
         runtime.shutdown_timeout(Duration::from_millis(200));
         if !closed {
@@ -109,7 +93,7 @@ impl Mcp {
 
 /// Answers each line until standard input ends, nobody reads the answers any more, or a signal says so. Tells whether the
 /// stores could be closed in time, where this process had them open.
-async fn serve(link: Arc<Link>) -> anyhow::Result<bool> {
+async fn serve(link: Arc<DaemonLink>) -> anyhow::Result<bool> {
     let mut lines = stdio::lines();
     let (answers, written) = stdio::answers();
     let free = Arc::new(Semaphore::new(AT_A_TIME));
@@ -143,11 +127,11 @@ async fn serve(link: Arc<Link>) -> anyhow::Result<bool> {
     Ok(closed)
 }
 
-async fn answer(link: &Link, line: Line, answers: &mpsc::Sender<Vec<u8>>) {
-    let answer = match Read::of(line) {
-        Read::Nothing => None,
-        Read::Refused(answer) => Some(answer),
-        Read::Message(message) => match link.ask(&message).await {
+async fn answer(link: &DaemonLink, line: InputLine, answers: &mpsc::Sender<Vec<u8>>) {
+    let answer = match ReadLine::of(line) {
+        ReadLine::Nothing => None,
+        ReadLine::Refused(answer) => Some(answer),
+        ReadLine::Message(message) => match link.ask(&message).await {
             Ok(answer) => answer,
             Err(error) => {
                 tracing::warn!("{}: {error:#}", message.method);

@@ -16,6 +16,7 @@ mod import;
 mod init;
 mod mcp;
 mod open;
+mod outcome;
 mod output;
 mod progress;
 mod reindex;
@@ -32,8 +33,9 @@ mod verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
+use self::outcome::Outcome;
 use crate::request::RequestError;
 
 /// Your memory in plain Markdown: searchable the moment it is saved.
@@ -55,36 +57,28 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 nothing found (or, by verify, da
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Init(init::Init),
-    Serve(serve::Serve),
-    Open(open::Open),
-    Mcp(mcp::Mcp),
-    Search(search::Search),
-    Get(get::Get),
-    Status(status::Status),
-    Save(save::Save),
-    Annotate(annotate::Annotate),
-    Forget(forget::Forget),
-    Checkpoints(checkpoints::Checkpoints),
-    Restore(restore::Restore),
-    Reindex(reindex::Reindex),
-    Verify(verify::Verify),
-    Collections(collections::Collections),
-    Agent(agent::Agent),
-    Token(token::Token),
-    Backup(backup::Backup),
-    Export(export::Export),
-    Import(import::Import),
-    Service(service::Service),
-    Completions(completions::Completions),
-}
-
-/// What a command came to when nothing failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Done,
-    NothingFound,
-    Damaged,
+    Init(init::InitCommand),
+    Serve(serve::ServeCommand),
+    Open(open::OpenCommand),
+    Mcp(mcp::McpCommand),
+    Search(search::SearchCommand),
+    Get(get::GetCommand),
+    Status(status::StatusCommand),
+    Save(save::SaveCommand),
+    Annotate(annotate::AnnotateCommand),
+    Forget(forget::ForgetCommand),
+    Checkpoints(checkpoints::CheckpointsCommand),
+    Restore(restore::RestoreCommand),
+    Reindex(reindex::ReindexCommand),
+    Verify(verify::VerifyCommand),
+    Collections(collections::CollectionsCommand),
+    Agent(agent::AgentCommand),
+    Token(token::TokenCommand),
+    Backup(backup::BackupCommand),
+    Export(export::ExportCommand),
+    Import(import::ImportCommand),
+    Service(service::ServiceCommand),
+    Completions(completions::CompletionsCommand),
 }
 
 /// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
@@ -130,7 +124,7 @@ pub fn main() -> ExitCode {
         Command::Export(command) => command.run(vault),
         Command::Import(command) => command.run(),
         Command::Service(command) => command.run(vault),
-        Command::Completions(command) => command.run(),
+        Command::Completions(command) => command.run(&mut Cli::command()),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -10,9 +10,9 @@ use anyhow::bail;
 use clap::Args;
 use serde::Deserialize;
 
-use super::Outcome;
 use super::backend::home;
 use super::client::{Client, PATIENCE};
+use super::outcome::Outcome;
 use super::output::shell_quoted;
 use super::terminal::{remark, stdout};
 
@@ -20,7 +20,7 @@ use super::terminal::{remark, stdout};
 ///
 /// The address holds a code that opens the page once, within a minute.
 #[derive(Debug, Args)]
-pub(super) struct Open {
+pub(super) struct OpenCommand {
     /// Print the address, and open nothing.
     #[arg(long)]
     print: bool,
@@ -30,11 +30,11 @@ pub(super) struct Open {
 const OPENING: Duration = Duration::from_secs(2);
 
 #[derive(Deserialize)]
-struct Code {
+struct GivenCode {
     code: String,
 }
 
-impl Open {
+impl OpenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
         let running = match home.daemon() {
@@ -54,7 +54,7 @@ impl Open {
                 daemon.pid
             );
         };
-        let Code { code } = client.post("/page/code", &())?;
+        let GivenCode { code } = client.post("/page/code", &())?;
         let url = format!("http://{}/#code={code}", reachable(address));
         let mut out = stdout();
         if self.print || !open(&url) {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::count;
 use super::progress::Bar;
 use super::terminal::say;
@@ -17,7 +17,7 @@ use super::terminal::say;
 /// Safe while the daemon runs: it does the work, and answers meanwhile. With --full the index is built from nothing; notes
 /// are found by keyword within seconds again, and by meaning as they are embedded.
 #[derive(Debug, Args)]
-pub(super) struct Reindex {
+pub(super) struct ReindexCommand {
     /// Build everything from nothing.
     #[arg(long)]
     full: bool,
@@ -26,7 +26,7 @@ pub(super) struct Reindex {
     no_wait: bool,
 }
 
-impl Reindex {
+impl ReindexCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.reindex(self.full)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::terminal::{say, stdout};
 use crate::wire::RestoreParams;
@@ -15,7 +15,7 @@ use crate::wire::RestoreParams;
 /// `vault checkpoints` lists the changes. This is a change too, and can be undone. What was written since is not overwritten
 /// without --force, and is kept even then.
 #[derive(Debug, Args)]
-pub(super) struct Restore {
+pub(super) struct RestoreCommand {
     /// The checkpoint's name.
     id: String,
     /// Also over what was written since.
@@ -26,7 +26,7 @@ pub(super) struct Restore {
     json: bool,
 }
 
-impl Restore {
+impl RestoreCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;

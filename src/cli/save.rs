@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::terminal::{remark, say, stdout};
 use crate::wire::SaveParams;
@@ -21,7 +21,7 @@ use crate::wire::SaveParams;
 #[command(
     after_help = "Examples:\n  vault save \"The spare key is with Maya\"\n  xclip -o | vault save --title \"From the web\" --tag reading"
 )]
-pub(super) struct Save {
+pub(super) struct SaveCommand {
     /// The text. Without one, or with -, it is read from standard input.
     text: Vec<String>,
     /// The note's title; the first line of the text when it is not said.
@@ -41,7 +41,7 @@ pub(super) struct Save {
     json: bool,
 }
 
-impl Save {
+impl SaveCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let content = match self.text.as_slice() {
             [] => read_stdin()?,

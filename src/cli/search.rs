@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 
-use super::Outcome;
 use super::backend::{Backend, home};
+use super::outcome::Outcome;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Config, Mode};
 use crate::path::VaultPath;
@@ -25,7 +25,7 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path};
 #[command(
     after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json"
 )]
-pub(super) struct Search {
+pub(super) struct SearchCommand {
     /// What to look for.
     #[arg(required = true)]
     query: Vec<String>,
@@ -82,7 +82,7 @@ pub(super) fn negated_words_last(args: impl IntoIterator<Item = OsString>) -> Ve
         }
         args.extend(rest.by_ref().take(named.into()));
     }
-    let options = Search::augment_args(Command::new("search"));
+    let options = SearchCommand::augment_args(Command::new("search"));
     let takes_value = |arg: &OsString| {
         arg == "-n"
             || arg == "--vault"
@@ -120,7 +120,7 @@ fn is_negated_word(arg: &OsString) -> bool {
     }
 }
 
-impl Search {
+impl SearchCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let query = self.query.join(" ");
         if query.trim().is_empty() {

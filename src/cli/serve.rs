@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Outcome;
 use super::backend::home;
 use super::exit;
+use super::outcome::Outcome;
 use super::output::{count, shell_quoted};
 use super::progress::Bar;
 use super::terminal::{remark, say};
 use crate::config::Config;
 use crate::daemon::{Daemon, DaemonError};
-use crate::sync::{ModelStatus, Phase, Progress, Shared};
+use crate::sync::{ModelStatus, Phase, Shared, SyncProgress};
 use crate::vault::{DaemonInfo, Home, HomeError};
 
 /// Keep the vault searchable: watch its notes, index what changes, and answer over HTTP.
 ///
 /// Runs in the foreground until Ctrl-C or SIGTERM. `vault service install` runs it in the background instead.
 #[derive(Debug, Args)]
-pub(super) struct Serve {
+pub(super) struct ServeCommand {
     /// The address to listen on, instead of `[server] host`.
     #[arg(long)]
     host: Option<String>,
@@ -40,7 +40,7 @@ const GIVES_WAY_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks whether it has.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-impl Serve {
+impl ServeCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
         let mut config = Config::load(home.root())?;
@@ -111,7 +111,7 @@ pub(super) fn stopped() -> std::io::Result<impl Future<Output = ()>> {
 
 /// Shows the first indexing: notes, then embeddings. Ends when the indexer does.
 fn show_progress(shared: &Shared) {
-    let follow = |bar: Bar, until: fn(&Progress) -> bool, show: fn(&Bar, &Shared, &Progress)| {
+    let follow = |bar: Bar, until: fn(&SyncProgress) -> bool, show: fn(&Bar, &Shared, &SyncProgress)| {
         loop {
             let progress = shared.wait(Duration::from_millis(100), until);
             show(&bar, shared, &progress);
@@ -136,7 +136,7 @@ fn show_progress(shared: &Shared) {
     let its = if notes == 1 { "its" } else { "their" };
     // Whoever closed the pipe has no use for it.
     let _ = say!("{} can be found by {its} words", count(notes, "note"));
-    let done = follow(Bar::embeddings(), Progress::is_complete, |bar, shared, _| bar.show_passages(shared));
+    let done = follow(Bar::embeddings(), SyncProgress::is_complete, |bar, shared, _| bar.show_passages(shared));
     if !done.is_complete() {
         return;
     }

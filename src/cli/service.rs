@@ -7,21 +7,21 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use super::Outcome;
 use super::backend::home;
+use super::outcome::Outcome;
 use super::terminal::say;
 use crate::fs::{create_dir, write_atomically};
 use crate::vault::Home;
 
 /// Run the daemon in the background, started with your session.
 #[derive(Debug, Args)]
-pub(super) struct Service {
+pub(super) struct ServiceCommand {
     #[command(subcommand)]
-    action: Action,
+    action: ServiceAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ServiceAction {
     /// Install the service of this vault and start it.
     Install {
         /// Print what would be installed, and install nothing.
@@ -34,24 +34,24 @@ enum Action {
     Remove,
 }
 
-impl Service {
+impl ServiceCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let unit = Unit::of(&home(vault)?)?;
         match self.action {
-            Action::Install { print: true } => say!("# {}\n{}", unit.file.display(), unit.text()?)?,
-            Action::Install { print: false } => {
+            ServiceAction::Install { print: true } => say!("# {}\n{}", unit.file.display(), unit.text()?)?,
+            ServiceAction::Install { print: false } => {
                 create_dir(unit.file.parent().unwrap_or(Path::new("/")))?;
                 write_atomically(&unit.file, unit.text()?.as_bytes(), 0o644)?;
                 unit.start()?;
                 say!("installed {}\nlogs: {}", unit.file.display(), unit.logs())?;
             }
-            Action::Status => {
+            ServiceAction::Status => {
                 if !unit.file.exists() {
                     bail!("this vault has no service; `vault service install` makes one");
                 }
                 unit.show()?;
             }
-            Action::Remove => {
+            ServiceAction::Remove => {
                 if !unit.file.exists() {
                     bail!("this vault has no service");
                 }

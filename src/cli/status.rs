@@ -5,15 +5,15 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{BAD, DIM, Out, stdout};
 use crate::wire;
 
 /// Show what is indexed, what is pending, and what could not be indexed and why.
 #[derive(Debug, Args)]
-pub(super) struct Status {
+pub(super) struct StatusCommand {
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -22,7 +22,7 @@ pub(super) struct Status {
 /// Problems shown; `--json` has them all.
 const SHOWN: usize = 20;
 
-impl Status {
+impl StatusCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = match Backend::open(vault, |_| {}) {
             Ok(backend) => backend,

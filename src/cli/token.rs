@@ -4,20 +4,20 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use super::Outcome;
 use super::backend::home;
+use super::outcome::Outcome;
 use super::terminal::{remark, say};
 use crate::capture::CaptureTokens;
 
 /// Give programs tokens with which they can send events, and read nothing.
 #[derive(Debug, Args)]
-pub(super) struct Token {
+pub(super) struct TokenCommand {
     #[command(subcommand)]
-    action: Action,
+    action: TokenAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum TokenAction {
     /// Make a token, and print it. It is shown this once.
     Add {
         /// The program that is to have it.
@@ -33,16 +33,16 @@ enum Action {
     },
 }
 
-impl Token {
+impl TokenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let tokens = CaptureTokens::new(&home(vault)?.state());
         match self.action {
-            Action::Add { capture } => {
+            TokenAction::Add { capture } => {
                 let token = tokens.add(&capture)?;
                 remark!("With this token `{capture}` can send events, and read nothing. It is not shown again.");
                 say!("{}", token.reveal())?;
             }
-            Action::List => {
+            TokenAction::List => {
                 let tokens = tokens.list()?;
                 if tokens.is_empty() {
                     remark!("vault: no program has a token; `vault token add --capture NAME` makes one");
@@ -52,7 +52,7 @@ impl Token {
                     say!("{}  sends events  since {}", token.name, token.created_at.strftime("%Y-%m-%d"))?;
                 }
             }
-            Action::Remove { name } => {
+            TokenAction::Remove { name } => {
                 tokens.remove(&name)?;
                 say!("`{name}` can send nothing any more")?;
             }

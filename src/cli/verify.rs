@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
 use super::backend::Backend;
+use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{say, stdout};
 
@@ -16,13 +16,13 @@ use super::terminal::{say, stdout};
 /// The notes themselves are not judged: they are the truth. The daemon does this by itself every `verify_hours`, so this
 /// command is for when you doubt your disk. It exits with 1 when something was damaged.
 #[derive(Debug, Args)]
-pub(super) struct Verify {
+pub(super) struct VerifyCommand {
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-impl Verify {
+impl VerifyCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(false)?;

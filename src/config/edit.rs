@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use super::sections::{Config, ConfigError, FILE_NAME};
+use super::load::ConfigError;
+use super::sections::{Config, FILE_NAME};
 use crate::fs::{Context, write_over};
 
 impl Config {

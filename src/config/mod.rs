@@ -7,6 +7,7 @@ mod backup;
 mod capture;
 mod collections;
 mod edit;
+mod load;
 mod ranges;
 mod sections;
 mod switches;
@@ -15,8 +16,9 @@ pub use agents::{AGENT_RANGES, AgentsConfig, ScopeConfig, ScopeDecision, ScopeRu
 pub use backup::BackupConfig;
 pub use capture::{CaptureConfig, RetentionConfig};
 pub use collections::CollectionConfig;
+pub use load::ConfigError;
 pub use sections::{
-    AccessConfig, Config, ConfigError, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, Pooling, SHIPPED,
-    SearchConfig, ServerConfig, StemmerLanguage, WatchMode,
+    AccessConfig, Config, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, PoolingChoice, SHIPPED, SearchConfig,
+    ServerConfig, StemmerLanguage, WatchMode,
 };
 pub use switches::Switches;

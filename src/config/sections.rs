@@ -1,7 +1,6 @@
 //! The sections of `memory.toml`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +8,9 @@ use super::agents::{AgentsConfig, ScopeConfig};
 use super::backup::BackupConfig;
 use super::capture::{CaptureConfig, RetentionConfig};
 use super::collections::CollectionConfig;
-use crate::fs::{Context, FsError};
 
 /// The file that makes a folder a vault.
 pub const FILE_NAME: &str = "memory.toml";
-
-/// No configuration that a person writes is longer.
-const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The documented default configuration, as shipped and as `vault init` writes it.
 pub const SHIPPED: &str = include_str!("../../memory.toml");
@@ -128,7 +123,7 @@ pub struct EmbedConfig {
     /// What is put before a document.
     pub document_prefix: String,
     /// How token vectors become one.
-    pub pooling: Pooling,
+    pub pooling: PoolingChoice,
     /// Threads, each with a context of its own; 0 means one a core.
     pub threads: usize,
     /// Tokens of a text that the model is given; 0 means the model's own number.
@@ -141,7 +136,7 @@ impl Default for EmbedConfig {
             model: "bundled".into(),
             query_prefix: String::new(),
             document_prefix: String::new(),
-            pooling: Pooling::Auto,
+            pooling: PoolingChoice::Auto,
             threads: 0,
             max_tokens: 0,
         }
@@ -151,7 +146,7 @@ impl Default for EmbedConfig {
 /// How token vectors become one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pooling {
+pub enum PoolingChoice {
     /// As the model file says.
     Auto,
     /// Their mean.
@@ -259,120 +254,4 @@ pub enum StemmerLanguage {
 pub struct AccessConfig {
     /// Globs of private notes.
     pub private: Vec<String>,
-}
-
-/// Why a configuration cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file could not be read.
-    #[error(transparent)]
-    Fs(#[from] FsError),
-    /// The file is not TOML, or has a key or a value that is not known.
-    #[error("{}: {source}", path.display())]
-    Syntax {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, with line and column.
-        #[source]
-        source: Box<toml::de::Error>,
-    },
-    /// A value is out of its range.
-    #[error("{}: {message}", path.display())]
-    Range {
-        /// The file.
-        path: PathBuf,
-        /// The key, its value and what it takes.
-        message: String,
-    },
-}
-
-impl Config {
-    /// Reads and checks the `memory.toml` of the vault at `root`.
-    ///
-    /// # Errors
-    /// When the file cannot be read, is not TOML, has an unknown key or a value out of its range.
-    pub fn load(root: &Path) -> Result<Self, ConfigError> {
-        let path = root.join(FILE_NAME);
-        let size = fs::metadata(&path).on("read", &path)?.len();
-        if size > MAX_FILE_BYTES {
-            let message = format!("it has {size} bytes, and takes up to {MAX_FILE_BYTES}");
-            return Err(ConfigError::Range { path, message });
-        }
-        let text = fs::read_to_string(&path).on("read", &path)?;
-        Self::parse(&text, &path)
-    }
-
-    /// Checks a text that the errors call `path`.
-    ///
-    /// # Errors
-    /// When it is not TOML, has an unknown key or a value out of its range.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        let path = || path.to_owned();
-        let config: Self =
-            toml::from_str(text).map_err(|source| ConfigError::Syntax { path: path(), source: source.into() })?;
-        match super::ranges::first_violation(&config) {
-            Some(message) => Err(ConfigError::Range { path: path(), message }),
-            None => Ok(config),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<Config, ConfigError> {
-        Config::parse(text, Path::new("memory.toml"))
-    }
-
-    #[test]
-    fn the_shipped_file_is_the_default_and_names_every_key() {
-        assert_eq!(parse(SHIPPED).unwrap(), Config::default());
-        let shipped: toml::Table = toml::from_str(SHIPPED).unwrap();
-        let default = toml::Table::try_from(Config::default()).unwrap();
-        let keys = |table: &toml::Table| -> Vec<String> {
-            let mut keys: Vec<String> = table
-                .iter()
-                .flat_map(|(name, section)| section.as_table().unwrap().keys().map(move |key| format!("{name}.{key}")))
-                .collect();
-            keys.sort();
-            keys
-        };
-        assert_eq!(keys(&shipped), keys(&default));
-    }
-
-    #[test]
-    fn errors_name_the_key() {
-        let unknown = parse("[search]\nlimti = 3").unwrap_err().to_string();
-        assert!(unknown.contains("limti") && unknown.contains("line 2"), "{unknown}");
-        let range = parse("[search]\nlimit = 0").unwrap_err().to_string();
-        assert_eq!(range, "memory.toml: `search.limit` is 0; it takes 1 to 1000");
-        let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
-        assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
-    }
-
-    #[test]
-    fn a_file_that_would_take_all_room_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(FILE_NAME);
-        let load = |text: &str| {
-            fs::write(&path, text).unwrap();
-            Config::load(folder.path()).unwrap_err().to_string()
-        };
-        let sparse = fs::File::create(&path).and_then(|file| file.set_len(1 << 40));
-        sparse.unwrap();
-        let said = Config::load(folder.path()).unwrap_err().to_string();
-        assert!(said.contains("it has 1099511627776 bytes"), "{said}");
-        for deep in ["x = ".to_owned() + &"[".repeat(500_000), "x = ".to_owned() + &"{x=".repeat(100_000)] {
-            assert!(load(&deep).contains("line 1"));
-        }
-        let dotted = load(&format!("{}x = 1", "x.".repeat(400_000)));
-        assert!(dotted.contains(FILE_NAME), "{dotted:.200}");
-    }
-
-    #[test]
-    fn a_missing_key_has_its_default() {
-        let config = parse("[server]\nport = 1").unwrap();
-        assert_eq!((config.server.port, config.search), (1, SearchConfig::default()));
-    }
 }

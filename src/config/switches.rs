@@ -14,14 +14,14 @@ pub struct Switches {
 }
 
 struct Now {
-    stamp: Option<Stamp>,
+    stamp: Option<ConfigStamp>,
     capture: CaptureConfig,
     retention: RetentionConfig,
     failure: Option<String>,
 }
 
 /// Size, time of change, and the file's number, as an editor may put a new file in its place.
-type Stamp = (u64, Option<SystemTime>, u64);
+type ConfigStamp = (u64, Option<SystemTime>, u64);
 
 impl Switches {
     /// Begins with a configuration that was read, for the vault at `root`.
@@ -76,7 +76,7 @@ impl Switches {
     }
 }
 
-fn stamp(root: &Path) -> Option<Stamp> {
+fn stamp(root: &Path) -> Option<ConfigStamp> {
     let meta = root.join(FILE_NAME).metadata().ok()?;
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(&meta);

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use super::entry::FileEntry;
 use super::file_set::FileSet;
-use super::files::FileEntry;
+
 use crate::path::folded;
 
 /// The files of each collection and tag, and when each was updated.

@@ -10,6 +10,7 @@
 
 mod bm25;
 mod cosine;
+mod entry;
 mod error;
 mod facets;
 mod file_set;
@@ -26,17 +27,18 @@ mod writer;
 pub(crate) use bm25::{B, K1, WEIGHTS};
 pub use bm25::{FIELDS, Statistics, TermWeight, rounded_length};
 pub use cosine::{QueryVector, QueryVectorError, dot};
+pub use entry::{ChunkEntry, FileEntry};
 pub use error::EngineError;
 pub use facets::Facets;
 pub use file_set::FileSet;
-pub use files::{ChunkEntry, FileEntry, FileTable};
+pub use files::FileTable;
 pub use filter::Filter;
 pub(crate) use packed::pack;
 pub use packed::{rounded, unpack};
-pub use reader::{ChunkText, Found, PreparedWords, Reader};
+pub use reader::{ChunkText, PreparedWords, Reader, ScoredChunk};
 pub use terms::{Field, QueryTerms, WordQuery};
-pub(crate) use update::Part;
+pub(crate) use update::UpdatePart;
 pub use update::{FileUpdate, NewChunk, embedded_context};
-pub use writer::{Pending, Writer};
+pub use writer::{PendingText, Writer};
 
 pub use crate::models::ContentHash;

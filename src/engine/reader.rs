@@ -31,7 +31,7 @@ pub struct ChunkText {
 
 /// A chunk that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct ScoredChunk {
     /// Its row id.
     pub row: u64,
     /// Its file's row id.
@@ -78,7 +78,7 @@ pub trait Reader: Send + Sync {
     ///
     /// # Errors
     /// When the query has another length than the vectors, or the store cannot be read.
-    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError>;
+    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError>;
 
     /// The cosines of given chunks, in their order; `None` for one without a vector.
     ///
@@ -124,7 +124,7 @@ pub trait PreparedWords {
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError>;
+    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError>;
 
     /// The scores of given chunks, in their order; `None` for one that the query's conditions rule out, 0 for one that has
     /// none of its words.

@@ -43,12 +43,12 @@ pub struct FileUpdate {
 
 /// Some chunks of a file, after those that the index has of it already.
 #[derive(Debug, Clone)]
-pub(crate) struct Part<'a> {
+pub(crate) struct UpdatePart<'a> {
     pub(crate) update: &'a FileUpdate,
     pub(crate) chunks: Range<usize>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> UpdatePart<'a> {
     pub(crate) fn whole(update: &'a FileUpdate) -> Self {
         Self { update, chunks: 0..update.chunks.len() }
     }

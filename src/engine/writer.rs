@@ -13,7 +13,7 @@ use crate::path::VaultPath;
 
 /// A text that waits to be embedded.
 #[derive(Debug, Clone)]
-pub struct Pending {
+pub struct PendingText {
     /// Its name.
     pub content: ContentHash,
     /// What the model reads.
@@ -43,7 +43,7 @@ pub trait Writer {
     ///
     /// # Errors
     /// When a store cannot be read.
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<Pending>, EngineError>;
+    fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, EngineError>;
 
     /// Gives vectors to every chunk that waits for them.
     ///

@@ -6,7 +6,7 @@ use super::catalog::ChunkRow;
 use super::keyword::WordDocument;
 use super::store::Store;
 use crate::derive::words::Words;
-use crate::engine::{ChunkEntry, FileEntry, NewChunk, Part};
+use crate::engine::{ChunkEntry, FileEntry, NewChunk, UpdatePart};
 
 /// How a file's chunks changed.
 pub(super) struct Diff {
@@ -21,7 +21,7 @@ pub(super) struct Diff {
 
 impl Store {
     /// Matches the chunks of a file with those it had, so that what stays keeps its row. Those before the part are as they are.
-    pub(super) fn diff(&mut self, part: &Part<'_>, old: Option<&FileEntry>) -> Diff {
+    pub(super) fn diff(&mut self, part: &UpdatePart<'_>, old: Option<&FileEntry>) -> Diff {
         let (update, kept, end) = (part.update, part.chunks.start, part.chunks.end);
         let (before, others) = old.map_or(&[][..], |old| &old.chunks).split_at(kept);
         let mut rows: HashMap<_, _> = others.iter().map(|chunk| (chunk.id, chunk.row)).collect();
@@ -104,7 +104,7 @@ pub(super) fn document<'a>(
 }
 
 /// The problems of a file, and the heading paths of the chunks that are written.
-pub(super) fn as_json(part: &Part<'_>) -> (String, Vec<String>) {
+pub(super) fn as_json(part: &UpdatePart<'_>) -> (String, Vec<String>) {
     let list = |texts: &[String]| serde_json::to_string(texts).expect("a list of texts is JSON");
     let written = &part.update.chunks[part.first_written()..part.chunks.end];
     (list(&part.update.problems), written.iter().map(|chunk| list(&chunk.chunk.heading_path)).collect())

@@ -11,7 +11,7 @@ use super::catalog::{Catalog, Vectors, model_number};
 use super::damage::{IndexError, remove};
 use super::store::Store;
 use super::vectors::{Graph, Row, VectorSet};
-use crate::engine::{ChunkEntry, ContentHash, Pending, embedded_context, rounded};
+use crate::engine::{ChunkEntry, ContentHash, PendingText, embedded_context, rounded};
 use crate::fs::crash;
 use crate::models::{Document, Embedder, Fingerprint};
 
@@ -23,7 +23,7 @@ pub(super) struct Embeddings {
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
     /// What is to be embedded next.
-    queue: BTreeMap<Place, ContentHash>,
+    queue: BTreeMap<QueuePlace, ContentHash>,
     /// Embeddings in the catalog, those that no chunk has any more included.
     kept: usize,
     /// Texts that are to leave nothing behind: the model may be at one of them still.
@@ -33,14 +33,14 @@ pub(super) struct Embeddings {
 /// A chunk's place in the queue: newest files first, in the order of their text, and behind all of them those that bring many
 /// texts at once, for the same reason in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct QueuePlace {
     late: bool,
     newest: Reverse<i64>,
     file: u32,
     row: u64,
 }
 
-impl Place {
+impl QueuePlace {
     /// Behind all others.
     fn last(file: u32, row: u64) -> Self {
         Self { late: true, newest: Reverse(i64::MIN), file, row }
@@ -73,7 +73,7 @@ impl Embeddings {
                     }
                     // Its own place in the queue may be past: whoever is first answers for the text.
                     Some((row, file)) => {
-                        self.queue.insert(Place::last(*file, *row), *content);
+                        self.queue.insert(QueuePlace::last(*file, *row), *content);
                     }
                 }
             }
@@ -104,7 +104,7 @@ impl Embeddings {
             // Whoever is first answers for the text, and should not be one that waits for all others.
             let rows = self.waiting.entry(*content).or_default();
             rows.insert(if late { rows.len() } else { 0 }, (*row, file));
-            self.queue.insert(Place { late, newest: Reverse(mtime_ns), file, row: *row }, *content);
+            self.queue.insert(QueuePlace { late, newest: Reverse(mtime_ns), file, row: *row }, *content);
         }
     }
 }
@@ -166,10 +166,10 @@ impl Store {
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn take_pending(&mut self, limit: usize) -> Result<Vec<Pending>, IndexError> {
+    pub fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, IndexError> {
         let Some(embeddings) = &mut self.embeddings else { return Ok(Vec::new()) };
         let mut taken = Vec::new();
-        while let Some((Place { file, row, .. }, content)) = embeddings.queue.pop_first() {
+        while let Some((QueuePlace { file, row, .. }, content)) = embeddings.queue.pop_first() {
             // Gone since, or the same text was taken from another chunk.
             let waits = embeddings.waiting.get(&content).is_some_and(|rows| rows.first() == Some(&(row, file)));
             if waits {
@@ -184,7 +184,7 @@ impl Store {
             let (Some(file), Some(text)) = (self.files().get(file), self.catalog.chunk(row)?) else { continue };
             let context = embedded_context(&file.title, &text.heading_path);
             let text = text.text.get(text.body_start..).unwrap_or_default().to_owned();
-            pending.push(Pending { content, document: Document { context, text } });
+            pending.push(PendingText { content, document: Document { context, text } });
         }
         Ok(pending)
     }
@@ -217,7 +217,7 @@ impl Store {
         let Some(embeddings) = &mut self.embeddings else { return };
         for content in contents {
             if let Some((row, file)) = embeddings.waiting.get(content).and_then(|rows| rows.first()) {
-                embeddings.queue.insert(Place::last(*file, *row), *content);
+                embeddings.queue.insert(QueuePlace::last(*file, *row), *content);
             }
         }
     }

@@ -11,7 +11,7 @@ use super::vectors::VectorSet;
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
 use crate::engine::{
-    ChunkText, EngineError, FileSet, FileTable, Found, PreparedWords, QueryVector, Reader, Statistics, WordQuery,
+    ChunkText, EngineError, FileSet, FileTable, PreparedWords, QueryVector, Reader, ScoredChunk, Statistics, WordQuery,
 };
 use crate::fs::crash;
 use crate::models::Fingerprint;
@@ -128,10 +128,10 @@ impl Reader for Snapshot {
         self.model.as_ref()
     }
 
-    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {
+    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         let Some(vectors) = &self.vectors else { return Ok(Vec::new()) };
         let found = vectors.nearest(query, k, allow)?.into_iter().filter_map(|near| {
-            Some(Found { row: near.chunk, file: vectors.file_of(near.chunk)?, score: f64::from(near.score) })
+            Some(ScoredChunk { row: near.chunk, file: vectors.file_of(near.chunk)?, score: f64::from(near.score) })
         });
         Ok(found.collect())
     }

@@ -14,7 +14,7 @@ use super::keyword::{FORMAT, KeywordError, KeywordSearcher, KeywordWriter, Paylo
 use super::recovery::Marker;
 use super::snapshot::Snapshot;
 use crate::config::StemmerLanguage;
-use crate::engine::{ChunkEntry, ContentHash, FileEntry, FileTable, FileUpdate, Part};
+use crate::engine::{ChunkEntry, ContentHash, FileEntry, FileTable, FileUpdate, UpdatePart};
 use crate::fs::{FsError, crash, create_dir, create_private_dir};
 use crate::path::VaultPath;
 use crate::vault::{Globs, Stamp};
@@ -171,7 +171,7 @@ impl Store {
     /// # Errors
     /// When a store refuses. What the catalog has is then caught up with at the next start.
     pub fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), IndexError> {
-        self.apply_parts(&updates.iter().map(Part::whole).collect::<Vec<_>>(), removed)
+        self.apply_parts(&updates.iter().map(UpdatePart::whole).collect::<Vec<_>>(), removed)
     }
 
     /// How many chunks an update would have the stores write or remove.
@@ -200,11 +200,11 @@ impl Store {
                 return Ok(false);
             }
         }
-        self.apply_parts(&[Part { update, chunks }], &[])?;
+        self.apply_parts(&[UpdatePart { update, chunks }], &[])?;
         Ok(true)
     }
 
-    fn apply_parts(&mut self, parts: &[Part<'_>], removed: &[VaultPath]) -> Result<(), IndexError> {
+    fn apply_parts(&mut self, parts: &[UpdatePart<'_>], removed: &[VaultPath]) -> Result<(), IndexError> {
         if parts.is_empty() && removed.is_empty() {
             return Ok(());
         }

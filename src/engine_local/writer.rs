@@ -5,7 +5,7 @@ use std::sync::Arc;
 use half::f16;
 
 use super::store::Store;
-use crate::engine::{ContentHash, EngineError, FileTable, FileUpdate, Pending, Reader, Writer};
+use crate::engine::{ContentHash, EngineError, FileTable, FileUpdate, PendingText, Reader, Writer};
 use crate::models::Embedder;
 use crate::path::VaultPath;
 
@@ -22,7 +22,7 @@ impl Writer for Store {
         Ok(Store::use_model(self, embedder)?)
     }
 
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<Pending>, EngineError> {
+    fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, EngineError> {
         Ok(Store::take_pending(self, limit)?)
     }
 

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use crate::engine::Reader;
 use crate::request::Owner;
-use crate::sync::{ModelStatus, Phase, Progress, Shared};
+use crate::sync::{ModelStatus, Phase, Shared, SyncProgress};
 use crate::wire::{Model, ProgressView};
 
 /// Follows the progress. Holds neither the vault nor the index, so that the stores can be closed.
 pub struct Following {
     shared: Arc<Shared>,
     last: Option<ProgressView>,
-    seen: Option<Progress>,
+    seen: Option<SyncProgress>,
 }
 
 /// The index's state is looked at so often where the progress stays as it is.
@@ -49,7 +49,7 @@ impl Following {
     }
 }
 
-fn view(progress: &Progress, snapshot: Option<&dyn Reader>) -> ProgressView {
+fn view(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> ProgressView {
     let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
     ProgressView {
         phase: phase(progress.phase).into(),
@@ -69,7 +69,7 @@ fn view(progress: &Progress, snapshot: Option<&dyn Reader>) -> ProgressView {
 
 /// How many passages wait to be embedded. The model is handed each text once, however many passages have it, so its own count
 /// is another, and tells when nothing waits.
-pub fn to_embed(progress: &Progress, snapshot: Option<&dyn Reader>) -> usize {
+pub fn to_embed(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> usize {
     let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
     let without = embeddable.saturating_sub(embedded);
     match progress.model {

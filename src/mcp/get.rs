@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::refs::{Place, uri_of};
+use super::refs::{Reference, uri_of};
 use super::search::DATA;
-use super::tools::{About, Effect, Entry, Told, count};
+use super::tool::{About, Effect, Told, ToolEntry, count};
 use crate::note::Lines;
 use crate::notes;
 use crate::request::{RequestError, Viewer};
@@ -17,7 +17,7 @@ pub(super) const MOST_BYTES: usize = 50_000;
 /// What to get.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Params {
+struct GetParams {
     /// A hash, a path (`notes/api.md`, `notes/api.md:42`, `notes/api.md#L42-L58`) or a URI (`vault://notes/api.md`).
     #[schema(min_length = 1)]
     what: String,
@@ -33,7 +33,7 @@ struct Params {
 
 /// Text of a note.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Text {
+pub(super) struct NoteText {
     /// Where it is, to be cited: `notes/api.md#L42-L58`.
     pub(super) citation: String,
     /// The note's path.
@@ -65,7 +65,7 @@ pub(super) struct Text {
     cut: bool,
 }
 
-impl Told for Text {
+impl Told for NoteText {
     fn text(&self) -> String {
         let more = match self.next_line {
             _ if self.cut => "\n(The last line is longer than an answer may be, and is cut.)\n".into(),
@@ -76,7 +76,7 @@ impl Told for Text {
     }
 }
 
-impl Text {
+impl NoteText {
     /// Whether more was asked for than there was room for.
     pub(super) fn is_cut(&self) -> bool {
         self.cut || self.next_line.is_some()
@@ -91,8 +91,8 @@ pub(super) struct Window {
     pub(super) bytes: usize,
 }
 
-pub(super) fn tool() -> Entry {
-    Entry::new(
+pub(super) fn tool() -> ToolEntry {
+    ToolEntry::new(
         About {
             name: "get",
             title: "Read a note or a passage",
@@ -100,7 +100,7 @@ pub(super) fn tool() -> Entry {
                 around a hit before you rely on it. A long note comes in parts: `next_line` says where to go on.",
             effect: Effect::Reads,
         },
-        |_, viewer: &Viewer, params: Params| {
+        |_, viewer: &Viewer, params: GetParams| {
             let bytes = room(viewer, MOST_BYTES);
             let window = Window { line: params.line, lines: params.lines, bytes };
             read(viewer, &params.what, window)
@@ -114,13 +114,13 @@ pub(super) fn room(viewer: &Viewer, at_most: usize) -> usize {
 }
 
 /// Reads what a caller names.
-pub(super) fn read(viewer: &Viewer, what: &str, window: Window) -> Result<Text, RequestError> {
+pub(super) fn read(viewer: &Viewer, what: &str, window: Window) -> Result<NoteText, RequestError> {
     if window.line == Some(0) || window.lines == Some(0) {
         return Err(RequestError::invalid("lines are counted from 1"));
     }
-    match Place::parse(what)? {
-        Place::Hash(hash) => passage(viewer, &hash, window),
-        Place::Note(path, named) => {
+    match Reference::parse(what)? {
+        Reference::Hash(hash) => passage(viewer, &hash, window),
+        Reference::Note(path, named) => {
             let first = window.line.or(named.map(|(first, _)| first)).unwrap_or(1);
             let last = named.filter(|_| window.line.is_none()).and_then(|(_, last)| last);
             let lines = match last {
@@ -135,12 +135,12 @@ pub(super) fn read(viewer: &Viewer, what: &str, window: Window) -> Result<Text, 
     }
 }
 
-fn passage(viewer: &Viewer, hash: &str, window: Window) -> Result<Text, RequestError> {
+fn passage(viewer: &Viewer, hash: &str, window: Window) -> Result<NoteText, RequestError> {
     if window.line.is_some() {
         return Err(RequestError::invalid("a hash names a whole passage; `line` goes with a path"));
     }
     let chunk = notes::passage(viewer, hash)?.chunk;
-    Ok(Text {
+    Ok(NoteText {
         uri: uri_of(&chunk.path),
         citation: chunk.citation,
         path: chunk.path,
@@ -157,7 +157,7 @@ fn passage(viewer: &Viewer, hash: &str, window: Window) -> Result<Text, RequestE
     })
 }
 
-fn note(viewer: &Viewer, path: String, window: Window) -> Result<Text, RequestError> {
+fn note(viewer: &Viewer, path: String, window: Window) -> Result<NoteText, RequestError> {
     let note = notes::note(viewer, &NoteParams::of(path))?;
     let index = Lines::new(&note.text);
     // What follows the last line's end is no line.
@@ -182,7 +182,7 @@ fn note(viewer: &Viewer, path: String, window: Window) -> Result<Text, RequestEr
         // One line that is too long for an answer.
         None => (first, &note.text[start..note.text.floor_char_boundary(start + bytes)], true),
     };
-    Ok(Text {
+    Ok(NoteText {
         citation: citation(&note.path, first as u32, last as u32),
         uri: uri_of(&note.path),
         path: note.path,

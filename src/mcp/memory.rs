@@ -2,7 +2,7 @@
 //! `checkpoint_restore`.
 
 use super::search::{DATA, Hits};
-use super::tools::{About, Effect, Entry, Told, count};
+use super::tool::{About, Effect, Told, ToolEntry, count};
 use crate::memory;
 use crate::request::{MemoryWriter, RequestError};
 use crate::wire::{
@@ -54,9 +54,9 @@ impl Told for MemoryForgotten {
     }
 }
 
-pub(super) fn tools() -> Vec<Entry> {
+pub(super) fn tools() -> Vec<ToolEntry> {
     vec![
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "memory_search",
                 title: "Search your own memory",
@@ -71,7 +71,7 @@ pub(super) fn tools() -> Vec<Entry> {
                 memory::search(writer, &params).map(Hits::from)
             },
         ),
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "memory_get",
                 title: "Read your own memory",
@@ -81,7 +81,7 @@ pub(super) fn tools() -> Vec<Entry> {
             },
             |_, writer: &MemoryWriter, params: MemoryGetParams| memory::get(writer, &params),
         ),
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "memory_save",
                 title: "Remember",
@@ -92,7 +92,7 @@ pub(super) fn tools() -> Vec<Entry> {
             },
             |_, writer: &MemoryWriter, params: MemorySaveParams| memory::save(writer, &params),
         ),
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "memory_delete",
                 title: "Delete from your own memory",
@@ -102,7 +102,7 @@ pub(super) fn tools() -> Vec<Entry> {
             },
             |_, writer: &MemoryWriter, params: MemoryDeleteParams| memory::delete(writer, &params),
         ),
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "memory_forget",
                 title: "Forget",
@@ -113,7 +113,7 @@ pub(super) fn tools() -> Vec<Entry> {
             },
             |_, writer: &MemoryWriter, params: MemoryForgetParams| memory::forget(writer, &params),
         ),
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "checkpoint_restore",
                 title: "Undo a change of your own memory",

@@ -16,6 +16,7 @@ mod schema;
 mod search;
 mod server;
 mod status;
+mod tool;
 mod tools;
 
 pub use answers::SESSION;

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::get::{self, MOST_BYTES, Text, Window, read};
+use super::get::{self, MOST_BYTES, NoteText, Window, read};
 use super::search::DATA;
-use super::tools::{About, Effect, Entry, Told, count};
+use super::tool::{About, Effect, Told, ToolEntry, count};
 use crate::app::App;
 use crate::notes;
 use crate::request::{RequestError, Viewer};
@@ -17,7 +17,7 @@ const MOST_NAMES: usize = 50;
 /// What to get.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Params {
+struct MultiGetParams {
     /// Hashes, paths and URIs, as for `get`.
     #[serde(default)]
     #[schema(min_items = 1, max_items = 50)]
@@ -40,7 +40,7 @@ struct Params {
 #[derive(Debug, Serialize, ToSchema)]
 struct Texts {
     /// The texts, in the order asked for; of a glob in the order of their paths.
-    results: Vec<Text>,
+    results: Vec<NoteText>,
     /// What could not be had, and why.
     failed: Vec<Failed>,
     /// What there was no room for; ask for it again.
@@ -80,8 +80,8 @@ impl Told for Texts {
     }
 }
 
-pub(super) fn tool() -> Entry {
-    Entry::new(
+pub(super) fn tool() -> ToolEntry {
+    ToolEntry::new(
         About {
             name: "multi_get",
             title: "Read several notes or passages",
@@ -93,7 +93,7 @@ pub(super) fn tool() -> Entry {
     )
 }
 
-fn run(_: &App, viewer: &Viewer, params: Params) -> Result<Texts, RequestError> {
+fn run(_: &App, viewer: &Viewer, params: MultiGetParams) -> Result<Texts, RequestError> {
     let asked = params.max_bytes.unwrap_or(MOST_BYTES);
     let mut room = get::room(viewer, asked);
     let names = match (params.what, params.glob) {

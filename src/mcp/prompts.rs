@@ -9,7 +9,7 @@ use crate::access::Principal;
 const MOST_BYTES: usize = 50_000;
 
 /// One prompt, with its one argument.
-struct Entry {
+struct PromptEntry {
     name: &'static str,
     title: &'static str,
     description: &'static str,
@@ -20,8 +20,8 @@ struct Entry {
     say: fn(&str) -> String,
 }
 
-const PROMPTS: [Entry; 2] = [
-    Entry {
+const PROMPTS: [PromptEntry; 2] = [
+    PromptEntry {
         name: "recall",
         title: "Recall",
         description: "What do my notes say about a topic?",
@@ -37,7 +37,7 @@ const PROMPTS: [Entry; 2] = [
             )
         },
     },
-    Entry {
+    PromptEntry {
         name: "remember",
         title: "Remember",
         description: "Keep something in your memory.",
@@ -57,11 +57,11 @@ const PROMPTS: [Entry; 2] = [
 
 /// The prompts that are of use to a principal: only agents remember.
 pub(super) fn of(principal: &Principal) -> Vec<Prompt> {
-    let prompt = |entry: &Entry| {
+    let prompt = |entry: &PromptEntry| {
         let argument = PromptArgument::new(entry.argument).with_description(entry.means).with_required(true);
         Prompt::new(entry.name, Some(entry.description), Some(vec![argument])).with_title(entry.title)
     };
-    let of_use = |entry: &&Entry| !entry.remembers || matches!(principal, Principal::Agent(_));
+    let of_use = |entry: &&PromptEntry| !entry.remembers || matches!(principal, Principal::Agent(_));
     PROMPTS.iter().filter(of_use).map(prompt).collect()
 }
 

@@ -8,14 +8,14 @@ pub(super) const SCHEME: &str = "vault://";
 
 /// What is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Reference {
     /// A passage.
     Hash(String),
     /// A note, or some lines of it, from the first to the last.
     Note(String, Option<(usize, Option<usize>)>),
 }
 
-impl Place {
+impl Reference {
     /// Reads what a search names: `3f2a…`, `notes/a.md`, `notes/a.md:3`, `notes/a.md:3-5`, `notes/a.md#L3-L5`, or a path as
     /// `vault://notes/a.md`. Says nothing of whether it is there.
     pub(super) fn parse(text: &str) -> Result<Self, RequestError> {
@@ -66,14 +66,14 @@ fn decode(encoded: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn note(path: &str, lines: Option<(usize, Option<usize>)>) -> Place {
-        Place::Note(path.into(), lines)
+    fn note(path: &str, lines: Option<(usize, Option<usize>)>) -> Reference {
+        Reference::Note(path.into(), lines)
     }
 
     #[test]
     fn takes_what_a_search_names() {
         for (text, place) in [
-            ("0123456789abcdef", Place::Hash("0123456789abcdef".into())),
+            ("0123456789abcdef", Reference::Hash("0123456789abcdef".into())),
             ("notes/a.md", note("notes/a.md", None)),
             ("notes/a.md:3", note("notes/a.md", Some((3, None)))),
             ("notes/a.md:3-5", note("notes/a.md", Some((3, Some(5))))),
@@ -83,7 +83,7 @@ mod tests {
             ("VAULT://a.md:7", note("a.md", Some((7, None)))),
             ("vault://a.md#L2-L4", note("a.md", Some((2, Some(4))))),
         ] {
-            assert_eq!(Place::parse(text).unwrap(), place, "{text}");
+            assert_eq!(Reference::parse(text).unwrap(), place, "{text}");
         }
     }
 

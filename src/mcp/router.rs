@@ -28,7 +28,7 @@ pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// What rmcp says itself when it refuses a request is a sentence.
 const MAX_SENTENCE_BYTES: usize = 64 * 1024;
 
-type Mcp = StreamableHttpService<Server, NeverSessionManager>;
+type McpService = StreamableHttpService<Server, NeverSessionManager>;
 
 /// Serves the vault at `/mcp`. The listener says who asks, by a [`Principal`] in the extensions of each request, and has
 /// checked `Host`, `Origin` and token before.
@@ -39,7 +39,7 @@ pub fn router(app: Arc<App>) -> Router {
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
         .disable_allowed_hosts();
-    let mcp: Mcp = StreamableHttpService::new(move || Ok(Server::new(Arc::clone(&app))), Arc::default(), config);
+    let mcp: McpService = StreamableHttpService::new(move || Ok(Server::new(Arc::clone(&app))), Arc::default(), config);
     Router::new().route("/mcp", post(answer)).with_state(mcp)
 }
 
@@ -55,7 +55,7 @@ fn is_late(error: &axum::Error) -> bool {
     false
 }
 
-async fn answer(State(mcp): State<Mcp>, request: Request) -> Response {
+async fn answer(State(mcp): State<McpService>, request: Request) -> Response {
     match request.extensions().get::<Principal>() {
         Some(Principal::Capture(_)) | None => {
             return refused(StatusCode::FORBIDDEN, &Value::Null, ErrorCode::INVALID_REQUEST, "nobody is known to ask");

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::refs::uri_of;
-use super::tools::{About, Effect, Entry, Told};
+use super::tool::{About, Effect, Told, ToolEntry};
 use crate::config::Mode;
 use crate::notes;
 use crate::request::{RequestError, Viewer, named};
@@ -52,7 +52,7 @@ pub(super) struct Hits {
     /// How it was looked for: keyword, semantic or hybrid.
     mode: String,
     /// The passages, the best first.
-    results: Vec<Hit>,
+    results: Vec<McpHit>,
     /// Why the answer is less than it could be, when it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
@@ -60,7 +60,7 @@ pub(super) struct Hits {
 
 /// A passage that was found.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Hit {
+pub(super) struct McpHit {
     /// Where it is, to be cited: `notes/api.md#L42-L58`.
     citation: String,
     /// The passage's name; `get` takes it.
@@ -89,7 +89,7 @@ pub(super) struct Hit {
     score: f64,
 }
 
-impl From<HitView> for Hit {
+impl From<HitView> for McpHit {
     fn from(hit: HitView) -> Self {
         let HitView { chunk, snippet, score, .. } = hit;
         Self {
@@ -116,7 +116,7 @@ impl From<SearchResponse> for Hits {
         Self {
             query: found.query,
             mode: mode.unwrap_or_default(),
-            results: found.results.into_iter().map(Hit::from).collect(),
+            results: found.results.into_iter().map(McpHit::from).collect(),
             degraded: found.degraded,
         }
     }
@@ -143,9 +143,9 @@ impl Told for Hits {
     }
 }
 
-pub(super) fn tools() -> Vec<Entry> {
+pub(super) fn tools() -> Vec<ToolEntry> {
     vec![
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "deep_search",
                 title: "Search",
@@ -155,7 +155,7 @@ pub(super) fn tools() -> Vec<Entry> {
             },
             |_, viewer: &Viewer, query| find(viewer, query, Mode::Hybrid),
         ),
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "search",
                 title: "Search by words",
@@ -165,7 +165,7 @@ pub(super) fn tools() -> Vec<Entry> {
             },
             |_, viewer: &Viewer, query| find(viewer, query, Mode::Keyword),
         ),
-        Entry::new(
+        ToolEntry::new(
             About {
                 name: "vector_search",
                 title: "Search by meaning",

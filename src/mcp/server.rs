@@ -16,7 +16,7 @@ use super::answers::Answers;
 use super::{complete, prompts, resources, tools};
 use crate::access::{Principal, Turn};
 use crate::app::App;
-use crate::policy::Place;
+use crate::policy::RequestPermit;
 use crate::request::{Request, Role, Viewer};
 
 /// What a model is told of the vault before it asks anything.
@@ -37,7 +37,7 @@ pub(super) struct Server {
     app: Arc<App>,
 }
 
-type Context = RequestContext<RoleServer>;
+type CallContext = RequestContext<RoleServer>;
 
 impl Server {
     pub(super) fn new(app: Arc<App>) -> Self {
@@ -47,7 +47,7 @@ impl Server {
     /// Answers who asks on a thread that may block: the request is made there, once.
     async fn answer<T: Send + 'static>(
         &self,
-        context: &Context,
+        context: &CallContext,
         with: impl FnOnce(&App, Request) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let (principal, turn, place) = (asking(context)?, turn(context), place(context));
@@ -69,7 +69,7 @@ impl Server {
     /// The same for who reads.
     async fn view<T: Send + 'static>(
         &self,
-        context: &Context,
+        context: &CallContext,
         with: impl FnOnce(&Viewer) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let viewing = move |_: &App, request: Request| {
@@ -81,25 +81,25 @@ impl Server {
 }
 
 /// Until when it is waited for.
-fn turn(context: &Context) -> Turn {
+fn turn(context: &CallContext) -> Turn {
     let parts = context.extensions.get::<Parts>();
     parts.and_then(|parts| parts.extensions.get::<Turn>()).cloned().unwrap_or_default()
 }
 
 /// What is held until nothing works on the request any more.
-fn place(context: &Context) -> Option<Arc<Place>> {
+fn place(context: &CallContext) -> Option<Arc<RequestPermit>> {
     let parts = context.extensions.get::<Parts>();
-    parts.and_then(|parts| parts.extensions.get::<Arc<Place>>()).cloned()
+    parts.and_then(|parts| parts.extensions.get::<Arc<RequestPermit>>()).cloned()
 }
 
 /// How the answers of tools are given to who asks.
-fn form(context: &Context) -> Answers {
+fn form(context: &CallContext) -> Answers {
     let parts = context.extensions.get::<Parts>();
     parts.and_then(|parts| parts.extensions.get::<Answers>()).copied().unwrap_or(Answers::Text)
 }
 
 /// Who asks.
-fn asking(context: &Context) -> Result<Principal, ErrorData> {
+fn asking(context: &CallContext) -> Result<Principal, ErrorData> {
     let parts = context.extensions.get::<Parts>();
     let principal = parts.and_then(|parts| parts.extensions.get::<Principal>()).cloned();
     principal.ok_or_else(|| ErrorData::invalid_request("nobody is known to ask", None))
@@ -122,7 +122,7 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        context: Context,
+        context: CallContext,
     ) -> Result<ListToolsResult, ErrorData> {
         let answers = form(&context);
         let tools = tools::of(&asking(&context)?).map(|entry| entry.shown(answers)).collect();
@@ -133,7 +133,11 @@ impl ServerHandler for Server {
         tools::named(name).map(|entry| entry.tool.clone())
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: CallContext,
+    ) -> Result<CallToolResponse, ErrorData> {
         let unknown = || ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None);
         let entry = tools::named(&request.name).ok_or_else(unknown)?;
         let arguments = request.arguments.unwrap_or_default();
@@ -145,7 +149,7 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: Context,
+        context: CallContext,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         self.view(&context, move |viewer| resources::list(viewer, cursor.as_deref())).await
@@ -154,7 +158,7 @@ impl ServerHandler for Server {
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: Context,
+        _: CallContext,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
@@ -162,7 +166,7 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: Context,
+        context: CallContext,
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.view(&context, move |viewer| resources::read(viewer, &request.uri)).await.map(ReadResourceResponse::from)
     }
@@ -170,21 +174,29 @@ impl ServerHandler for Server {
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        context: Context,
+        context: CallContext,
     ) -> Result<ListPromptsResult, ErrorData> {
         Ok(ListPromptsResult::with_all_items(prompts::of(&asking(&context)?)))
     }
 
-    async fn get_prompt(&self, request: GetPromptRequestParams, _: Context) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: CallContext,
+    ) -> Result<GetPromptResponse, ErrorData> {
         prompts::get(&request.name, request.arguments.unwrap_or_default()).map(GetPromptResponse::from)
     }
 
-    async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: CallContext,
+    ) -> Result<CompleteResult, ErrorData> {
         self.view(&context, move |viewer| complete::complete(viewer, &request)).await
     }
 
     /// What is no request of the protocol: either nobody knows the method, or its parameters could not be read.
-    async fn on_custom_request(&self, request: CustomRequest, _: Context) -> Result<CustomResult, ErrorData> {
+    async fn on_custom_request(&self, request: CustomRequest, _: CallContext) -> Result<CustomResult, ErrorData> {
         const KNOWN: [&str; 5] = ["completion/complete", "prompts/get", "resources/read", "tools/call", "initialize"];
         let method = request.method;
         Err(match KNOWN.contains(&method.as_str()) {

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::tools::{About, Effect, Entry, Told, count};
+use super::tool::{About, Effect, Told, ToolEntry, count};
 use crate::notes;
 use crate::request::Viewer;
 
 /// Nothing is asked.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Params {}
+struct StatusParams {}
 
 /// What there is.
 #[derive(Debug, Serialize, ToSchema)]
-struct Seen {
+struct SeenStatus {
     /// Notes that can be found.
     notes: usize,
     /// Passages that can be found.
@@ -30,7 +30,7 @@ struct Seen {
     vault: Option<Value>,
 }
 
-impl Told for Seen {
+impl Told for SeenStatus {
     fn text(&self) -> String {
         let mut text = format!("{}, {}.\n", count(self.notes, "note"), count(self.passages, "passage"));
         for (name, passages) in &self.collections {
@@ -43,8 +43,8 @@ impl Told for Seen {
     }
 }
 
-pub(super) fn tool() -> Entry {
-    Entry::new(
+pub(super) fn tool() -> ToolEntry {
+    ToolEntry::new(
         About {
             name: "status",
             title: "What there is",
@@ -53,13 +53,13 @@ pub(super) fn tool() -> Entry {
                 person has not given you access.",
             effect: Effect::Reads,
         },
-        |app, viewer: &Viewer, Params {}| {
+        |app, viewer: &Viewer, StatusParams {}| {
             let stats = notes::stats(viewer)?;
             let vault = match viewer.owner() {
                 Some(owner) => serde_json::to_value(app.status(&owner)?).ok(),
                 None => None,
             };
-            Ok(Seen { notes: stats.files, passages: stats.total, collections: stats.collections, vault })
+            Ok(SeenStatus { notes: stats.files, passages: stats.total, collections: stats.collections, vault })
         },
     )
 }

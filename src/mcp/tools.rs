@@ -1,84 +1,32 @@
-//! The tools: what each is called, takes and gives, and how a model is told when to use it.
+//! The tools that there are.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use utoipa::ToSchema;
-
-use super::answers::{Answers, NOTHING_ELSE};
-use super::{get, memory, multi_get, schema, search, status};
+use super::tool::ToolEntry;
+use super::{get, memory, multi_get, search, status};
 use crate::access::Principal;
-use crate::app::App;
-use crate::request::{Request, RequestError, Role};
 
-/// An answer that a person, or a model whose client shows it nothing else, can read.
-pub(super) trait Told {
-    /// The answer as text, citations included. Its first line says what it is.
-    fn text(&self) -> String;
-
-    /// What the answer is, in a line.
-    fn line(&self) -> String {
-        self.text().lines().next().unwrap_or_default().to_owned()
-    }
-}
-
-/// A number of things, in words: `1 passage`, `2 passages`.
-pub(super) fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
-type Run = Box<dyn Fn(&App, Request, JsonObject, Answers) -> Result<CallToolResult, RequestError> + Send + Sync>;
-
-/// One tool.
-pub(super) struct Entry {
-    /// What clients are told of it.
-    pub(super) tool: Tool,
-    run: Run,
-}
-
-/// What a tool does to the vault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// Nothing.
-    Reads,
-    /// It may write over something, and does so once more at the next call.
-    Replaces,
-    /// It takes something away, and at the next call finds it gone.
-    Removes,
-}
-
-/// What a tool is called, and what a model is told of it.
-pub(super) struct About {
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    pub(super) description: &'static str,
-    pub(super) effect: Effect,
-}
-
-static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+static TOOLS: LazyLock<Vec<ToolEntry>> = LazyLock::new(|| {
     let mut tools = search::tools();
     tools.extend([get::tool(), multi_get::tool(), status::tool()]);
     tools
 });
 
-static MEMORY_TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(memory::tools);
+static MEMORY_TOOLS: LazyLock<Vec<ToolEntry>> = LazyLock::new(memory::tools);
 
 /// All tools, in the order in which clients show them.
-fn all() -> impl Iterator<Item = &'static Entry> {
+fn all() -> impl Iterator<Item = &'static ToolEntry> {
     TOOLS.iter().chain(MEMORY_TOOLS.iter())
 }
 
 /// The tools that are of use to a principal: a memory of its own is an agent's alone.
-pub(super) fn of(principal: &Principal) -> impl Iterator<Item = &'static Entry> {
+pub(super) fn of(principal: &Principal) -> impl Iterator<Item = &'static ToolEntry> {
     let own = matches!(principal, Principal::Agent(_)).then(|| MEMORY_TOOLS.iter());
     TOOLS.iter().chain(own.into_iter().flatten())
 }
 
 /// The tool with a name.
-pub(super) fn named(name: &str) -> Option<&'static Entry> {
+pub(super) fn named(name: &str) -> Option<&'static ToolEntry> {
     all().find(|entry| entry.tool.name == name)
 }
 
@@ -88,82 +36,11 @@ pub fn changes_nothing(tool: &str) -> bool {
     annotations.is_some_and(|annotations| annotations.read_only_hint == Some(true))
 }
 
-impl Entry {
-    /// A tool for a role `R` that reads its arguments as `P` and answers with `A`.
-    pub(super) fn new<R, P, A>(about: About, run: fn(&App, &R, P) -> Result<A, RequestError>) -> Self
-    where
-        R: Role + 'static,
-        P: DeserializeOwned + ToSchema + 'static,
-        A: Serialize + ToSchema + Told + 'static,
-    {
-        // What is as the protocol takes it for is left out: each tool costs the model room in every conversation.
-        let hints = ToolAnnotations::new().open_world(false);
-        let hints = match about.effect {
-            Effect::Reads => hints.read_only(true),
-            Effect::Replaces => hints.destructive(true),
-            Effect::Removes => hints.destructive(true).idempotent(true),
-        };
-        let mut tool =
-            Tool::new(about.name, about.description, schema::of::<P>()).with_title(about.title).with_annotations(hints);
-        tool.output_schema = Some(schema::outline::<A>().into());
-        let taken = Arc::clone(&tool.input_schema);
-        let run = move |app: &App, request: Request, arguments: JsonObject, answers: Answers| {
-            schema::hold(&taken, &arguments).map_err(RequestError::invalid)?;
-            let params = serde_path_to_error::deserialize(Value::Object(arguments))
-                .map_err(|error| RequestError::invalid(explain(&error)))?;
-            let answer = run(app, &R::of(request)?, params)?;
-            match answers {
-                Answers::Text => Ok(CallToolResult::success(vec![ContentBlock::text(answer.text())])),
-                Answers::Structured => {
-                    let value =
-                        serde_json::to_value(&answer).map_err(|error| RequestError::invalid(error.to_string()))?;
-                    let mut result = CallToolResult::structured(value);
-                    result.content = vec![ContentBlock::text(summary(&answer))];
-                    Ok(result)
-                }
-            }
-        };
-        Self { tool, run: Box::new(run) }
-    }
-
-    /// The tool as a client is told of it. One that is answered by text must not be promised anything else.
-    pub(super) fn shown(&self, answers: Answers) -> Tool {
-        let mut tool = self.tool.clone();
-        if answers == Answers::Text {
-            tool.output_schema = None;
-        }
-        tool
-    }
-
-    /// Calls the tool. What the service refuses is an answer too, so that the model sees why.
-    pub(super) fn call(&self, app: &App, request: Request, arguments: JsonObject, answers: Answers) -> CallToolResult {
-        let principal = request.principal().clone();
-        (self.run)(app, request, arguments, answers).unwrap_or_else(|error| failed(&error.told_to(&principal)))
-    }
-}
-
-/// The line beside structured content; it says too where the rest is, when there is more.
-fn summary(answer: &impl Told) -> String {
-    let line = answer.line();
-    if line.trim_end() == answer.text().trim_end() { line } else { format!("{line} {NOTHING_ELSE}") }
-}
-
-/// A field and what is wrong with it.
-fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
-    match error.path().to_string().as_str() {
-        "." => error.inner().to_string(),
-        path => format!("`{path}`: {}", error.inner()),
-    }
-}
-
-/// What a model is told of a failure: a word for programs, a sentence, and what to do next.
-fn failed(error: &RequestError) -> CallToolResult {
-    let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    CallToolResult::error(vec![ContentBlock::text(format!("{}: {}{hint}", error.kind.code(), error.message))])
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
+    use super::super::answers::Answers;
     use super::*;
 
     /// Whether every field of a schema says what it is, and nothing is left to be looked up.

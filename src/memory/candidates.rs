@@ -19,7 +19,7 @@ use crate::path::VaultPath;
 
 /// What can be forgotten by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ForgettablePlace {
     /// The file.
     pub path: VaultPath,
     /// Names it.
@@ -33,7 +33,7 @@ pub(super) struct Place {
 }
 
 /// The places of a file, in order.
-pub(super) fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<Place> {
+pub(super) fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<ForgettablePlace> {
     let mut seen = HashMap::new();
     let mut places = Vec::new();
     for block in &note.blocks {
@@ -47,7 +47,7 @@ pub(super) fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<Place> 
         }
         let nth = seen.entry(text.clone()).and_modify(|nth| *nth += 1).or_insert(0_u32);
         let hash = name(path, &text, *nth);
-        places.push(Place { path: path.clone(), hash, lines: lines(note, &block.span), text, words });
+        places.push(ForgettablePlace { path: path.clone(), hash, lines: lines(note, &block.span), text, words });
     }
     places
 }
@@ -80,7 +80,7 @@ pub(super) enum Meant {
 }
 
 /// Which places a request means. `near` are those that a search found, the best first.
-pub(super) fn meant(query: &str, places: &[Place], near: &[usize], most: usize) -> Meant {
+pub(super) fn meant(query: &str, places: &[ForgettablePlace], near: &[usize], most: usize) -> Meant {
     if let Ok(hash) = query.trim().parse::<ChunkId>()
         && let Some(at) = places.iter().position(|place| place.hash == hash)
     {
@@ -125,7 +125,7 @@ mod tests {
     const TEXT: &str = "# Likes\n\n- The person likes green tea in the morning.\n- The person likes dark mode.\n- Dark chocolate is \
                         fine.\n\nThe dentist is on Monday.\n\n```\nlet mode = dark;\n```\n";
 
-    fn of(text: &str) -> Vec<Place> {
+    fn of(text: &str) -> Vec<ForgettablePlace> {
         places(&VaultPath::new("agents/a/MEMORY.md").unwrap(), &Note::parse(text, ""), text)
     }
 

@@ -1,10 +1,10 @@
 //! Forgets what an agent says in words of its own, when it is clear what that is.
 
-use super::candidates::{Meant, Place, meant, places};
+use super::candidates::{ForgettablePlace, Meant, meant, places};
 use super::edit::checked;
 use super::read::{find, own_file};
 use super::target::{TargetError, forbidden, own_name, writable};
-use super::write::{Outcome, changed, file_to_write, refused, rewrite};
+use super::write::{MemoryEdit, changed, file_to_write, refused, rewrite};
 use crate::access::WriteMode;
 use crate::derive::{ChunkId, chunk, without_chunk, without_lines};
 use crate::note::Note;
@@ -71,13 +71,13 @@ pub fn delete_chunk(writer: &MemoryWriter, file: &str, id: ChunkId) -> Result<Me
         // The last of the text goes, and the frontmatter is the person's.
         let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
         let (left, empty) = checked(existing, &note, left).map_err(|error| refused(&path, error))?;
-        Ok(if empty { Outcome::Gone } else { Outcome::Text(left) })
+        Ok(if empty { MemoryEdit::Gone } else { MemoryEdit::Text(left) })
     })?;
     Ok(changed(writer, "memory_delete", &path, &checkpoint))
 }
 
 /// All places of the files that the agent may write, in the order of their paths.
-fn own_places(writer: &MemoryWriter) -> Result<Vec<Place>, RequestError> {
+fn own_places(writer: &MemoryWriter) -> Result<Vec<ForgettablePlace>, RequestError> {
     let scope = writer.own_memory()?;
     let files = scope.files().map(|file| &file.path);
     // What is seen is neither left out nor kept from the agent.
@@ -96,7 +96,7 @@ fn own_places(writer: &MemoryWriter) -> Result<Vec<Place>, RequestError> {
 }
 
 /// Places in the passages that a search finds, the best first.
-fn near(writer: &MemoryWriter, query: &str, places: &[Place]) -> Result<Vec<usize>, RequestError> {
+fn near(writer: &MemoryWriter, query: &str, places: &[ForgettablePlace]) -> Result<Vec<usize>, RequestError> {
     let found = find(writer, query, Some(HITS))?;
     let within = |at: &usize, path: &str, first: u32, last: u32| {
         let place = &places[*at];
@@ -108,7 +108,7 @@ fn near(writer: &MemoryWriter, query: &str, places: &[Place]) -> Result<Vec<usiz
     Ok(near.collect())
 }
 
-fn forget_place(writer: &MemoryWriter, place: &Place) -> Result<CheckpointId, RequestError> {
+fn forget_place(writer: &MemoryWriter, place: &ForgettablePlace) -> Result<CheckpointId, RequestError> {
     let path = &place.path;
     rewrite(writer, path, Action::Forget, 0, |existing| {
         let changed = || RequestError::conflict(format!("`{path}` has changed since; nothing was written"));
@@ -124,11 +124,11 @@ fn forget_place(writer: &MemoryWriter, place: &Place) -> Result<CheckpointId, Re
         // The last of the text goes, and the frontmatter is the person's.
         let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
         let (left, empty) = checked(existing, &note, left).map_err(|error| refused(path, error))?;
-        Ok(if empty { Outcome::Gone } else { Outcome::Text(left) })
+        Ok(if empty { MemoryEdit::Gone } else { MemoryEdit::Text(left) })
     })
 }
 
-fn shown(writer: &MemoryWriter, place: &Place) -> MemoryCandidate {
+fn shown(writer: &MemoryWriter, place: &ForgettablePlace) -> MemoryCandidate {
     let most = writer.workspace().config.search.max_snippet_chars;
     let (line_start, line_end) = (place.lines.0 as u32, place.lines.1 as u32);
     let cut = place.text.char_indices().nth(most);

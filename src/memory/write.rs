@@ -18,7 +18,7 @@ use crate::wire::{MemoryChange, MemoryDeleteParams, MemoryRestoreParams, MemoryS
 const TRIES: usize = 100;
 
 /// What becomes of a file.
-pub(super) enum Outcome {
+pub(super) enum MemoryEdit {
     /// It says this.
     Text(String),
     /// It goes to the trash.
@@ -38,7 +38,7 @@ pub fn save(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<MemoryCh
     let mut made = Map::new();
     made.insert("created".into(), Value::from(now()));
     let id = rewrite(writer, &path, Action::Edit, content.len(), |existing| {
-        Ok(Outcome::Text(with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?))
+        Ok(MemoryEdit::Text(with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?))
     })?;
     Ok(MemoryChange { redacted: content != given, ..changed(writer, "memory_save", &path, &id) })
 }
@@ -61,12 +61,12 @@ pub fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Result<Memo
     let mut matches = None;
     let id = rewrite(writer, &path, Action::Forget, 0, |existing| {
         let existing = existing.ok_or_else(|| gone(&path))?;
-        let Some(text) = text else { return Ok(Outcome::Gone) };
+        let Some(text) = text else { return Ok(MemoryEdit::Gone) };
         let left = without_text(existing, text, params.all_matches.unwrap_or(false));
         let left = left.map_err(|error| refused(&path, error))?;
         matches = Some(left.matches);
         let goes = left.empty && params.delete_if_empty.unwrap_or(true);
-        Ok(if goes { Outcome::Gone } else { Outcome::Text(left.text) })
+        Ok(if goes { MemoryEdit::Gone } else { MemoryEdit::Text(left.text) })
     })?;
     Ok(MemoryChange { matches_removed: matches, ..changed(writer, "memory_delete", &path, &id) })
 }
@@ -167,7 +167,7 @@ pub(super) fn rewrite(
     path: &VaultPath,
     action: Action,
     written: usize,
-    mut change: impl FnMut(Option<&str>) -> Result<Outcome, RequestError>,
+    mut change: impl FnMut(Option<&str>) -> Result<MemoryEdit, RequestError>,
 ) -> Result<CheckpointId, RequestError> {
     let workspace = writer.workspace();
     let files = workspace.files()?;
@@ -184,10 +184,10 @@ pub(super) fn rewrite(
             None => (None, None),
         };
         let outcome = match (change(existing.as_deref())?, hash) {
-            (Outcome::Text(text), _) if text.len() as u64 > workspace.config.index.max_file_bytes => {
+            (MemoryEdit::Text(text), _) if text.len() as u64 > workspace.config.index.max_file_bytes => {
                 return Err(too_long(path, text.len()));
             }
-            (Outcome::Gone, None) => return Err(gone(path)),
+            (MemoryEdit::Gone, None) => return Err(gone(path)),
             (outcome, hash) => (outcome, hash),
         };
         if outcome.1.is_none() {
@@ -195,10 +195,10 @@ pub(super) fn rewrite(
         }
         begin(writer)?;
         let written = match outcome {
-            (Outcome::Text(text), None) => files.create_for(path, &text, act(writer, Action::Create, written)),
-            (Outcome::Text(text), Some(hash)) => files.replace(path, hash, &text, edit),
-            (Outcome::Gone, Some(hash)) => files.trash_as(path, hash, edit),
-            (Outcome::Gone, None) => return Err(gone(path)),
+            (MemoryEdit::Text(text), None) => files.create_for(path, &text, act(writer, Action::Create, written)),
+            (MemoryEdit::Text(text), Some(hash)) => files.replace(path, hash, &text, edit),
+            (MemoryEdit::Gone, Some(hash)) => files.trash_as(path, hash, edit),
+            (MemoryEdit::Gone, None) => return Err(gone(path)),
         };
         if written.is_err() {
             writer.turn().rest();

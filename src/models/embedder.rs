@@ -4,26 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::Fingerprint;
-
-/// What one chunk gives to the model.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Document {
-    /// Where the text stands: `title > heading > heading`. May be empty; a model sees at most its first 48 tokens.
-    pub context: String,
-    /// The chunk's own text.
-    pub text: String,
-}
-
-impl Document {
-    /// Returns what a model reads: the context, a newline and the text, or the text alone where there is no context.
-    pub fn input(&self) -> String {
-        if self.context.is_empty() {
-            return self.text.clone();
-        }
-        format!("{}\n{}", self.context, self.text)
-    }
-}
+use super::{Document, Fingerprint};
 
 /// Turns text into vectors of length 1, whose dot product is their cosine.
 pub trait Embedder: Send + Sync {

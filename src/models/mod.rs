@@ -10,6 +10,7 @@
 //!
 //! Everything here blocks. Async callers call it from a blocking thread.
 
+mod document;
 mod embedder;
 mod fingerprint;
 #[cfg(feature = "gguf")]
@@ -17,7 +18,8 @@ mod gguf;
 mod hashed;
 mod open;
 
-pub use embedder::{Document, Embedder, ModelError, ModelErrorKind};
+pub use document::Document;
+pub use embedder::{Embedder, ModelError, ModelErrorKind};
 pub use fingerprint::{ContentHash, Fingerprint, ParseHashError};
 #[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};

@@ -17,7 +17,7 @@ pub fn open(config: &EmbedConfig, root: &Path) -> Option<LoadEmbedder> {
 #[cfg(feature = "gguf")]
 fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
     use super::{GgufEmbedder, GgufOptions, ModelSource};
-    use crate::config::Pooling;
+    use crate::config::PoolingChoice;
 
     let source = match config.model.as_str() {
         "bundled" => ModelSource::Bundled,
@@ -30,10 +30,10 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
         query_prefix: config.query_prefix.clone(),
         document_prefix: config.document_prefix.clone(),
         pooling: match config.pooling {
-            Pooling::Auto => None,
-            Pooling::Mean => Some(super::Pooling::Mean),
-            Pooling::Cls => Some(super::Pooling::Cls),
-            Pooling::Last => Some(super::Pooling::Last),
+            PoolingChoice::Auto => None,
+            PoolingChoice::Mean => Some(super::Pooling::Mean),
+            PoolingChoice::Cls => Some(super::Pooling::Cls),
+            PoolingChoice::Last => Some(super::Pooling::Last),
         },
         max_tokens: config.max_tokens,
         ..GgufOptions::new(cache)

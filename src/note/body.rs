@@ -1,20 +1,12 @@
 //! Reads the Markdown of a note in one pass over the parser's events.
 
+use super::dialect::OPTIONS;
 use super::links::Links;
 use super::model::outside;
 use super::tags::{self, TagSet};
 use super::{Block, BlockKind, Heading, Lines, Link, Problem, mask};
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
 use std::ops::Range;
-
-/// CommonMark as Obsidian extends it. Math is on so that `$#x$` holds no tag and `$a%%b$` no comment. GFM is off: it is
-/// only about callouts, of which it knows five, none with a title; here every quote that starts `[!` is one.
-pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
-    .union(Options::ENABLE_FOOTNOTES)
-    .union(Options::ENABLE_STRIKETHROUGH)
-    .union(Options::ENABLE_TASKLISTS)
-    .union(Options::ENABLE_WIKILINKS)
-    .union(Options::ENABLE_MATH);
 
 /// What a note's Markdown holds. Offsets are into the whole source.
 #[derive(Debug, Default)]
@@ -59,7 +51,7 @@ pub(super) fn read(source: &str, start: usize, lines: &Lines, tags: &mut TagSet)
     let original = &original[..readable(original)];
     let end = start + original.len();
     let masked = mask::mask(original);
-    let mut walk = Walk {
+    let mut walk = BodyWalk {
         original,
         text: &masked.text,
         start,
@@ -87,7 +79,7 @@ pub(super) fn read(source: &str, start: usize, lines: &Lines, tags: &mut TagSet)
 }
 
 /// Offsets are into `text` until they are put into `body`.
-struct Walk<'a> {
+struct BodyWalk<'a> {
     original: &'a str,
     text: &'a str,
     start: usize,
@@ -111,7 +103,7 @@ struct Walk<'a> {
     html_comments: Vec<Range<usize>>,
 }
 
-impl Walk<'_> {
+impl BodyWalk<'_> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.open(tag, range),

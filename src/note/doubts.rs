@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::frontmatter::Frontmatter;
-use super::tags::{TagSet, is_private, pieces, words};
-use super::visibility::is_clearly_false;
+use super::metadata::tags_in;
+use super::tags::{TagSet, is_private, words};
 use super::{Lines, Problem};
 
 /// What captured files say of where they come from.
@@ -21,7 +21,7 @@ pub(super) fn in_frontmatter(
     frontmatter: &Frontmatter,
     doubtful: &mut TagSet,
 ) -> Option<Problem> {
-    let named = in_metadata(&frontmatter.metadata);
+    let named = tags_in(&frontmatter.metadata);
     named.iter().chain(&frontmatter.misplaced_tags).for_each(|tag| doubtful.add(tag));
     let text = source.get(frontmatter.text.clone())?;
     let mut quoted = quoted(&frontmatter.metadata);
@@ -40,28 +40,6 @@ pub(super) fn in_frontmatter(
         lines.line_of(frontmatter.text.start + private?),
         "`#private` may be a comment here; the note is kept private. In frontmatter, write the tag without `#`",
     ))
-}
-
-/// The tags that a mapping may name, at whatever depth: a key that slipped under a TOML table or a nested mapping was still
-/// meant. `tags: {x: true}` may name `x`.
-pub(super) fn in_metadata(metadata: &Map<String, Value>) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut left: Vec<(&Value, bool)> = Vec::new();
-    let is_tags = |key: &str| ["tags", "tag"].iter().any(|name| key.trim().eq_ignore_ascii_case(name));
-    left.extend(metadata.iter().map(|(key, value)| (value, is_tags(key))));
-    while let Some((value, within)) = left.pop() {
-        match value {
-            Value::Object(map) => {
-                let keys = map.iter().filter(|(_, value)| within && !is_clearly_false(value)).map(|(key, _)| key);
-                found.extend(keys.flat_map(|key| pieces(key)).map(str::to_owned));
-                left.extend(map.iter().map(|(key, value)| (value, within || is_tags(key))));
-            }
-            Value::Array(items) => left.extend(items.iter().map(|item| (item, within))),
-            Value::String(text) if within => found.extend(pieces(text).map(str::to_owned)),
-            _ => {}
-        }
-    }
-    found
 }
 
 /// How often each word after `#` stands in a text of a captured file's frontmatter. It is what somebody said or a page is called,

@@ -1,26 +1,10 @@
 //! Frontmatter text → JSON, through gray_matter, and its engine for TOML.
 
+use super::handover::{ParsedBlock, from_float, hand_over};
 use super::yaml::Yaml;
 use gray_matter::engine::Engine;
 use gray_matter::{Matter, Pod};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Number, Value};
-
-/// What a block of frontmatter turned out to be.
-///
-/// An engine hands it to gray_matter as JSON text, because gray_matter's own value (`Pod`) loses the order of keys and
-/// integers past `i64`, and its error has no line.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Outcome {
-    Mapping(Map<String, Value>),
-    /// Valid, but not key and value: prose between two thematic breaks, a list.
-    NotMapping,
-    Duplicate(String),
-    Invalid {
-        line: Option<usize>,
-        message: String,
-    },
-}
+use serde_json::{Map, Value};
 
 /// The two languages of frontmatter, by their delimiter line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +22,9 @@ impl Language {
     }
 }
 
-/// Reads the text between two delimiter lines. Its lines must end in `\n`; lines of [`Outcome::Invalid`] count the opening
+/// Reads the text between two delimiter lines. Its lines must end in `\n`; lines of [`ParsedBlock::Invalid`] count the opening
 /// delimiter as line 1.
-pub(super) fn read(language: Language, text: &str) -> Outcome {
+pub(super) fn read(language: Language, text: &str) -> ParsedBlock {
     let delimiter = language.delimiter();
     // gray_matter trims the text before its engine sees it, which would break indented YAML and shift lines. A comment
     // in front, in place of the delimiter, keeps both as they are.
@@ -49,23 +33,17 @@ pub(super) fn read(language: Language, text: &str) -> Outcome {
         Language::Yaml => with::<Yaml>(delimiter, &wrapped),
         Language::Toml => with::<Toml>(delimiter, &wrapped),
     };
-    parsed.unwrap_or_else(|message| Outcome::Invalid { line: None, message })
+    parsed.unwrap_or_else(|message| ParsedBlock::Invalid { line: None, message })
 }
 
-fn with<E: Engine>(delimiter: &str, wrapped: &str) -> Result<Outcome, String> {
+fn with<E: Engine>(delimiter: &str, wrapped: &str) -> Result<ParsedBlock, String> {
     let mut matter = Matter::<E>::new();
     matter.delimiter = delimiter.to_owned();
     let parsed = matter.parse::<String>(wrapped).map_err(|error| error.to_string())?;
     match parsed.data {
         Some(json) => serde_json::from_str(&json).map_err(|error| error.to_string()),
-        None => Ok(Outcome::Mapping(Map::new())),
+        None => Ok(ParsedBlock::Mapping(Map::new())),
     }
-}
-
-pub(super) fn hand_over(outcome: &Outcome) -> gray_matter::Result<Pod> {
-    serde_json::to_string(outcome)
-        .map(Pod::String)
-        .map_err(|error| gray_matter::Error::DeserializeError(error.to_string()))
 }
 
 struct Toml;
@@ -73,8 +51,8 @@ struct Toml;
 impl Engine for Toml {
     fn parse(content: &str) -> gray_matter::Result<Pod> {
         hand_over(&match content.parse::<toml::Table>() {
-            Ok(table) => Outcome::Mapping(table.into_iter().map(|(k, v)| (k, from_toml(v))).collect()),
-            Err(error) => Outcome::Invalid {
+            Ok(table) => ParsedBlock::Mapping(table.into_iter().map(|(k, v)| (k, from_toml(v))).collect()),
+            Err(error) => ParsedBlock::Invalid {
                 line: error.span().map(|span| content.bytes().take(span.start).filter(|&b| b == b'\n').count() + 1),
                 message: error.message().to_owned(),
             },
@@ -93,9 +71,4 @@ fn from_toml(value: toml::Value) -> Value {
         toml::Value::Array(values) => values.into_iter().map(from_toml).collect(),
         toml::Value::Table(table) => table.into_iter().map(|(k, v)| (k, from_toml(v))).collect(),
     }
-}
-
-/// JSON has no NaN and no infinity: their names, so that they are not taken for nothing.
-pub(super) fn from_float(number: f64) -> Value {
-    Number::from_f64(number).map_or_else(|| Value::String(number.to_string()), Value::Number)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The fields of a note that its frontmatter gives.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub(super) struct NoteFields {
     pub(super) title: Option<String>,
     pub(super) tags: TagSet,
     pub(super) aliases: Vec<String>,
@@ -18,8 +18,8 @@ pub(super) struct Fields {
 }
 
 /// Reads the fields. Keys count whatever their case, as in Obsidian.
-pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> Fields {
-    let mut fields = Fields::default();
+pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> NoteFields {
+    let mut fields = NoteFields::default();
     let entries = |wanted: [&'static str; 2]| {
         // By the order of the names wanted, not of the file: `created` goes before `date`.
         wanted.into_iter().flat_map(|name| {

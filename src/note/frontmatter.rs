@@ -1,7 +1,9 @@
 //! Where a note's frontmatter is, and what it says.
 
-use super::engine::{self, Language, Outcome};
-use super::{Lines, Problem, doubts, tags};
+use super::engine::{self, Language};
+use super::handover::ParsedBlock;
+use super::metadata::{has_private_key, tags_in};
+use super::{Lines, Problem, tags};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -62,16 +64,16 @@ pub(super) fn read(source: &str, lines: &Lines) -> Frontmatter {
             let text = text_start..lines.span(line).start;
             found.markdown_start = lines.span(line).end;
             match engine::read(language, &normalised(source, lines, 2..line)) {
-                Outcome::Mapping(metadata) => {
+                ParsedBlock::Mapping(metadata) => {
                     found.body_start = found.markdown_start;
                     return Frontmatter { metadata, text, ..found };
                 }
-                Outcome::NotMapping => Problem::new(1, "frontmatter is not made of `key: value` lines"),
-                Outcome::Duplicate(key) => Problem::new(
+                ParsedBlock::NotMapping => Problem::new(1, "frontmatter is not made of `key: value` lines"),
+                ParsedBlock::Duplicate(key) => Problem::new(
                     key_line(source, lines, &text, &key, 2),
                     format!("frontmatter has the key `{key}` twice; remove one"),
                 ),
-                Outcome::Invalid { line, message } => {
+                ParsedBlock::Invalid { line, message } => {
                     Problem::new(line, format!("frontmatter cannot be read: {}", message.trim()))
                 }
             }
@@ -125,14 +127,14 @@ fn absent(source: &str, lines: &Lines, start: usize) -> Frontmatter {
     let language = if text_of(opening).starts_with('+') { Language::Toml } else { Language::Yaml };
     let text = normalised(source, lines, opening + 1..closing);
     let private = match engine::read(language, &text) {
-        Outcome::Mapping(metadata) if metadata.is_empty() => return found,
-        Outcome::Mapping(metadata) => {
-            found.misplaced_tags = doubts::in_metadata(&metadata);
+        ParsedBlock::Mapping(metadata) if metadata.is_empty() => return found,
+        ParsedBlock::Mapping(metadata) => {
+            found.misplaced_tags = tags_in(&metadata);
             found.misplaced_tags.extend(tags::words(&text).map(|(_, name)| name.to_owned()));
-            super::visibility::has_private_key(&metadata)
+            has_private_key(&metadata)
         }
-        Outcome::NotMapping => return found,
-        Outcome::Duplicate(_) | Outcome::Invalid { .. } => {
+        ParsedBlock::NotMapping => return found,
+        ParsedBlock::Duplicate(_) | ParsedBlock::Invalid { .. } => {
             let lower = text.to_lowercase();
             if lower.contains("tag") {
                 // Whichever word of it was meant as one.

@@ -43,7 +43,7 @@ impl TagSet {
 
 /// An inline tag.
 #[derive(Debug, PartialEq)]
-pub(super) struct Found<'t> {
+pub(super) struct InlineTag<'t> {
     /// Without `#`.
     pub(super) name: &'t str,
     /// Where its `#` is in the text.
@@ -57,7 +57,7 @@ pub(super) struct Found<'t> {
 /// A tag is `#` and then letters and digits of any script, emoji, `_`, `-`, `/`; something in it must be neither digit nor
 /// `_`, `-`, `/`, or digits must be parted (`2024/05`). It starts the text or follows a blank or opening punctuation, and
 /// is never part of a URL.
-pub(super) fn scan(text: &str, run: Range<usize>, mut found: impl FnMut(Found<'_>)) {
+pub(super) fn scan(text: &str, run: Range<usize>, mut found: impl FnMut(InlineTag<'_>)) {
     let mut at = run.start;
     let mut in_url = false;
     while let Some(hash) = text[at..run.end].find('#').map(|offset| at + offset) {
@@ -79,7 +79,7 @@ pub(super) fn scan(text: &str, run: Range<usize>, mut found: impl FnMut(Found<'_
         at += body.len();
         let name = body.trim_end_matches('/');
         if !name.starts_with('/') && is_tag_name(name) {
-            found(Found { name, at: hash, certain });
+            found(InlineTag { name, at: hash, certain });
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Parser, Tag};
 use serde::Serialize;
 
-use super::body::OPTIONS;
+use super::dialect::OPTIONS;
 use super::links::{Destination, destination, has_scheme};
 use super::model::outside;
 use super::{Note, frontmatter, mask};

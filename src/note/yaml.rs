@@ -1,6 +1,6 @@
 //! gray_matter's engine for YAML, on serde_norway, with a bound on what hostile text can cost.
 
-use super::engine::{Outcome, from_float, hand_over};
+use super::handover::{ParsedBlock, from_float, hand_over};
 use gray_matter::Pod;
 use gray_matter::engine::Engine;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
@@ -14,19 +14,19 @@ pub(super) struct Yaml;
 
 impl Engine for Yaml {
     fn parse(content: &str) -> gray_matter::Result<Pod> {
-        let limits = Limits { left: Cell::new(MAX_COST), duplicate: RefCell::new(None) };
+        let limits = YamlBudget { left: Cell::new(MAX_COST), duplicate: RefCell::new(None) };
         let deserializer = serde_yaml::Deserializer::from_str(content);
         if nests_too_deep(content) {
             let message = "brackets are nested too deep, or not closed".to_owned();
-            return hand_over(&Outcome::Invalid { line: None, message });
+            return hand_over(&ParsedBlock::Invalid { line: None, message });
         }
         hand_over(&match Json(&limits).deserialize(deserializer) {
-            Ok(Value::Object(map)) => Outcome::Mapping(map),
-            Ok(Value::Null) => Outcome::Mapping(Map::new()),
-            Ok(_) => Outcome::NotMapping,
+            Ok(Value::Object(map)) => ParsedBlock::Mapping(map),
+            Ok(Value::Null) => ParsedBlock::Mapping(Map::new()),
+            Ok(_) => ParsedBlock::NotMapping,
             Err(error) => match limits.duplicate.into_inner() {
-                Some(key) => Outcome::Duplicate(key),
-                None => Outcome::Invalid { line: error.location().map(|at| at.line()), message: error.to_string() },
+                Some(key) => ParsedBlock::Duplicate(key),
+                None => ParsedBlock::Invalid { line: error.location().map(|at| at.line()), message: error.to_string() },
             },
         })
     }
@@ -51,12 +51,12 @@ fn nests_too_deep(content: &str) -> bool {
 /// of 10,000 pass it and take gigabytes.
 const MAX_COST: usize = 2 << 20;
 
-struct Limits {
+struct YamlBudget {
     left: Cell<usize>,
     duplicate: RefCell<Option<String>>,
 }
 
-impl Limits {
+impl YamlBudget {
     fn spend<E: serde::de::Error>(&self, text: usize) -> Result<(), E> {
         match self.left.get().checked_sub(text + 16) {
             Some(left) => {
@@ -71,7 +71,7 @@ impl Limits {
 /// Reads any YAML value into JSON: tags (`!name`) are dropped, merge keys (`<<`) applied, keys made text, and a key given
 /// twice is an error. Recursion is bounded: serde_norway refuses more than 128 levels.
 #[derive(Clone, Copy)]
-struct Json<'l>(&'l Limits);
+struct Json<'l>(&'l YamlBudget);
 
 impl<'de> DeserializeSeed<'de> for Json<'_> {
     type Value = Value;

@@ -30,7 +30,7 @@ struct Annotates {
 }
 
 /// Where a passage is, or was last.
-struct Place {
+struct QuotePlace {
     source: VaultPath,
     lines: (u32, u32),
     found: bool,
@@ -84,7 +84,7 @@ pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>,
         .filter(|file| scope.gives(file))
         .collect();
     remarks.sort_by(|one, two| one.created_ms.cmp(&two.created_ms).then_with(|| one.path.cmp(&two.path)));
-    let mut places = Places { scope, texts: HashMap::new() };
+    let mut places = QuotePlaces { scope, texts: HashMap::new() };
     let mut found = Vec::new();
     for file in remarks {
         let metadata = scope.reader.metadata(file.id).map_err(|error| scope.workspace.damaged(error))?;
@@ -146,30 +146,30 @@ fn annotates(metadata: &str) -> Option<Annotates> {
 }
 
 /// Finds passages, and remembers the notes it has read.
-struct Places<'a> {
+struct QuotePlaces<'a> {
     scope: &'a ReadScope,
     texts: HashMap<VaultPath, Option<Squeezed>>,
 }
 
-impl Places<'_> {
-    fn find(&mut self, annotates: &Annotates) -> Result<Place, RequestError> {
+impl QuotePlaces<'_> {
+    fn find(&mut self, annotates: &Annotates) -> Result<QuotePlace, RequestError> {
         let damaged = |error| self.scope.workspace.damaged(error);
         if let Some(hash) = annotates.hash {
             for row in self.scope.reader.rows_of(hash).map_err(damaged)? {
                 let chunk = self.scope.reader.chunk(row).map_err(damaged)?;
                 let Some(chunk) = chunk else { continue };
                 if let Some(file) = self.scope.reader.files().get(chunk.file) {
-                    return Ok(Place { source: file.path.clone(), lines: chunk.lines, found: true });
+                    return Ok(QuotePlace { source: file.path.clone(), lines: chunk.lines, found: true });
                 }
             }
         }
         let quote: String = annotates.quote.chars().filter(|c| !c.is_whitespace()).collect();
         for path in std::iter::once(annotates.path.clone()).chain(self.candidates(annotates, &quote)) {
             if let Some(lines) = self.lines_of(&path, &quote, annotates.lines.0) {
-                return Ok(Place { source: path, lines, found: true });
+                return Ok(QuotePlace { source: path, lines, found: true });
             }
         }
-        Ok(Place { source: annotates.path.clone(), lines: annotates.lines, found: false })
+        Ok(QuotePlace { source: annotates.path.clone(), lines: annotates.lines, found: false })
     }
 
     /// Other notes that may have the quote, the likeliest first; none when it is where it was.

@@ -18,7 +18,7 @@ use crate::wire::{ForgetParams, Forgotten, PurgedView};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What of a note is to go.
-enum Part {
+enum ForgottenPart {
     Whole,
     Chunk(ChunkId),
     Lines(usize, usize),
@@ -27,7 +27,7 @@ enum Part {
 /// What is to go, as it was found.
 struct Target {
     path: VaultPath,
-    part: Part,
+    part: ForgottenPart,
     /// BLAKE3 of the note as the caller knows it.
     seen: Option<[u8; 32]>,
 }
@@ -49,7 +49,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         return Err(changed());
     }
     let left = match part {
-        Part::Whole => Remainder { text: None, removed: vec![String::from_utf8_lossy(&bytes).into_owned()] },
+        ForgottenPart::Whole => Remainder { text: None, removed: vec![String::from_utf8_lossy(&bytes).into_owned()] },
         part => {
             let text = String::from_utf8(bytes)
                 .map_err(|_| RequestError::invalid(format!("`{path}` is not text; only all of it can go")))?;
@@ -117,7 +117,7 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> 
         (Some(hash), None, None) => named(owner, hash),
         (None, Some(path), lines) => {
             let path = note_path(path)?;
-            let Some((first, last)) = lines else { return Ok(Target { path, part: Part::Whole, seen: None }) };
+            let Some((first, last)) = lines else { return Ok(Target { path, part: ForgottenPart::Whole, seen: None }) };
             // Lines are those of the note as the index, and so a search, has told of it.
             let seen = match &params.seen {
                 Some(_) => None,
@@ -128,7 +128,7 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> 
                 let hint = Some("send `seen`, which a `dry_run` gives".into());
                 return Err(RequestError { hint, ..RequestError::conflict(message) });
             }
-            Ok(Target { path, part: Part::Lines(first, last), seen })
+            Ok(Target { path, part: ForgottenPart::Lines(first, last), seen })
         }
         _ => Err(RequestError::invalid("give `hash`, or `path` with or without lines")),
     }
@@ -145,10 +145,10 @@ fn named(owner: &Owner, hash: &str) -> Result<Target, RequestError> {
     let scope = owner.read_scope()?;
     let target = |file: &FileEntry, part| Target { path: file.path.clone(), part, seen: Some(file.hash) };
     if let Some((file, _)) = scope.chunk_of(id)? {
-        return Ok(target(file, Part::Chunk(id)));
+        return Ok(target(file, ForgottenPart::Chunk(id)));
     }
     match scope.note_of(id) {
-        Some(file) => Ok(target(file, Part::Whole)),
+        Some(file) => Ok(target(file, ForgottenPart::Whole)),
         None => {
             let message = format!("no passage or note has the hash {hash}; it changes when the text does");
             Err(RequestError::not_found(message))
@@ -255,16 +255,16 @@ fn remains(owner: &Owner, path: &VaultPath, whole: bool, commits: Option<usize>,
 }
 
 /// The text without a part; no error when the part is not in it.
-fn remainder(path: &VaultPath, text: &str, part: Part) -> Result<Remainder, Option<RemoveError>> {
+fn remainder(path: &VaultPath, text: &str, part: ForgottenPart) -> Result<Remainder, Option<RemoveError>> {
     let note = Note::parse(text, path.stem());
     match part {
-        Part::Lines(first, last) => Ok(without_lines(&note, text, first, last)?),
-        Part::Chunk(id) => {
+        ForgottenPart::Lines(first, last) => Ok(without_lines(&note, text, first, last)?),
+        ForgottenPart::Chunk(id) => {
             let chunks = chunk(path, &note, text);
             let chunk = chunks.iter().find(|chunk| chunk.id == id).ok_or(None)?;
             Ok(without_chunk(&note, text, chunk)?)
         }
-        Part::Whole => Ok(Remainder { text: None, removed: vec![text.to_owned()] }),
+        ForgottenPart::Whole => Ok(Remainder { text: None, removed: vec![text.to_owned()] }),
     }
 }
 

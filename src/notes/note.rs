@@ -64,7 +64,7 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
     if scope.is_agents() && source.stamp != file.stamp {
         return Err(absent());
     }
-    let names = Names::of(scope.files());
+    let names = LinkTargets::of(scope.files());
     // A link to a note that may have become private leads nowhere.
     let leads = |path: &String| !scope.is_agents() || scope.file(path).is_some_and(|file| scope.is_as_indexed(file));
     let tree = note.tree(&source.text, around, |target| names.resolve(target, &file.path).filter(leads));
@@ -128,11 +128,11 @@ fn spans(scope: &ReadScope, file: &FileEntry) -> Result<Vec<PassageSpan>, Reques
 
 /// The notes that links may mean, by their names in lower case: as Obsidian, a link names a note by its path, by the end of
 /// it, or by its name alone.
-struct Names<'a> {
+struct LinkTargets<'a> {
     by_stem: HashMap<String, Vec<&'a VaultPath>>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> LinkTargets<'a> {
     fn of(files: impl Iterator<Item = &'a Arc<FileEntry>>) -> Self {
         let mut by_stem: HashMap<String, Vec<&VaultPath>> = HashMap::new();
         for file in files {

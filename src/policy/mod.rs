@@ -13,5 +13,5 @@ mod registry;
 pub use log::{LogEntry, ReadLog};
 pub use page::{agent_page, revised_page};
 pub use policies::{Policies, agent_file, is_slug};
-pub use rate_limiter::{Place, Places, RateLimiter};
+pub use rate_limiter::{RateLimiter, RequestPermit, RequestPermits};
 pub use registry::{AgentRegistry, AgentToken, AgentsError};

@@ -18,11 +18,11 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Policies {
     root: PathBuf,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, KnownPolicy>>,
 }
 
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownPolicy {
     stamp: Stamp,
     policy: Arc<Policy>,
     /// What the page gives, to tell when it gives more.
@@ -56,7 +56,7 @@ impl Policies {
         slugs
     }
 
-    fn known(&self, slug: &str) -> Option<Known> {
+    fn known(&self, slug: &str) -> Option<KnownPolicy> {
         let path = agent_file(slug)?;
         let on_disk = path.on_disk(&self.root);
         if !is_within(&self.root, &on_disk) {
@@ -71,10 +71,12 @@ impl Policies {
         let known = match read(&self.root, &path, MAX_BYTES) {
             Ok(source) => {
                 let (policy, given) = parse(&source.text);
-                Known { stamp: source.stamp, policy: Arc::new(policy), given }
+                KnownPolicy { stamp: source.stamp, policy: Arc::new(policy), given }
             }
             Err(ReadError::Gone) => return None,
-            Err(error) => Known { stamp, policy: Arc::new(Policy::nothing(error.to_string())), given: Value::Null },
+            Err(error) => {
+                KnownPolicy { stamp, policy: Arc::new(Policy::nothing(error.to_string())), given: Value::Null }
+            }
         };
         for problem in &known.policy.problems {
             tracing::warn!("{path}: {problem}; the agent reads and writes nothing");
@@ -83,7 +85,7 @@ impl Policies {
         Some(known)
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, KnownPolicy>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

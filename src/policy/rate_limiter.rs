@@ -23,33 +23,33 @@ struct Gauge(Mutex<HashMap<String, usize>>);
 
 /// One of an agent's, until this is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct RequestPermit {
     gauge: Arc<Gauge>,
     slug: String,
 }
 
 /// What a request takes of its agent's room.
 #[derive(Debug)]
-pub struct Places {
+pub struct RequestPermits {
     /// Until it is answered, or given up.
-    pub answered: Place,
+    pub answered: RequestPermit,
     /// Until nothing works on it any more.
-    pub at_work: Place,
+    pub at_work: RequestPermit,
 }
 
 impl Gauge {
-    fn take(self: &Arc<Self>, slug: &str, most: usize) -> Option<Place> {
+    fn take(self: &Arc<Self>, slug: &str, most: usize) -> Option<RequestPermit> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(slug.to_owned()).or_default();
         if *count >= most {
             return None;
         }
         *count += 1;
-        Some(Place { gauge: Arc::clone(self), slug: slug.to_owned() })
+        Some(RequestPermit { gauge: Arc::clone(self), slug: slug.to_owned() })
     }
 }
 
-impl Drop for Place {
+impl Drop for RequestPermit {
     fn drop(&mut self) {
         let mut counts = self.gauge.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&self.slug) {
@@ -66,8 +66,11 @@ struct Bucket {
 
 impl RateLimiter {
     /// Begins to answer a request; `None` while too many of the agent's are answered, or hang.
-    pub fn enter(&self, slug: &str) -> Option<Places> {
-        Some(Places { answered: self.answered.take(slug, AT_A_TIME)?, at_work: self.at_work.take(slug, AT_WORK)? })
+    pub fn enter(&self, slug: &str) -> Option<RequestPermits> {
+        Some(RequestPermits {
+            answered: self.answered.take(slug, AT_A_TIME)?,
+            at_work: self.at_work.take(slug, AT_WORK)?,
+        })
     }
 
     /// Counts a request of an agent that may make `per_minute`.
@@ -106,7 +109,7 @@ mod tests {
     #[test]
     fn what_was_given_up_and_hangs_is_bounded_too() {
         let limiter = RateLimiter::default();
-        let mut hanging: Vec<Place> = (0..AT_WORK).map(|_| limiter.enter("ada").unwrap().at_work).collect();
+        let mut hanging: Vec<RequestPermit> = (0..AT_WORK).map(|_| limiter.enter("ada").unwrap().at_work).collect();
         assert!(limiter.enter("ada").is_none() && limiter.enter("bob").is_some());
         hanging.pop();
         assert!(limiter.enter("ada").is_some());

@@ -8,7 +8,7 @@ use crate::vault::Quota;
 
 /// How much an agent gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct AgentLimits {
     /// Results of one answer.
     pub max_results: usize,
     /// Characters of a snippet.
@@ -25,7 +25,7 @@ pub struct Limits {
     pub quota: Quota,
 }
 
-impl Limits {
+impl AgentLimits {
     /// Those of who asks: of an agent as its page says, else as `[agents]` does; the person gets all.
     pub fn of(config: &AgentsConfig, principal: &Principal) -> Option<Self> {
         let Principal::Agent(caller) = principal else { return None };

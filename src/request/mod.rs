@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 pub use checks::{limit, named, note_path, query_text, text};
 pub use error::{ErrorKind, RequestError};
 pub use find::Given;
-pub use limits::Limits;
+pub use limits::AgentLimits;
 pub use read_scope::{ReadScope, no_chunk, share};
 pub use role::{EventSender, MemoryWriter, Owner, Role, Viewer};
 pub use room::{Room, frontmatter_chars};
@@ -39,14 +39,14 @@ pub struct Request {
     workspace: Arc<Workspace>,
     principal: Principal,
     turn: Turn,
-    limits: Option<Limits>,
+    limits: Option<AgentLimits>,
     pinned: OnceLock<ReadScope>,
 }
 
 impl Request {
     /// A request of somebody, who waits for it until `turn` is over.
     pub fn new(workspace: Arc<Workspace>, principal: Principal, turn: Turn) -> Self {
-        let limits = Limits::of(&workspace.config.agents, &principal);
+        let limits = AgentLimits::of(&workspace.config.agents, &principal);
         Self { workspace, principal, turn, limits, pinned: OnceLock::new() }
     }
 
@@ -72,7 +72,7 @@ impl Request {
     }
 
     /// How much is given; all where there are none.
-    pub fn limits(&self) -> Option<Limits> {
+    pub fn limits(&self) -> Option<AgentLimits> {
         self.limits
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Limits, RequestError, Workspace, rfc3339};
+use super::{AgentLimits, RequestError, Workspace, rfc3339};
 use crate::access::Turn;
 use crate::derive::ChunkId;
 use crate::engine::{ChunkText, EngineError, FileEntry, Reader};
@@ -23,7 +23,7 @@ pub struct ReadScope {
     /// The files that are seen.
     pub visible: Visible,
     /// An agent's; the person has none.
-    pub limits: Option<Limits>,
+    pub limits: Option<AgentLimits>,
     /// Whether anybody waits for what is read.
     pub turn: Turn,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Limits;
+use super::AgentLimits;
 use crate::wire::ChunkView;
 
 /// Characters of notes that an answer may still give; the person's has no bounds.
@@ -11,7 +11,7 @@ pub struct Room(Option<usize>);
 
 impl Room {
     /// The room of an answer in which everything is given so many times.
-    pub fn of(limits: Option<Limits>, times: usize) -> Self {
+    pub fn of(limits: Option<AgentLimits>, times: usize) -> Self {
         Self(limits.map(|limits| limits.max_injected_chars / times.max(1)))
     }
 

@@ -12,7 +12,7 @@ use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::state::State;
 use crate::sync::{Shared, Syncer};
-use crate::vault::{Files, Home, Lock, Outside, ReadError, Rules, Signal, Source, Stamp, read};
+use crate::vault::{Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, read};
 
 /// One vault at work.
 pub struct Workspace {
@@ -153,7 +153,7 @@ impl Workspace {
 
     /// Whether a note is left out of the index by its name.
     pub fn leaves_out(&self, path: &VaultPath) -> bool {
-        Rules::new(self.home.root(), &self.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
+        NoteRules::new(self.home.root(), &self.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
     }
 
     /// Whether secrets are taken out of what is kept.

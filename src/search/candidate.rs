@@ -6,7 +6,7 @@ use crate::engine::FileEntry;
 
 /// The scores of a candidate by words and by meaning; `None` where it was not asked for, or is not known there.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Scored {
+pub(super) struct CandidateScores {
     /// BM25.
     pub keyword: Option<f64>,
     /// Cosine.
@@ -22,14 +22,14 @@ pub(super) struct Candidate {
     pub(super) file: Arc<FileEntry>,
     /// Its place among the file's chunks.
     ordinal: usize,
-    pub(super) scores: Scored,
+    pub(super) scores: CandidateScores,
     /// What the hits are ordered by.
     pub(super) score: f64,
 }
 
 impl Candidate {
     pub(super) fn new(row: u64, file: Arc<FileEntry>, ordinal: usize) -> Self {
-        Self { row, file, ordinal, scores: Scored::default(), score: 0.0 }
+        Self { row, file, ordinal, scores: CandidateScores::default(), score: 0.0 }
     }
 
     /// Whether there is something of it to embed.

@@ -1,6 +1,6 @@
 //! The second stage: from two scores of a candidate to one, and the order by it.
 
-use super::candidate::{Candidate, Scored, sort};
+use super::candidate::{Candidate, CandidateScores, sort};
 use crate::config::{Fusion, Mode, SearchConfig};
 
 /// Gives each candidate the score that `mode` orders by, and puts the best first.
@@ -22,7 +22,7 @@ pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, config: &SearchConf
 /// near in meaning as it is by its words. So nothing loses by waiting: of headings of two documentations (600 queries) the right
 /// chunk is first at each share as often as with the words alone or more (rust-book 0.940–0.947 against 0.947, tasks 0.710–0.730
 /// against 0.710, where it had been 0.43 and 0.31 with a tenth embedded), and with all of them it is what it was.
-fn fuse(scores: &[Scored], config: &SearchConfig) -> Vec<f64> {
+fn fuse(scores: &[CandidateScores], config: &SearchConfig) -> Vec<f64> {
     let keyword: Vec<Option<f64>> = scores.iter().map(|scored| scored.keyword).collect();
     let semantic: Vec<Option<f64>> = scores.iter().map(|scored| scored.semantic).collect();
     let (keyword, semantic, weight) = match config.fusion {
@@ -61,13 +61,13 @@ fn reciprocal_ranks(scores: &[Option<f64>], k: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn scored(keyword: Option<f64>, semantic: Option<f64>) -> Scored {
-        Scored { keyword, semantic, waits: false }
+    fn scored(keyword: Option<f64>, semantic: Option<f64>) -> CandidateScores {
+        CandidateScores { keyword, semantic, waits: false }
     }
 
     #[test]
     fn what_waits_for_its_vector_is_ranked_by_its_words() {
-        let waits = |keyword| Scored { waits: true, ..scored(Some(keyword), None) };
+        let waits = |keyword| CandidateScores { waits: true, ..scored(Some(keyword), None) };
         let config = SearchConfig { semantic_weight: 0.4, ..SearchConfig::default() };
         let all = fuse(&[waits(10.0), waits(5.0), waits(0.0)], &config);
         assert_eq!(all, [1.0, 0.5, 0.0], "with no vector at all, the words decide");

@@ -96,13 +96,13 @@ fn push_readable(out: &mut String, text: &str) {
     }
 }
 
-struct Part<'a> {
+struct QueryPart<'a> {
     text: &'a str,
     quoted: bool,
     excluded: bool,
 }
 
-fn parts(text: &str) -> Vec<Part<'_>> {
+fn parts(text: &str) -> Vec<QueryPart<'_>> {
     let mut parts = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -116,10 +116,10 @@ fn parts(text: &str) -> Vec<Part<'_>> {
             Some((&inner[..end], &inner[after..]))
         });
         let (part, after) = match quoted {
-            Some((inner, after)) => (Part { text: inner, quoted: true, excluded }, after),
+            Some((inner, after)) => (QueryPart { text: inner, quoted: true, excluded }, after),
             None => {
                 let end = body.find(char::is_whitespace).unwrap_or(body.len());
-                (Part { text: &body[..end], quoted: false, excluded }, &body[end..])
+                (QueryPart { text: &body[..end], quoted: false, excluded }, &body[end..])
             }
         };
         parts.push(part);

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::candidate::{Candidate, Scored};
+use super::candidate::{Candidate, CandidateScores};
 use crate::config::{Mode, StemmerLanguage};
-use crate::engine::{EngineError, FileEntry, FileSet, Found, PreparedWords, QueryVector, Reader, WordQuery};
+use crate::engine::{EngineError, FileEntry, FileSet, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery};
 
 /// What is asked of one generation, and for whom.
 pub(super) struct Retriever<'a> {
@@ -23,7 +23,7 @@ pub(super) struct RetrievedWords<'a> {
     prepared: Option<Box<dyn PreparedWords + 'a>>,
     allow: Option<&'a FileSet>,
     /// The best so many, once they were looked for.
-    best: Option<(usize, Vec<Found>)>,
+    best: Option<(usize, Vec<ScoredChunk>)>,
 }
 
 impl RetrievedWords<'_> {
@@ -32,7 +32,7 @@ impl RetrievedWords<'_> {
         width.map_or(Ok(()), |width| self.best(width).map(drop))
     }
 
-    fn best(&mut self, width: usize) -> Result<&[Found], EngineError> {
+    fn best(&mut self, width: usize) -> Result<&[ScoredChunk], EngineError> {
         let found = match self.best.take() {
             Some((known, found)) if known == width => found,
             _ => self.prepared.as_ref().map_or(Ok(Vec::new()), |prepared| prepared.best(width, self.allow))?,
@@ -100,12 +100,13 @@ impl<'a> Retriever<'a> {
 
     /// Cuts to the best, ties broken by path and line, so that the cut does not depend on the history of the index. Says
     /// whether there may be more.
-    fn cut(&self, found: &mut Vec<Found>, width: usize) -> bool {
+    fn cut(&self, found: &mut Vec<ScoredChunk>, width: usize) -> bool {
         if found.len() <= width {
             return found.len() == width;
         }
         let files = self.reader.files();
-        let place = |found: &Found| files.get(found.file).and_then(|file| Some((&file.path, file.ordinal(found.row)?)));
+        let place =
+            |found: &ScoredChunk| files.get(found.file).and_then(|file| Some((&file.path, file.ordinal(found.row)?)));
         let mut placed: Vec<_> = found.iter().map(|found| (*found, place(found))).collect();
         placed.sort_by(|one, two| two.0.score.total_cmp(&one.0.score).then_with(|| one.1.cmp(&two.1)));
         *found = placed.into_iter().map(|(found, _)| found).take(width).collect();
@@ -120,7 +121,7 @@ impl<'a> Retriever<'a> {
         vector: &QueryVector,
         mode: Mode,
     ) -> Result<(), EngineError> {
-        let rows = |missing: fn(&Scored) -> bool, candidates: &[Candidate]| -> (Vec<usize>, Vec<u64>) {
+        let rows = |missing: fn(&CandidateScores) -> bool, candidates: &[Candidate]| -> (Vec<usize>, Vec<u64>) {
             let at = (0..candidates.len()).filter(|at| missing(&candidates[*at].scores));
             at.map(|at| (at, candidates[at].row)).unzip()
         };
@@ -152,7 +153,7 @@ struct United<'a> {
 }
 
 impl United<'_> {
-    fn put(&mut self, found: &Found, set: impl FnOnce(&mut Scored)) {
+    fn put(&mut self, found: &ScoredChunk, set: impl FnOnce(&mut CandidateScores)) {
         let Some(file) = self.reader.files().get(found.file) else { return };
         let Some(ordinal) = file.ordinal(found.row) else { return };
         let candidate =

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::candidate::{Candidate, Scored};
+use super::candidate::{Candidate, CandidateScores};
 use super::diversify::diversify;
 use super::fuse::rank;
 use super::query::ParsedQuery;
@@ -154,7 +154,7 @@ pub fn search(
             }
             Err(error) => return Err(error),
         };
-        let Scored { keyword, semantic, .. } = candidate.scores;
+        let CandidateScores { keyword, semantic, .. } = candidate.scores;
         hits.push(Hit { file: candidate.file, chunk, score: candidate.score, keyword, semantic });
     }
     Ok(Results { mode, hits, degraded })

@@ -10,20 +10,20 @@ use crate::path::VaultPath;
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     /// The newest last.
-    named: HashMap<Turn, Vec<VaultPath>>,
-    turns: VecDeque<Turn>,
+    named: HashMap<BacklogTurn, Vec<VaultPath>>,
+    turns: VecDeque<BacklogTurn>,
     bulk: VecDeque<VaultPath>,
     /// Which of the two each path waits in; what stands elsewhere is skipped.
     waiting: HashMap<VaultPath, Lane>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Turn {
+struct BacklogTurn {
     folder: String,
     known: bool,
 }
 
-impl Turn {
+impl BacklogTurn {
     fn of(path: &VaultPath, known: bool) -> Self {
         let folder = path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
         Self { folder: folder.to_owned(), known }
@@ -45,7 +45,7 @@ impl Backlog {
         if self.waiting.insert(path.clone(), Lane::Named) == Some(Lane::Named) {
             return;
         }
-        let turn = Turn::of(&path, known);
+        let turn = BacklogTurn::of(&path, known);
         let waiting = self.named.entry(turn.clone()).or_default();
         if waiting.is_empty() {
             self.turns.push_back(turn);
@@ -101,7 +101,7 @@ impl Backlog {
         match lane {
             Lane::Bulk => self.bulk.push_front(path),
             Lane::Named => {
-                let turn = Turn::of(&path, known);
+                let turn = BacklogTurn::of(&path, known);
                 self.turns.retain(|other| *other != turn);
                 self.named.entry(turn.clone()).or_default().push(path);
                 self.turns.push_front(turn);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use half::f16;
 
-use crate::engine::{ContentHash, Pending};
+use crate::engine::{ContentHash, PendingText};
 use crate::models::{Document, Embedder, ModelError, ModelErrorKind};
 
 /// Texts of one request at most.
@@ -37,7 +37,7 @@ pub(super) struct Embedded {
 
 /// Threads that wait for the embedder.
 pub(super) struct Dispatcher {
-    requests: Option<Sender<Request>>,
+    requests: Option<Sender<EmbedRequest>>,
     threads: Vec<JoinHandle<()>>,
     closing: Arc<AtomicBool>,
     pub(super) in_flight: usize,
@@ -46,7 +46,7 @@ pub(super) struct Dispatcher {
 }
 
 /// Texts, and when they were sent.
-type Request = (Instant, Vec<Pending>);
+type EmbedRequest = (Instant, Vec<PendingText>);
 
 impl Dispatcher {
     /// `model` numbers the embedder. `report` is called on the dispatcher's threads with each request's end.
@@ -55,7 +55,7 @@ impl Dispatcher {
         embedder: Arc<dyn Embedder>,
         report: impl Fn(Embedded) + Send + Clone + 'static,
     ) -> Self {
-        let (requests, receiver) = channel::<Request>();
+        let (requests, receiver) = channel::<EmbedRequest>();
         let receiver = Arc::new(Mutex::new(receiver));
         let closing = Arc::new(AtomicBool::new(false));
         let threads = (0..IN_FLIGHT)
@@ -74,7 +74,7 @@ impl Dispatcher {
     }
 
     /// Sends a request. Its end is reported, whatever it is.
-    pub(super) fn send(&mut self, request: Vec<Pending>) {
+    pub(super) fn send(&mut self, request: Vec<PendingText>) {
         if let Some(requests) = &self.requests
             && requests.send((Instant::now(), request)).is_ok()
         {
@@ -100,7 +100,7 @@ impl Drop for Dispatcher {
     }
 }
 
-fn next(receiver: &Mutex<Receiver<Request>>) -> Option<Request> {
+fn next(receiver: &Mutex<Receiver<EmbedRequest>>) -> Option<EmbedRequest> {
     receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
@@ -114,7 +114,7 @@ fn next_batch(batch: usize, took: Duration) -> usize {
 }
 
 /// Embeds a request; where that fails, its texts one by one, so that one that the model cannot take costs no other.
-fn embed(embedder: &dyn Embedder, request: Vec<Pending>) -> Embedded {
+fn embed(embedder: &dyn Embedder, request: Vec<PendingText>) -> Embedded {
     let (contents, documents): (Vec<ContentHash>, Vec<Document>) =
         request.into_iter().map(|pending| (pending.content, pending.document)).unzip();
     let mut embedded = Embedded::default();

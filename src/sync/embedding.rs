@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
 use super::shared::ModelStatus;
-use super::worker::{Message, Worker};
+use super::worker::{Worker, WorkerMessage};
 use crate::allocator;
 use crate::engine_local::IndexError;
 use crate::models::Embedder;
@@ -36,7 +36,7 @@ impl Worker<'_> {
         self.say_notices();
         let messages = self.messages.clone();
         self.dispatcher = Some(Dispatcher::start(self.model, Arc::clone(&embedder), move |embedded| {
-            let _ = messages.send(Message::Embedded(embedded));
+            let _ = messages.send(WorkerMessage::Embedded(embedded));
         }));
         self.publish()?;
         let model = ModelStatus::Ready { name: embedder.name().to_owned(), dimension: embedder.dimension() };
@@ -106,7 +106,7 @@ impl Worker<'_> {
             {
                 tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
             }
-            let _ = messages.send(Message::Graph { model, graph });
+            let _ = messages.send(WorkerMessage::Graph { model, graph });
         });
         self.graph_builder = Some((thread, stop));
     }

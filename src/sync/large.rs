@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::backlog::Lane;
-use super::prepare::Outcome;
-use super::worker::{Message, Worker};
+use super::prepare::PreparedFile;
+use super::worker::{Worker, WorkerMessage};
 use crate::engine::FileUpdate;
 use crate::engine_local::IndexError;
 use crate::fs::crash;
@@ -28,7 +28,7 @@ pub(super) struct Large {
     /// Files to be read, the next one first.
     waiting: VecDeque<VaultPath>,
     /// What is being read, and where the outcome will come.
-    reading: Option<(VaultPath, Receiver<Outcome>)>,
+    reading: Option<(VaultPath, Receiver<PreparedFile>)>,
     /// What was read, the next one first.
     read: VecDeque<Unfinished>,
 }
@@ -122,16 +122,16 @@ impl Worker<'_> {
         std::thread::spawn(move || {
             let outcome = reading.read(path, known.as_deref(), &mut reading.stemming());
             let _ = sender.send(outcome);
-            let _ = messages.send(Message::LargeRead);
+            let _ = messages.send(WorkerMessage::LargeRead);
         });
         Ok(false)
     }
 
     /// Takes what was read of a large file. It was not held up, so it may have changed, gone, or left the index since.
-    fn take_large(&mut self, path: VaultPath, outcome: Outcome) -> Result<(), IndexError> {
+    fn take_large(&mut self, path: VaultPath, outcome: PreparedFile) -> Result<(), IndexError> {
         let up_to_date = match &outcome {
-            Outcome::Changed(update) => self.has_stamp(&path, &update.stamp),
-            Outcome::Unchanged(_, stamp, _) => {
+            PreparedFile::Changed(update) => self.has_stamp(&path, &update.stamp),
+            PreparedFile::Unchanged(_, stamp, _) => {
                 self.has_stamp(&path, stamp) && self.store.file(&path).is_some_and(|file| file.is_whole())
             }
             _ => true,

@@ -50,7 +50,7 @@ pub fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &Scan, di
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::{Found, Stamp};
+    use crate::vault::{FoundNote, Stamp};
 
     const HOUR: i64 = 3_600_000_000_000;
 
@@ -76,8 +76,8 @@ mod tests {
         })
     }
 
-    fn found(path: &str, mtime_ns: i64) -> Found {
-        Found { path: VaultPath::new(path).unwrap(), stamp: stamp(mtime_ns) }
+    fn found(path: &str, mtime_ns: i64) -> FoundNote {
+        FoundNote { path: VaultPath::new(path).unwrap(), stamp: stamp(mtime_ns) }
     }
 
     fn paths(paths: &[&str]) -> Vec<VaultPath> {

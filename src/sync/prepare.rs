@@ -9,11 +9,11 @@ use crate::derive::{Bounds, chunk_within, cut_heading};
 use crate::engine::{FileEntry, FileUpdate, NewChunk};
 use crate::note::{Note, PrivateReason, Visibility, sources};
 use crate::path::VaultPath;
-use crate::vault::{ReadError, Rules, Source, Stamp, read};
+use crate::vault::{NoteRules, ReadError, Source, Stamp, read};
 
 /// What reading a file came to.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum PreparedFile {
     /// It changed.
     Changed(Box<FileUpdate>),
     /// Its content is what the index has; only its stamp may differ. The number is when it was read.
@@ -29,24 +29,26 @@ pub enum Outcome {
 /// Reads a file and, when it is not what the index has (`known`), parses it and cuts it into chunks.
 pub fn prepare(
     root: &Path,
-    rules: &Rules,
+    rules: &NoteRules,
     path: VaultPath,
     known: Option<&FileEntry>,
     max_bytes: u64,
     stemming: &mut Stemming,
-) -> Outcome {
+) -> PreparedFile {
     let read_ns = Timestamp::now().as_nanosecond() as i64;
     let (folder, within) = rules.outside().place(root, &path);
     let source = within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes));
     match source {
-        Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => Outcome::Changing(path),
-        Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
-            Outcome::Unchanged(path, source.stamp, read_ns)
+        Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => {
+            PreparedFile::Changing(path)
         }
-        Ok(source) => Outcome::Changed(Box::new(update(path, source, read_ns, stemming))),
-        Err(ReadError::Gone) => Outcome::Gone(path),
-        Err(ReadError::Changing) => Outcome::Changing(path),
-        Err(ReadError::Unfit(reason)) => Outcome::Unfit(path, reason),
+        Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
+            PreparedFile::Unchanged(path, source.stamp, read_ns)
+        }
+        Ok(source) => PreparedFile::Changed(Box::new(update(path, source, read_ns, stemming))),
+        Err(ReadError::Gone) => PreparedFile::Gone(path),
+        Err(ReadError::Changing) => PreparedFile::Changing(path),
+        Err(ReadError::Unfit(reason)) => PreparedFile::Unfit(path, reason),
     }
 }
 

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use super::backlog::Lane;
 use super::plan::plan;
-use super::prepare::{Outcome, prepare};
+use super::prepare::{PreparedFile, prepare};
 use super::worker::Worker;
 use crate::config::StemmerLanguage;
 use crate::derive::words::Stemming;
 use crate::engine::FileEntry;
 use crate::engine_local::IndexError;
 use crate::path::VaultPath;
-use crate::vault::{Change, Rules, Scan, is_note, scan};
+use crate::vault::{Change, NoteRules, Scan, is_note, scan};
 
 /// A batch closes after so much reading, so that a note just saved does not wait behind a bulk import.
 const BATCH_TIME: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ const BATCH_GOAL: Duration = Duration::from_millis(200);
 /// What reading a file takes. It goes to whatever thread does it.
 pub(super) struct Reading {
     root: PathBuf,
-    rules: Rules,
+    rules: NoteRules,
     max_bytes: u64,
     stemmer: StemmerLanguage,
 }
@@ -42,10 +42,10 @@ impl Reading {
     }
 
     /// Reads a file. One note that the parser fails on must not keep all others from being found.
-    pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> Outcome {
+    pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> PreparedFile {
         let read = || prepare(&self.root, &self.rules, path.clone(), known, self.max_bytes, stemming);
         catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-            Outcome::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
+            PreparedFile::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
         })
     }
 }
@@ -181,24 +181,24 @@ impl Worker<'_> {
         Ok(())
     }
 
-    pub(super) fn take(&mut self, outcomes: Vec<Outcome>) -> Result<(), IndexError> {
+    pub(super) fn take(&mut self, outcomes: Vec<PreparedFile>) -> Result<(), IndexError> {
         let (mut updates, mut removed, mut touched, mut unfit) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {
-                Outcome::Changed(update) if self.is_much(&update) => self.large.finish_later(update),
-                Outcome::Changed(update) => {
+                PreparedFile::Changed(update) if self.is_much(&update) => self.large.finish_later(update),
+                PreparedFile::Changed(update) => {
                     updates.push(*update);
                 }
-                Outcome::Unchanged(path, stamp, read_ns) => {
+                PreparedFile::Unchanged(path, stamp, read_ns) => {
                     touched.push((path, stamp, read_ns));
                 }
-                Outcome::Gone(path) => {
+                PreparedFile::Gone(path) => {
                     self.debounce.note(path, Change::Removed, Instant::now());
                 }
-                Outcome::Changing(path) => {
+                PreparedFile::Changing(path) => {
                     self.debounce.note(path, Change::Written, Instant::now());
                 }
-                Outcome::Unfit(path, reason) => {
+                PreparedFile::Unfit(path, reason) => {
                     unfit.push((path.to_string(), reason));
                     removed.push(path);
                 }

@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use super::watching::WatchState;
+use jiff::Timestamp;
+
 use crate::engine::Reader;
 use crate::models::Embedder;
+use crate::vault::WatchedBy;
 
 /// What was mended is listed up to this length; then the last is said alone.
 const MAX_SAID_BYTES: usize = 500;
@@ -46,6 +48,23 @@ pub enum ModelStatus {
     Failed(String),
 }
 
+/// How changes are noticed, as `vault status` shows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WatchState {
+    /// By what; `None` until the watcher runs.
+    pub by: Option<WatchedBy>,
+    /// Since when the vault's folder is not there, while it is not.
+    pub missing_since: Option<Timestamp>,
+    /// How often events were lost since the start.
+    pub losses: usize,
+    /// When they were lost last.
+    pub lost_at: Option<Timestamp>,
+    /// When everything had been compared after that; `None` while it is not done.
+    pub recovered_at: Option<Timestamp>,
+    /// When the whole vault was last compared with the index.
+    pub compared_at: Option<Timestamp>,
+}
+
 /// What a check of all stores came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
@@ -61,7 +80,7 @@ pub struct Verified {
 
 /// How far the index is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
+pub struct SyncProgress {
     /// What the writer is doing.
     pub phase: Phase,
     /// Files that wait to be read.
@@ -88,7 +107,7 @@ pub struct Progress {
     pub caught_up: bool,
 }
 
-impl Progress {
+impl SyncProgress {
     fn new() -> Self {
         Self {
             phase: Phase::Starting,
@@ -123,7 +142,7 @@ impl Progress {
 pub struct Shared {
     snapshot: RwLock<Option<Arc<dyn Reader>>>,
     embedder: RwLock<Option<Arc<dyn Embedder>>>,
-    progress: Mutex<Progress>,
+    progress: Mutex<SyncProgress>,
     changed: Condvar,
     /// When the model that came last was asked for.
     models: AtomicU64,
@@ -134,7 +153,7 @@ impl Default for Shared {
         Self {
             snapshot: RwLock::default(),
             embedder: RwLock::default(),
-            progress: Mutex::new(Progress::new()),
+            progress: Mutex::new(SyncProgress::new()),
             changed: Condvar::new(),
             models: AtomicU64::new(0),
         }
@@ -153,12 +172,12 @@ impl Shared {
     }
 
     /// How far the index is.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> SyncProgress {
         self.lock().clone()
     }
 
     /// Waits until the progress is as wanted, or the time is over; gives the progress then.
-    pub fn wait(&self, timeout: Duration, until: impl Fn(&Progress) -> bool) -> Progress {
+    pub fn wait(&self, timeout: Duration, until: impl Fn(&SyncProgress) -> bool) -> SyncProgress {
         let deadline = Instant::now() + timeout;
         let mut progress = self.lock();
         while !until(&progress) {
@@ -204,7 +223,7 @@ impl Shared {
         self.models.fetch_max(asked, Ordering::SeqCst) <= asked
     }
 
-    pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {
+    pub(super) fn update(&self, change: impl FnOnce(&mut SyncProgress)) {
         let mut progress = self.lock();
         change(&mut progress);
         self.changed.notify_all();
@@ -222,7 +241,7 @@ impl Shared {
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Progress> {
+    fn lock(&self) -> MutexGuard<'_, SyncProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,6 @@
 //! The handle of the writer thread, and what keeps the thread going.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,43 +8,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::heal::{RETRY, RepairBackoff};
+use super::options::{RefusedError, SyncOptions};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::watching::{missing, show_missing};
-use super::worker::{Message, Next, Worker};
-use crate::config::IndexConfig;
+use super::worker::{Next, Worker, WorkerMessage};
 use crate::engine::ContentHash;
-use crate::engine_local::{Damage, IndexError, Settings, Snapshot, Store};
+use crate::engine_local::{Damage, IndexError, Snapshot, Store};
 use crate::models::{Embedder, LoadEmbedder};
-use crate::vault::{Identity, Lock, Rules, Signal};
-
-/// What the writer needs.
-pub struct Options {
-    /// The vault's root.
-    pub root: PathBuf,
-    /// Where the stores are.
-    pub folder: PathBuf,
-    /// `[index]`.
-    pub index: IndexConfig,
-    /// What shapes the stores.
-    pub settings: Settings,
-    /// What belongs to the vault.
-    pub rules: Rules,
-    /// The model, if there is to be one.
-    pub model: Option<LoadEmbedder>,
-    /// Whether to watch for changes, or to compare with the disk once.
-    pub watch: bool,
-    /// The right to write the stores.
-    pub lock: Arc<Lock>,
-}
-
-/// What was asked for was refused.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{0}")]
-pub struct RefusedError(pub(super) String);
+use crate::vault::{Identity, Signal};
 
 /// The handle of the writer thread. Dropping it stops the thread and closes the stores.
 pub struct Syncer {
-    messages: Sender<Message>,
+    messages: Sender<WorkerMessage>,
     thread: Option<JoinHandle<()>>,
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,
@@ -53,7 +27,7 @@ pub struct Syncer {
 
 impl Syncer {
     /// Starts the writer thread.
-    pub fn start(options: Options) -> Self {
+    pub fn start(options: SyncOptions) -> Self {
         let (messages, receiver) = channel();
         let shared = Arc::new(Shared::default());
         let stop = Arc::new(AtomicBool::new(false));
@@ -84,7 +58,7 @@ impl Syncer {
     /// # Errors
     /// When the stores refuse.
     pub fn reindex(&self, full: bool) -> Result<(), RefusedError> {
-        self.ask(|done| Message::Reindex { full, done })
+        self.ask(|done| WorkerMessage::Reindex { full, done })
     }
 
     /// Takes hints as a watcher gives them, from whoever knows of changes without one. Returns when they are noted, so that
@@ -93,11 +67,11 @@ impl Syncer {
     /// # Errors
     /// When the indexer has stopped.
     pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RefusedError> {
-        self.ask(|done| Message::Notice { signals, done })
+        self.ask(|done| WorkerMessage::Notice { signals, done })
     }
 
     /// Sends a message and waits for what comes of it.
-    fn ask(&self, message: impl FnOnce(Sender<Result<(), RefusedError>>) -> Message) -> Result<(), RefusedError> {
+    fn ask(&self, message: impl FnOnce(Sender<Result<(), RefusedError>>) -> WorkerMessage) -> Result<(), RefusedError> {
         let (done, wait) = channel();
         self.messages.send(message(done)).map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
@@ -110,7 +84,7 @@ impl Syncer {
     /// When the stores cannot be read, or are closed meanwhile.
     pub fn verify(&self) -> Result<Verified, RefusedError> {
         let (done, wait) = channel();
-        self.messages.send(Message::Verify { done: Some(done) }).map_err(|_| gone())?;
+        self.messages.send(WorkerMessage::Verify { done: Some(done) }).map_err(|_| gone())?;
         wait.recv().map_err(|_| RefusedError("the index could not be checked".into()))
     }
 
@@ -120,7 +94,7 @@ impl Syncer {
     /// When the stores cannot be written, or are closed meanwhile.
     pub fn forget(&self, contents: Vec<ContentHash>) -> Result<usize, RefusedError> {
         let (done, wait) = channel();
-        self.messages.send(Message::Forget { contents, done }).map_err(|_| gone())?;
+        self.messages.send(WorkerMessage::Forget { contents, done }).map_err(|_| gone())?;
         wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))
     }
 
@@ -132,17 +106,17 @@ impl Syncer {
 
     /// Says that a search has met damage: everything is checked, and what is damaged is mended.
     pub fn suspect(&self) {
-        let _ = self.messages.send(Message::Verify { done: None });
+        let _ = self.messages.send(WorkerMessage::Verify { done: None });
     }
 }
 
 /// Counts the models that were asked for.
 static ASKED: AtomicU64 = AtomicU64::new(1);
 
-fn load_model(load: LoadEmbedder, messages: Sender<Message>) {
+fn load_model(load: LoadEmbedder, messages: Sender<WorkerMessage>) {
     let asked = ASKED.fetch_add(1, Ordering::SeqCst);
     std::thread::spawn(move || {
-        let _ = messages.send(Message::Model { asked, loaded: load() });
+        let _ = messages.send(WorkerMessage::Model { asked, loaded: load() });
     });
 }
 
@@ -156,7 +130,7 @@ impl Drop for Syncer {
         if let Some(embedder) = self.shared.embedder() {
             embedder.stop();
         }
-        let _ = self.messages.send(Message::Stop);
+        let _ = self.messages.send(WorkerMessage::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -164,9 +138,9 @@ impl Drop for Syncer {
 }
 
 fn run(
-    options: Options,
-    messages: Sender<Message>,
-    receiver: &Receiver<Message>,
+    options: SyncOptions,
+    messages: Sender<WorkerMessage>,
+    receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
     stop: &Arc<AtomicBool>,
 ) {
@@ -240,11 +214,11 @@ const RETRY_PLACE: Duration = Duration::from_secs(1);
 
 /// Works on open stores until they have to be closed. Gives the damage that they were closed for, if it was for that.
 fn work(
-    options: &Options,
+    options: &SyncOptions,
     store: Store,
     healed: bool,
-    messages: &Sender<Message>,
-    receiver: &Receiver<Message>,
+    messages: &Sender<WorkerMessage>,
+    receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
     embedder: &mut Option<Arc<dyn Embedder>>,
 ) -> Result<Option<Damage>, IndexError> {
@@ -278,7 +252,7 @@ fn work(
 }
 
 /// After a start on a full or read-only disk: what was indexed before can be searched all the same.
-fn search_at_rest(options: &Options, shared: &Shared) {
+fn search_at_rest(options: &SyncOptions, shared: &Shared) {
     if shared.snapshot().is_none()
         && let Ok(Some(snapshot)) = Snapshot::open_at_rest(&options.folder, &options.settings.private)
     {
@@ -299,7 +273,7 @@ fn fail(shared: &Shared, failure: String) {
 
 fn wait_or_stop(
     pause: Duration,
-    receiver: &Receiver<Message>,
+    receiver: &Receiver<WorkerMessage>,
     shared: &Shared,
     stop: &AtomicBool,
     embedder: &mut Option<Arc<dyn Embedder>>,
@@ -309,18 +283,18 @@ fn wait_or_stop(
         && !stop.load(Ordering::Relaxed)
     {
         match receiver.recv_timeout(left) {
-            Ok(Message::Model { asked, .. }) if !shared.is_newest_model(asked) => {}
-            Ok(Message::Model { loaded: Ok(loaded), .. }) => {
+            Ok(WorkerMessage::Model { asked, .. }) if !shared.is_newest_model(asked) => {}
+            Ok(WorkerMessage::Model { loaded: Ok(loaded), .. }) => {
                 shared.set_embedder(Some(Arc::clone(&loaded)));
                 *embedder = Some(loaded);
             }
-            Ok(Message::Reindex { done, .. } | Message::Notice { done, .. }) => {
+            Ok(WorkerMessage::Reindex { done, .. } | WorkerMessage::Notice { done, .. }) => {
                 let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
             }
-            Ok(Message::Model { loaded: Err(error), .. }) if shared.embedder().is_some() => {
+            Ok(WorkerMessage::Model { loaded: Err(error), .. }) if shared.embedder().is_some() => {
                 tracing::warn!("the model stays as it was: {error}");
             }
-            Ok(Message::Model { loaded: Err(error), .. }) => {
+            Ok(WorkerMessage::Model { loaded: Err(error), .. }) => {
                 shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()))
             }
             Ok(_) => {}

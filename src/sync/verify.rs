@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::shared::Verified;
-use super::worker::{Message, Next, Worker};
+use super::worker::{Next, Worker, WorkerMessage};
 use crate::engine_local::{Damage, Findings, IndexError};
 
 /// The first check comes so long after the start, or at once when the stores were not closed.
@@ -54,7 +54,7 @@ impl Pace {
 }
 
 /// What a check came to, and which check it was.
-pub(super) struct Report {
+pub(super) struct VerifyReport {
     run: u64,
     took: Duration,
     result: Result<Option<Findings>, IndexError>,
@@ -157,7 +157,7 @@ impl Worker<'_> {
                 })
             };
             let result = catch_unwind(AssertUnwindSafe(steps)).unwrap_or(Ok(None));
-            let _ = messages.send(Message::Verified(Report { run, took: started.elapsed(), result }));
+            let _ = messages.send(WorkerMessage::Verified(VerifyReport { run, took: started.elapsed(), result }));
         });
         self.verifying.running = Some((thread, pace));
     }
@@ -168,8 +168,8 @@ impl Worker<'_> {
     }
 
     /// Takes what a check came to: says it, and mends what is damaged.
-    pub(super) fn verified(&mut self, report: Report) -> Result<(), IndexError> {
-        let Report { run, took, result } = report;
+    pub(super) fn verified(&mut self, report: VerifyReport) -> Result<(), IndexError> {
+        let VerifyReport { run, took, result } = report;
         if run != self.verifying.run || self.verifying.running.take().is_none() {
             return Ok(());
         }

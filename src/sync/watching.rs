@@ -5,30 +5,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::options::SyncOptions;
 use super::shared::Shared;
-use super::syncer::Options;
 use super::worker::{Next, Worker};
 use crate::allocator;
 use crate::config::FILE_NAME;
 use crate::engine_local::IndexError;
-use crate::vault::{Change, Identity, Signal, Watcher, Watching};
-
-/// How changes are noticed, as `vault status` shows it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct WatchState {
-    /// By what; `None` until the watcher runs.
-    pub by: Option<Watching>,
-    /// Since when the vault's folder is not there, while it is not.
-    pub missing_since: Option<Timestamp>,
-    /// How often events were lost since the start.
-    pub losses: usize,
-    /// When they were lost last.
-    pub lost_at: Option<Timestamp>,
-    /// When everything had been compared after that; `None` while it is not done.
-    pub recovered_at: Option<Timestamp>,
-    /// When the whole vault was last compared with the index.
-    pub compared_at: Option<Timestamp>,
-}
+use crate::vault::{Change, Identity, Signal, WatchedBy, Watcher};
 
 /// The vault's folder is looked at so often: nothing tells that a drive was unplugged, or that a folder is back.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
@@ -62,7 +45,7 @@ pub(super) struct RescanSchedule {
 }
 
 impl RescanSchedule {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(options: &SyncOptions) -> Self {
         let now = Instant::now();
         Self {
             watcher: None,
@@ -112,7 +95,7 @@ impl RescanSchedule {
 }
 
 /// What is wrong when [`Identity::of_vault`] finds nothing.
-pub(super) fn missing(options: &Options) -> String {
+pub(super) fn missing(options: &SyncOptions) -> String {
     format!("the vault's folder {} is not there, or has no {FILE_NAME}", options.root.display())
 }
 
@@ -130,7 +113,7 @@ impl Worker<'_> {
     pub(super) fn watch(&mut self) {
         let messages = self.messages.clone();
         let signal = move |signal| {
-            let _ = messages.send(super::worker::Message::Signal(signal));
+            let _ = messages.send(super::worker::WorkerMessage::Signal(signal));
         };
         let rules = Arc::new(self.options.rules.clone());
         self.rescans.watcher = Some(Watcher::start(&self.options.root, rules, self.options.index.watch, signal));
@@ -140,7 +123,7 @@ impl Worker<'_> {
     fn show_watching(&self) {
         let by = self.rescans.watcher.as_ref().map(|watcher| watcher.watching().clone());
         self.shared.update(|progress| {
-            if let Some(Watching::Partly(reason) | Watching::Polling(reason)) = &by
+            if let Some(WatchedBy::Partly(reason) | WatchedBy::Polling(reason)) = &by
                 && progress.watch.by != by
             {
                 tracing::warn!("changes are noticed by polling: {reason}");

@@ -10,9 +10,9 @@ use super::backlog::Backlog;
 use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
 use super::large::Large;
+use super::options::{RefusedError, SyncOptions};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
-use super::syncer::{Options, RefusedError};
-use super::verify::{Report, Verifying};
+use super::verify::{VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
 use crate::engine::ContentHash;
 use crate::engine_local::vectors::Graph;
@@ -22,7 +22,7 @@ use crate::models::{Embedder, ModelError};
 use crate::vault::{Debounce, Signal};
 
 /// What the thread is told.
-pub(super) enum Message {
+pub(super) enum WorkerMessage {
     Signal(Signal),
     Notice {
         signals: Vec<Signal>,
@@ -55,7 +55,7 @@ pub(super) enum Message {
     Verify {
         done: Option<Sender<Verified>>,
     },
-    Verified(Report),
+    Verified(VerifyReport),
     Stop,
 }
 
@@ -72,10 +72,10 @@ pub(super) enum Next {
 
 /// The writer: the stores, and what is still to be done to them.
 pub(super) struct Worker<'a> {
-    pub(super) options: &'a Options,
+    pub(super) options: &'a SyncOptions,
     pub(super) store: Store,
     pub(super) shared: &'a Arc<Shared>,
-    pub(super) messages: &'a Sender<Message>,
+    pub(super) messages: &'a Sender<WorkerMessage>,
     pub(super) debounce: Debounce,
     pub(super) backlog: Backlog,
     pub(super) large: Large,
@@ -110,9 +110,9 @@ const MAX_IDLE_LOG_BYTES: u64 = 500_000;
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
-        options: &'a Options,
+        options: &'a SyncOptions,
         store: Store,
-        messages: &'a Sender<Message>,
+        messages: &'a Sender<WorkerMessage>,
         shared: &'a Arc<Shared>,
         healed: bool,
     ) -> Self {
@@ -193,7 +193,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The loop. What a person waits for comes first: signals, then files, the large ones in turns with the others, then embeddings.
-    pub(super) fn work(&mut self, receiver: &Receiver<Message>) -> Result<Next, IndexError> {
+    pub(super) fn work(&mut self, receiver: &Receiver<WorkerMessage>) -> Result<Next, IndexError> {
         if self.options.watch {
             // The watcher comes before the scan, so that no change falls between them.
             self.watch();
@@ -270,7 +270,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Waits for a message until then, and does what it says.
-    fn wait(&mut self, receiver: &Receiver<Message>, until: Instant) -> Result<(), IndexError> {
+    fn wait(&mut self, receiver: &Receiver<WorkerMessage>, until: Instant) -> Result<(), IndexError> {
         match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(message) => self.handle(message)?,
             Err(RecvTimeoutError::Timeout) => {}
@@ -279,40 +279,40 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    pub(super) fn handle(&mut self, message: Message) -> Result<(), IndexError> {
+    pub(super) fn handle(&mut self, message: WorkerMessage) -> Result<(), IndexError> {
         match message {
-            Message::Signal(signal) => self.signal(signal),
-            Message::Notice { signals, done } => {
+            WorkerMessage::Signal(signal) => self.signal(signal),
+            WorkerMessage::Notice { signals, done } => {
                 signals.into_iter().for_each(|signal| self.signal(signal));
                 // Whoever noticed something waits for the progress to start anew.
                 self.shared.update(|progress| progress.caught_up = false);
                 self.report();
                 let _ = done.send(Ok(()));
             }
-            Message::Embedded(embedded) => self.keep(embedded)?,
+            WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
             // It is taken when it is the turn of large files.
-            Message::LargeRead => {}
-            Message::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
-            Message::Model { loaded: Ok(embedder), .. } => self.use_model(embedder)?,
-            Message::Model { loaded: Err(error), .. } if self.embedder.is_some() => {
+            WorkerMessage::LargeRead => {}
+            WorkerMessage::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            WorkerMessage::Model { loaded: Ok(embedder), .. } => self.use_model(embedder)?,
+            WorkerMessage::Model { loaded: Err(error), .. } if self.embedder.is_some() => {
                 tracing::warn!("the model stays as it was: {error}");
                 self.shared.update(|progress| progress.failure = Some(error.to_string()));
             }
-            Message::Model { loaded: Err(error), .. } => {
+            WorkerMessage::Model { loaded: Err(error), .. } => {
                 tracing::warn!("search is by keyword alone: {error}");
                 self.shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()));
             }
-            Message::Graph { model, graph } => {
+            WorkerMessage::Graph { model, graph } => {
                 self.graph_builder = None;
                 if let Some(graph) = graph.filter(|_| model == self.model) {
                     self.store.use_graph(Arc::new(graph));
                     self.publish()?;
                 }
             }
-            Message::Reindex { done, .. } if self.rescans.is_missing() => {
+            WorkerMessage::Reindex { done, .. } if self.rescans.is_missing() => {
                 let _ = done.send(Err(RefusedError(missing(self.options))));
             }
-            Message::Reindex { full, done } => {
+            WorkerMessage::Reindex { full, done } => {
                 // Whoever asked waits for the progress to start anew.
                 self.shared.update(|progress| (progress.caught_up, progress.files_done) = (false, 0));
                 if full {
@@ -325,12 +325,12 @@ impl<'a> Worker<'a> {
                 }
                 let _ = done.send(Ok(()));
             }
-            Message::Forget { contents, done } => {
+            WorkerMessage::Forget { contents, done } => {
                 let _ = done.send(self.store.forget(&contents)?);
             }
-            Message::Verify { done } => self.verify(done),
-            Message::Verified(report) => self.verified(report)?,
-            Message::Stop => self.next = Some(Next::Stop),
+            WorkerMessage::Verify { done } => self.verify(done),
+            WorkerMessage::Verified(report) => self.verified(report)?,
+            WorkerMessage::Stop => self.next = Some(Next::Stop),
         }
         Ok(())
     }

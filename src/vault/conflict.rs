@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::path::VaultPath;
 
 /// A shape of names, and who gives such names.
-struct Shape {
+struct CopyName {
     /// Its first group is the name of the note it is a copy of.
     name: Regex,
     made_by: &'static str,
@@ -15,11 +15,11 @@ struct Shape {
     doubtful: bool,
 }
 
-static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+static SHAPES: LazyLock<Vec<CopyName>> = LazyLock::new(|| {
     const DATE: &str = r"\d{4}-?\d{2}-?\d{2}[\d -]*";
     let shape = |name: &str, made_by, doubtful| {
         let name = Regex::new(&format!("^(.+){name}$")).expect("the shape is well formed");
-        Shape { name, made_by, doubtful }
+        CopyName { name, made_by, doubtful }
     };
     vec![
         shape(r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?", "Syncthing", false),

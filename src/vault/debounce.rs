@@ -31,11 +31,11 @@ const REMOVAL_GRACE: Duration = Duration::from_millis(150);
 #[derive(Debug)]
 pub struct Debounce {
     quiet: Duration,
-    pending: HashMap<VaultPath, Pending>,
+    pending: HashMap<VaultPath, PendingChange>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Pending {
+struct PendingChange {
     first: Instant,
     due: Instant,
 }
@@ -53,7 +53,7 @@ impl Debounce {
             Change::Written => self.quiet,
             Change::Removed => REMOVAL_GRACE,
         };
-        let pending = self.pending.entry(path).or_insert(Pending { first: now, due: now });
+        let pending = self.pending.entry(path).or_insert(PendingChange { first: now, due: now });
         pending.due = (now + wait).min(pending.first + LONGEST);
     }
 

@@ -13,6 +13,7 @@ mod place;
 mod read;
 mod rules;
 mod scan;
+mod stamp;
 mod template;
 mod watch;
 mod write;
@@ -26,10 +27,11 @@ pub use lock::Lock;
 pub use outside::{Outside, OutsideError, OutsideFolder};
 pub use place::Identity;
 pub use read::{ReadError, Source, read};
-pub use rules::{Rules, RulesError, globs};
-pub use scan::{Found, Scan, Skipped, Stamp, is_note, scan};
+pub use rules::{NoteRules, RulesError, globs};
+pub use scan::{FoundNote, Scan, SkippedPath, is_note, scan};
+pub use stamp::Stamp;
 pub use template::{InitError, adopt, init};
-pub use watch::{Signal, Watcher, Watching};
+pub use watch::{Signal, WatchedBy, Watcher};
 pub use write::{
     Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, note_names,
     slug,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use super::scan::Stamp;
+use super::stamp::Stamp;
 use crate::path::VaultPath;
 
 /// A note as read.

@@ -18,7 +18,7 @@ const MAX_PATTERN_BYTES: usize = 512 * 1024;
 
 /// Decides which paths belong to the vault. Made from `[index] exclude` and from what Obsidian leaves out.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct NoteRules {
     exclude: Globs,
     folders: Vec<String>,
     patterns: Vec<Regex>,
@@ -42,7 +42,7 @@ pub fn globs(key: &'static str, globs: &[String]) -> Result<Globs, RulesError> {
     Globs::new(globs).map_err(|source| RulesError { key, source })
 }
 
-impl Rules {
+impl NoteRules {
     /// Reads the rules of the vault at `root`. Obsidian's settings that cannot be read are as if they were not there.
     ///
     /// # Errors
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn leaves_out_what_is_hidden_temporary_or_excluded() {
         let root = tempfile::tempdir().unwrap();
-        let rules = Rules::new(root.path(), &["archive/**".into(), "*.draft.md".into()]).unwrap();
+        let rules = NoteRules::new(root.path(), &["archive/**".into(), "*.draft.md".into()]).unwrap();
         for taken in ["a.md", "notes/b.markdown", "notes/C.MD", "notes/#1.md", "notes/x.draft.md", "notes/~/a.md"] {
             assert!(rules.takes(&path(taken)), "{taken}");
         }
@@ -182,7 +182,7 @@ mod tests {
             assert!(!rules.takes(&path(path_text)), "{path_text}");
         }
         assert!(!rules.enters(&path(".obsidian")));
-        assert!(Rules::new(root.path(), &["[".into()]).is_err());
+        assert!(NoteRules::new(root.path(), &["[".into()]).is_err());
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         fs::create_dir_all(&settings).unwrap();
         fs::write(settings.join("app.json"), r#"{"userIgnoreFilters": ["old/", "/draft-\\d+/"]}"#).unwrap();
         fs::write(settings.join("templates.json"), r#"{"folder": "Templates"}"#).unwrap();
-        let rules = Rules::new(root.path(), &[]).unwrap();
+        let rules = NoteRules::new(root.path(), &[]).unwrap();
         assert!(!rules.takes(&path("old/a.md")) && !rules.enters(&path("old")));
         assert!(!rules.takes(&path("Templates/Daily.md")) && !rules.takes(&path("notes/draft-3.md")));
         assert!(rules.takes(&path("older/a.md")) && rules.takes(&path("notes/draft.md")));
@@ -210,7 +210,7 @@ mod tests {
         filters.extend(&huge);
         filters.extend(vec!["/c{200}d/"; 5000]);
         fs::write(settings.join("app.json"), serde_json::json!({ "userIgnoreFilters": filters }).to_string()).unwrap();
-        let rules = Rules::new(root.path(), &[]).unwrap();
+        let rules = NoteRules::new(root.path(), &[]).unwrap();
         assert!(rules.takes(&path("a.md")) && !rules.takes(&path("b.md")));
         assert_eq!(rules.patterns.len(), MAX_PATTERNS);
     }

@@ -1,50 +1,18 @@
 //! What is on disk: every note with the stamp that tells whether it has changed.
 
-use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use walkdir::{DirEntry, WalkDir};
 
 use super::outside::OutsideFolder;
-use super::rules::Rules;
+use super::rules::NoteRules;
+use super::stamp::Stamp;
 use crate::path::{VaultPath, VaultPathError};
-
-/// What the file system says of a file, to tell whether it may have changed without reading it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stamp {
-    /// Last change of the content, in nanoseconds since 1970.
-    pub mtime_ns: i64,
-    /// Last change of the inode, in nanoseconds since 1970; 0 where the system has none.
-    pub ctime_ns: i64,
-    /// Length in bytes.
-    pub size: u64,
-    /// The file's number; 0 where the system has none.
-    pub inode: u64,
-}
-
-impl Stamp {
-    /// The stamp of a file from its metadata.
-    pub fn of(meta: &Metadata) -> Self {
-        let mtime_ns = meta.modified().map_or(0, |time| match time.duration_since(UNIX_EPOCH) {
-            Ok(since) => since.as_nanos() as i64,
-            Err(before) => -(before.duration().as_nanos() as i64),
-        });
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let ctime_ns = meta.ctime().wrapping_mul(1_000_000_000).wrapping_add(meta.ctime_nsec());
-            Self { mtime_ns, ctime_ns, size: meta.len(), inode: meta.ino() }
-        }
-        #[cfg(not(unix))]
-        Self { mtime_ns, ctime_ns: 0, size: meta.len(), inode: 0 }
-    }
-}
 
 /// A note on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundNote {
     /// Where it is.
     pub path: VaultPath,
     /// What the file system says of it.
@@ -53,7 +21,7 @@ pub struct Found {
 
 /// Something on disk that cannot be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedPath {
     /// The path, as far as it can be shown.
     pub path: String,
     /// Why, for the person.
@@ -64,9 +32,9 @@ pub struct Skipped {
 #[derive(Debug, Default)]
 pub struct Scan {
     /// The notes, in no particular order.
-    pub files: Vec<Found>,
+    pub files: Vec<FoundNote>,
     /// What cannot be indexed.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
     /// Folders that could not be listed: what was known below them is unknown now, not gone.
     pub unreadable: Vec<VaultPath>,
     /// Whether the vault's root itself could not be listed.
@@ -76,27 +44,27 @@ pub struct Scan {
 /// Lists the notes at or below `start` (the vault's root, a folder or a file of it). What is not there is not found.
 ///
 /// Symbolic links are not followed: their targets inside the vault are found where they are, others are not the vault's.
-pub fn scan(root: &Path, rules: &Rules, start: Option<&VaultPath>) -> Scan {
+pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
     let mut scan = Scan::default();
     match start.map(|start| (start, rules.outside().of(start))) {
         None => {
-            scan.walk(&Walk { folder: root, name: None, rules }, None);
+            scan.walk(&ScanWalk { folder: root, name: None, rules }, None);
             rules.outside().iter().for_each(|outside| scan.enter_outside(root, rules, outside, outside.name()));
         }
-        Some((start, None)) => scan.walk(&Walk { folder: root, name: None, rules }, Some(start)),
+        Some((start, None)) => scan.walk(&ScanWalk { folder: root, name: None, rules }, Some(start)),
         Some((start, Some(outside))) => scan.enter_outside(root, rules, outside, start),
     }
     scan
 }
 
 /// A folder that is walked, and the name that what is in it has in the vault.
-struct Walk<'a> {
+struct ScanWalk<'a> {
     folder: &'a Path,
     name: Option<&'a VaultPath>,
-    rules: &'a Rules,
+    rules: &'a NoteRules,
 }
 
-impl Walk<'_> {
+impl ScanWalk<'_> {
     fn vault_path(&self, path: &Path) -> Result<VaultPath, VaultPathError> {
         let below = path.strip_prefix(self.folder).unwrap_or(path);
         match self.name {
@@ -116,7 +84,7 @@ impl Walk<'_> {
 
 impl Scan {
     /// Lists what is at or below `start` in one folder.
-    fn walk(&mut self, walk: &Walk<'_>, start: Option<&VaultPath>) {
+    fn walk(&mut self, walk: &ScanWalk<'_>, start: Option<&VaultPath>) {
         let top = start.map_or_else(|| walk.folder.to_owned(), |path| path.on_disk(walk.folder));
         if start.is_some_and(|path| passes_a_link(walk.folder, path)) {
             return;
@@ -132,12 +100,12 @@ impl Scan {
     }
 
     /// Lists what is at or below `start` in a folder elsewhere. While that is not there, its notes are unknown, not gone.
-    fn enter_outside(&mut self, root: &Path, rules: &Rules, outside: &OutsideFolder, start: &VaultPath) {
+    fn enter_outside(&mut self, root: &Path, rules: &NoteRules, outside: &OutsideFolder, start: &VaultPath) {
         let (name, folder) = (outside.name(), outside.folder());
         let whole = start == name;
         let mut problem = |reason: String| {
             if whole {
-                self.skipped.push(Skipped { path: name.to_string(), reason });
+                self.skipped.push(SkippedPath { path: name.to_string(), reason });
             }
         };
         if name.on_disk(root).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -148,48 +116,49 @@ impl Scan {
             problem(format!("the folder {shown} of this collection is not there; its notes are as last known"));
             return self.unreadable.push(name.clone());
         }
-        let walk = Walk { folder, name: Some(name), rules };
+        let walk = ScanWalk { folder, name: Some(name), rules };
         let below = start.as_str().strip_prefix(name.as_str()).and_then(|below| below.strip_prefix('/'));
         self.walk(&walk, below.and_then(|below| VaultPath::new(below).ok()).as_ref());
     }
 
-    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, rules: &Rules) {
+    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, rules: &NoteRules) {
         let shown = || entry.file_name().to_string_lossy().into_owned();
         let path = match path {
             Ok(path) if rules.takes(&path) => path,
             Ok(path) if is_link_to_folder(entry) && rules.enters(&path) && rules.outside().of(&path).is_none() => {
                 let reason = "a symbolic link to a folder; links are not followed. `[[collections]]` in memory.toml takes \
                               in a folder that is elsewhere";
-                return self.skipped.push(Skipped { path: path.to_string(), reason: reason.into() });
+                return self.skipped.push(SkippedPath { path: path.to_string(), reason: reason.into() });
             }
             Ok(_) => return,
             Err(error) if shown().to_ascii_lowercase().ends_with(".md") => {
                 self.skipped
-                    .push(Skipped { path: entry.path().to_string_lossy().into_owned(), reason: error.to_string() });
+                    .push(SkippedPath { path: entry.path().to_string_lossy().into_owned(), reason: error.to_string() });
                 return;
             }
             Err(_) => return,
         };
-        let skip = |reason: &str| Skipped { path: path.to_string(), reason: reason.into() };
+        let skip = |reason: &str| SkippedPath { path: path.to_string(), reason: reason.into() };
         if entry.file_type().is_symlink() {
             self.skipped.push(skip("a symbolic link; links are not followed"));
         } else if !entry.file_type().is_file() {
             self.skipped.push(skip("not a regular file"));
         } else {
             match entry.metadata() {
-                Ok(meta) => self.files.push(Found { stamp: Stamp::of(&meta), path }),
+                Ok(meta) => self.files.push(FoundNote { stamp: Stamp::of(&meta), path }),
                 Err(error) if is_gone(&error) => {}
                 Err(error) => self.skipped.push(skip(&error.to_string())),
             }
         }
     }
 
-    fn fail(&mut self, walk: &Walk<'_>, error: &walkdir::Error) {
+    fn fail(&mut self, walk: &ScanWalk<'_>, error: &walkdir::Error) {
         let Some(path) = error.path().filter(|_| !is_gone(error)) else { return };
         let in_vault = walk.vault_path(path);
         let shown = || path.strip_prefix(walk.folder).unwrap_or(path).to_string_lossy().into_owned();
         let reason = error.io_error().map_or_else(|| error.to_string(), |io| format!("cannot be listed: {io}"));
-        self.skipped.push(Skipped { path: in_vault.as_ref().map_or_else(|_| shown(), VaultPath::to_string), reason });
+        self.skipped
+            .push(SkippedPath { path: in_vault.as_ref().map_or_else(|_| shown(), VaultPath::to_string), reason });
         self.root_unreadable |= path == walk.folder && walk.name.is_none();
         self.unreadable.extend(in_vault);
     }
@@ -206,7 +175,7 @@ fn is_gone(error: &walkdir::Error) -> bool {
 }
 
 /// Whether there is a note at the path itself, so that there is nothing to list.
-pub fn is_note(root: &Path, rules: &Rules, path: &VaultPath) -> bool {
+pub fn is_note(root: &Path, rules: &NoteRules, path: &VaultPath) -> bool {
     let (folder, within) = rules.outside().place(root, path);
     rules.takes(path)
         && within.is_some_and(|path| {
@@ -271,7 +240,7 @@ mod tests {
             std::os::unix::fs::symlink("no.txt", root.join("notes/file")).unwrap();
             std::os::unix::fs::symlink("nowhere", root.join("notes/broken")).unwrap();
         }
-        let rules = Rules::new(root, &[]).unwrap();
+        let rules = NoteRules::new(root, &[]).unwrap();
         let names = |scan: &Scan| {
             let mut names: Vec<String> = scan.files.iter().map(|found| found.path.to_string()).collect();
             names.sort();

@@ -11,8 +11,8 @@ use memory_vault::engine_local::{Settings, Store};
 use memory_vault::models::HashEmbedder;
 use memory_vault::path::VaultPath;
 use memory_vault::search::{SearchRequest, Visible, search};
-use memory_vault::sync::{Outcome, prepare};
-use memory_vault::vault::{Rules, globs};
+use memory_vault::sync::{PreparedFile, prepare};
+use memory_vault::vault::{NoteRules, globs};
 
 use crate::support::{Daemon, assert_as_rebuilt, eventually};
 
@@ -46,10 +46,10 @@ impl Fixture {
 
     fn read(&self, path: &str, text: &str) -> FileUpdate {
         fs::write(self.vault.path().join(path), text).unwrap();
-        let rules = Rules::new(self.vault.path(), &[]).unwrap();
+        let rules = NoteRules::new(self.vault.path(), &[]).unwrap();
         let mut stemming = Stemming::new(self.store.stemmer());
         let read = prepare(self.vault.path(), &rules, VaultPath::new(path).unwrap(), None, 20_000_000, &mut stemming);
-        let Outcome::Changed(update) = read else { panic!("{read:?}") };
+        let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
         *update
     }
 

@@ -36,7 +36,7 @@ const ADDRESS: &str =
     r#"^([hH][tT][tT][pP][sS]?|[mM][aA][iI][lL][tT][oO]|[fF][iI][lL][eE]):[^\s<>"\x00-\x1f\x7f-\x9f]+$"#;
 
 /// What a text may be.
-enum Kind {
+enum TextLimit {
     /// Such a text.
     Like(&'static str),
     /// Such a text of at most so many characters.
@@ -52,10 +52,10 @@ enum Kind {
     /// A time since 1970.
     Time,
 }
-use Kind::{Each, FromOne, Like, Maybe, Names, Time, UpTo};
+use TextLimit::{Each, FromOne, Like, Maybe, Names, Time, UpTo};
 
 /// The fields of what requests take, by the type that has them.
-const FIELDS: &[(&str, &str, Kind)] = &[
+const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("AgentParams", "name", UpTo(60, LINE)),
     ("MemoryGetParams", "hash", Like(HASH)),
     ("MemorySaveParams", "content", Like(TEXT)),
@@ -158,7 +158,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut O
     all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-fn limit(schema: &mut Schema, kind: &Kind) {
+fn limit(schema: &mut Schema, kind: &TextLimit) {
     match (kind, schema) {
         (Like(pattern), Schema::Object(text)) => text.pattern = Some((*pattern).into()),
         (Maybe(pattern), Schema::Object(text)) => text.pattern = Some(format!(r"^\s*$|{pattern}")),

@@ -82,7 +82,8 @@ impl SearchBody {
 
 /// What was found: the same hits as `results` and as `items`.
 #[derive(Debug, Serialize, ToSchema)]
-pub(in crate::api) struct Found {
+#[schema(as = Found)]
+pub(in crate::api) struct QmdFound {
     #[serde(flatten)]
     response: SearchResponse,
     /// The hits once more.
@@ -91,7 +92,7 @@ pub(in crate::api) struct Found {
     total: usize,
 }
 
-impl Found {
+impl QmdFound {
     pub(super) fn of(response: SearchResponse) -> Self {
         Self { items: response.results.clone(), total: response.results.len(), response }
     }

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::io::{Error, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-use super::place::{Fate, Kind, fate};
+use super::place::{EntryKind, Fate, fate};
 use crate::fs::{Context, FsError};
 
 /// Something that is exported.
@@ -19,7 +19,7 @@ pub(super) struct Item {
 
 /// What is exported, and what cannot be.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
+pub(super) struct ArchiveContents {
     pub(super) items: Vec<Item>,
     /// What is left out although it is the person's, and why.
     pub(super) left_out: Vec<String>,
@@ -48,7 +48,7 @@ pub(super) fn stays_inside(path: &Path, target: &Path) -> bool {
     })
 }
 
-impl Contents {
+impl ArchiveContents {
     /// Lists what is exported of the vault at `root`.
     pub(super) fn of(root: &Path, state: bool, git: bool) -> Result<Self, FsError> {
         let mut contents = Self::default();
@@ -89,7 +89,7 @@ impl Contents {
             return Ok(());
         }
         if !own {
-            match fate(&path, Kind::of(kind).unwrap_or(Kind::File)) {
+            match fate(&path, EntryKind::of(kind).unwrap_or(EntryKind::File)) {
                 // A repository is exported as it is, its hooks too; what of it is imported is another question.
                 Fate::Kept | Fate::Dropped { git: true, .. } => {}
                 Fate::Dropped { what, why, .. } => {

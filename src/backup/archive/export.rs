@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 use tar::{Builder, EntryType, Header};
 
-use super::contents::{Contents, Item, is_gone};
+use super::contents::{ArchiveContents, Item, is_gone};
 use super::error::ArchiveError;
 use super::manifest::{FORMAT, Manifest, PATH, Summing};
 use crate::fs::Context;
@@ -108,7 +108,7 @@ pub fn export_to(
         total += bytes.len() as u64;
     }
     for look in 0..LOOKS {
-        let mut contents = Contents::of(root, options.state, options.git)?;
+        let mut contents = ArchiveContents::of(root, options.state, options.git)?;
         // What is in the archive as a file cannot be a folder there, too.
         let is_file = |folder: &Path| seen.get(folder).is_some_and(|is_folder| !is_folder);
         contents.items.retain(|item| !seen.contains_key(&item.path) && !item.path.ancestors().any(is_file));

@@ -16,7 +16,7 @@ use super::super::git_config::harmless;
 use super::contents::{is_git, stays_inside};
 use super::error::ArchiveError;
 use super::manifest::{FORMAT, Manifest, PATH, Summing};
-use super::place::{Fate, Kind, fate, is_git_config};
+use super::place::{EntryKind, Fate, fate, is_git_config};
 use crate::config::FILE_NAME;
 use crate::fs::{Context, create_dir};
 
@@ -123,9 +123,9 @@ impl<'a> Unpacking<'a> {
             return Ok(());
         }
         let kind = match entry.header().entry_type() {
-            EntryType::Directory => Kind::Folder,
-            EntryType::Symlink => Kind::Link,
-            EntryType::Regular => Kind::File,
+            EntryType::Directory => EntryKind::Folder,
+            EntryType::Symlink => EntryKind::Link,
+            EntryType::Regular => EntryKind::File,
             _ => return Err(refused("neither a file, a folder nor a symbolic link")),
         };
         if !self.seen.insert(path.clone()) {
@@ -148,7 +148,7 @@ impl<'a> Unpacking<'a> {
         let mode = entry.header().mode().map_err(broken)? & own;
         let time = modified(&mut entry).map_err(broken)?;
         match kind {
-            Kind::Folder => {
+            EntryKind::Folder => {
                 self.summing.entry(b'd', &path, 0);
                 if wanted {
                     create_dir(&self.into.join(&path))?;
@@ -156,7 +156,7 @@ impl<'a> Unpacking<'a> {
                 }
                 Ok(())
             }
-            Kind::Link => {
+            EntryKind::Link => {
                 let target =
                     entry.link_name().map_err(broken)?.ok_or_else(|| refused("a link to nowhere"))?.into_owned();
                 if !stays_inside(&path, &target) {
@@ -169,7 +169,7 @@ impl<'a> Unpacking<'a> {
                 }
                 Ok(())
             }
-            Kind::File => {
+            EntryKind::File => {
                 self.summing.entry(b'f', &path, entry.size());
                 if wanted && is_git_config(&path) {
                     if entry.size() > MAX_GIT_CONFIG {

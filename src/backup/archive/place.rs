@@ -9,13 +9,13 @@ use crate::path::composed;
 
 /// What lies at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     File,
     Folder,
     Link,
 }
 
-impl Kind {
+impl EntryKind {
     pub(super) fn of(kind: FileType) -> Option<Self> {
         match kind {
             kind if kind.is_file() => Some(Self::File),
@@ -42,15 +42,15 @@ pub(super) enum Fate {
 /// What of the program's own goes along: checkpoints, and the events that are in no file yet, as files that are made for the
 /// archive (the database of the state holds hashes of tokens, too, and stays). Nothing else does, whatever it is
 /// called, and what comes to be kept there later has to be named here.
-fn is_state(names: &[&str], kind: Kind) -> bool {
+fn is_state(names: &[&str], kind: EntryKind) -> bool {
     match (names, kind) {
-        ([] | ["checkpoints" | "pending"], Kind::Folder) => true,
-        (["checkpoints", name], Kind::File) => {
+        ([] | ["checkpoints" | "pending"], EntryKind::Folder) => true,
+        (["checkpoints", name], EntryKind::File) => {
             let id = name.strip_suffix(".json").or_else(|| name.strip_suffix(".content"));
             id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
         }
-        (["pending", "seen" | "progress.json"], Kind::File) => true,
-        (["pending", name], Kind::File) => {
+        (["pending", "seen" | "progress.json"], EntryKind::File) => true,
+        (["pending", name], EntryKind::File) => {
             let number = name.strip_suffix(".events");
             number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         }
@@ -60,18 +60,18 @@ fn is_state(names: &[&str], kind: Kind) -> bool {
 
 /// What of a repository cannot have git run a program: no hooks, no second configuration, nothing that leads to one elsewhere.
 /// Of `config` the import keeps what is harmless.
-fn is_harmless_in_git(names: &[&str], kind: Kind) -> bool {
+fn is_harmless_in_git(names: &[&str], kind: EntryKind) -> bool {
     match (names, kind) {
-        (_, Kind::Link) => false,
-        ([], kind) => kind == Kind::Folder,
+        (_, EntryKind::Link) => false,
+        ([], kind) => kind == EntryKind::Folder,
         (["branches" | "hooks" | "info" | "lfs" | "logs" | "objects" | "refs" | "reftable" | "rr-cache"], kind) => {
-            kind == Kind::Folder
+            kind == EntryKind::Folder
         }
         (["objects" | "refs" | "logs" | "reftable" | "rr-cache", ..], _) => true,
         (["lfs", "objects", ..], _) => true,
-        (["hooks", name], Kind::File) => name.ends_with(".sample"),
-        (["info", "attributes" | "exclude" | "grafts" | "refs" | "sparse-checkout"], Kind::File) => true,
-        ([name], Kind::File) => {
+        (["hooks", name], EntryKind::File) => name.ends_with(".sample"),
+        (["info", "attributes" | "exclude" | "grafts" | "refs" | "sparse-checkout"], EntryKind::File) => true,
+        ([name], EntryKind::File) => {
             let plain = [
                 "AUTO_MERGE",
                 "CHERRY_PICK_HEAD",
@@ -103,7 +103,7 @@ pub(super) fn is_git_config(path: &Path) -> bool {
 }
 
 /// What becomes of what lies at a path of the vault.
-pub(super) fn fate(path: &Path, kind: Kind) -> Fate {
+pub(super) fn fate(path: &Path, kind: EntryKind) -> Fate {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let last = names.last().copied().unwrap_or_default();
@@ -120,7 +120,7 @@ pub(super) fn fate(path: &Path, kind: Kind) -> Fate {
                     Fate::Kept
                 } else if is_passing(last) {
                     Fate::Passing
-                } else if kind == Kind::Link || names.iter().any(|name| folded(name).contains("token")) {
+                } else if kind == EntryKind::Link || names.iter().any(|name| folded(name).contains("token")) {
                     Fate::Refused(own)
                 } else {
                     // Earlier versions exported it, so it is no reason to refuse a whole vault.
@@ -171,7 +171,7 @@ mod tests {
 
     #[track_caller]
     fn kept(path: &str) -> bool {
-        matches!(fate(Path::new(path), Kind::File), Fate::Kept)
+        matches!(fate(Path::new(path), EntryKind::File), Fate::Kept)
     }
 
     #[test]
@@ -232,9 +232,9 @@ mod tests {
         // A long s is an s to a disk that minds no case; nothing but the list is let through all the same.
         assert_eq!(folded(".vault/\u{17f}tate"), ".vault/state");
         for folder in [".vault/state", ".vault/state/checkpoints", ".vault/state/pending"] {
-            assert_eq!(fate(Path::new(folder), Kind::Folder), Fate::Kept, "{folder}");
+            assert_eq!(fate(Path::new(folder), EntryKind::Folder), Fate::Kept, "{folder}");
             assert!(
-                matches!(fate(Path::new(folder), Kind::Link), Fate::Refused(_)),
+                matches!(fate(Path::new(folder), EntryKind::Link), Fate::Refused(_)),
                 "{folder}: it could lead to notes"
             );
         }
@@ -260,10 +260,10 @@ mod tests {
             "project/.git",
             "project/.git/hooks/pre-push",
         ] {
-            assert!(matches!(fate(Path::new(gone), Kind::File), Fate::Dropped { git: true, .. }), "{gone}");
+            assert!(matches!(fate(Path::new(gone), EntryKind::File), Fate::Dropped { git: true, .. }), "{gone}");
         }
         for link in [".git", ".git/config", ".git/hooks", ".git/objects/aa", "project/.git"] {
-            assert!(matches!(fate(Path::new(link), Kind::Link), Fate::Dropped { git: true, .. }), "{link}");
+            assert!(matches!(fate(Path::new(link), EntryKind::Link), Fate::Dropped { git: true, .. }), "{link}");
         }
         assert!(kept("project/.git/objects/aa/bb") && is_git_config(Path::new("project/.git/config")));
     }

@@ -16,8 +16,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::Answers;
-use super::message::{INTERNAL, Message, refusal};
+use super::answers::AnswerForm;
+use super::message::{INTERNAL, RpcMessage, refusal};
 use crate::api::AS_AGENT;
 use crate::config::Config;
 use crate::daemon::{Daemon, DaemonError};
@@ -43,13 +43,13 @@ const ASKED_EVERY: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The way to the daemon, for one agent or the owner.
-pub(super) struct Link {
+pub(super) struct DaemonLink {
     home: Home,
     agent: Option<String>,
     /// Where a daemon was last reached.
     reached: Mutex<Option<PathBuf>>,
     /// How answers are to be given, where the person says it.
-    answers: Option<Answers>,
+    answers: Option<AnswerForm>,
     /// The version of the protocol that was agreed on.
     agreed: Mutex<Option<String>>,
     /// The session that the handshake gave, which says what the client shows.
@@ -63,8 +63,8 @@ struct Own {
     running: JoinHandle<bool>,
 }
 
-impl Link {
-    pub(super) fn new(home: Home, agent: Option<String>, answers: Option<Answers>) -> Self {
+impl DaemonLink {
+    pub(super) fn new(home: Home, agent: Option<String>, answers: Option<AnswerForm>) -> Self {
         Self {
             home,
             agent,
@@ -77,7 +77,7 @@ impl Link {
     }
 
     /// Passes a message on; gives the answer, where there is one to give.
-    pub(super) async fn ask(&self, message: &Message) -> anyhow::Result<Option<Vec<u8>>> {
+    pub(super) async fn ask(&self, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
         let mut again = message.changes_nothing();
         let (status, session, body) = loop {
             let stream = self.connect().await?;
@@ -116,11 +116,11 @@ impl Link {
     async fn post(
         &self,
         stream: UnixStream,
-        message: &Message,
+        message: &RpcMessage,
     ) -> anyhow::Result<(StatusCode, Option<HeaderValue>, Bytes)> {
         let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut request = Request::post(self.answers.map_or("/mcp", Answers::address))
+        let mut request = Request::post(self.answers.map_or("/mcp", AnswerForm::address))
             .header("host", "localhost")
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream");

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::stdio::Line;
+use super::stdio::InputLine;
 use crate::mcp::{MAX_MESSAGE_BYTES, changes_nothing};
 
 const PARSE_ERROR: i32 = -32700;
@@ -17,17 +17,17 @@ pub(super) const INTERNAL: i32 = -32603;
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// What a line came to.
-pub(super) enum Read {
+pub(super) enum ReadLine {
     /// Nothing to be done.
     Nothing,
     /// No message; what to answer.
     Refused(Vec<u8>),
     /// A message to be passed on.
-    Message(Message),
+    Message(RpcMessage),
 }
 
 /// A request or a notification.
-pub(super) struct Message {
+pub(super) struct RpcMessage {
     /// As it came.
     pub(super) bytes: Bytes,
     /// What its answer is known by; a notification has none.
@@ -39,14 +39,14 @@ pub(super) struct Message {
     version: Option<String>,
 }
 
-impl Read {
+impl ReadLine {
     /// Reads a line.
-    pub(super) fn of(line: Line) -> Self {
+    pub(super) fn of(line: InputLine) -> Self {
         let refused = |code, message: &str| Self::Refused(refusal(&Value::Null, code, message));
         let line = match line {
-            Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Self::Nothing,
-            Line::Whole(line) => line,
-            Line::TooLong => {
+            InputLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Self::Nothing,
+            InputLine::Whole(line) => line,
+            InputLine::TooLong => {
                 return refused(INVALID_REQUEST, &format!("a message has {MAX_MESSAGE_BYTES} bytes at most"));
             }
         };
@@ -73,7 +73,7 @@ impl Read {
                     "resources/read" => params["uri"].as_str(),
                     _ => None,
                 };
-                Self::Message(Message {
+                Self::Message(RpcMessage {
                     id: id.cloned(),
                     method: method.clone(),
                     name: name.map(str::to_owned),
@@ -90,7 +90,7 @@ impl Read {
     }
 }
 
-impl Message {
+impl RpcMessage {
     /// The headers that go with it over HTTP; `agreed` is the version that was agreed on at the start.
     pub(super) fn headers(&self, agreed: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("mcp-method", sayable(&self.method))];
@@ -121,8 +121,8 @@ pub(super) fn refusal(id: &Value, code: i32, message: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Read {
-        Read::of(Line::Whole(line.into()))
+    fn read(line: &str) -> ReadLine {
+        ReadLine::of(InputLine::Whole(line.into()))
     }
 
     #[test]
@@ -137,27 +137,29 @@ mod tests {
             (r#"{"id":{},"method":"ping"}"#, INVALID_REQUEST),
             (r#"{"id":1,"method":7}"#, INVALID_REQUEST),
         ] {
-            let Read::Refused(answer) = read(line) else { panic!("{line} is refused") };
+            let ReadLine::Refused(answer) = read(line) else { panic!("{line} is refused") };
             let answer: Value = serde_json::from_slice(&answer).unwrap();
             assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &Value::Null), "{line}");
         }
         let deep = format!("{{\"id\":1,\"method\":\"ping\",\"params\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
-        assert!(matches!(read(&deep), Read::Refused(_)));
-        assert!(matches!(Read::of(Line::Whole(vec![b'"', 0xff, b'"'])), Read::Refused(_)));
-        assert!(matches!(Read::of(Line::TooLong), Read::Refused(_)));
-        assert!(matches!(read(" \r"), Read::Nothing) && matches!(read(r#"{"id":1,"result":{}}"#), Read::Nothing));
+        assert!(matches!(read(&deep), ReadLine::Refused(_)));
+        assert!(matches!(ReadLine::of(InputLine::Whole(vec![b'"', 0xff, b'"'])), ReadLine::Refused(_)));
+        assert!(matches!(ReadLine::of(InputLine::TooLong), ReadLine::Refused(_)));
+        assert!(
+            matches!(read(" \r"), ReadLine::Nothing) && matches!(read(r#"{"id":1,"result":{}}"#), ReadLine::Nothing)
+        );
     }
 
     #[test]
     fn a_message_says_in_headers_what_it_is() {
-        let Read::Message(message) = read(r#"{"id":1,"method":"tools/call","params":{"name":"sück"}}"#) else {
+        let ReadLine::Message(message) = read(r#"{"id":1,"method":"tools/call","params":{"name":"sück"}}"#) else {
             panic!()
         };
         let headers = message.headers(Some("2025-11-25"));
         let expected = ["tools/call", "2025-11-25", "=?base64?c8O8Y2s=?="];
         assert_eq!(headers.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), expected);
         assert!(!message.changes_nothing());
-        let Read::Message(message) = read(r#"{"method":"notifications/initialized"}"#) else { panic!() };
+        let ReadLine::Message(message) = read(r#"{"method":"notifications/initialized"}"#) else { panic!() };
         assert!(message.id.is_none() && message.changes_nothing() && message.headers(None).len() == 1);
     }
 }

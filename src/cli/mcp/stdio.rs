@@ -9,7 +9,7 @@ use crate::mcp::MAX_MESSAGE_BYTES;
 
 /// What came on standard input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum InputLine {
     /// A line, without its end.
     Whole(Vec<u8>),
     /// One that is longer than any message; it was not kept.
@@ -17,7 +17,7 @@ pub(super) enum Line {
 }
 
 /// The lines of standard input, until it ends.
-pub(super) fn lines() -> mpsc::Receiver<Line> {
+pub(super) fn lines() -> mpsc::Receiver<InputLine> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
@@ -48,7 +48,7 @@ pub(super) fn answers() -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<()>) {
 }
 
 /// Reads a line and keeps at most `limit` bytes of it in memory. The last one may have no end.
-fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>> {
+fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<InputLine>> {
     let (mut line, mut too_long) = (Vec::new(), false);
     loop {
         let read = match input.fill_buf() {
@@ -68,9 +68,9 @@ fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>>
         input.consume(used);
         if end.is_some() || at_end {
             return Ok(match (too_long, at_end && line.is_empty()) {
-                (true, _) => Some(Line::TooLong),
+                (true, _) => Some(InputLine::TooLong),
                 (false, true) => None,
-                (false, false) => Some(Line::Whole(line)),
+                (false, false) => Some(InputLine::Whole(line)),
             });
         }
     }
@@ -90,8 +90,8 @@ mod tests {
             while let Some(line) = next_line(&mut input, 6).unwrap() {
                 lines.push(line);
             }
-            let whole = |text: &str| Line::Whole(text.into());
-            assert_eq!(lines, [whole("one"), whole(""), whole("four\r"), Line::TooLong, whole("last")], "{piece}");
+            let whole = |text: &str| InputLine::Whole(text.into());
+            assert_eq!(lines, [whole("one"), whole(""), whole("four\r"), InputLine::TooLong, whole("last")], "{piece}");
         }
     }
 }

@@ -36,13 +36,13 @@ pub fn token_estimate(text: &str) -> usize {
 
 /// The tokens of a text that grows part by part. Blank space across the seams counts; a word across one counts as two.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tally {
+pub(super) struct TokenTally {
     pub(super) tokens: usize,
     /// Blanks at the end.
     blanks: usize,
 }
 
-impl Tally {
+impl TokenTally {
     /// With one more part.
     pub(super) fn with(self, part: &str) -> Self {
         let blanks = |part: &str| part.chars().count();

@@ -99,9 +99,9 @@ fn take(note: &Note, source: &str, cuts: &[Range<usize>]) -> Result<Option<Remai
     // Rather with every block as it was; else with every word, as when a list loses the item that others are below.
     let same = found.iter().find(|(after, text)| as_expected(&expected, &read(after, text, &[])));
     let same = same.or_else(|| {
-        let words = |blocks: Vec<Read>| {
+        let words = |blocks: Vec<ReadBlock>| {
             let mut sections: Vec<(Vec<String>, String)> = Vec::new();
-            for Read { headings, text, .. } in blocks {
+            for ReadBlock { headings, text, .. } in blocks {
                 match sections.last_mut().filter(|(last, _)| *last == headings) {
                     Some((_, words)) => words.push_str(&text),
                     None => sections.push((headings, text)),
@@ -121,7 +121,7 @@ fn take(note: &Note, source: &str, cuts: &[Range<usize>]) -> Result<Option<Remai
 
 /// A block as it reads, apart from blank space.
 #[derive(Debug, Clone)]
-struct Read {
+struct ReadBlock {
     headings: Vec<String>,
     text: String,
     /// What it is; not known of a block of which a part is cut.
@@ -129,7 +129,7 @@ struct Read {
 }
 
 /// The blocks of a note without what is cut.
-fn read(note: &Note, source: &str, cuts: &[Range<usize>]) -> Vec<Read> {
+fn read(note: &Note, source: &str, cuts: &[Range<usize>]) -> Vec<ReadBlock> {
     let mut blocks = Vec::new();
     for block in &note.blocks {
         let mut text = String::new();
@@ -143,14 +143,14 @@ fn read(note: &Note, source: &str, cuts: &[Range<usize>]) -> Vec<Read> {
         if !text.is_empty() {
             let whole = !cuts.iter().any(|cut| overlap(cut, &block.span));
             let headings = note.heading_path(block.section).into_iter().map(str::to_owned).collect();
-            blocks.push(Read { headings, text, kind: whole.then_some(block.kind) });
+            blocks.push(ReadBlock { headings, text, kind: whole.then_some(block.kind) });
         }
     }
     blocks
 }
 
-fn as_expected(expected: &[Read], found: &[Read]) -> bool {
-    let same = |(one, other): (&Read, &Read)| {
+fn as_expected(expected: &[ReadBlock], found: &[ReadBlock]) -> bool {
+    let same = |(one, other): (&ReadBlock, &ReadBlock)| {
         one.text == other.text && one.headings == other.headings && (one.kind.is_none() || one.kind == other.kind)
     };
     expected.len() == found.len() && expected.iter().zip(found).all(same)

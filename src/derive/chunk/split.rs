@@ -5,7 +5,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::cut::cuts;
-use super::measure::{Tally, token_estimate};
+use super::measure::{TokenTally, token_estimate};
 
 /// About what a chunk should hold at most, in tokens.
 pub(super) const TARGET: usize = 128;
@@ -54,14 +54,14 @@ fn split_words(source: &str, span: Range<usize>) -> Vec<Piece> {
         return vec![whole];
     }
     let mut pieces = Vec::new();
-    let (mut start, mut at, mut tally) = (span.start, span.start, Tally::default());
+    let (mut start, mut at, mut tally) = (span.start, span.start, TokenTally::default());
     for word in source[span.clone()].split_word_bounds() {
         // One endless word, as base64 makes them, is cut at characters.
         for part in bounded(word, TARGET) {
             let mut next = tally.with(part);
             if next.tokens > TARGET / 2 && tally.tokens > 0 {
                 pieces.push(Piece::new(source, start..at));
-                (start, next) = (at, Tally::default().with(part));
+                (start, next) = (at, TokenTally::default().with(part));
             }
             at += part.len();
             tally = next;
@@ -103,7 +103,7 @@ pub(super) fn groups(source: &str, pieces: &[Piece]) -> Vec<Range<usize>> {
     let mut groups = Vec::new();
     let mut start = 0;
     for end in cuts(&keys, &sizes).into_iter().chain([pieces.len()]) {
-        let mut tally = Tally::default();
+        let mut tally = TokenTally::default();
         for (at, piece) in pieces.iter().enumerate().take(end).skip(start) {
             let gap = if at > start { &source[pieces[at - 1].span.end..piece.span.start] } else { "" };
             let piece = &source[piece.span.clone()];
@@ -111,7 +111,7 @@ pub(super) fn groups(source: &str, pieces: &[Piece]) -> Vec<Range<usize>> {
             // Only a run of blocks with the same text gets this long, or one with pages of nothing in it.
             if next.tokens > LIMIT && at > start {
                 groups.push(start..at);
-                (start, next) = (at, Tally::default().with(piece));
+                (start, next) = (at, TokenTally::default().with(piece));
             }
             tally = next;
         }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use half::f16;
 
 use super::super::{
-    ChunkEntry, ChunkText, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, Found, Part, Pending,
-    PreparedWords, QueryTerms, QueryVector, Reader, TermWeight, WordQuery, Writer, embedded_context, rounded,
-    rounded_length,
+    ChunkEntry, ChunkText, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, PendingText,
+    PreparedWords, QueryTerms, QueryVector, Reader, ScoredChunk, TermWeight, UpdatePart, WordQuery, Writer,
+    embedded_context, rounded, rounded_length,
 };
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
@@ -86,7 +86,7 @@ impl ExactWriter {
                 words: [near().map(|words| words.count).sum(), new.heading.count, new.own.count],
             });
         }
-        let (stamp, hash) = Part::whole(update).state();
+        let (stamp, hash) = UpdatePart::whole(update).state();
         self.now.metadata.insert(file, update.metadata.clone());
         self.now.files.insert(Arc::new(FileEntry {
             id: file,
@@ -141,14 +141,14 @@ impl Writer for ExactWriter {
         Ok(())
     }
 
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<Pending>, EngineError> {
-        let mut pending: HashMap<ContentHash, Pending> = HashMap::new();
+    fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+        let mut pending: HashMap<ContentHash, PendingText> = HashMap::new();
         for (file, entry) in self.each_entry() {
             let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
             if chunk.vector.is_none() && self.now.model.is_some() {
                 let context = embedded_context(&file.title, &chunk.text.heading_path);
                 let document = Document { context, text: chunk.text.text[chunk.text.body_start..].to_owned() };
-                pending.insert(content, Pending { content, document });
+                pending.insert(content, PendingText { content, document });
             }
         }
         Ok(pending.into_values().take(limit).collect())
@@ -178,7 +178,7 @@ fn is_in(set: Option<&FileSet>, file: u32) -> bool {
 }
 
 /// The best `k` and all that tie with the last.
-fn best(mut found: Vec<Found>, k: usize) -> Vec<Found> {
+fn best(mut found: Vec<ScoredChunk>, k: usize) -> Vec<ScoredChunk> {
     found.sort_by(|one, two| two.score.total_cmp(&one.score));
     match k.checked_sub(1).map(|last| found.get(last).map(|last| last.score)) {
         None => Vec::new(),
@@ -220,10 +220,10 @@ impl Reader for ExactReader {
         self.model.as_ref()
     }
 
-    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {
+    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         let near = self.chunks.values().filter(|chunk| is_in(allow, chunk.text.file)).filter_map(|chunk| {
             let score = f64::from(query.cosine(chunk.vector.as_ref()?));
-            Some(Found { row: chunk.text.row, file: chunk.text.file, score })
+            Some(ScoredChunk { row: chunk.text.row, file: chunk.text.file, score })
         });
         Ok(best(near.collect(), k))
     }
@@ -298,10 +298,10 @@ impl ExactWords<'_> {
 }
 
 impl PreparedWords for ExactWords<'_> {
-    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {
+    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         let found = self.reader.chunks.values().filter(|chunk| is_in(allow, chunk.text.file)).filter_map(|chunk| {
             let score = self.score(chunk).filter(|score| *score > 0.0)?;
-            Some(Found { row: chunk.text.row, file: chunk.text.file, score })
+            Some(ScoredChunk { row: chunk.text.row, file: chunk.text.file, score })
         });
         Ok(best(found.collect(), k))
     }

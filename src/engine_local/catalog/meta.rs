@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::checksum::Checksum;
-use super::schema::CatalogError;
+use super::error::CatalogError;
 
 /// What a catalog says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

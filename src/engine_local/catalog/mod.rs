@@ -5,6 +5,7 @@
 
 mod check;
 mod checksum;
+mod error;
 mod meta;
 mod reader;
 mod salvage;
@@ -13,8 +14,8 @@ mod vectors;
 mod writer;
 
 pub use check::{CatalogCheck, Checked};
+pub use error::CatalogError;
 pub use reader::CatalogReader;
 pub(crate) use salvage::{FOLDER as SALVAGE_FOLDER, set_aside};
-pub use schema::CatalogError;
 pub use vectors::{Vectors, model_number};
 pub use writer::{Catalog, ChunkRow, FileRow, NewFile};

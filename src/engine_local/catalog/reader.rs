@@ -5,7 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::checksum::Checksum;
-use super::schema::{CatalogError, log_bytes, open_reader};
+use super::error::CatalogError;
+use super::schema::{log_bytes, open_reader};
 use crate::derive::ChunkId;
 use crate::engine::{ChunkEntry, ChunkText, ContentHash, FileEntry};
 use crate::path::VaultPath;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Transaction, params};
 
-use super::schema::CatalogError;
+use super::error::CatalogError;
 use super::vectors::StoredVector;
 use super::writer::Catalog;
 use crate::fs::{Context, FsError};

@@ -6,47 +6,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::error::CatalogError;
 use super::meta::Meta;
 use crate::fs::crash;
-
-/// The catalog failed.
-#[derive(Debug, thiserror::Error)]
-pub enum CatalogError {
-    /// SQLite refused.
-    #[error("the catalog: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// It was written by a version with other tables.
-    #[error("the catalog is of format {found}; this version reads {FORMAT}")]
-    Format {
-        /// The format found.
-        found: i64,
-    },
-    /// A row does not hold what it should.
-    #[error("the catalog is damaged: {0}")]
-    Damaged(String),
-}
-
-impl CatalogError {
-    /// Whether the file's content is at fault, and not the disk or rights.
-    pub fn is_damage(&self) -> bool {
-        use rusqlite::ErrorCode as Code;
-        let environment = [
-            Code::CannotOpen,
-            Code::DatabaseBusy,
-            Code::DatabaseLocked,
-            Code::DiskFull,
-            Code::FileLockingProtocolFailed,
-            Code::OutOfMemory,
-            Code::PermissionDenied,
-            Code::ReadOnly,
-            Code::SystemIoFailure,
-        ];
-        match self {
-            Self::Sqlite(error) => !error.sqlite_error_code().is_some_and(|code| environment.contains(&code)),
-            Self::Format { .. } | Self::Damaged(_) => true,
-        }
-    }
-}
 
 /// Counts up whenever the tables or the chunking change; an index of another format is rebuilt. The columns of `vectors` had
 /// better stay as they are: embeddings are salvaged from any format that has them so.
@@ -129,7 +91,7 @@ pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, CatalogEr
             crash::point("catalog-made");
         }
         (FORMAT, _) => {}
-        (found, _) => return Err(CatalogError::Format { found }),
+        (found, _) => return Err(CatalogError::Format { found, wanted: FORMAT }),
     }
     transaction.commit()?;
     Ok(connection)
@@ -151,7 +113,7 @@ pub(super) fn open_reader(path: &Path, at_rest: bool) -> Result<Connection, Cata
     connection.set_prepared_statement_cache_capacity(32);
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if found != FORMAT {
-        return Err(CatalogError::Format { found });
+        return Err(CatalogError::Format { found, wanted: FORMAT });
     }
     Ok(connection)
 }

@@ -6,7 +6,7 @@ use half::f16;
 use rusqlite::{OptionalExtension, params};
 
 use super::checksum::Checksum;
-use super::schema::CatalogError;
+use super::error::CatalogError;
 use super::writer::Catalog;
 use crate::engine::ContentHash;
 use crate::engine::{pack, unpack};

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, params};
 
+use super::error::CatalogError;
 use super::meta::Meta;
 use super::reader::{
     CatalogReader, chunk_checksum, details_checksum, entry_checksum, read_chunk, read_files, skipped_checksum,
 };
-use super::schema::{BUSY_TIMEOUT, CatalogError, log_bytes, open};
+use super::schema::{BUSY_TIMEOUT, log_bytes, open};
 use crate::engine::{ChunkText, ContentHash, FileEntry};
 use crate::fs::crash;
 use crate::path::VaultPath;

@@ -9,8 +9,8 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
-use super::schema::Fields;
-use super::searcher::SegmentMap;
+use super::schema::ChunkFields;
+use super::segments::SegmentMap;
 use crate::engine::{B, Field, FileSet, K1, Statistics, TermWeight};
 
 /// Frequencies that are remembered at most, until the next state is published.
@@ -20,7 +20,7 @@ const MAX_KNOWN: usize = 20_000;
 pub(super) struct Scoped<'a> {
     pub searcher: &'a Searcher,
     pub segments: &'a [std::sync::Arc<SegmentMap>],
-    pub fields: Fields,
+    pub fields: ChunkFields,
     pub statistics: Statistics,
     pub scope: Option<&'a FileSet>,
     /// Frequencies over all chunks of this generation that were found already.

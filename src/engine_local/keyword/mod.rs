@@ -10,6 +10,7 @@ mod directory;
 mod merges;
 mod schema;
 mod searcher;
+mod segments;
 #[cfg(test)]
 mod tests;
 mod tokenizer;

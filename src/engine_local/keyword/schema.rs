@@ -68,7 +68,7 @@ const TOKENIZER: &str = "words";
 
 /// The fields of a chunk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields {
+pub(super) struct ChunkFields {
     /// The chunk's row id.
     pub chunk: Field,
     /// Its file's row id.
@@ -81,7 +81,7 @@ pub(super) struct Fields {
     pub own: Field,
 }
 
-impl Fields {
+impl ChunkFields {
     pub(super) fn of(&self, field: engine::Field) -> Field {
         match field {
             engine::Field::Body => self.body,
@@ -91,14 +91,14 @@ impl Fields {
     }
 }
 
-fn schema() -> (Schema, Fields) {
+fn schema() -> (Schema, ChunkFields) {
     let mut builder = Schema::builder();
     let text = |record| {
         let indexing = TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(record);
         TextOptions::default().set_indexing_options(indexing)
     };
     let number: NumericOptions = (FAST | INDEXED).into();
-    let fields = Fields {
+    let fields = ChunkFields {
         chunk: builder.add_u64_field("chunk", number.clone()),
         file: builder.add_u64_field("file", number),
         body: builder.add_text_field("body", text(IndexRecordOption::WithFreqs)),
@@ -113,7 +113,7 @@ const META: &str = "meta.json";
 pub(super) const MANAGED: &str = ".managed.json";
 
 /// Opens the index in a folder, or makes a new one when there is none.
-pub(super) fn open(folder: &Path) -> Result<(Index, Fields), KeywordError> {
+pub(super) fn open(folder: &Path) -> Result<(Index, ChunkFields), KeywordError> {
     // Without this list nothing is ever removed.
     if folder.join(META).exists() && !folder.join(MANAGED).is_file() {
         return Err(KeywordError::damaged(format!("{MANAGED} is not there")));

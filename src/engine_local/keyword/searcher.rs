@@ -12,55 +12,24 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term};
 
 use super::bm25::Scoped;
-use super::schema::{Fields, KeywordError};
+use super::schema::{ChunkFields, KeywordError};
+use super::segments::SegmentMap;
 use crate::config::StemmerLanguage;
 use crate::engine::{
-    EngineError, Field, FileSet, Found, PreparedWords, QueryTerms, Statistics, TermWeight, WEIGHTS, WordQuery,
+    EngineError, Field, FileSet, PreparedWords, QueryTerms, ScoredChunk, Statistics, TermWeight, WEIGHTS, WordQuery,
 };
 
 /// One state of the index. Cloning it is cheap.
 #[derive(Clone)]
 pub struct KeywordSearcher {
     searcher: Searcher,
-    fields: Fields,
+    fields: ChunkFields,
     segments: Vec<Arc<SegmentMap>>,
     frequencies: Arc<Mutex<HashMap<Term, u64>>>,
 }
 
-/// Which chunk a segment's document is, and the reverse.
-pub(super) struct SegmentMap {
-    id: tantivy::index::SegmentId,
-    chunks: Vec<u64>,
-    files: Vec<u32>,
-    by_chunk: Vec<DocId>,
-}
-
-impl SegmentMap {
-    fn new(segment: &SegmentReader) -> tantivy::Result<Self> {
-        let column = |name: &str| -> tantivy::Result<Vec<u64>> {
-            let values = segment.fast_fields().u64(name)?.first_or_default_col(0);
-            Ok((0..segment.max_doc()).map(|document| values.get_val(document)).collect())
-        };
-        let chunks = column("chunk")?;
-        let files = column("file")?.into_iter().map(|file| file as u32).collect();
-        let mut by_chunk: Vec<DocId> = (0..segment.max_doc()).collect();
-        // A chunk that was rewritten within one commit is there twice, once deleted.
-        by_chunk.sort_by_key(|document| (chunks[*document as usize], *document));
-        Ok(Self { id: segment.segment_id(), chunks, files, by_chunk })
-    }
-
-    pub(super) fn file(&self, document: DocId) -> u32 {
-        self.files[document as usize]
-    }
-
-    fn documents(&self, chunk: u64) -> impl Iterator<Item = DocId> + '_ {
-        let start = self.by_chunk.partition_point(|document| self.chunks[*document as usize] < chunk);
-        self.by_chunk[start..].iter().copied().take_while(move |document| self.chunks[*document as usize] == chunk)
-    }
-}
-
 impl KeywordSearcher {
-    pub(super) fn new(searcher: Searcher, fields: Fields, before: Option<&Self>) -> Result<Self, KeywordError> {
+    pub(super) fn new(searcher: Searcher, fields: ChunkFields, before: Option<&Self>) -> Result<Self, KeywordError> {
         let known = before.map_or(&[][..], |before| &before.segments);
         let segments = searcher
             .segment_readers()
@@ -167,7 +136,7 @@ impl Prepared<'_> {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, KeywordError> {
+    pub fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, KeywordError> {
         if let Some(few) = allow.and_then(|allow| self.few(allow)) {
             let mut hits = self.score_documents(few)?;
             hits.retain(|hit| hit.score > 0.0);
@@ -178,7 +147,7 @@ impl Prepared<'_> {
             }
             return Ok(hits);
         }
-        let mut best = Best { k, floor: Score::MIN, room: k * 2 + 64, found: Vec::new() };
+        let mut best = BestChunks { k, floor: Score::MIN, room: k * 2 + 64, found: Vec::new() };
         for (ordinal, segment) in self.index.searcher.segment_readers().iter().enumerate() {
             let map = &self.index.segments[ordinal];
             let excluded = self.excluded.iter().map(|weight| weight.scorer(segment, 1.0));
@@ -239,7 +208,7 @@ impl Prepared<'_> {
     }
 
     /// Scores documents exactly; leaves out those that the conditions rule out.
-    fn score_documents(&self, mut documents: Vec<(usize, DocId)>) -> Result<Vec<Found>, KeywordError> {
+    fn score_documents(&self, mut documents: Vec<(usize, DocId)>) -> Result<Vec<ScoredChunk>, KeywordError> {
         documents.sort_unstable();
         let mut hits = Vec::with_capacity(documents.len());
         for group in documents.chunk_by(|one, two| one.0 == two.0) {
@@ -258,7 +227,7 @@ impl Prepared<'_> {
             for (term, weight) in &self.terms {
                 self.add_term(segment, term, weight, &documents, &mut scores)?;
             }
-            hits.extend((0..documents.len()).filter(|at| kept[*at]).map(|at| Found {
+            hits.extend((0..documents.len()).filter(|at| kept[*at]).map(|at| ScoredChunk {
                 row: map.chunks[documents[at] as usize],
                 file: map.file(documents[at]),
                 score: scores[at],
@@ -290,7 +259,7 @@ impl Prepared<'_> {
 }
 
 impl PreparedWords for Prepared<'_> {
-    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<Found>, EngineError> {
+    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         Ok(Prepared::best(self, k, allow)?)
     }
 
@@ -316,14 +285,14 @@ fn has<S: DocSet + ?Sized>(set: &mut S, document: DocId) -> bool {
 }
 
 /// The best so far, with room for ties.
-struct Best {
+struct BestChunks {
     k: usize,
     floor: Score,
     room: usize,
     found: Vec<(Score, usize, DocId)>,
 }
 
-impl Best {
+impl BestChunks {
     fn offer(&mut self, ordinal: usize, document: DocId, score: Score) {
         if score <= self.floor {
             return;

@@ -9,7 +9,7 @@ use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Te
 
 use super::check::KeywordCheck;
 use super::merges::Merges;
-use super::schema::{Fields, KeywordError, open};
+use super::schema::{ChunkFields, KeywordError, open};
 use super::searcher::KeywordSearcher;
 use crate::config::StemmerLanguage;
 use crate::fs::crash;
@@ -54,7 +54,7 @@ pub struct KeywordWriter {
     index: Index,
     writer: IndexWriter,
     reader: IndexReader,
-    fields: Fields,
+    fields: ChunkFields,
 }
 
 // Replacing one 10-chunk note costs 11–16 ms of CPU from 1,000 to 100,000 chunks with one thread and 15 MB; with four

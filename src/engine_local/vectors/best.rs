@@ -2,7 +2,7 @@
 
 /// A row that may be among the answers, and its estimated score.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Candidate {
+pub(super) struct RowCandidate {
     pub(super) estimate: f32,
     pub(super) segment: u32,
     pub(super) row: u32,
@@ -12,20 +12,20 @@ pub(super) struct Candidate {
 ///
 /// Rows that tie are kept or dropped together. If a tie were broken here, it could only be by chunk id or position, and
 /// those differ between an index that grew edit by edit and one that was rebuilt: the two would answer differently.
-pub(super) struct Best {
+pub(super) struct BestRows {
     wanted: usize,
     floor: f32,
-    kept: Vec<Candidate>,
+    kept: Vec<RowCandidate>,
     trim_at: usize,
 }
 
-impl Best {
+impl BestRows {
     pub(super) fn new(wanted: usize) -> Self {
         Self { wanted, floor: f32::NEG_INFINITY, kept: Vec::new(), trim_at: trim_at(wanted, 0) }
     }
 
     #[inline]
-    pub(super) fn push(&mut self, candidate: Candidate) {
+    pub(super) fn push(&mut self, candidate: RowCandidate) {
         if candidate.estimate >= self.floor {
             self.kept.push(candidate);
             if self.kept.len() >= self.trim_at {
@@ -39,14 +39,14 @@ impl Best {
     }
 
     /// The candidates, in no order.
-    pub(super) fn into_candidates(mut self) -> Vec<Candidate> {
+    pub(super) fn into_candidates(mut self) -> Vec<RowCandidate> {
         self.trim();
         self.kept
     }
 
     fn trim(&mut self) {
         if self.wanted > 0 && self.kept.len() > self.wanted {
-            let by_estimate = |a: &Candidate, b: &Candidate| b.estimate.total_cmp(&a.estimate);
+            let by_estimate = |a: &RowCandidate, b: &RowCandidate| b.estimate.total_cmp(&a.estimate);
             let (_, last, _) = self.kept.select_nth_unstable_by(self.wanted - 1, by_estimate);
             let floor = last.estimate;
             self.kept.retain(|candidate| candidate.estimate >= floor);

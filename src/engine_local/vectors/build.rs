@@ -8,7 +8,7 @@ use hnsw_rs::hnsw::Hnsw;
 
 use super::code::{self, CodedQuery};
 use super::graph::{Graph, Layer, Lists};
-use super::kernel::Kernel;
+use super::kernel::{Kernel, sum};
 use super::set::VectorSet;
 use crate::allocator;
 use crate::engine::QueryVector;
@@ -103,7 +103,7 @@ fn write_point(values: &[i8], inverse_norm: f32, point: &mut Vec<i8>) {
     point.clear();
     point.extend_from_slice(values);
     point.extend(inverse_norm.to_le_bytes().map(u8::cast_signed));
-    point.extend(code::sum(values).to_le_bytes().map(u8::cast_signed));
+    point.extend(sum(values).to_le_bytes().map(u8::cast_signed));
 }
 
 fn read_point(point: &[i8]) -> (&[i8], f32, i32) {

@@ -1,6 +1,6 @@
 //! int8 codes: a quarter of the memory of f32, and the unit of the scan.
 
-use super::kernel::Kernel;
+use super::kernel::{Kernel, sum};
 use crate::engine::QueryVector;
 
 /// A vector rounded to int8, with what is needed to get cosines out of integer dot products.
@@ -29,10 +29,6 @@ impl Code {
             .collect();
         Self { sum: sum(&values), inverse_norm: inverse_norm(&values), values }
     }
-}
-
-pub(super) fn sum(values: &[i8]) -> i32 {
-    values.iter().map(|&value| i32::from(value)).sum()
 }
 
 pub(super) fn inverse_norm(values: &[i8]) -> f32 {

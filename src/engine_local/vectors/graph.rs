@@ -78,7 +78,7 @@ impl Layer {
 
 /// A node in view of a search.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SeenNode {
     estimate: f32,
     node: u32,
     dot: i32,
@@ -176,29 +176,29 @@ impl Graph {
         found.into_iter().map(|Reverse(seen)| (seen.node, seen.dot)).collect()
     }
 
-    fn see(&self, query: &CodedQuery, node: u32) -> Seen {
+    fn see(&self, query: &CodedQuery, node: u32) -> SeenNode {
         let dot = query.kernel.dot(self.code(node), &query.code.values, query.code.sum);
-        Seen { estimate: query.estimate(dot, self.inverse_norm(node)), node, dot }
+        SeenNode { estimate: query.estimate(dot, self.inverse_norm(node)), node, dot }
     }
 }
 
 /// Nearer is greater; of two equally near, the one with the smaller number.
-impl Ord for Seen {
+impl Ord for SeenNode {
     fn cmp(&self, other: &Self) -> Ordering {
         self.estimate.total_cmp(&other.estimate).then(other.node.cmp(&self.node))
     }
 }
 
-impl PartialOrd for Seen {
+impl PartialOrd for SeenNode {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Seen {
+impl PartialEq for SeenNode {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Seen {}
+impl Eq for SeenNode {}

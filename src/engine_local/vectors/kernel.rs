@@ -92,6 +92,11 @@ fn scalar(rows: &[i8], query: &[i8], out: &mut [i32]) {
 }
 
 /// What is left over after the last whole register, and all of it in the scalar kernel.
+/// The sum of the values of a code.
+pub(super) fn sum(values: &[i8]) -> i32 {
+    values.iter().map(|&value| i32::from(value)).sum()
+}
+
 #[inline]
 fn dot_rest(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
@@ -101,7 +106,7 @@ fn dot_rest(a: &[i8], b: &[i8]) -> i32 {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use crate::engine_local::vectors::code::sum;
+    use super::sum;
 
     #[target_feature(enable = "avx2")]
     pub(super) fn avx2(rows: &[i8], query: &[i8], out: &mut [i32]) {
@@ -176,7 +181,6 @@ mod arm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine_local::vectors::code;
     use proptest::prelude::*;
 
     proptest! {
@@ -189,7 +193,7 @@ mod tests {
             let expected: Vec<i32> = rows.chunks(query.len()).map(|row| dot_rest(row, &query)).collect();
             for kernel in Kernel::supported() {
                 let mut out = vec![0; rows.len() / query.len()];
-                kernel.dots(&rows, &query, code::sum(&query), &mut out);
+                kernel.dots(&rows, &query, sum(&query), &mut out);
                 prop_assert_eq!(&out, &expected, "{:?}", kernel);
             }
         }
@@ -203,7 +207,7 @@ mod tests {
                 vec![b; crate::engine_local::vectors::MAX_DIMENSIONS],
             );
             for kernel in Kernel::supported() {
-                assert_eq!(kernel.dot(&a, &b, code::sum(&b)), dot_rest(&a, &b), "{kernel:?}");
+                assert_eq!(kernel.dot(&a, &b, sum(&b)), dot_rest(&a, &b), "{kernel:?}");
             }
         }
     }

@@ -47,6 +47,6 @@ mod tests;
 
 pub use error::{GraphError, VectorError};
 pub use graph::Graph;
-pub use search::Scored;
+pub use search::ScoredRow;
 pub use segment::Row;
 pub use set::{MAX_DIMENSIONS, VectorSet};

@@ -2,11 +2,11 @@
 
 use half::slice::HalfFloatSliceExt;
 
-use super::best::{Best, Candidate};
+use super::best::{BestRows, RowCandidate};
 use super::bits::ones;
 use super::code::CodedQuery;
 use super::error::VectorError;
-use super::segment::{Rows, Segment};
+use super::segment::{Rows, VectorSegment};
 use super::set::{VectorSet, too_many_dead};
 use crate::engine::{FileSet, QueryVector, QueryVectorError};
 
@@ -28,7 +28,7 @@ const MIN_ALLOWED_SHARE: f64 = 0.2;
 
 /// A row of the answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scored {
+pub struct ScoredRow {
     /// The chunk's row id.
     pub chunk: u64,
     /// The cosine of the angle between query and chunk, -1 to 1 but for rounding (the vectors are f16: ±0.001).
@@ -49,7 +49,7 @@ impl VectorSet {
     /// # Errors
     ///
     /// When the query has other dimensions, a component that is not finite, or the length zero.
-    pub fn search(&self, query: &[f32], k: usize, allow: Option<&FileSet>) -> Result<Vec<Scored>, VectorError> {
+    pub fn search(&self, query: &[f32], k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredRow>, VectorError> {
         self.nearest(&query_vector(query)?, k, allow)
     }
 
@@ -59,14 +59,14 @@ impl VectorSet {
         query: &QueryVector,
         k: usize,
         allow: Option<&FileSet>,
-    ) -> Result<Vec<Scored>, VectorError> {
+    ) -> Result<Vec<ScoredRow>, VectorError> {
         let query = self.coded(query)?;
         if k == 0 {
             return Ok(Vec::new());
         }
         let wanted = k.saturating_mul(CANDIDATES_PER_RESULT).max(MIN_CANDIDATES);
         let best = self.search_graph(&query, wanted, allow).unwrap_or_else(|| {
-            let mut best = Best::new(wanted);
+            let mut best = BestRows::new(wanted);
             self.scan(&query, allow, Rows::Live, &mut best);
             best
         });
@@ -105,7 +105,7 @@ impl VectorSet {
     }
 
     /// Compares the query with the code of every wanted row.
-    fn scan(&self, query: &CodedQuery, allow: Option<&FileSet>, rows: Rows, best: &mut Best) {
+    fn scan(&self, query: &CodedQuery, allow: Option<&FileSet>, rows: Rows, best: &mut BestRows) {
         /// Past this many wanted rows in a block of 64 it is quicker to compare all of them in one call.
         const DENSE: u32 = 40;
         let mut dots = [0; 64];
@@ -124,14 +124,14 @@ impl VectorSet {
                 for bit in ones(bits) {
                     let row = start + bit;
                     let estimate = query.estimate(dots[bit], columns.inverse_norms[row]);
-                    best.push(Candidate { estimate, segment: at as u32, row: row as u32 });
+                    best.push(RowCandidate { estimate, segment: at as u32, row: row as u32 });
                 }
             }
         }
     }
 
     /// Searches by the graph, and scans the rows that it does not cover. Returns none where the scan serves better.
-    pub(super) fn search_graph(&self, query: &CodedQuery, wanted: usize, allow: Option<&FileSet>) -> Option<Best> {
+    pub(super) fn search_graph(&self, query: &CodedQuery, wanted: usize, allow: Option<&FileSet>) -> Option<BestRows> {
         let graph = self.graph.as_ref()?;
         let live = self.graphed_live();
         if self.len() <= self.graph_threshold || too_many_dead(graph.rows() - live, graph.rows()) {
@@ -146,7 +146,7 @@ impl VectorSet {
         if ef.saturating_mul(SCANNED_ROWS_PER_EF) > allowed {
             return None;
         }
-        let mut best = Best::new(wanted);
+        let mut best = BestRows::new(wanted);
         for (node, dot) in graph.search(query, ef) {
             let estimate = query.estimate(dot, graph.inverse_norm(node));
             for &chunk in graph.chunks(node) {
@@ -154,7 +154,7 @@ impl VectorSet {
                     && self.segments[at].is_graphed(row)
                     && allow.is_none_or(|allow| allow.contains(self.segments[at].columns.files[row]))
                 {
-                    best.push(Candidate { estimate, segment: at as u32, row: row as u32 });
+                    best.push(RowCandidate { estimate, segment: at as u32, row: row as u32 });
                 }
             }
         }
@@ -172,13 +172,13 @@ impl VectorSet {
     }
 
     /// Scores the candidates at full precision and cuts after the `k`-th and its ties.
-    fn rescore(&self, query: &CodedQuery, best: Best, k: usize) -> Vec<Scored> {
+    fn rescore(&self, query: &CodedQuery, best: BestRows, k: usize) -> Vec<ScoredRow> {
         let mut floats = vec![0.0; self.dims];
-        let score = |candidate: &Candidate| {
+        let score = |candidate: &RowCandidate| {
             let (segment, row) = (&self.segments[candidate.segment as usize], candidate.row as usize);
-            Scored { chunk: segment.columns.chunks[row], score: exact_score(query, segment, row, &mut floats) }
+            ScoredRow { chunk: segment.columns.chunks[row], score: exact_score(query, segment, row, &mut floats) }
         };
-        let mut scored: Vec<Scored> = best.into_candidates().iter().map(score).collect();
+        let mut scored: Vec<ScoredRow> = best.into_candidates().iter().map(score).collect();
         scored.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
         if let Some(last) = scored.get(k - 1) {
             let floor = last.score;
@@ -195,7 +195,7 @@ fn query_vector(query: &[f32]) -> Result<QueryVector, VectorError> {
     })
 }
 
-fn exact_score(query: &CodedQuery, segment: &Segment, row: usize, floats: &mut [f32]) -> f32 {
+fn exact_score(query: &CodedQuery, segment: &VectorSegment, row: usize, floats: &mut [f32]) -> f32 {
     segment.columns.vector(row).convert_to_f32_slice(floats);
     query.exact.cosine(floats)
 }

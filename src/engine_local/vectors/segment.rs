@@ -123,7 +123,7 @@ impl Columns {
 
 /// Columns, which of their rows are deleted, and which the graph covers. Cloning copies three pointers.
 #[derive(Clone, Debug)]
-pub(super) struct Segment {
+pub(super) struct VectorSegment {
     pub(super) columns: Arc<Columns>,
     dead: Arc<RowBits>,
     graphed: Arc<RowBits>,
@@ -131,7 +131,7 @@ pub(super) struct Segment {
     graphed_live: usize,
 }
 
-impl Segment {
+impl VectorSegment {
     pub(super) fn new(columns: Columns) -> Self {
         let none = Arc::new(RowBits::new(columns.len()));
         Self { live: columns.len(), graphed_live: 0, dead: none.clone(), graphed: none, columns: Arc::new(columns) }
@@ -189,7 +189,7 @@ impl Segment {
     }
 
     /// Joins the live rows of several segments into one.
-    pub(super) fn merged(dims: usize, segments: &[Segment]) -> Self {
+    pub(super) fn merged(dims: usize, segments: &[VectorSegment]) -> Self {
         let mut order: Vec<(u64, usize, usize)> = segments
             .iter()
             .enumerate()
@@ -204,7 +204,7 @@ impl Segment {
                 graphed.set(place);
             }
         }
-        let graphed_live = segments.iter().map(Segment::graphed_live).sum();
+        let graphed_live = segments.iter().map(VectorSegment::graphed_live).sum();
         Self { graphed: Arc::new(graphed), graphed_live, ..Self::new(columns) }
     }
 

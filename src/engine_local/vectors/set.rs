@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::VectorError;
 use super::graph::Graph;
-use super::segment::{Columns, Row, Segment};
+use super::segment::{Columns, Row, VectorSegment};
 
 /// The most dimensions a vector may have. Integer dot products are certain not to overflow up to here.
 pub const MAX_DIMENSIONS: usize = 1 << 16;
@@ -25,7 +25,7 @@ pub struct VectorSet {
     pub(super) dims: usize,
     pub(super) graph_threshold: usize,
     /// Largest first.
-    pub(super) segments: Vec<Segment>,
+    pub(super) segments: Vec<VectorSegment>,
     pub(super) graph: Option<Arc<Graph>>,
 }
 
@@ -62,7 +62,7 @@ impl VectorSet {
             }
         }
         if fresh.len() > 0 {
-            segments.push(Segment::new(fresh));
+            segments.push(VectorSegment::new(fresh));
         }
         Ok(Self { segments: settled(self.dims, segments), ..self.clone() })
     }
@@ -113,7 +113,7 @@ impl VectorSet {
 
     /// Counts the chunks that have a vector.
     pub fn len(&self) -> usize {
-        self.segments.iter().map(Segment::live).sum()
+        self.segments.iter().map(VectorSegment::live).sum()
     }
 
     /// Tells whether no chunk has a vector.
@@ -123,7 +123,7 @@ impl VectorSet {
 
     /// Counts the deleted rows that still take up room.
     pub fn dead(&self) -> usize {
-        self.segments.iter().map(Segment::dead).sum()
+        self.segments.iter().map(VectorSegment::dead).sum()
     }
 
     /// Tells whether a chunk has a vector.
@@ -139,7 +139,7 @@ impl VectorSet {
 
     /// The memory of the rows and the graph, in bytes. Versions share most of it.
     pub fn memory_bytes(&self) -> usize {
-        let rows: usize = self.segments.iter().map(Segment::memory_bytes).sum();
+        let rows: usize = self.segments.iter().map(VectorSegment::memory_bytes).sum();
         rows + self.graph.as_ref().map_or(0, |graph| graph.memory_bytes())
     }
 
@@ -150,7 +150,7 @@ impl VectorSet {
 
     /// Counts the live rows that the graph covers.
     pub(super) fn graphed_live(&self) -> usize {
-        self.segments.iter().map(Segment::graphed_live).sum()
+        self.segments.iter().map(VectorSegment::graphed_live).sum()
     }
 }
 
@@ -160,21 +160,21 @@ pub(super) fn too_many_dead(dead: usize, rows: usize) -> bool {
 
 /// Rewrites segments with too many deleted rows, and merges those of similar size until each is at least twice the next, or both
 /// together are too large.
-fn settled(dims: usize, mut segments: Vec<Segment>) -> Vec<Segment> {
+fn settled(dims: usize, mut segments: Vec<VectorSegment>) -> Vec<VectorSegment> {
     segments.retain(|segment| segment.live() > 0);
     for segment in &mut segments {
         if too_many_dead(segment.dead(), segment.columns.len()) {
-            *segment = Segment::merged(dims, std::slice::from_ref(segment));
+            *segment = VectorSegment::merged(dims, std::slice::from_ref(segment));
         }
     }
     segments.sort_by_key(|segment| std::cmp::Reverse(segment.live()));
-    let most = MAX_SEGMENT_ROWS.max(segments.iter().map(Segment::live).sum::<usize>() / 8);
-    let similar = |pair: &[Segment]| {
+    let most = MAX_SEGMENT_ROWS.max(segments.iter().map(VectorSegment::live).sum::<usize>() / 8);
+    let similar = |pair: &[VectorSegment]| {
         let (larger, smaller) = (pair[0].live(), pair[1].live());
         larger < 2 * smaller && larger + smaller <= most
     };
     while let Some(at) = segments.windows(2).rposition(similar) {
-        let merged = Segment::merged(dims, &segments[at..at + 2]);
+        let merged = VectorSegment::merged(dims, &segments[at..at + 2]);
         segments.splice(at..at + 2, [merged]);
         segments.sort_by_key(|segment| std::cmp::Reverse(segment.live()));
     }

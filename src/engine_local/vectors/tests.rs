@@ -10,7 +10,7 @@ use half::f16;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::segment::Segment;
+use super::segment::VectorSegment;
 use super::*;
 use crate::engine::{FileSet, QueryVector};
 
@@ -60,7 +60,7 @@ fn set_of(vectors: &[Vec<f32>], threshold: usize) -> VectorSet {
     VectorSet::new(vectors[0].len(), threshold).apply(&[], rows).unwrap()
 }
 
-fn chunks(found: &[Scored]) -> Vec<u64> {
+fn chunks(found: &[ScoredRow]) -> Vec<u64> {
     found.iter().map(|scored| scored.chunk).collect()
 }
 
@@ -126,7 +126,7 @@ fn odd_sizes_get_plain_answers() {
     let set = empty.apply(&[9], [row(3, &[0.0, 1.0, 0.0, 0.0]), row(2, &[1.0, 0.0, 0.0, 0.0])]).unwrap();
     assert_eq!(set.search(&query, 0, None).unwrap(), []);
     assert_eq!(chunks(&set.search(&query, usize::MAX, None).unwrap()), [2, 3]);
-    assert_eq!(set.search(&[8.0, 0.0, 0.0, 0.0], 1, None).unwrap(), [Scored { chunk: 2, score: 1.0 }]);
+    assert_eq!(set.search(&[8.0, 0.0, 0.0, 0.0], 1, None).unwrap(), [ScoredRow { chunk: 2, score: 1.0 }]);
     assert_eq!(set.score(&query, &[3, 4, 2]).unwrap(), [Some(0.0), None, Some(1.0)]);
     assert!(set.contains(2) && !set.contains(9));
 }
@@ -148,7 +148,7 @@ fn vectors_that_cannot_be_compared_are_errors() {
 fn a_vector_of_zeros_scores_zero() {
     let set = VectorSet::new(2, NEVER).apply(&[], [row(1, &[0.0, 0.0]), row(2, &[-1.0, 0.0])]).unwrap();
     let found = set.search(&[1.0, 0.0], 5, None).unwrap();
-    assert_eq!(found, [Scored { chunk: 1, score: 0.0 }, Scored { chunk: 2, score: -1.0 }]);
+    assert_eq!(found, [ScoredRow { chunk: 1, score: 0.0 }, ScoredRow { chunk: 2, score: -1.0 }]);
     assert_eq!(set.with_graph(Arc::new(set.build_graph(&AtomicBool::new(false)).unwrap())).len(), 2);
 }
 
@@ -201,7 +201,7 @@ fn a_large_set_that_grows_is_not_copied_as_a_whole() {
     for start in (0..200_000).step_by(1000) {
         set = set.apply(&[], vectors.iter().zip(start..).map(|(vector, chunk)| row(chunk, vector))).unwrap();
     }
-    let largest = set.segments.iter().map(Segment::live).max().unwrap();
+    let largest = set.segments.iter().map(VectorSegment::live).max().unwrap();
     assert!(largest <= set::MAX_SEGMENT_ROWS, "{largest} rows would be copied at once");
     assert!(set.segments.len() <= 24, "{} segments", set.segments.len());
     assert_eq!(

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use llama_cpp_sys_2 as llama;
 
 use super::super::ModelError;
-use super::bundled::{beside, hash_file, keep};
-use super::model::backend;
+use super::backend::backend;
+use super::cache::{beside, hash_file, keep};
 
 /// Whether llama.cpp, as it was built, computes faster so.
 pub(super) fn is_faster() -> bool {

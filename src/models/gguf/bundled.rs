@@ -1,13 +1,11 @@
 //! The model that the program carries with it.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
 
 use super::super::ModelError;
 use super::bfloat;
+use super::cache::{ACTION, beside, hash_file, keep};
 
 #[cfg(feature = "bundled-model")]
 static MODEL: Option<&[u8]> = Some(include_bytes!("../../../models/all-minilm-l6-v2.q8_0.gguf"));
@@ -56,31 +54,10 @@ pub(super) fn unpack(cache_dir: &Path) -> Result<PathBuf, ModelError> {
     Ok(path)
 }
 
-/// Returns the BLAKE3 of a file.
-pub(super) fn hash_file(path: &Path) -> io::Result<blake3::Hash> {
-    Ok(blake3::Hasher::new().update_reader(File::open(path)?)?.finalize())
-}
-
 fn write(cache_dir: &Path, path: &Path, model: &[u8]) -> Result<(), ModelError> {
     let mut beside = beside(cache_dir)?;
     beside.write_all(model).map_err(ModelError::io(ACTION, path))?;
     keep(beside, path)
-}
-
-const ACTION: &str = "write the bundled model into its cache folder";
-
-/// Makes a file in the cache folder that is gone again unless it is kept.
-pub(super) fn beside(cache_dir: &Path) -> Result<NamedTempFile, ModelError> {
-    fs::create_dir_all(cache_dir).map_err(ModelError::io(ACTION, cache_dir))?;
-    let mut file = tempfile::Builder::new();
-    file.prefix(".model-").suffix(".tmp").tempfile_in(cache_dir).map_err(ModelError::io(ACTION, cache_dir))
-}
-
-/// Gives such a file its name, once it is whole and on the disk.
-pub(super) fn keep(beside: NamedTempFile, path: &Path) -> Result<(), ModelError> {
-    beside.as_file().sync_all().map_err(ModelError::io(ACTION, path))?;
-    beside.persist(path).map_err(|failed| ModelError::io(ACTION, path)(failed.error))?;
-    Ok(())
 }
 
 #[cfg(all(test, feature = "bundled-model"))]

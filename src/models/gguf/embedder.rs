@@ -7,9 +7,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::super::{Document, Embedder, Fingerprint, ModelError};
-use super::model::{GgufOptions, Model, ModelSource};
+use super::model::{GgufOptions, LoadedModel, ModelSource};
 use super::query_cache::QueryCache;
-use super::queue::{Lane, Queue, Reply, Sequence};
+use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
 use super::tokens::Tokenizer;
 use super::worker;
 
@@ -21,9 +21,9 @@ const MOST_AUTOMATIC_THREADS: usize = 8;
 /// One thread a core embeds documents, and one more answers queries alone, so that a search in the middle of a bulk import
 /// shares the processor with it but does not wait for it. Dropping the embedder stops its threads.
 pub struct GgufEmbedder {
-    pub(super) model: Arc<Model>,
+    pub(super) model: Arc<LoadedModel>,
     pub(super) tokenizer: Tokenizer,
-    queue: Arc<Queue>,
+    queue: Arc<TextQueue>,
     queries: Mutex<QueryCache>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -39,7 +39,7 @@ impl GgufEmbedder {
     /// When the file is missing, damaged, or not of an embedding model, when the cache folder of the bundled model cannot
     /// be written, and when an option is out of range. The message names the file.
     pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        let model = Arc::new(Model::load(model, options)?);
+        let model = Arc::new(LoadedModel::load(model, options)?);
         let document_workers = match options.threads {
             0 => thread::available_parallelism().map_or(1, usize::from).min(MOST_AUTOMATIC_THREADS),
             threads => threads,
@@ -51,9 +51,9 @@ impl GgufEmbedder {
             queries: Mutex::default(),
             threads: Vec::new(),
         };
-        embedder.start_thread("embed-query".to_owned(), Lane::Queries)?;
+        embedder.start_thread("embed-query".to_owned(), WorkerLane::Queries)?;
         for number in 0..document_workers {
-            embedder.start_thread(format!("embed-{number}"), Lane::All)?;
+            embedder.start_thread(format!("embed-{number}"), WorkerLane::All)?;
         }
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
@@ -66,7 +66,7 @@ impl GgufEmbedder {
     }
 
     /// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.
-    fn start_thread(&mut self, name: String, lane: Lane) -> Result<(), ModelError> {
+    fn start_thread(&mut self, name: String, lane: WorkerLane) -> Result<(), ModelError> {
         let (sender, ready) = mpsc::channel();
         let (model, queue) = (Arc::clone(&self.model), Arc::clone(&self.queue));
         let thread = thread::Builder::new().name(name).spawn(move || worker::run(model, queue, lane, sender)).map_err(

@@ -38,14 +38,14 @@ impl Header {
             return Err(bad("it is not a file".to_owned()));
         }
         let file = File::open(path).map_err(ModelError::io("read the model", path))?;
-        let mut reader = Reader { input: BufReader::new(file), at: 0, size: metadata.len() };
+        let mut reader = HeaderReader { input: BufReader::new(file), at: 0, size: metadata.len() };
         reader.header().map_err(|damage| match damage {
-            Damage::Io(source) => ModelError::Io { action: "read the model", path: path.to_owned(), source },
-            Damage::Cut => bad(format!(
+            HeaderError::Io(source) => ModelError::Io { action: "read the model", path: path.to_owned(), source },
+            HeaderError::Cut => bad(format!(
                 "it ends after {} bytes, in the middle, or its header is damaged; copy or download it again",
                 metadata.len()
             )),
-            Damage::Other(reason) => bad(reason),
+            HeaderError::Other(reason) => bad(reason),
         })
     }
 
@@ -77,29 +77,29 @@ impl Header {
     }
 }
 
-enum Damage {
+enum HeaderError {
     Io(io::Error),
     Cut,
     Other(String),
 }
 
-struct Reader {
+struct HeaderReader {
     input: BufReader<File>,
     at: u64,
     size: u64,
 }
 
-impl Reader {
-    fn header(&mut self) -> Result<Header, Damage> {
+impl HeaderReader {
+    fn header(&mut self) -> Result<Header, HeaderError> {
         if self.size == 0 {
-            return Err(Damage::Other("it is empty".to_owned()));
+            return Err(HeaderError::Other("it is empty".to_owned()));
         }
         if self.size < 4 || &self.bytes::<4>()? != b"GGUF" {
-            return Err(Damage::Other("it does not begin with GGUF".to_owned()));
+            return Err(HeaderError::Other("it does not begin with GGUF".to_owned()));
         }
         let version = u32::from_le_bytes(self.bytes()?);
         if !(2..=3).contains(&version) {
-            return Err(Damage::Other(format!("it is of GGUF version {version}; versions 2 and 3 are known")));
+            return Err(HeaderError::Other(format!("it is of GGUF version {version}; versions 2 and 3 are known")));
         }
         let (tensors, pairs) = (self.u64()?, self.u64()?);
         let mut values = HashMap::new();
@@ -114,26 +114,26 @@ impl Reader {
             values.insert(key, value);
         }
         if !matches!(values.get("general.architecture"), Some(Value::Text(_))) {
-            return Err(Damage::Other("it does not say which architecture it is of".to_owned()));
+            return Err(HeaderError::Other("it does not say which architecture it is of".to_owned()));
         }
         if !alignment.is_power_of_two() {
-            return Err(Damage::Other(format!("its alignment is {alignment}, which is no power of two")));
+            return Err(HeaderError::Other(format!("its alignment is {alignment}, which is no power of two")));
         }
         let mut data_bytes = 0;
         for _ in 0..tensors {
             data_bytes = data_bytes.max(self.tensor_end()?);
         }
         if tensors == 0 {
-            return Err(Damage::Other("it holds no tensors, only metadata".to_owned()));
+            return Err(HeaderError::Other("it holds no tensors, only metadata".to_owned()));
         }
         let end = self.at.checked_next_multiple_of(alignment).and_then(|start| start.checked_add(data_bytes));
         if end.is_none_or(|end| end > self.size) {
-            return Err(Damage::Cut);
+            return Err(HeaderError::Cut);
         }
         Ok(Header { values })
     }
 
-    fn value(&mut self, kind: u32) -> Result<Value, Damage> {
+    fn value(&mut self, kind: u32) -> Result<Value, HeaderError> {
         Ok(match kind {
             0 => Value::Number(u64::from(self.bytes::<1>()?[0])),
             2 => Value::Number(u64::from(u16::from_le_bytes(self.bytes()?))),
@@ -149,7 +149,7 @@ impl Reader {
                         self.skip(bytes)?;
                     }
                 } else {
-                    self.skip(width(kind)?.checked_mul(count).ok_or(Damage::Cut)?)?;
+                    self.skip(width(kind)?.checked_mul(count).ok_or(HeaderError::Cut)?)?;
                 }
                 Value::Other
             }
@@ -162,9 +162,9 @@ impl Reader {
     }
 
     /// Skips the vocabulary, after a look for a word that is there twice: llama.cpp ends the process for one.
-    fn vocabulary(&mut self, kind: u32) -> Result<Value, Damage> {
+    fn vocabulary(&mut self, kind: u32) -> Result<Value, HeaderError> {
         if kind != 9 || self.u32()? != 8 {
-            return Err(Damage::Other("its vocabulary is not a list of words".to_owned()));
+            return Err(HeaderError::Other("its vocabulary is not a list of words".to_owned()));
         }
         let mut seen = HashSet::new();
         for _ in 0..self.u64()? {
@@ -172,7 +172,7 @@ impl Reader {
             let word = self.read(bytes)?;
             if let Some(twice) = seen.replace(word) {
                 let word = String::from_utf8_lossy(&twice);
-                return Err(Damage::Other(format!(
+                return Err(HeaderError::Other(format!(
                     "its vocabulary has the word {word:?} twice; copy or download it again"
                 )));
             }
@@ -181,15 +181,15 @@ impl Reader {
     }
 
     /// Reads one tensor's description and returns where its data ends, counted from the start of all data.
-    fn tensor_end(&mut self) -> Result<u64, Damage> {
+    fn tensor_end(&mut self) -> Result<u64, HeaderError> {
         let name = self.name("a tensor's name")?;
         let dimensions = self.u32()?;
         if dimensions > 4 {
-            return Err(Damage::Other(format!("the tensor {name} has {dimensions} dimensions")));
+            return Err(HeaderError::Other(format!("the tensor {name} has {dimensions} dimensions")));
         }
         let mut elements = 1_u64;
         for _ in 0..dimensions {
-            elements = elements.checked_mul(self.u64()?).ok_or(Damage::Cut)?;
+            elements = elements.checked_mul(self.u64()?).ok_or(HeaderError::Cut)?;
         }
         let (kind, offset) = (self.u32()?, self.u64()?);
         // A type that is not in the table counts as one byte: whether its tensor is whole is left to llama.cpp.
@@ -197,17 +197,17 @@ impl Reader {
             Some((size, bytes)) => elements.div_ceil(size).checked_mul(bytes),
             None => Some(1),
         };
-        bytes.and_then(|bytes| offset.checked_add(bytes)).ok_or(Damage::Cut)
+        bytes.and_then(|bytes| offset.checked_add(bytes)).ok_or(HeaderError::Cut)
     }
 
-    fn name(&mut self, what: &str) -> Result<String, Damage> {
+    fn name(&mut self, what: &str) -> Result<String, HeaderError> {
         match self.string()? {
             Value::Text(text) => Ok(text),
-            _ => Err(Damage::Other(format!("{what} in its header is not text"))),
+            _ => Err(HeaderError::Other(format!("{what} in its header is not text"))),
         }
     }
 
-    fn string(&mut self) -> Result<Value, Damage> {
+    fn string(&mut self) -> Result<Value, HeaderError> {
         let bytes = self.u64()?;
         if bytes > LONGEST_KEPT {
             self.skip(bytes)?;
@@ -216,54 +216,54 @@ impl Reader {
         Ok(String::from_utf8(self.read(bytes)?).map_or(Value::Other, Value::Text))
     }
 
-    fn read(&mut self, bytes: u64) -> Result<Vec<u8>, Damage> {
+    fn read(&mut self, bytes: u64) -> Result<Vec<u8>, HeaderError> {
         self.need(bytes)?;
         let mut read = vec![0; bytes as usize];
-        self.input.read_exact(&mut read).map_err(Damage::Io)?;
+        self.input.read_exact(&mut read).map_err(HeaderError::Io)?;
         self.at += bytes;
         Ok(read)
     }
 
-    fn u32(&mut self) -> Result<u32, Damage> {
+    fn u32(&mut self) -> Result<u32, HeaderError> {
         Ok(u32::from_le_bytes(self.bytes()?))
     }
 
-    fn u64(&mut self) -> Result<u64, Damage> {
+    fn u64(&mut self) -> Result<u64, HeaderError> {
         Ok(u64::from_le_bytes(self.bytes()?))
     }
 
-    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Damage> {
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], HeaderError> {
         self.need(N as u64)?;
         let mut bytes = [0; N];
-        self.input.read_exact(&mut bytes).map_err(Damage::Io)?;
+        self.input.read_exact(&mut bytes).map_err(HeaderError::Io)?;
         self.at += N as u64;
         Ok(bytes)
     }
 
-    fn skip(&mut self, bytes: u64) -> Result<(), Damage> {
+    fn skip(&mut self, bytes: u64) -> Result<(), HeaderError> {
         self.need(bytes)?;
         self.at += bytes;
         match i64::try_from(bytes) {
             Ok(step) => self.input.seek_relative(step),
             Err(_) => self.input.seek(SeekFrom::Start(self.at)).map(drop),
         }
-        .map_err(Damage::Io)
+        .map_err(HeaderError::Io)
     }
 
     /// Checks that the file goes on for so many bytes, before anything is allocated or read.
-    fn need(&self, bytes: u64) -> Result<(), Damage> {
-        if bytes > self.size - self.at { Err(Damage::Cut) } else { Ok(()) }
+    fn need(&self, bytes: u64) -> Result<(), HeaderError> {
+        if bytes > self.size - self.at { Err(HeaderError::Cut) } else { Ok(()) }
     }
 }
 
 /// Returns the bytes of a metadata value of fixed width.
-fn width(kind: u32) -> Result<u64, Damage> {
+fn width(kind: u32) -> Result<u64, HeaderError> {
     match kind {
         0 | 1 | 7 => Ok(1),
         2 | 3 => Ok(2),
         4..=6 => Ok(4),
         10..=12 => Ok(8),
-        _ => Err(Damage::Other(format!("its header has a value of the unknown type {kind}"))),
+        _ => Err(HeaderError::Other(format!("its header has a value of the unknown type {kind}"))),
     }
 }
 

@@ -19,8 +19,10 @@
 //! llama.cpp ends the process when it is given more than it has room for, and says little when a file is broken, so
 //! `file` checks files first and `worker` checks every sequence.
 
+mod backend;
 mod bfloat;
 mod bundled;
+mod cache;
 mod embedder;
 mod file;
 mod model;

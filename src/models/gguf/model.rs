@@ -1,16 +1,15 @@
 //! Which model, with which options; loading it and refusing what cannot embed.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use llama_cpp_2::LogOptions;
 use llama_cpp_2::context::params::LlamaPoolingType;
-use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 
 use super::super::{Fingerprint, ModelError};
+use super::backend::backend;
 use super::bundled;
+use super::cache::hash_file;
 use super::file::Header;
 
 /// Where a model comes from.
@@ -109,7 +108,7 @@ const LEAST_MAX_TOKENS: usize = 16;
 const PREPARATION_VERSION: &[u8] = b"1";
 
 /// A loaded model and what is known of it.
-pub(super) struct Model {
+pub(super) struct LoadedModel {
     pub(super) llama: LlamaModel,
     pub(super) path: PathBuf,
     pub(super) name: String,
@@ -121,7 +120,7 @@ pub(super) struct Model {
     pub(super) decompose: bool,
 }
 
-impl Model {
+impl LoadedModel {
     pub(super) fn load(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         if (1..LEAST_MAX_TOKENS).contains(&options.max_tokens) {
             let reason = format!("{} is too few; it is 0 or at least {LEAST_MAX_TOKENS}", options.max_tokens);
@@ -135,7 +134,7 @@ impl Model {
         let pooling = pooling(&header, options, &path)?;
         let hash = match hash {
             Some(hash) => hash,
-            None => bundled::hash_file(&path).map_err(ModelError::io("read the model", &path))?,
+            None => hash_file(&path).map_err(ModelError::io("read the model", &path))?,
         };
         let backend = backend()?;
         let params = LlamaModelParams::default();
@@ -215,20 +214,4 @@ fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Poolin
 fn strips_accents(header: &Header) -> bool {
     let lowercase = header.flag("tokenizer.ggml.normalizer.lowercase").unwrap_or(true);
     header.flag("tokenizer.ggml.normalizer.strip_accents").unwrap_or(lowercase)
-}
-
-/// Starts llama.cpp, once a process.
-pub(super) fn backend() -> Result<&'static LlamaBackend, ModelError> {
-    static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
-    let started = BACKEND.get_or_init(|| {
-        let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
-        // It writes a hundred lines a load to stderr if it is let.
-        if tracing::enabled!(tracing::Level::DEBUG) {
-            llama_cpp_2::send_logs_to_tracing(LogOptions::default());
-        } else {
-            backend.void_logs();
-        }
-        Ok(backend)
-    });
-    started.as_ref().map_err(|reason| ModelError::Llama { action: "start", reason: reason.clone(), may_pass: true })
 }

@@ -24,7 +24,7 @@ pub(super) type Reply = Result<(usize, Vec<f32>), ModelError>;
 
 /// Which lane a worker serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(super) enum WorkerLane {
     /// Queries only, so that one does not even wait for the text under way of a bulk import.
     Queries,
     /// Documents, after any queries that wait.
@@ -41,13 +41,13 @@ pub(super) struct Job {
 }
 
 #[derive(Default)]
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct TextQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     queries: VecDeque<Job>,
     calls: VecDeque<Call>,
     calls_so_far: u64,
@@ -60,7 +60,7 @@ struct Call {
     reply: Sender<Reply>,
 }
 
-impl Queue {
+impl TextQueue {
     /// Puts a query before all documents. Its one reply comes on the receiver, which closes without it on a stop, and when it was
     /// not begun by the deadline.
     pub(super) fn query(&self, sequence: Sequence, deadline: Option<Instant>) -> Result<Receiver<Reply>, ModelError> {
@@ -81,7 +81,7 @@ impl Queue {
         Ok(receiver)
     }
 
-    fn submit(&self, add: impl FnOnce(&mut State)) -> Result<(), ModelError> {
+    fn submit(&self, add: impl FnOnce(&mut QueueState)) -> Result<(), ModelError> {
         let mut state = self.lock();
         if state.stopped {
             return Err(ModelError::Stopped);
@@ -93,7 +93,7 @@ impl Queue {
 
     /// Waits for something to do; `None` is the end of work. Calls take turns, so that a saved note is not behind the whole of
     /// a bulk import.
-    pub(super) fn next(&self, lane: Lane) -> Option<Job> {
+    pub(super) fn next(&self, lane: WorkerLane) -> Option<Job> {
         let mut state = self.lock();
         loop {
             if state.stopped {
@@ -104,7 +104,7 @@ impl Queue {
                     return Some(job);
                 }
             }
-            if let Some(job) = (lane == Lane::All).then(|| state.next_documents()).flatten() {
+            if let Some(job) = (lane == WorkerLane::All).then(|| state.next_documents()).flatten() {
                 return Some(job);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -125,13 +125,13 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     fn next_documents(&mut self) -> Option<Job> {
         let mut call = self.calls.pop_front()?;
         let sequence = call.sequences.pop_front()?;
@@ -151,18 +151,18 @@ mod tests {
         Sequence { index, tokens: Vec::new() }
     }
 
-    fn next(queue: &Queue, lane: Lane) -> usize {
+    fn next(queue: &TextQueue, lane: WorkerLane) -> usize {
         queue.next(lane).expect("a job").sequence.index
     }
 
     #[test]
     fn queries_go_first_and_calls_take_turns() {
-        let queue = Queue::default();
+        let queue = TextQueue::default();
         let bulk = queue.documents((0..3).map(text).collect()).unwrap();
         let saved = queue.documents((10..12).map(text).collect()).unwrap();
-        assert_eq!(next(&queue, Lane::All), 0);
+        assert_eq!(next(&queue, WorkerLane::All), 0);
         let query = queue.query(text(20), None).unwrap();
-        let order: Vec<usize> = (0..5).map(|_| next(&queue, Lane::All)).collect();
+        let order: Vec<usize> = (0..5).map(|_| next(&queue, WorkerLane::All)).collect();
         assert_eq!(order, [20, 10, 1, 11, 2]);
         for receiver in [bulk, saved, query] {
             assert!(receiver.recv().is_err(), "closed with the last job");
@@ -171,29 +171,29 @@ mod tests {
 
     #[test]
     fn a_stop_closes_what_waits_and_refuses_more() {
-        let queue = Queue::default();
+        let queue = TextQueue::default();
         let bulk = queue.documents((0..3).map(text).collect()).unwrap();
         queue.stop();
         assert!(bulk.recv().is_err());
-        assert!(queue.next(Lane::All).is_none());
+        assert!(queue.next(WorkerLane::All).is_none());
         assert!(matches!(queue.query(text(0), None), Err(ModelError::Stopped)));
     }
 
     #[test]
     fn a_failed_text_takes_its_call_along_and_no_other() {
-        let queue = Queue::default();
+        let queue = TextQueue::default();
         let failing = queue.documents((0..9).map(text).collect()).unwrap();
         let other = queue.documents((10..11).map(text).collect()).unwrap();
-        let job = queue.next(Lane::All).unwrap();
+        let job = queue.next(WorkerLane::All).unwrap();
         queue.abandon(&job);
         drop(job);
         assert!(failing.recv().is_err());
-        assert_eq!(next(&queue, Lane::All), 10);
+        assert_eq!(next(&queue, WorkerLane::All), 10);
         assert!(other.recv().is_err());
     }
 
     #[test]
     fn an_empty_call_is_answered_at_once() {
-        assert!(Queue::default().documents(VecDeque::new()).unwrap().recv().is_err());
+        assert!(TextQueue::default().documents(VecDeque::new()).unwrap().recv().is_err());
     }
 }

@@ -7,7 +7,7 @@ use llama_cpp_2::token::LlamaToken;
 use unicode_normalization::{UnicodeNormalization, is_nfd};
 
 use super::super::Document;
-use super::model::Model;
+use super::model::LoadedModel;
 
 /// Title and headings may take this much of a document's sequence, so that a deep path leaves room for the text.
 const CONTEXT_TOKENS: usize = 48;
@@ -18,7 +18,7 @@ const BYTES_PER_TOKEN: usize = 64;
 
 /// Makes token sequences that a context of the same model has room for.
 pub(super) struct Tokenizer {
-    model: Arc<Model>,
+    model: Arc<LoadedModel>,
     query_prefix: String,
     document_prefix: String,
     /// The special tokens that the model wants before and after a text, `[CLS]` and `[SEP]` for BERT.
@@ -27,7 +27,7 @@ pub(super) struct Tokenizer {
 }
 
 impl Tokenizer {
-    pub(super) fn new(model: Arc<Model>, query_prefix: &str, document_prefix: &str) -> Self {
+    pub(super) fn new(model: Arc<LoadedModel>, query_prefix: &str, document_prefix: &str) -> Self {
         let bare = model.llama.vocab().tokenize(b"a", false, false);
         let mut head = model.llama.vocab().tokenize(b"a", true, false);
         let mut tail = Vec::new();

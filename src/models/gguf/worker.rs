@@ -12,11 +12,17 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 
 use super::super::ModelError;
 use super::super::embedder::unit;
-use super::model::{Model, backend};
-use super::queue::{Lane, Queue, Reply, Sequence};
+use super::backend::backend;
+use super::model::LoadedModel;
+use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
 
 /// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.
-pub(super) fn run(model: Arc<Model>, queue: Arc<Queue>, lane: Lane, ready: Sender<Result<(), ModelError>>) {
+pub(super) fn run(
+    model: Arc<LoadedModel>,
+    queue: Arc<TextQueue>,
+    lane: WorkerLane,
+    ready: Sender<Result<(), ModelError>>,
+) {
     let mut encoder = match Encoder::new(&model) {
         Ok(encoder) => encoder,
         Err(error) => {
@@ -31,7 +37,7 @@ pub(super) fn run(model: Arc<Model>, queue: Arc<Queue>, lane: Lane, ready: Sende
 }
 
 /// Answers jobs until the queue stops. A panic becomes an error of its own job, and the next job is served.
-pub(super) fn serve(queue: &Queue, lane: Lane, mut encode: impl FnMut(&Sequence) -> Reply) {
+pub(super) fn serve(queue: &TextQueue, lane: WorkerLane, mut encode: impl FnMut(&Sequence) -> Reply) {
     while let Some(job) = queue.next(lane) {
         let reply = catch_unwind(AssertUnwindSafe(|| encode(&job.sequence)))
             .unwrap_or_else(|panic| Err(ModelError::Panicked(message(&*panic))));
@@ -52,13 +58,13 @@ fn message(panic: &(dyn Any + Send)) -> String {
 /// One context and its batch. Two contexts of one thread each beat one of two by 7 to 25 %, and one thread always adds in the
 /// same order: the same text has the same vector to the bit, from whichever worker.
 struct Encoder<'a> {
-    model: &'a Model,
+    model: &'a LoadedModel,
     context: LlamaContext<'a>,
     batch: LlamaBatch<'a>,
 }
 
 impl<'a> Encoder<'a> {
-    fn new(model: &'a Model) -> Result<Self, ModelError> {
+    fn new(model: &'a LoadedModel) -> Result<Self, ModelError> {
         let tokens = u32::try_from(model.max_tokens).unwrap_or(u32::MAX);
         // Flash attention stays at its default, `auto`: see the numbers in `gguf`.
         let params = LlamaContextParams::default()
@@ -113,13 +119,13 @@ mod tests {
 
     #[test]
     fn a_panic_fails_its_own_call_and_the_worker_goes_on() {
-        let queue = Queue::default();
+        let queue = TextQueue::default();
         let text = |index| Sequence { index, tokens: Vec::new() };
         let bad = queue.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
         let good = queue.documents(VecDeque::from([text(3)])).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| {
-                serve(&queue, Lane::All, |sequence| match sequence.index {
+                serve(&queue, WorkerLane::All, |sequence| match sequence.index {
                     13 => panic!("unlucky"),
                     index => Ok((index, vec![1.0])),
                 });

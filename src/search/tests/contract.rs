@@ -141,7 +141,7 @@ impl Writer for Local {
         Writer::use_model(self.store(), embedder)
     }
 
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<crate::engine::Pending>, EngineError> {
+    fn take_pending(&mut self, limit: usize) -> Result<Vec<crate::engine::PendingText>, EngineError> {
         Writer::take_pending(self.store(), limit)
     }
 

@@ -8,7 +8,7 @@ use notify::Event;
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
 
 use crate::path::VaultPath;
-use crate::vault::{Change, Rules};
+use crate::vault::{Change, NoteRules};
 
 /// What the watcher has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Signal {
 /// Translates notify's events.
 pub(super) fn handler(
     root: &Path,
-    rules: Arc<Rules>,
+    rules: Arc<NoteRules>,
     signal: impl Fn(Signal) + Send + 'static,
 ) -> impl FnMut(notify::Result<Event>) + Send + 'static {
     let root = root.to_owned();
@@ -89,7 +89,7 @@ mod tests {
         std::fs::write(root.join("notes/a.md"), "x").unwrap();
         let said = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&said);
-        let rules = Arc::new(Rules::new(root, &[]).unwrap());
+        let rules = Arc::new(NoteRules::new(root, &[]).unwrap());
         let mut handle = handler(root, rules, move |signal| into.lock().unwrap().push(signal));
         let mut event = Event::new(kind).add_path(root.join(path).components().collect());
         if let Some(flag) = flag {

@@ -5,4 +5,4 @@ mod limits;
 mod watcher;
 
 pub use events::Signal;
-pub use watcher::{Watcher, Watching};
+pub use watcher::{WatchedBy, Watcher};

@@ -10,11 +10,11 @@ use super::events::{Signal, handler};
 use super::limits;
 use crate::config::WatchMode;
 use crate::path::VaultPath;
-use crate::vault::{OutsideFolder, Rules};
+use crate::vault::{NoteRules, OutsideFolder};
 
 /// How changes are noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Watching {
+pub enum WatchedBy {
     /// By the file system's events.
     Events,
     /// By events where they can be had, and for the rest by looking again every so often, for the reason given.
@@ -23,7 +23,7 @@ pub enum Watching {
     Polling(String),
 }
 
-impl Watching {
+impl WatchedBy {
     /// Whether somebody has to look again every so often.
     pub fn needs_polling(&self) -> bool {
         *self != Self::Events
@@ -33,13 +33,13 @@ impl Watching {
 /// Watches one vault for as long as it lives.
 pub struct Watcher {
     root: PathBuf,
-    rules: Arc<Rules>,
+    rules: Arc<NoteRules>,
     mode: WatchMode,
     signal: Arc<dyn Fn(Signal) + Send + Sync>,
     events: Option<RecommendedWatcher>,
     /// Folders that have a watch, as far as is known. inotify watches folders one by one.
     covered: HashSet<PathBuf>,
-    watching: Watching,
+    watching: WatchedBy,
 }
 
 impl Watcher {
@@ -49,7 +49,7 @@ impl Watcher {
     /// tells so, and the caller has to look by itself.
     pub fn start(
         root: &Path,
-        rules: Arc<Rules>,
+        rules: Arc<NoteRules>,
         mode: WatchMode,
         signal: impl Fn(Signal) + Send + Sync + 'static,
     ) -> Self {
@@ -60,14 +60,14 @@ impl Watcher {
             signal: Arc::new(signal),
             events: None,
             covered: HashSet::new(),
-            watching: Watching::Events,
+            watching: WatchedBy::Events,
         };
         watcher.renew();
         watcher
     }
 
     /// How it watches.
-    pub fn watching(&self) -> &Watching {
+    pub fn watching(&self) -> &WatchedBy {
         &self.watching
     }
 
@@ -81,31 +81,31 @@ impl Watcher {
             }
             WatchMode::Auto => match self.listen() {
                 Ok(()) => self.cover_all(),
-                Err(error) => Watching::Polling(limits::explain(&error)),
+                Err(error) => WatchedBy::Polling(limits::explain(&error)),
             },
         };
     }
 
     /// Watches the vault and the folders elsewhere that belong to it.
-    fn cover_all(&mut self) -> Watching {
+    fn cover_all(&mut self) -> WatchedBy {
         let mut watching = self.cover_below(&self.root.clone());
         for outside in Arc::clone(&self.rules).outside().iter() {
             let next = if crate::vault::scan::on_network(outside.folder()) {
-                Watching::Partly(format!("the collection `{}` is on a network file system", outside.name()))
+                WatchedBy::Partly(format!("the collection `{}` is on a network file system", outside.name()))
             } else {
                 self.cover_below(outside.folder())
             };
-            if watching == Watching::Events {
+            if watching == WatchedBy::Events {
                 watching = next;
             }
         }
         watching
     }
 
-    fn give_up(&mut self, reason: &str) -> Watching {
+    fn give_up(&mut self, reason: &str) -> WatchedBy {
         self.events = None;
         self.covered.clear();
-        Watching::Polling(reason.to_owned())
+        WatchedBy::Polling(reason.to_owned())
     }
 
     fn listen(&mut self) -> notify::Result<()> {
@@ -120,14 +120,14 @@ impl Watcher {
 
     /// Watches a new folder and those below it.
     pub fn cover(&mut self, folder: &VaultPath) {
-        if let Watching::Partly(reason) = self.cover_below(&self.rules.outside().on_disk(&self.root, folder)) {
-            self.watching = Watching::Partly(reason);
+        if let WatchedBy::Partly(reason) = self.cover_below(&self.rules.outside().on_disk(&self.root, folder)) {
+            self.watching = WatchedBy::Partly(reason);
         }
     }
 
     /// Watches each folder at or below `top` that counts; this way those that are left out, the index's own above all, make
     /// no events.
-    fn cover_below(&mut self, top: &Path) -> Watching {
+    fn cover_below(&mut self, top: &Path) -> WatchedBy {
         if !cfg!(target_os = "linux") {
             return self.cover_root(top);
         }
@@ -158,14 +158,14 @@ impl Watcher {
             }
         }
         match reason {
-            None => Watching::Events,
-            Some(reason) if self.covered.is_empty() => Watching::Polling(reason),
-            Some(reason) => Watching::Partly(format!("{refused} folders have no watch: {reason}")),
+            None => WatchedBy::Events,
+            Some(reason) if self.covered.is_empty() => WatchedBy::Polling(reason),
+            Some(reason) => WatchedBy::Partly(format!("{refused} folders have no watch: {reason}")),
         }
     }
 
     /// Elsewhere one watch covers everything.
-    fn cover_root(&mut self, top: &Path) -> Watching {
+    fn cover_root(&mut self, top: &Path) -> WatchedBy {
         let roots = std::iter::once(&*self.root).chain(self.rules.outside().iter().map(OutsideFolder::folder));
         let Some(root) = roots.into_iter().find(|root| top.starts_with(root)).map(Path::to_owned) else {
             return self.watching.clone();
@@ -177,10 +177,10 @@ impl Watcher {
         match events.watch(&root, RecursiveMode::Recursive) {
             Ok(()) => {
                 self.covered.insert(root);
-                Watching::Events
+                WatchedBy::Events
             }
             // A folder elsewhere that is not there is watched when it is.
-            Err(_) if root != self.root && !root.exists() => Watching::Events,
+            Err(_) if root != self.root && !root.exists() => WatchedBy::Events,
             Err(error) => self.give_up(&limits::explain(&error)),
         }
     }
@@ -215,12 +215,12 @@ mod tests {
         let root = fs::canonicalize(folder.path()).unwrap();
         fs::create_dir_all(root.join("old/deep")).unwrap();
         fs::create_dir_all(root.join(".git/objects")).unwrap();
-        let rules = Arc::new(Rules::new(&root, &[]).unwrap());
+        let rules = Arc::new(NoteRules::new(&root, &[]).unwrap());
         let told = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&told);
         let signal = move |signal| into.lock().unwrap().push(signal);
         let mut watcher = Watcher::start(&root, rules, WatchMode::Auto, signal);
-        assert_eq!(*watcher.watching(), Watching::Events);
+        assert_eq!(*watcher.watching(), WatchedBy::Events);
         fs::rename(root.join("old"), root.join("new")).unwrap();
         watcher.renew();
         if cfg!(target_os = "linux") {
@@ -239,9 +239,9 @@ mod tests {
     #[test]
     fn polling_is_said_to_be_needed_where_it_was_asked_for() {
         let folder = tempfile::tempdir().unwrap();
-        let rules = Arc::new(Rules::new(folder.path(), &[]).unwrap());
+        let rules = Arc::new(NoteRules::new(folder.path(), &[]).unwrap());
         let watcher = Watcher::start(folder.path(), rules, WatchMode::Poll, |_| {});
-        assert_eq!(*watcher.watching(), Watching::Polling("`index.watch` says so".into()));
+        assert_eq!(*watcher.watching(), WatchedBy::Polling("`index.watch` says so".into()));
         assert!(watcher.watching().needs_polling());
     }
 }

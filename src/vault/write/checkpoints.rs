@@ -8,10 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::checkpoint::{Act, Checkpoint, CheckpointId};
+use super::checkpoint::{Act, Checkpoint};
+use super::checkpoint_id::CheckpointId;
 use super::contents::{Contents, id_of};
 use super::error::WriteError;
-use super::quota::Tally;
+use super::tally::QuotaTally;
 use crate::fs::{Context, FsError, create_private_dir, write_atomically};
 use crate::path::VaultPath;
 
@@ -27,15 +28,15 @@ const MAX_LINKS: usize = 32;
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     contents: Contents,
-    known: Mutex<Known>,
+    known: Mutex<KnownCheckpoints>,
 }
 
 /// What is remembered of the checkpoints that there are.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownCheckpoints {
     loaded: bool,
     latest: HashMap<VaultPath, Latest>,
-    tally: Tally,
+    tally: QuotaTally,
 }
 
 /// The last checkpoint of a file, for the next one to go on with.
@@ -47,7 +48,7 @@ struct Latest {
     sound: bool,
 }
 
-impl Known {
+impl KnownCheckpoints {
     fn add(&mut self, checkpoint: &Checkpoint, goes_on: bool, size: u64, sound: bool) {
         self.tally.add(checkpoint, size);
         let links = self.latest.get(&checkpoint.path).filter(|_| goes_on).map_or(0, |latest| latest.links + 1);
@@ -66,7 +67,7 @@ impl Checkpoints {
     }
 
     /// What there is, looked up once.
-    fn known(&self) -> Result<MutexGuard<'_, Known>, FsError> {
+    fn known(&self) -> Result<MutexGuard<'_, KnownCheckpoints>, FsError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.loaded {
             for checkpoint in self.list()?.iter().rev() {

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::checkpoint::{Checkpoint, CheckpointId};
+use super::checkpoint::Checkpoint;
+use super::checkpoint_id::CheckpointId;
 use super::error::WriteError;
 use crate::fs::{Context, FsError, write_atomically};
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 use blake3::Hash;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, CheckpointId};
+use super::checkpoint::Act;
+use super::checkpoint_id::CheckpointId;
 use super::checkpoints::{Checkpoints, mode};
 use super::error::WriteError;
 use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_owner_of, move_new};

@@ -1,6 +1,7 @@
 //! Writes notes: only where notes belong, in one step, only over what the writer has seen, and so that it can be undone.
 
 mod checkpoint;
+mod checkpoint_id;
 mod checkpoints;
 mod contents;
 mod error;
@@ -8,9 +9,11 @@ mod files;
 mod leftovers;
 mod names;
 mod quota;
+mod tally;
 mod undo;
 
-pub use checkpoint::{Act, Action, Checkpoint, CheckpointId};
+pub use checkpoint::{Act, Action, Checkpoint};
+pub use checkpoint_id::CheckpointId;
 pub use error::WriteError;
 pub use files::Files;
 pub use names::{free_name, is_folder_name, note_names, slug};

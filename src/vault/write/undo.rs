@@ -9,7 +9,8 @@ use blake3::Hash;
 use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action, Checkpoint, CheckpointId};
+use super::checkpoint::{Act, Action, Checkpoint};
+use super::checkpoint_id::CheckpointId;
 use super::checkpoints::mode;
 use super::error::WriteError;
 use super::files::Files;

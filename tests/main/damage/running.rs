@@ -14,7 +14,7 @@ use memory_vault::models::{Document, Embedder, HashEmbedder};
 use memory_vault::notes;
 use memory_vault::path::VaultPath;
 use memory_vault::search::{Degraded, SearchRequest, Visible, search};
-use memory_vault::sync::{Outcome, prepare};
+use memory_vault::sync::{PreparedFile, prepare};
 use memory_vault::vault::globs;
 use memory_vault::wire::SearchQuery;
 
@@ -121,9 +121,9 @@ fn without_the_words_the_meaning_answers() {
     };
     let mut store = Store::open(index.path(), settings, false).unwrap();
     let mut stemming = Stemming::new(store.stemmer());
-    let rules = memory_vault::vault::Rules::new(root.path(), &[]).unwrap();
+    let rules = memory_vault::vault::NoteRules::new(root.path(), &[]).unwrap();
     let read = prepare(root.path(), &rules, VaultPath::new("a.md").unwrap(), None, 1000, &mut stemming);
-    let Outcome::Changed(update) = read else { panic!("{read:?}") };
+    let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
     store.apply(vec![*update], &[]).unwrap();
     let embedder = HashEmbedder::default();
     store.use_model(&embedder).unwrap();

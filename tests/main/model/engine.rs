@@ -9,7 +9,7 @@ use std::time::Duration;
 use memory_vault::config::WatchMode;
 use memory_vault::jobs;
 use memory_vault::path::VaultPath;
-use memory_vault::vault::{Change, Rules, Signal, Watcher, Watching};
+use memory_vault::vault::{Change, NoteRules, Signal, WatchedBy, Watcher};
 
 use super::op::News;
 use crate::support::{Dice, PATIENCE, TestVault};
@@ -33,11 +33,11 @@ impl Engine {
         vault.config.index.exclude = vec![SENTINEL.into()];
         vault.write(SENTINEL, "").sync();
         let root = vault.root();
-        let rules = Arc::new(Rules::new(&root, &[]).unwrap());
+        let rules = Arc::new(NoteRules::new(&root, &[]).unwrap());
         let (signals, arrived) = channel();
         let signal = move |signal| drop(signals.send(signal));
         let watcher = Watcher::start(&root, rules, WatchMode::Auto, signal);
-        let events = *watcher.watching() == Watching::Events;
+        let events = *watcher.watching() == WatchedBy::Events;
         events.then_some(Self { vault, watcher, arrived, waiting: Vec::new(), lost: false })
     }
 

@@ -9,7 +9,7 @@ use memory_vault::app::App;
 use memory_vault::config::{Config, Mode};
 use memory_vault::models::{Embedder, HashEmbedder};
 use memory_vault::request::Owner;
-use memory_vault::sync::Progress;
+use memory_vault::sync::SyncProgress;
 use memory_vault::vault::Home;
 use memory_vault::wire::{SearchQuery, SearchResponse, Status, Verification};
 use memory_vault::{jobs, notes};
@@ -207,7 +207,7 @@ impl TestVault {
 /// Waits until everything is read and embedded.
 fn settle(app: &App) {
     let shared = app.shared();
-    let ready = |progress: &Progress| progress.is_complete() && shared.embedder().is_some();
+    let ready = |progress: &SyncProgress| progress.is_complete() && shared.embedder().is_some();
     let progress = shared.wait(PATIENCE, |progress| ready(progress) || progress.failure.is_some());
     assert!(ready(&progress), "the index did not settle: {progress:?}");
 }

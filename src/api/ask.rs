@@ -1,0 +1,43 @@
+//! How a handler comes to its answer.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use axum::http::StatusCode;
+
+use super::caller::Asking;
+use super::error::ApiError;
+use crate::app::App;
+use crate::request::{RequestError, Role};
+
+pub(super) type AppState = Arc<App>;
+
+pub(super) type Answer<T> = Result<Json<T>, ApiError>;
+
+/// Answers a request on a thread that may block: it is made there, once. What it asks of who sent it is the type that `with` takes.
+pub(super) async fn ask<R: Role, T: Send + 'static>(
+    app: AppState,
+    asking: Asking,
+    with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
+) -> Answer<T> {
+    let Asking { principal, turn, place } = asking;
+    let answering = move || {
+        let told = principal.clone();
+        let answer = R::of(app.request(principal, turn)).and_then(|role| with(&role));
+        drop(place);
+        answer.map_err(|error| error.told_to(&told))
+    };
+    match tokio::task::spawn_blocking(answering).await {
+        Ok(answer) => Ok(Json(answer?)),
+        Err(error) => {
+            tracing::error!("a request panicked: {error}");
+            Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this"))
+        }
+    }
+}
+
+pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
+    query.map(|Query(params)| params).map_err(|rejection| RequestError::invalid(rejection.body_text()).into())
+}

@@ -1,0 +1,128 @@
+//! `memory.toml`, read and checked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::ranges::first_violation;
+use super::sections::{Config, FILE_NAME};
+use crate::fs::{Context, FsError};
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file could not be read.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The file is not TOML, or has a key or a value that is not known.
+    #[error("{}: {source}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// A value is out of its range.
+    #[error("{}: {message}", path.display())]
+    Range {
+        /// The file.
+        path: PathBuf,
+        /// The key, its value and what it takes.
+        message: String,
+    },
+}
+
+impl Config {
+    /// Reads and checks the `memory.toml` of the vault at `root`.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not TOML, has an unknown key or a value out of its range.
+    pub fn load(root: &Path) -> Result<Self, ConfigError> {
+        let path = root.join(FILE_NAME);
+        let size = fs::metadata(&path).on("read", &path)?.len();
+        if size > MAX_FILE_BYTES {
+            let message = format!("it has {size} bytes, and takes up to {MAX_FILE_BYTES}");
+            return Err(ConfigError::Range { path, message });
+        }
+        let text = fs::read_to_string(&path).on("read", &path)?;
+        Self::parse(&text, &path)
+    }
+
+    /// Checks a text that the errors call `path`.
+    ///
+    /// # Errors
+    /// When it is not TOML, has an unknown key or a value out of its range.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let path = || path.to_owned();
+        let config: Self =
+            toml::from_str(text).map_err(|source| ConfigError::Syntax { path: path(), source: source.into() })?;
+        match first_violation(&config) {
+            Some(message) => Err(ConfigError::Range { path: path(), message }),
+            None => Ok(config),
+        }
+    }
+}
+
+/// No configuration that a person writes is longer.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::super::sections::*;
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, ConfigError> {
+        Config::parse(text, Path::new("memory.toml"))
+    }
+
+    #[test]
+    fn the_shipped_file_is_the_default_and_names_every_key() {
+        assert_eq!(parse(SHIPPED).unwrap(), Config::default());
+        let shipped: toml::Table = toml::from_str(SHIPPED).unwrap();
+        let default = toml::Table::try_from(Config::default()).unwrap();
+        let keys = |table: &toml::Table| -> Vec<String> {
+            let mut keys: Vec<String> = table
+                .iter()
+                .flat_map(|(name, section)| section.as_table().unwrap().keys().map(move |key| format!("{name}.{key}")))
+                .collect();
+            keys.sort();
+            keys
+        };
+        assert_eq!(keys(&shipped), keys(&default));
+    }
+
+    #[test]
+    fn errors_name_the_key() {
+        let unknown = parse("[search]\nlimti = 3").unwrap_err().to_string();
+        assert!(unknown.contains("limti") && unknown.contains("line 2"), "{unknown}");
+        let range = parse("[search]\nlimit = 0").unwrap_err().to_string();
+        assert_eq!(range, "memory.toml: `search.limit` is 0; it takes 1 to 1000");
+        let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
+        assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
+    }
+
+    #[test]
+    fn a_file_that_would_take_all_room_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let load = |text: &str| {
+            fs::write(&path, text).unwrap();
+            Config::load(folder.path()).unwrap_err().to_string()
+        };
+        let sparse = fs::File::create(&path).and_then(|file| file.set_len(1 << 40));
+        sparse.unwrap();
+        let said = Config::load(folder.path()).unwrap_err().to_string();
+        assert!(said.contains("it has 1099511627776 bytes"), "{said}");
+        for deep in ["x = ".to_owned() + &"[".repeat(500_000), "x = ".to_owned() + &"{x=".repeat(100_000)] {
+            assert!(load(&deep).contains("line 1"));
+        }
+        let dotted = load(&format!("{}x = 1", "x.".repeat(400_000)));
+        assert!(dotted.contains(FILE_NAME), "{dotted:.200}");
+    }
+
+    #[test]
+    fn a_missing_key_has_its_default() {
+        let config = parse("[server]\nport = 1").unwrap();
+        assert_eq!((config.server.port, config.search), (1, SearchConfig::default()));
+    }
+}

@@ -1,0 +1,34 @@
+//! What the writer is given, and what it refuses.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::IndexConfig;
+use crate::engine_local::Settings;
+use crate::models::LoadEmbedder;
+use crate::vault::{Lock, NoteRules};
+
+/// What the writer needs.
+pub struct SyncOptions {
+    /// The vault's root.
+    pub root: PathBuf,
+    /// Where the stores are.
+    pub folder: PathBuf,
+    /// `[index]`.
+    pub index: IndexConfig,
+    /// What shapes the stores.
+    pub settings: Settings,
+    /// What belongs to the vault.
+    pub rules: NoteRules,
+    /// The model, if there is to be one.
+    pub model: Option<LoadEmbedder>,
+    /// Whether to watch for changes, or to compare with the disk once.
+    pub watch: bool,
+    /// The right to write the stores.
+    pub lock: Arc<Lock>,
+}
+
+/// What was asked for was refused.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct RefusedError(pub(super) String);
