@@ -13,14 +13,14 @@ use super::TokenHash;
 use crate::fs::{Context, FsError, create_private_dir, write_atomically};
 
 /// Somebody who was given a token.
-pub trait Holder: Serialize + DeserializeOwned + Clone {
+pub(crate) trait Holder: Serialize + DeserializeOwned + Clone {
     /// What the token is known by.
     fn hash(&self) -> &TokenHash;
 }
 
 /// A file of those who were given a token.
 #[derive(Debug)]
-pub struct TokenFile<T> {
+pub(crate) struct TokenFile<T> {
     path: PathBuf,
     known: Mutex<(Option<Stamp>, Vec<T>)>,
 }
@@ -46,12 +46,12 @@ pub enum TokenFileError {
 
 impl<T: Holder> TokenFile<T> {
     /// The file at a path; it need not be there.
-    pub fn new(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, known: Mutex::new((None, Vec::new())) }
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -59,7 +59,7 @@ impl<T: Holder> TokenFile<T> {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn list(&self) -> Result<Vec<T>, TokenFileError> {
+    pub(crate) fn list(&self) -> Result<Vec<T>, TokenFileError> {
         match std::fs::read(&self.path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|source| TokenFileError::Damaged { path: self.path.clone(), source }),
@@ -72,7 +72,10 @@ impl<T: Holder> TokenFile<T> {
     ///
     /// # Errors
     /// What `how` returns, and when the disk refuses.
-    pub fn change<U, E: From<TokenFileError>>(&self, how: impl FnOnce(&mut Vec<T>) -> Result<U, E>) -> Result<U, E> {
+    pub(crate) fn change<U, E: From<TokenFileError>>(
+        &self,
+        how: impl FnOnce(&mut Vec<T>) -> Result<U, E>,
+    ) -> Result<U, E> {
         let _lock = self.lock().map_err(TokenFileError::from)?;
         let mut holders = self.list()?;
         let done = how(&mut holders)?;
@@ -91,7 +94,7 @@ impl<T: Holder> TokenFile<T> {
     }
 
     /// Who a token was given to. The file is read again when it has changed; while it cannot be read, nobody has one.
-    pub fn holder(&self, token: &TokenHash) -> Option<T> {
+    pub(crate) fn holder(&self, token: &TokenHash) -> Option<T> {
         let stamp = self.path.metadata().ok().map(|meta| {
             #[cfg(unix)]
             let number = std::os::unix::fs::MetadataExt::ino(&meta);

@@ -24,7 +24,7 @@ use crate::redact::redact;
 use crate::vault::{Files, Globs, WriteError};
 
 /// Where captured events go.
-pub struct Options {
+pub(crate) struct Options {
     /// The vault's folder.
     pub root: PathBuf,
     /// Where what is not derived is kept.
@@ -42,7 +42,7 @@ pub struct Options {
 }
 
 /// The capture of one vault at work, until it is dropped.
-pub struct Capture {
+pub(crate) struct Capture {
     queue: Queue,
     files: Arc<Files>,
     switches: Arc<Switches>,
@@ -53,7 +53,7 @@ pub struct Capture {
 
 /// What became of events that were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepted {
+pub(crate) struct Accepted {
     /// So many are safe on disk.
     pub accepted: usize,
     /// So many are switched off, or were there already.
@@ -62,7 +62,7 @@ pub struct Accepted {
 
 /// Why events were not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CaptureError {
+pub(crate) enum CaptureError {
     /// They are not right.
     #[error(transparent)]
     Invalid(#[from] EventError),
@@ -73,7 +73,7 @@ pub enum CaptureError {
 
 /// How the capture is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaptureStatus {
+pub(crate) struct CaptureStatus {
     /// Events that are not in their files yet.
     pub pending: u64,
     /// Why they are not, or what else is wrong.
@@ -85,7 +85,7 @@ impl Capture {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(options: Options) -> Result<Self, FsError> {
+    pub(crate) fn start(options: Options) -> Result<Self, FsError> {
         let Options { root, state, files, switches, find_note, find_private, private } = options;
         let folder = state.join("pending");
         let queue = Queue::default();
@@ -114,7 +114,7 @@ impl Capture {
     ///
     /// # Errors
     /// When an event is not right, or the disk refuses.
-    pub fn take(&self, body: Value, sender: &str) -> Result<Accepted, CaptureError> {
+    pub(crate) fn take(&self, body: Value, sender: &str) -> Result<Accepted, CaptureError> {
         let mut events = check::read(body, sender, Timestamp::now())?;
         let sent = events.len();
         let config = self.switches.capture();
@@ -156,7 +156,7 @@ impl Capture {
     ///
     /// # Errors
     /// When the disk refuses. It is tried again.
-    pub fn sweep(&self, patience: Duration) -> Result<u64, CaptureError> {
+    pub(crate) fn sweep(&self, patience: Duration) -> Result<u64, CaptureError> {
         let waiting = self.queue.settle(patience);
         self.queue.sweep().map(|()| waiting).map_err(|refused| CaptureError::Unavailable(refused.to_string()))
     }
@@ -165,18 +165,18 @@ impl Capture {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn sweep_at_rest(state: &Path, switches: &Switches) -> Result<u64, CaptureError> {
+    pub(crate) fn sweep_at_rest(state: &Path, switches: &Switches) -> Result<u64, CaptureError> {
         let cleared = journal::clear(&state.join("pending"), &switches.capture());
         cleared.map_err(|error| CaptureError::Unavailable(error.to_string()))
     }
 
     /// How many events wait in the state folder of a vault, whoever is at work on it.
-    pub fn waiting(state: &Path) -> u64 {
+    pub(crate) fn waiting(state: &Path) -> u64 {
         journal::waiting(&state.join("pending"))
     }
 
     /// How it is.
-    pub fn status(&self) -> CaptureStatus {
+    pub(crate) fn status(&self) -> CaptureStatus {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
         CaptureStatus { pending: self.queue.pending(), failure: failure.or_else(|| self.switches.failure()) }
     }

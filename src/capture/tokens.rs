@@ -10,11 +10,11 @@ use crate::fs::{Context, FsError};
 
 /// The tokens of one vault, kept as hashes.
 #[derive(Debug)]
-pub struct CaptureTokens(TokenFile<CaptureToken>);
+pub(crate) struct CaptureTokens(TokenFile<CaptureToken>);
 
 /// A token that was given out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CaptureToken {
+pub(crate) struct CaptureToken {
     /// Which program has it.
     pub name: String,
     /// When it was made.
@@ -30,7 +30,7 @@ impl Holder for CaptureToken {
 
 /// Why the tokens cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
-pub enum TokensError {
+pub(crate) enum TokensError {
     /// The name is not one.
     #[error("`{0}` is no name for a program: it takes up to 40 letters, digits, `-`, `_` and `.`")]
     Name(String),
@@ -50,7 +50,7 @@ pub enum TokensError {
 
 impl CaptureTokens {
     /// Those kept in the folder of a vault's state.
-    pub fn new(state: &Path) -> Self {
+    pub(crate) fn new(state: &Path) -> Self {
         Self(TokenFile::new(state.join("tokens.json")))
     }
 
@@ -58,7 +58,7 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When the name is taken or is none, or the disk refuses.
-    pub fn add(&self, name: &str) -> Result<Token, TokensError> {
+    pub(crate) fn add(&self, name: &str) -> Result<Token, TokensError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 40 || !name.chars().all(fits) {
             return Err(TokensError::Name(name.to_owned()));
@@ -77,7 +77,7 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When there is none of that name, or the disk refuses.
-    pub fn remove(&self, name: &str) -> Result<(), TokensError> {
+    pub(crate) fn remove(&self, name: &str) -> Result<(), TokensError> {
         self.0.change(|tokens| {
             let before = tokens.len();
             tokens.retain(|token| token.name != name);
@@ -89,7 +89,7 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn list(&self) -> Result<Vec<CaptureToken>, TokensError> {
+    pub(crate) fn list(&self) -> Result<Vec<CaptureToken>, TokensError> {
         Ok(self.0.list()?)
     }
 }

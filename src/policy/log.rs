@@ -112,7 +112,6 @@ impl ReadLog {
         }
         let mut options = File::options();
         options.append(true).create(true);
-        #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(&path).and_then(|mut file| file.write_all(line.as_bytes())).on("write", &path)
     }
