@@ -8,7 +8,7 @@
 /// Large blocks go back to the system when they are freed, wherever they stand. By default glibc stops that for sizes that
 /// were freed once: the megabytes of a commit's words then come from the arenas, and small things that stay come to stand
 /// behind them. After 20,000 edits the arenas took 80 MB so, and take 10.
-pub fn configure() {
+pub(crate) fn configure() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: glibc's own function, which takes numbers and refuses those it does not know.
     unsafe {
@@ -21,7 +21,7 @@ pub fn configure() {
 
 /// Gives the memory of many small allocations that are free again back to the system. Without this glibc keeps it: after a
 /// graph of 100,000 rows the process stayed at 425 MB, with it at 164 MB.
-pub fn release() {
+pub(crate) fn release() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: glibc's own function, which takes its locks itself and touches only memory that is free.
     unsafe {

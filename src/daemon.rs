@@ -21,7 +21,7 @@ use crate::vault::{DaemonInfo, Home, HomeError};
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
-pub enum DaemonError {
+pub(crate) enum DaemonError {
     /// The vault cannot be opened, or another daemon serves it.
     #[error(transparent)]
     Home(#[from] HomeError),
@@ -49,7 +49,7 @@ pub enum DaemonError {
 }
 
 /// A daemon that listens and indexes.
-pub struct Daemon {
+pub(crate) struct Daemon {
     app: Arc<App>,
     tcp: Option<(TcpListener, SocketAddr, Guard)>,
     socket: PathBuf,
@@ -84,7 +84,7 @@ impl Daemon {
     /// # Errors
     /// When another daemon serves the vault, the address cannot be listened on, or it can be reached from other machines and not
     /// `allow_remote`.
-    pub async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Self, DaemonError> {
+    pub(crate) async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Self, DaemonError> {
         Self::with(home, config, Serves::Network { allow_remote }).await
     }
 
@@ -92,7 +92,7 @@ impl Daemon {
     ///
     /// # Errors
     /// When another daemon serves the vault, or the socket cannot be listened on.
-    pub async fn start_locally(home: Home, config: Config) -> Result<Self, DaemonError> {
+    pub(crate) async fn start_locally(home: Home, config: Config) -> Result<Self, DaemonError> {
         Self::with(home, config, Serves::Locally).await
     }
 
@@ -122,18 +122,18 @@ impl Daemon {
     }
 
     /// Where it listens over TCP, if it does.
-    pub fn address(&self) -> Option<SocketAddr> {
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.tcp.as_ref().map(|(_, address, _)| *address)
     }
 
     /// What it serves.
-    pub fn app(&self) -> &Arc<App> {
+    pub(crate) fn app(&self) -> &Arc<App> {
         &self.app
     }
 
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
     /// Says whether they could be: in the middle of something long they are left as they are, which loses nothing.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> bool {
+    pub(crate) async fn run(self, stop: impl Future<Output = ()>) -> bool {
         let Self { app, tcp, socket, unix, announced } = self;
         let (stopping, stopped) = watch::channel(false);
         let live = Live::new(stopped.clone());

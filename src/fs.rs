@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-pub mod crash;
+pub(crate) mod crash;
 
 /// A failed file operation.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ impl FsError {
 }
 
 /// Adds the path and the operation to an [`io::Result`].
-pub trait Context<T> {
+pub(crate) trait Context<T> {
     /// Names what was tried on which path.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl<T> Context<T> for io::Result<T> {
 ///
 /// # Errors
 /// When the system refuses.
-pub fn create_dir(path: &Path) -> Result<(), FsError> {
+pub(crate) fn create_dir(path: &Path) -> Result<(), FsError> {
     fs::create_dir_all(path).on("create the folder", path)
 }
 
@@ -53,10 +53,9 @@ pub fn create_dir(path: &Path) -> Result<(), FsError> {
 ///
 /// # Errors
 /// When the system refuses.
-pub fn create_private_dir(path: &Path) -> Result<(), FsError> {
+pub(crate) fn create_private_dir(path: &Path) -> Result<(), FsError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path).on("create the folder", path)
 }
@@ -66,7 +65,7 @@ pub fn create_private_dir(path: &Path) -> Result<(), FsError> {
 ///
 /// # Errors
 /// When the folder cannot be written to or the disk is full; the old file is then as it was.
-pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsError> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsError> {
     write_unless(path, bytes, mode, || Ok(()))
 }
 
@@ -74,7 +73,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsEr
 ///
 /// # Errors
 /// As [`write_atomically`], and when the file cannot be read.
-pub fn write_over(path: &Path, before: &[u8], bytes: &[u8], mode: u32) -> Result<bool, FsError> {
+pub(crate) fn write_over(path: &Path, before: &[u8], bytes: &[u8], mode: u32) -> Result<bool, FsError> {
     let same = || if fs::read(path)? == before { Ok(()) } else { Err(io::ErrorKind::ResourceBusy.into()) };
     match write_unless(path, bytes, mode, same) {
         Err(FsError { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => Ok(false),
@@ -100,10 +99,7 @@ fn write_unless(path: &Path, bytes: &[u8], mode: u32, check: impl Fn() -> io::Re
 fn unfinished(mode: u32) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(UNFINISHED);
-    #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode;
     builder
 }
 
@@ -111,7 +107,7 @@ fn unfinished(mode: u32) -> tempfile::Builder<'static, 'static> {
 ///
 /// # Errors
 /// When the folder cannot be listed or the system refuses.
-pub fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
+pub(crate) fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
     for entry in fs::read_dir(folder).on("list", folder)?.flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
             fs::remove_file(entry.path()).on("remove", &entry.path())?;
@@ -121,7 +117,7 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
 }
 
 /// Removes what [`write_atomically`] left in a folder when it was killed at least so long ago. Others may be writing there.
-pub fn remove_unfinished_since(folder: &Path, age: std::time::Duration) {
+pub(crate) fn remove_unfinished_since(folder: &Path, age: std::time::Duration) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let changed = entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|meta| meta.modified().ok());
         let old = changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|elapsed| elapsed >= age);
@@ -136,11 +132,10 @@ pub fn remove_unfinished_since(folder: &Path, age: std::time::Duration) {
 ///
 /// # Errors
 /// When the folder cannot be written to or the disk is full; no part of it is then left.
-pub fn write_beside(folder: &Path, bytes: &[u8], mode: Option<u32>) -> Result<PathBuf, FsError> {
+pub(crate) fn write_beside(folder: &Path, bytes: &[u8], mode: Option<u32>) -> Result<PathBuf, FsError> {
     let write = || -> io::Result<PathBuf> {
         let mut file = unfinished(if mode.is_some() { 0o600 } else { 0o666 }).tempfile_in(folder)?;
         file.write_all(bytes)?;
-        #[cfg(unix)]
         if let Some(mode) = mode {
             let exactly = std::os::unix::fs::PermissionsExt::from_mode(mode & 0o777);
             file.as_file().set_permissions(exactly)?;
@@ -155,7 +150,7 @@ pub fn write_beside(folder: &Path, bytes: &[u8], mode: Option<u32>) -> Result<Pa
 ///
 /// # Errors
 /// `AlreadyExists` when something has it; when the system refuses.
-pub fn move_new(from: &Path, to: &Path) -> Result<(), FsError> {
+pub(crate) fn move_new(from: &Path, to: &Path) -> Result<(), FsError> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -172,7 +167,7 @@ pub fn move_new(from: &Path, to: &Path) -> Result<(), FsError> {
 ///
 /// # Errors
 /// When one of them is not there, or the system refuses.
-pub fn exchange(one: &Path, other: &Path) -> Result<(), FsError> {
+pub(crate) fn exchange(one: &Path, other: &Path) -> Result<(), FsError> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -184,25 +179,11 @@ pub fn exchange(one: &Path, other: &Path) -> Result<(), FsError> {
     fs::rename(one, other).on("write", other)
 }
 
-/// Whether a file can be moved from one folder to the other.
-pub fn on_same_disk(one: &Path, other: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        matches!((one.metadata(), other.metadata()), (Ok(one), Ok(other)) if one.dev() == other.dev())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (one, other);
-        false
-    }
-}
-
 /// Makes the name of a file, or that it is gone, safe against a power loss.
 ///
 /// # Errors
 /// When the system refuses.
-pub fn sync_folder(file: &Path) -> Result<(), FsError> {
+pub(crate) fn sync_folder(file: &Path) -> Result<(), FsError> {
     let folder = file.parent().unwrap_or(Path::new("."));
     match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
         // Some file systems sync no folders; what was written is written.
@@ -212,19 +193,14 @@ pub fn sync_folder(file: &Path) -> Result<(), FsError> {
 }
 
 /// Gives a file the owner and group of another, as far as the system lets us.
-pub fn give_owner_of(other: &Path, file: &Path) {
-    #[cfg(unix)]
+pub(crate) fn give_owner_of(other: &Path, file: &Path) {
+    use std::os::unix::fs::{MetadataExt, chown};
+    if let (Ok(theirs), Ok(ours)) = (other.symlink_metadata(), file.symlink_metadata())
+        && (theirs.uid(), theirs.gid()) != (ours.uid(), ours.gid())
+        && chown(file, Some(theirs.uid()), Some(theirs.gid())).is_err()
     {
-        use std::os::unix::fs::{MetadataExt, chown};
-        if let (Ok(theirs), Ok(ours)) = (other.symlink_metadata(), file.symlink_metadata())
-            && (theirs.uid(), theirs.gid()) != (ours.uid(), ours.gid())
-            && chown(file, Some(theirs.uid()), Some(theirs.gid())).is_err()
-        {
-            let _ = chown(file, None, Some(theirs.gid()));
-        }
+        let _ = chown(file, None, Some(theirs.gid()));
     }
-    #[cfg(not(unix))]
-    let _ = (other, file);
 }
 
 /// How the names of files begin that are not yet what they are to be.
@@ -234,13 +210,13 @@ pub(crate) const UNFINISHED: &str = ".vault-tmp-";
 ///
 /// # Errors
 /// When the file exists or cannot be written.
-pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true).open(path).and_then(|mut file| file.write_all(bytes)).on("create", path)
 }
 
 /// The bytes that the files below a folder take, by their lengths.
-pub fn folder_bytes(path: &Path) -> u64 {
+pub(crate) fn folder_bytes(path: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(path) else { return 0 };
     entries
         .flatten()
@@ -267,11 +243,8 @@ mod tests {
         fs::write(folder.path().join(".vault-tmp-1a2b3c"), "half").unwrap();
         remove_unfinished(folder.path()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        }
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

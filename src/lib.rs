@@ -2,31 +2,32 @@
 //!
 //! `docs/architecture.md` shows how a saved note flows through these modules.
 #![warn(missing_docs)]
+#![warn(unreachable_pub)]
 
 pub mod access;
 pub mod agents;
-pub mod allocator;
+mod allocator;
 pub mod api;
 pub mod app;
-pub mod backup;
-pub mod capture;
+mod backup;
+mod capture;
 pub mod cli;
 pub mod config;
-pub mod daemon;
+mod daemon;
 pub mod derive;
 pub mod engine;
 pub mod engine_local;
-pub mod fs;
+mod fs;
 pub mod jobs;
-pub mod mcp;
-pub mod memory;
+mod mcp;
+mod memory;
 pub mod models;
 pub mod note;
 pub mod notes;
-pub mod page;
+mod page;
 pub mod path;
 pub mod policy;
-pub mod redact;
+mod redact;
 pub mod request;
 pub mod search;
 pub mod state;

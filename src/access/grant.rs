@@ -6,7 +6,7 @@ use super::globs::Globs;
 use crate::path::{ROOT_COLLECTION, composed, folded};
 
 /// The folder of the agents. It is nobody's memory but theirs.
-pub const AGENTS: &str = "agents";
+pub(crate) const AGENTS: &str = "agents";
 
 /// Rules over notes. A note is given when all of them let it through.
 #[derive(Debug, Clone)]
@@ -124,7 +124,7 @@ fn collection(path: &str) -> &str {
 }
 
 /// Whether a path is in the agents' folder, or a collection is that folder, in whatever case a disk may spell it.
-pub fn is_agents(path: &str) -> bool {
+pub(crate) fn is_agents(path: &str) -> bool {
     let top = path.split_once('/').map_or(path, |(top, _)| top);
     folded(top) == AGENTS
 }

@@ -34,7 +34,7 @@ impl Scope {
 
 /// The name of a file of an agent's own memory within its folder: `MEMORY.md`, `memory.md`, `facts.md` or `memory/<name>.md`.
 /// `None` for what is none, above all for `agent.md`.
-pub fn own_file<'a>(slug: &str, path: &'a str) -> Option<&'a str> {
+pub(crate) fn own_file<'a>(slug: &str, path: &'a str) -> Option<&'a str> {
     let rest = path.strip_prefix("agents/")?.strip_prefix(slug)?.strip_prefix('/')?;
     let is_own = match rest.split_once('/') {
         None => matches!(rest, "MEMORY.md" | "memory.md" | "facts.md"),

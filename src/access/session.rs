@@ -6,7 +6,7 @@ use crate::config::{ScopeConfig, ScopeDecision, ScopeRule};
 /// Whether reading is allowed in a session: the first rule that fits decides, else the default. A rule fits when all that it
 /// names is so. What a session does not say fits no rule that allows, and every rule that denies: leaving something out opens
 /// nothing.
-pub fn may_read(config: &ScopeConfig, session: &Session) -> bool {
+pub(crate) fn may_read(config: &ScopeConfig, session: &Session) -> bool {
     let fits = |rule: &ScopeRule, wanted: &Option<String>, said: &Option<String>| match (wanted, said) {
         (None, _) => true,
         (Some(wanted), Some(said)) => wanted.eq_ignore_ascii_case(said),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-pub use step_down::as_agent;
+pub(crate) use step_down::as_agent;
 
 use crate::access::{self, Caller, Policy, Principal, Refusal, Session};
 use crate::engine::FileEntry;

@@ -7,7 +7,7 @@ use crate::request::{RequestError, Viewer};
 ///
 /// # Errors
 /// When the agent may not read the person's memory. Whether there is such an agent is not told.
-pub fn as_agent(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
+pub(crate) fn as_agent(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
     let named = named.filter(|name| !name.is_empty());
     let caller = match (viewer.principal(), named) {
         (Principal::Owner, None) => {

@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::policy::RequestPermit;
 
 /// Over the Unix socket the person's own process says with this that it asks as an agent.
-pub const AS_AGENT: &str = "x-vault-agent";
+pub(crate) const AS_AGENT: &str = "x-vault-agent";
 /// A request may say in which session it is made.
 const CHAT_TYPE: &str = "x-chat-type";
 const CHANNEL: &str = "x-channel";

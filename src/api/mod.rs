@@ -21,7 +21,7 @@ mod visitor;
 mod writes;
 
 pub use auth::Guard;
-pub use caller::AS_AGENT;
+pub(crate) use caller::AS_AGENT;
 pub use openapi::document as openapi;
 pub use router::{Live, guarded, local};
-pub use serve::{ConnectionLimits, serve};
+pub(crate) use serve::{ConnectionLimits, serve};

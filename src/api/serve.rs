@@ -20,7 +20,7 @@ use super::visitor::{InTime, Visitor};
 
 /// What a listener's connections may take. The defaults keep whoever has no token from taking all there is.
 #[derive(Debug, Clone, Copy)]
-pub struct ConnectionLimits {
+pub(crate) struct ConnectionLimits {
     /// Connections at a time; more wait until one is closed.
     pub connections: usize,
     /// Of these, so many on which no request has had a token. One more, or the last that there is room for, takes the place of
@@ -46,7 +46,7 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// Serves until `stop` holds true or its sender is gone. When it returns, no connection is left, and so none that holds
 /// what the router holds.
-pub async fn serve<L: Listener>(
+pub(crate) async fn serve<L: Listener>(
     mut listener: L,
     router: Router,
     limits: ConnectionLimits,

@@ -18,7 +18,7 @@ const MAX_SESSIONS: usize = 64;
 
 /// The codes that wait and the sessions that are open.
 #[derive(Debug, Default)]
-pub struct Sessions(Mutex<IssuedSecrets>);
+pub(super) struct Sessions(Mutex<IssuedSecrets>);
 
 #[derive(Debug, Default)]
 struct IssuedSecrets {

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-pub use open::StartError;
+pub(crate) use open::StartError;
 
 use crate::access::{Principal, Turn};
 use crate::backup::Timer;

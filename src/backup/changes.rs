@@ -37,7 +37,7 @@ pub(super) struct Changes {
 
 /// How many files a commit changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Files with other content.
     pub changed: usize,
     /// Files that were not there before.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Why a backup by git was not made, and what to do about it.
 #[derive(Debug, thiserror::Error)]
-pub enum BackupError {
+pub(crate) enum BackupError {
     /// There is no `git` on the path.
     #[error("git is not there: install it, or back up with `vault export FILE.tar.zst`")]
     NoGit,

@@ -12,10 +12,9 @@ mod repository;
 mod timer;
 mod trust;
 
-pub use archive::{ArchiveError, Export, Exported, Import, Imported, Made, export, export_to, import};
-pub use changes::Counts;
-pub use error::BackupError;
-pub use git::Cancel;
-pub use repository::{BackupCommit, BackupReport, HeldBack, Initialized, Repository, init_repository};
-pub use timer::{BackupState, Timer};
-pub use trust::Trust;
+pub(crate) use archive::{Export, Exported, Import, Made, export, export_to, import};
+pub(crate) use error::BackupError;
+pub(crate) use git::Cancel;
+pub(crate) use repository::{Initialized, Repository, init_repository};
+pub(crate) use timer::{BackupState, Timer};
+pub(crate) use trust::Trust;

@@ -26,7 +26,7 @@ const MAX_MARKED: u64 = 20_000_000;
 
 /// The repository that a vault is in.
 #[derive(Debug)]
-pub struct Repository {
+pub(crate) struct Repository {
     git: Git,
     top: PathBuf,
     git_dir: PathBuf,
@@ -36,7 +36,7 @@ pub struct Repository {
 
 /// What a backup came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct BackupReport {
+pub(crate) struct BackupReport {
     /// The commit; `None` when nothing had changed.
     pub commit: Option<BackupCommit>,
     /// What was left out of it, and why.
@@ -47,7 +47,7 @@ pub struct BackupReport {
 
 /// A commit that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BackupCommit {
+pub(crate) struct BackupCommit {
     /// Its name.
     pub id: String,
     /// The first line of its message.
@@ -59,7 +59,7 @@ pub struct BackupCommit {
 
 /// A file or folder that was left out of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct HeldBack {
+pub(crate) struct HeldBack {
     /// Where it is in the vault.
     pub path: String,
     /// Why, and what to do about it.
@@ -68,7 +68,7 @@ pub struct HeldBack {
 
 /// What became of a new vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Initialized {
+pub(crate) enum Initialized {
     /// It is a repository now.
     Made,
     /// It is inside one already, which is left as it is.
@@ -79,7 +79,7 @@ pub enum Initialized {
 ///
 /// # Errors
 /// When git is not there or fails. The vault is none the worse.
-pub fn init_repository(root: &Path) -> Result<Initialized, BackupError> {
+pub(crate) fn init_repository(root: &Path) -> Result<Initialized, BackupError> {
     let cancel = Cancel::default();
     match Repository::find(root, &cancel) {
         Ok(repository) => return Ok(Initialized::Inside(repository.top)),
@@ -96,7 +96,7 @@ impl Repository {
     ///
     /// # Errors
     /// When there is none, or it leaves the vault out.
-    pub fn open(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
+    pub(crate) fn open(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
         Self::find(root, cancel)?.unless_ignored(root, cancel)
     }
 
@@ -105,7 +105,7 @@ impl Repository {
     ///
     /// # Errors
     /// As [`Repository::open`], and when it has such programs.
-    pub fn open_unasked(root: &Path, trust: &Trust, cancel: &Cancel) -> Result<Self, BackupError> {
+    pub(crate) fn open_unasked(root: &Path, trust: &Trust, cancel: &Cancel) -> Result<Self, BackupError> {
         let repository = Self::find(root, cancel)?;
         if !trust.is_given()
             && let Some(what) = repository.own_program()?
@@ -159,7 +159,7 @@ impl Repository {
     ///
     /// # Errors
     /// When git fails.
-    pub fn last_commit(&self) -> Result<Option<(String, SystemTime)>, BackupError> {
+    pub(crate) fn last_commit(&self) -> Result<Option<(String, SystemTime)>, BackupError> {
         let ran = self.git.run(&["log", "-1", "--format=%H %ct", "--", &self.pathspec()])?;
         // It fails where there is no commit at all.
         let text = ran.text();
@@ -179,7 +179,7 @@ impl Repository {
     ///
     /// # Errors
     /// When the repository cannot take a commit now, or git or one of its hooks refuses. All files are as they were.
-    pub fn commit(&self, message: Option<&str>) -> Result<BackupReport, BackupError> {
+    pub(crate) fn commit(&self, message: Option<&str>) -> Result<BackupReport, BackupError> {
         self.check_state()?;
         for _ in 0..3 {
             match self.try_commit(message) {
@@ -329,7 +329,7 @@ impl Repository {
     ///
     /// # Errors
     /// When there is no remote, or it refuses.
-    pub fn push(&self) -> Result<String, BackupError> {
+    pub(crate) fn push(&self) -> Result<String, BackupError> {
         let branch = self.branch()?;
         let config = |key: &str| -> Result<Option<String>, BackupError> {
             Ok(Some(self.git.run(&["config", "--get", key])?.text()).filter(|value| !value.is_empty()))

@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// What became of the backups since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BackupState {
+pub(crate) struct BackupState {
     /// When the last one was done, whether or not there was something to commit.
     pub last_at: Option<SystemTime>,
     /// The newest commit of the vault.
@@ -27,7 +27,7 @@ pub struct BackupState {
 
 /// A thread that backs up every so often, until it is dropped.
 #[derive(Debug)]
-pub struct Timer {
+pub(crate) struct Timer {
     shared: Arc<TimerShared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,7 +42,7 @@ struct TimerShared {
 
 impl Timer {
     /// Starts to back up the vault at `root`: at once where the last commit is older than `every`.
-    pub fn start(root: PathBuf, trust: Trust, every: Duration) -> Self {
+    pub(crate) fn start(root: PathBuf, trust: Trust, every: Duration) -> Self {
         let shared = Arc::new(TimerShared::default());
         let thread = std::thread::Builder::new().name("backup".into()).spawn({
             let shared = Arc::clone(&shared);
@@ -55,7 +55,7 @@ impl Timer {
     }
 
     /// What became of the backups so far.
-    pub fn state(&self) -> BackupState {
+    pub(crate) fn state(&self) -> BackupState {
         lock(&self.shared.state).clone()
     }
 }

@@ -12,19 +12,19 @@ use crate::vault::Home;
 
 /// The word of the person for the vault at this place of this machine. It does not come along with a copy.
 #[derive(Debug, Clone)]
-pub struct Trust {
+pub(crate) struct Trust {
     file: PathBuf,
     place: String,
 }
 
 impl Trust {
     /// That of a vault.
-    pub fn of(home: &Home) -> Self {
+    pub(crate) fn of(home: &Home) -> Self {
         Self { file: home.state_dir().join("backed-up-by-hand"), place: home.place() }
     }
 
     /// Whether it was given.
-    pub fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         fs::read_to_string(&self.file).is_ok_and(|place| place.trim() == self.place)
     }
 
@@ -32,7 +32,7 @@ impl Trust {
     ///
     /// # Errors
     /// When it cannot be written down.
-    pub fn give(&self) -> Result<(), FsError> {
+    pub(crate) fn give(&self) -> Result<(), FsError> {
         if self.is_given() {
             return Ok(());
         }

@@ -15,7 +15,7 @@ const MAX_ID_BYTES: usize = 500;
 /// What is wrong with what was sent: `events[3].text: …`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct EventError(String);
+pub(crate) struct EventError(String);
 
 /// Reads one event or an array. One that is not right refuses all of them. `sender` tells the ids of different programs
 /// apart.

@@ -9,7 +9,7 @@ use crate::state::NewEvent;
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Event {
+pub(crate) enum Event {
     /// A turn of a conversation.
     Message(MessageEvent),
     /// A file was worked on.
@@ -30,7 +30,7 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Message)]
-pub struct MessageEvent {
+pub(crate) struct MessageEvent {
     /// Names the conversation: all its turns go to one file.
     pub session: String,
     /// Who spoke: `user`, `assistant`, …
@@ -52,7 +52,7 @@ pub struct MessageEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = FileAction)]
-pub struct FileEvent {
+pub(crate) struct FileEvent {
     /// The file's name, when the path does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -78,7 +78,7 @@ pub struct FileEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Search)]
-pub struct SearchEvent {
+pub(crate) struct SearchEvent {
     /// The words.
     pub query: String,
     /// Where: `web`, `vault`, a program's name.
@@ -99,7 +99,7 @@ pub struct SearchEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = AgentActivity)]
-pub struct AgentActivityEvent {
+pub(crate) struct AgentActivityEvent {
     /// Which agent.
     pub agent: String,
     /// What it did.
@@ -116,7 +116,7 @@ pub struct AgentActivityEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Note)]
-pub struct NoteEvent {
+pub(crate) struct NoteEvent {
     /// Its title, which names it.
     pub title: String,
     /// Its text, as Markdown.
@@ -136,7 +136,7 @@ pub struct NoteEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Bookmark)]
-pub struct BookmarkEvent {
+pub(crate) struct BookmarkEvent {
     /// Its address, which names it.
     pub url: String,
     /// Its title.
@@ -156,7 +156,7 @@ pub struct BookmarkEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Clipboard)]
-pub struct ClipboardEvent {
+pub(crate) struct ClipboardEvent {
     /// What it is.
     pub content: String,
     /// Which program it is from.

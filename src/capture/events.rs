@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
 
 /// Events of a vault that nobody serves: they wait in the vault's state.
-pub struct AtRest {
+pub(crate) struct AtRest {
     /// The vault's state.
     pub state: Arc<State>,
     /// What is captured.
@@ -35,7 +35,7 @@ impl PendingEvents for Capture {
 ///
 /// # Errors
 /// When an event is not right, or none can be kept now.
-pub fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
+pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
     let taken = capture.take(body, &sender.name);
     taken.map(|taken| EventsAccepted { ok: true, accepted: taken.accepted, ignored: taken.ignored }).map_err(|error| {
         match error {
@@ -48,7 +48,7 @@ pub fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<Ev
 }
 
 /// What is captured.
-pub fn settings(owner: &Owner) -> CaptureSettings {
+pub(crate) fn settings(owner: &Owner) -> CaptureSettings {
     shown(&owner.workspace().switches.capture())
 }
 
@@ -56,7 +56,7 @@ pub fn settings(owner: &Owner) -> CaptureSettings {
 ///
 /// # Errors
 /// When `memory.toml` cannot be read or written, or is not right as it is.
-pub fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Result<CaptureSettings, RequestError> {
+pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Result<CaptureSettings, RequestError> {
     let switches: Vec<(&str, bool)> = [
         ("conversations", params.capture_conversations),
         ("files", params.capture_files),
@@ -82,7 +82,7 @@ pub fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Result<Cap
 }
 
 /// How captured events are.
-pub fn state(capture: &Capture) -> CaptureState {
+pub(crate) fn state(capture: &Capture) -> CaptureState {
     let status = capture.status();
     CaptureState { pending: usize::try_from(status.pending).unwrap_or(usize::MAX), failure: status.failure }
 }

@@ -25,7 +25,7 @@ use crate::state::{EventReader, State, StateError};
 use crate::vault::{Files, Globs, WriteError};
 
 /// Where captured events go.
-pub struct Options {
+pub(crate) struct Options {
     /// The vault's folder.
     pub root: PathBuf,
     /// What is not derived.
@@ -43,7 +43,7 @@ pub struct Options {
 }
 
 /// The capture of one vault at work, until it is dropped.
-pub struct Capture {
+pub(crate) struct Capture {
     queue: Queue,
     files: Arc<Files>,
     switches: Arc<Switches>,
@@ -54,7 +54,7 @@ pub struct Capture {
 
 /// What became of events that were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepted {
+pub(crate) struct Accepted {
     /// So many are safe on disk.
     pub accepted: usize,
     /// So many are switched off, or were there already.
@@ -63,7 +63,7 @@ pub struct Accepted {
 
 /// Why events were not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CaptureError {
+pub(crate) enum CaptureError {
     /// They are not right.
     #[error(transparent)]
     Invalid(#[from] EventError),
@@ -74,7 +74,7 @@ pub enum CaptureError {
 
 /// How the capture is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaptureStatus {
+pub(crate) struct CaptureStatus {
     /// Events that are not in their files yet.
     pub pending: u64,
     /// Why they are not, or what else is wrong.
@@ -86,7 +86,7 @@ impl Capture {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(options: Options) -> Result<Self, FsError> {
+    pub(crate) fn start(options: Options) -> Result<Self, FsError> {
         let Options { root, state, files, switches, find_note, find_private, private } = options;
         let queue = Queue::default();
         let commit = Commit::start(&root, &state, queue.clone(), Arc::clone(&switches))?;
@@ -114,7 +114,7 @@ impl Capture {
     ///
     /// # Errors
     /// When an event is not right, or the disk refuses.
-    pub fn take(&self, body: Value, sender: &str) -> Result<Accepted, CaptureError> {
+    pub(crate) fn take(&self, body: Value, sender: &str) -> Result<Accepted, CaptureError> {
         let mut events = check::read(body, sender, Timestamp::now())?;
         let sent = events.len();
         let config = self.switches.capture();
@@ -156,7 +156,7 @@ impl Capture {
     ///
     /// # Errors
     /// When the disk refuses. It is tried again.
-    pub fn sweep(&self, patience: Duration) -> Result<u64, CaptureError> {
+    pub(crate) fn sweep(&self, patience: Duration) -> Result<u64, CaptureError> {
         let waiting = self.queue.settle(patience);
         self.queue.sweep().map(|()| waiting).map_err(|refused| CaptureError::Unavailable(refused.to_string()))
     }

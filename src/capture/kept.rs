@@ -16,7 +16,7 @@ use crate::vault::Globs;
 const HEAD_LINES: usize = 100;
 
 /// Calls back with the path and the title of each private note, until one is what is looked for; says whether one was.
-pub type FindPrivate = Box<dyn Fn(&mut dyn FnMut(&VaultPath, &str) -> bool) -> bool + Send>;
+pub(crate) type FindPrivate = Box<dyn Fn(&mut dyn FnMut(&VaultPath, &str) -> bool) -> bool + Send>;
 
 /// Knows what is private.
 pub(super) struct Kept {

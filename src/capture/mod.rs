@@ -20,12 +20,7 @@ mod retention;
 mod tokens;
 mod writer;
 
-pub use check::EventError;
-pub use event::{
-    AgentActivityEvent, BookmarkEvent, ClipboardEvent, Event, FileEvent, MessageEvent, NoteEvent, SearchEvent,
-};
-pub use events::{AtRest, accept, set_settings, settings, state};
-pub use intake::{Accepted, Capture, CaptureError, CaptureStatus, Options};
-pub use kept::FindPrivate;
-pub use pages::FindNote;
-pub use tokens::{CaptureToken, CaptureTokens, TokensError};
+pub(crate) use event::Event;
+pub(crate) use events::{AtRest, accept, set_settings, settings, state};
+pub(crate) use intake::{Capture, Options};
+pub(crate) use tokens::CaptureTokens;

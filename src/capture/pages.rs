@@ -20,7 +20,7 @@ use crate::vault::{WriteError, slug};
 /// Conversations and addresses whose files are remembered; those forgotten are looked for again.
 const MAX_KNOWN: usize = 10_000;
 /// Finds notes that are elsewhere than their title says.
-pub type FindNote = Box<dyn Fn(&str) -> Vec<VaultPath> + Send>;
+pub(crate) type FindNote = Box<dyn Fn(&str) -> Vec<VaultPath> + Send>;
 
 /// Where events go.
 pub(super) struct Pages {

@@ -22,7 +22,7 @@ pub struct CaptureToken {
 
 /// Why the tokens cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
-pub enum TokensError {
+pub(crate) enum TokensError {
     /// The name is not one.
     #[error("`{0}` is no name for a program: it takes up to 40 letters, digits, `-`, `_` and `.`")]
     Name(String),
@@ -50,7 +50,7 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When the name is taken or is none, or the disk refuses.
-    pub fn add(&self, name: &str) -> Result<Token, TokensError> {
+    pub(crate) fn add(&self, name: &str) -> Result<Token, TokensError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 40 || !name.chars().all(fits) {
             return Err(TokensError::Name(name.to_owned()));

@@ -3,14 +3,9 @@
 /// Ends the process now. Unlike `std::process::exit` it runs none of what C and C++ libraries have registered for the end:
 /// that takes down what threads in the middle of a computation still use, which crashes them and loses the exit code.
 pub(super) fn at_once(code: i32) -> ! {
-    #[cfg(unix)]
-    {
-        unsafe extern "C" {
-            fn _exit(code: std::ffi::c_int) -> !;
-        }
-        // SAFETY: POSIX's own function, which takes any number and never returns.
-        unsafe { _exit(code) }
+    unsafe extern "C" {
+        fn _exit(code: std::ffi::c_int) -> !;
     }
-    #[cfg(not(unix))]
-    std::process::exit(code)
+    // SAFETY: POSIX's own function, which takes any number and never returns.
+    unsafe { _exit(code) }
 }

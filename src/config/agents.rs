@@ -44,7 +44,7 @@ pub struct ScopeRule {
 }
 
 /// The least and the most that each limit of an agent may be.
-pub const AGENT_RANGES: [(&str, u64, u64); 9] = [
+pub(crate) const AGENT_RANGES: [(&str, u64, u64); 9] = [
     ("max_results", 1, 1000),
     ("max_snippet_chars", 50, 10_000),
     ("max_injected_chars", 100, 1_000_000),

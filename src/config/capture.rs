@@ -42,7 +42,6 @@ impl Default for CaptureConfig {
 /// `[retention]`: after so many days captured files go to `.trash/`; 0 means never.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "the names say it")]
 pub struct RetentionConfig {
     pub conversations_days: u64,
     pub files_days: u64,

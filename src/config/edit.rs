@@ -31,16 +31,8 @@ impl Config {
 }
 
 fn mode(path: &Path) -> u32 {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        path.metadata().map_or(0o644, |meta| meta.permissions().mode() & 0o777)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        0o644
-    }
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().map_or(0o644, |meta| meta.permissions().mode() & 0o777)
 }
 
 fn with_switches(text: &str, section: &str, switches: &[(&str, bool)]) -> Result<String, toml_edit::TomlError> {

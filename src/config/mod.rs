@@ -12,13 +12,11 @@ mod ranges;
 mod sections;
 mod switches;
 
-pub use agents::{AGENT_RANGES, AgentsConfig, ScopeConfig, ScopeDecision, ScopeRule};
-pub use backup::BackupConfig;
-pub use capture::{CaptureConfig, RetentionConfig};
-pub use collections::CollectionConfig;
-pub use load::ConfigError;
-pub use sections::{
-    AccessConfig, Config, EmbedConfig, FILE_NAME, Fusion, IndexConfig, Mode, PoolingChoice, SHIPPED, SearchConfig,
-    ServerConfig, StemmerLanguage, WatchMode,
-};
-pub use switches::Switches;
+pub(crate) use agents::{AGENT_RANGES, AgentsConfig, ScopeRule};
+pub use agents::{ScopeConfig, ScopeDecision};
+pub(crate) use capture::{CaptureConfig, RetentionConfig};
+pub(crate) use collections::CollectionConfig;
+pub(crate) use load::ConfigError;
+pub use sections::{Config, Mode, SHIPPED, StemmerLanguage, WatchMode};
+pub(crate) use sections::{EmbedConfig, FILE_NAME, Fusion, IndexConfig, PoolingChoice, SearchConfig};
+pub(crate) use switches::Switches;

@@ -10,7 +10,7 @@ use super::capture::{CaptureConfig, RetentionConfig};
 use super::collections::CollectionConfig;
 
 /// The file that makes a folder a vault.
-pub const FILE_NAME: &str = "memory.toml";
+pub(crate) const FILE_NAME: &str = "memory.toml";
 
 /// The documented default configuration, as shipped and as `vault init` writes it.
 pub const SHIPPED: &str = include_str!("../../memory.toml");

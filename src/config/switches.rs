@@ -78,10 +78,7 @@ impl Switches {
 
 fn stamp(root: &Path) -> Option<ConfigStamp> {
     let meta = root.join(FILE_NAME).metadata().ok()?;
-    #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(&meta);
-    #[cfg(not(unix))]
-    let number = 0;
     Some((meta.len(), meta.modified().ok(), number))
 }
 

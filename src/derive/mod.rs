@@ -4,6 +4,6 @@ mod chunk;
 pub mod words;
 
 pub use chunk::{
-    Bounds, Chunk, ChunkId, ChunkIdError, Cut, Remainder, RemoveError, chunk, chunk_within, cut_heading,
-    token_estimate, without_chunk, without_lines,
+    Bounds, Chunk, RemoveError, chunk, chunk_within, cut_heading, token_estimate, without_chunk, without_lines,
 };
+pub(crate) use chunk::{ChunkId, Remainder};

@@ -10,7 +10,7 @@ pub(crate) const K1: f64 = 1.2;
 pub(crate) const B: f64 = 0.75;
 
 /// How many text fields a chunk has: body, heading, own.
-pub const FIELDS: usize = 3;
+pub(crate) const FIELDS: usize = 3;
 
 /// The weight of each field. Heading at 1 is measured best; `own` only sets the chunk that holds a word before its
 /// neighbours, which have it in their bodies.
@@ -41,14 +41,14 @@ impl Statistics {
 
 /// The part of the score that one term of one field gives.
 #[derive(Debug, Clone, Copy)]
-pub struct TermWeight {
+pub(crate) struct TermWeight {
     weight: f64,
     average_length: f64,
 }
 
 impl TermWeight {
     /// Of a term that so many chunks of the scope have in a field.
-    pub fn new(field: Field, chunks_with: u64, scope: &Statistics) -> Self {
+    pub(crate) fn new(field: Field, chunks_with: u64, scope: &Statistics) -> Self {
         let (chunks, with) = (scope.chunks as f64, chunks_with as f64);
         let inverse_frequency = (1.0 + (chunks - with + 0.5) / (with + 0.5)).ln();
         Self {
@@ -63,7 +63,7 @@ impl TermWeight {
     }
 
     /// With how often the term occurs in the field, and the [`rounded_length`] of the field.
-    pub fn score(&self, frequency: u32, length: u32) -> f64 {
+    pub(crate) fn score(&self, frequency: u32, length: u32) -> f64 {
         let frequency = f64::from(frequency);
         let norm = K1 * (1.0 - B + B * f64::from(length) / self.average_length.max(1.0));
         self.weight * frequency / (frequency + norm)
@@ -71,11 +71,13 @@ impl TermWeight {
 }
 
 /// Lengths up to this are kept as they are.
+#[cfg(test)]
 const EXACT_LENGTHS: u32 = 24;
 
 /// The length of a field as scores count it: in one byte, four bits of which are the value, as Lucene and tantivy store it
 /// (`SmallFloat.intToByte4`).
-pub fn rounded_length(words: u32) -> u32 {
+#[cfg(test)]
+pub(crate) fn rounded_length(words: u32) -> u32 {
     if words < EXACT_LENGTHS {
         return words;
     }

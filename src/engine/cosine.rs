@@ -49,7 +49,7 @@ impl QueryVector {
 ///
 /// Eight sums run side by side, in an order that is written down here and not chosen by the compiler, so that equal vectors
 /// get equal scores everywhere and the loop still becomes SIMD instructions.
-pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; 8];
     let (a_blocks, a_rest) = a.as_chunks::<8>();
     let (b_blocks, b_rest) = b.as_chunks::<8>();

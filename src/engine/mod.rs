@@ -25,20 +25,24 @@ mod update;
 mod writer;
 
 pub(crate) use bm25::{B, K1, WEIGHTS};
-pub use bm25::{FIELDS, Statistics, TermWeight, rounded_length};
-pub use cosine::{QueryVector, QueryVectorError, dot};
-pub use entry::{ChunkEntry, FileEntry};
-pub use error::EngineError;
-pub use facets::Facets;
+#[cfg(test)]
+pub(crate) use bm25::{FIELDS, rounded_length};
+pub(crate) use bm25::{Statistics, TermWeight};
+pub(crate) use cosine::{QueryVector, QueryVectorError};
+pub(crate) use entry::{ChunkEntry, FileEntry};
+pub(crate) use error::EngineError;
 pub use file_set::FileSet;
-pub use files::FileTable;
+pub(crate) use files::FileTable;
 pub use filter::Filter;
 pub(crate) use packed::pack;
-pub use packed::{rounded, unpack};
-pub use reader::{ChunkText, PreparedWords, Reader, ScoredChunk};
-pub use terms::{Field, QueryTerms, WordQuery};
+pub(crate) use packed::rounded;
+pub use packed::unpack;
+pub use reader::Reader;
+pub(crate) use reader::{ChunkText, PreparedWords, ScoredChunk};
+pub(crate) use terms::{Field, QueryTerms, WordQuery};
+pub(crate) use update::NewChunk;
 pub(crate) use update::UpdatePart;
-pub use update::{FileUpdate, NewChunk, embedded_context};
-pub use writer::{PendingText, Writer};
+pub use update::{FileUpdate, embedded_context};
+pub(crate) use writer::{PendingText, Writer};
 
-pub use crate::models::ContentHash;
+pub(crate) use crate::models::ContentHash;

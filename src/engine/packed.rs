@@ -42,7 +42,7 @@ pub fn unpack(bytes: &[u8], dimension: usize) -> Option<Vec<f16>> {
 
 /// What becomes of a vector that is stored and read again: searches use this from the start, so that a restart changes no
 /// score.
-pub fn rounded(vector: &[f16]) -> Vec<f16> {
+pub(crate) fn rounded(vector: &[f16]) -> Vec<f16> {
     unpack(&pack(vector), vector.len()).expect("what was packed is whole")
 }
 

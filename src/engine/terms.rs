@@ -18,7 +18,7 @@ pub struct WordQuery {
 
 /// A text field of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
+pub(crate) enum Field {
     /// The stems of its text and of its neighbours on either side.
     Body,
     /// The stems of title and heading path.
@@ -29,11 +29,11 @@ pub enum Field {
 
 /// The terms whose parts of the score are added, in the order in which they are: sums of floats depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueryTerms(Vec<(Field, String)>);
+pub(crate) struct QueryTerms(Vec<(Field, String)>);
 
 impl QueryTerms {
     /// Of the words of a query, those of its phrases too.
-    pub fn new(query: &WordQuery, language: StemmerLanguage) -> Self {
+    pub(crate) fn new(query: &WordQuery, language: StemmerLanguage) -> Self {
         let mut stemming = Stemming::new(language);
         let all_words = || query.words.iter().chain(query.phrases.iter().flatten());
         let stems: BTreeSet<String> = all_words().map(|word| stemming.stem(word).to_owned()).collect();
@@ -48,7 +48,7 @@ impl QueryTerms {
     }
 
     /// The terms, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (Field, &str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Field, &str)> {
         self.0.iter().map(|(field, word)| (*field, word.as_str()))
     }
 }

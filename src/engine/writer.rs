@@ -5,7 +5,6 @@ use std::sync::Arc;
 use half::f16;
 
 use super::error::EngineError;
-use super::files::FileTable;
 use super::reader::Reader;
 use super::update::FileUpdate;
 use crate::models::{ContentHash, Document, Embedder};
@@ -23,10 +22,8 @@ pub struct PendingText {
 /// The one writer of the derived stores of a vault.
 ///
 /// What it does is seen by readers once it is published, all of a batch or nothing.
-pub trait Writer {
-    /// The files as they are now.
-    fn files(&self) -> &FileTable;
-
+#[cfg_attr(not(test), expect(dead_code, reason = "the one engine is known by its type; the contract suite plays two"))]
+pub(crate) trait Writer {
     /// Brings in a batch: files that are new or have changed, and paths that are gone. The chunks that stay keep their rows.
     ///
     /// # Errors

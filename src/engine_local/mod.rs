@@ -18,7 +18,7 @@ mod store;
 pub mod vectors;
 mod writer;
 
-pub use check::{Check, Findings};
-pub use damage::{Damage, IndexError};
-pub use snapshot::Snapshot;
+pub(crate) use check::Findings;
+pub(crate) use damage::{Damage, IndexError};
+pub(crate) use snapshot::Snapshot;
 pub use store::{Settings, Store};

@@ -5,15 +5,11 @@ use std::sync::Arc;
 use half::f16;
 
 use super::store::Store;
-use crate::engine::{ContentHash, EngineError, FileTable, FileUpdate, PendingText, Reader, Writer};
+use crate::engine::{ContentHash, EngineError, FileUpdate, PendingText, Reader, Writer};
 use crate::models::Embedder;
 use crate::path::VaultPath;
 
 impl Writer for Store {
-    fn files(&self) -> &FileTable {
-        Store::files(self)
-    }
-
     fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
         Ok(Store::apply(self, updates, removed)?)
     }

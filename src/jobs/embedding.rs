@@ -8,7 +8,7 @@ use crate::wire::{EmbeddedAs, Embedding, Model};
 ///
 /// # Errors
 /// When the text is empty or too long, or no model is ready.
-pub fn embed(viewer: &Viewer, content: &str, kind: EmbeddedAs) -> Result<Embedding, RequestError> {
+pub(crate) fn embed(viewer: &Viewer, content: &str, kind: EmbeddedAs) -> Result<Embedding, RequestError> {
     let content = text("text", content)?;
     let model = viewer.workspace().shared.embedder().ok_or_else(|| {
         let Model { state, detail, .. } = Model::of(viewer.workspace().shared.progress().model);

@@ -22,7 +22,7 @@ pub fn verify(owner: &Owner) -> Result<Verification, RequestError> {
 }
 
 /// What a check came to, as it is told.
-pub fn verification(verified: Verified) -> Verification {
+pub(crate) fn verification(verified: Verified) -> Verification {
     let Verified { at_ms, took_ms, counts: [files, chunks, embeddings], damage } = verified;
     Verification { at: rfc3339(at_ms), took_ms, files, chunks, embeddings, damage }
 }

@@ -4,6 +4,8 @@ mod embedding;
 mod index;
 mod progress;
 
-pub use embedding::embed;
-pub use index::{reindex, verification, verify};
-pub use progress::{Following, follow, phase, to_embed};
+pub(crate) use embedding::embed;
+pub(crate) use index::verification;
+pub use index::{reindex, verify};
+pub use progress::follow;
+pub(crate) use progress::{Following, phase, to_embed};

@@ -69,7 +69,7 @@ fn view(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> ProgressView 
 
 /// How many passages wait to be embedded. The model is handed each text once, however many passages have it, so its own count
 /// is another, and tells when nothing waits.
-pub fn to_embed(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> usize {
+pub(crate) fn to_embed(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> usize {
     let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
     let without = embeddable.saturating_sub(embedded);
     match progress.model {
@@ -80,7 +80,7 @@ pub fn to_embed(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> usize
 }
 
 /// A phase of the indexer in a word.
-pub fn phase(phase: Phase) -> &'static str {
+pub(crate) fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Starting => "starting",
         Phase::Indexing => "indexing",

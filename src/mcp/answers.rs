@@ -33,7 +33,7 @@ const VERSION: &str = "mcp-protocol-version";
 const META: [&str; 2] = ["io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo"];
 
 /// Carries over what the handshake told, as nothing is kept here between two requests.
-pub const SESSION: &str = "mcp-session-id";
+pub(crate) const SESSION: &str = "mcp-session-id";
 
 /// What the session of a client that shows text alone starts with.
 const TEXT_SESSION: &str = "text-";

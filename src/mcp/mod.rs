@@ -19,6 +19,6 @@ mod status;
 mod tool;
 mod tools;
 
-pub use answers::SESSION;
-pub use router::{MAX_MESSAGE_BYTES, router};
-pub use tools::changes_nothing;
+pub(crate) use answers::SESSION;
+pub(crate) use router::{MAX_MESSAGE_BYTES, router};
+pub(crate) use tools::changes_nothing;

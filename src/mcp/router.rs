@@ -23,7 +23,7 @@ use crate::access::Principal;
 use crate::app::App;
 
 /// Messages over this are refused.
-pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// What rmcp says itself when it refuses a request is a sentence.
 const MAX_SENTENCE_BYTES: usize = 64 * 1024;
@@ -32,7 +32,7 @@ type McpService = StreamableHttpService<Server, NeverSessionManager>;
 
 /// Serves the vault at `/mcp`. The listener says who asks, by a [`Principal`] in the extensions of each request, and has
 /// checked `Host`, `Origin` and token before.
-pub fn router(app: Arc<App>) -> Router {
+pub(crate) fn router(app: Arc<App>) -> Router {
     // No sessions, so that a restart of the daemon is not noticed.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

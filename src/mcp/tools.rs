@@ -31,7 +31,7 @@ pub(super) fn named(name: &str) -> Option<&'static ToolEntry> {
 }
 
 /// Whether a call of a tool may be made again when nobody knows what became of the first.
-pub fn changes_nothing(tool: &str) -> bool {
+pub(crate) fn changes_nothing(tool: &str) -> bool {
     let annotations = named(tool).and_then(|entry| entry.tool.annotations.as_ref());
     annotations.is_some_and(|annotations| annotations.read_only_hint == Some(true))
 }

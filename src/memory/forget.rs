@@ -23,7 +23,7 @@ const HITS: usize = 10;
 ///
 /// # Errors
 /// When it may not write, the query is empty, or the disk refuses.
-pub fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<MemoryForgotten, RequestError> {
+pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<MemoryForgotten, RequestError> {
     if writer.mode == WriteMode::Off {
         return Err(forbidden(TargetError::Mode(writer.mode).to_string(), "the person says so in your `agent.md`"));
     }
@@ -59,7 +59,7 @@ pub fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<Memo
 ///
 /// # Errors
 /// When it may not write the file, the chunk is not there, or the disk refuses.
-pub fn delete_chunk(writer: &MemoryWriter, file: &str, id: ChunkId) -> Result<MemoryChange, RequestError> {
+pub(crate) fn delete_chunk(writer: &MemoryWriter, file: &str, id: ChunkId) -> Result<MemoryChange, RequestError> {
     let path = file_to_write(writer, Some(file))?;
     let checkpoint = rewrite(writer, &path, Action::Forget, 0, |existing| {
         let existing = existing.ok_or_else(|| no_chunk(&id.to_string()))?;

@@ -17,6 +17,6 @@ mod read;
 mod target;
 mod write;
 
-pub use forget::{delete_chunk, forget};
-pub use read::{get, search};
-pub use write::{delete, restore, save};
+pub(crate) use forget::{delete_chunk, forget};
+pub(crate) use read::{get, search};
+pub(crate) use write::{delete, restore, save};

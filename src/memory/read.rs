@@ -21,7 +21,7 @@ const ROUNDS: usize = 4;
 ///
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
-pub fn search(writer: &MemoryWriter, params: &MemorySearchParams) -> Result<SearchResponse, RequestError> {
+pub(crate) fn search(writer: &MemoryWriter, params: &MemorySearchParams) -> Result<SearchResponse, RequestError> {
     let found = find(writer, &params.query, params.limit)?;
     writer.log_own("memory_search", &params.query, found.citations());
     Ok(found)
@@ -44,7 +44,7 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
 ///
 /// # Errors
 /// When its memory has no such passage or file.
-pub fn get(writer: &MemoryWriter, params: &MemoryGetParams) -> Result<MemoryText, RequestError> {
+pub(crate) fn get(writer: &MemoryWriter, params: &MemoryGetParams) -> Result<MemoryText, RequestError> {
     let (asked, found) = match (&params.hash, &params.path) {
         (Some(hash), None) if params.line.is_none() && params.lines.is_none() => (hash, own_chunk(writer, hash)),
         (None, Some(path)) => (path, own_lines(writer, path, params.line, params.lines)),

@@ -30,7 +30,7 @@ pub(super) enum MemoryEdit {
 /// # Errors
 /// When it may not write the file, a parameter makes no sense, the agent could not read the
 /// file any more, or the disk refuses.
-pub fn save(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<MemoryChange, RequestError> {
+pub(crate) fn save(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<MemoryChange, RequestError> {
     let path = file_to_write(writer, params.file.as_deref())?;
     let given = text("content", &params.content)?;
     let content = if writer.workspace().redacts() { redact(&given).into_owned() } else { given.clone() };
@@ -47,7 +47,7 @@ pub fn save(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<MemoryCh
 ///
 /// # Errors
 /// As [`save`]; when the text is not there, or more than once.
-pub fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Result<MemoryChange, RequestError> {
+pub(crate) fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Result<MemoryChange, RequestError> {
     let whole = params.whole_file.unwrap_or(false);
     if whole && params.file.is_none() {
         return Err(RequestError::invalid("`whole_file` takes a `file`"));
@@ -76,7 +76,7 @@ pub fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Result<Memo
 /// # Errors
 /// When there is no such change of its own to a file that it may write, the file has changed
 /// since, or the disk refuses.
-pub fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Result<MemoryChange, RequestError> {
+pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Result<MemoryChange, RequestError> {
     let files = writer.workspace().files()?;
     let absent =
         || RequestError::not_found(format!("no change of yours has the checkpoint {:?}", params.checkpoint_id));

@@ -19,9 +19,11 @@ mod hashed;
 mod open;
 
 pub use document::Document;
-pub use embedder::{Embedder, ModelError, ModelErrorKind};
-pub use fingerprint::{ContentHash, Fingerprint, ParseHashError};
+pub(crate) use embedder::ModelErrorKind;
+pub use embedder::{Embedder, ModelError};
+pub(crate) use fingerprint::ContentHash;
+pub use fingerprint::Fingerprint;
 #[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
 pub use hashed::HashEmbedder;
-pub use open::{LoadEmbedder, open};
+pub(crate) use open::{LoadEmbedder, open};

@@ -7,10 +7,10 @@ use super::{Embedder, ModelError};
 use crate::config::EmbedConfig;
 
 /// Loads an embedder; called once, on a thread of its own, as it takes its time.
-pub type LoadEmbedder = Box<dyn FnOnce() -> Result<Arc<dyn Embedder>, ModelError> + Send>;
+pub(crate) type LoadEmbedder = Box<dyn FnOnce() -> Result<Arc<dyn Embedder>, ModelError> + Send>;
 
 /// How to load the embedder of `[embed]`; `None` where it is "none". `root` is the vault's folder, from which paths count.
-pub fn open(config: &EmbedConfig, root: &Path) -> Option<LoadEmbedder> {
+pub(crate) fn open(config: &EmbedConfig, root: &Path) -> Option<LoadEmbedder> {
     (config.model != "none").then(|| gguf(config, root))
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// A note with frontmatter in the order given, and a body that begins after a blank line and ends with a new line. What the
 /// body holds stays in the body, whatever it looks like.
-pub fn compose(frontmatter: &Map<String, Value>, body: &str) -> String {
+pub(crate) fn compose(frontmatter: &Map<String, Value>, body: &str) -> String {
     let yaml = serde_yaml::to_string(frontmatter).expect("JSON is YAML");
     let body = body.trim_start_matches('\n').trim_end();
     format!("---\n{yaml}---\n\n{body}\n")
@@ -13,12 +13,12 @@ pub fn compose(frontmatter: &Map<String, Value>, body: &str) -> String {
 
 /// Marks a file that is private because what was captured before under its name is. The person may make it `true`, or take it
 /// out.
-pub const INHERITED: &str = "inherited";
+pub(crate) const INHERITED: &str = "inherited";
 /// The key of frontmatter with which a person makes a note private.
-pub const PRIVATE: &str = "private";
+pub(crate) const PRIVATE: &str = "private";
 
 /// The frontmatter of a new file, private if what it goes on with is.
-pub fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String, Value> {
+pub(crate) fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String, Value> {
     if private {
         front.insert(PRIVATE.into(), INHERITED.into());
     }
@@ -26,12 +26,12 @@ pub fn kept_private(mut front: Map<String, Value>, private: bool) -> Map<String,
 }
 
 /// A time as it stands in frontmatter: with its offset, to the second.
-pub fn written(at: &Zoned) -> String {
+pub(crate) fn written(at: &Zoned) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
 /// A title for a text: its first line that says something, without what Markdown puts around it, cut at a word.
-pub fn title_of(text: &str, otherwise: &str) -> String {
+pub(crate) fn title_of(text: &str, otherwise: &str) -> String {
     const MAX: usize = 60;
     let bare = |line: &str| {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -35,10 +35,11 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use compose::{INHERITED, PRIVATE, compose, kept_private, title_of, written};
-pub use lines::Lines;
-pub use model::{Block, BlockKind, Heading, Link, LinkKind, Note, PrivateReason, Problem, Visibility};
-pub use revise::revise;
-pub use sources::sources;
-pub use tree::{Element, Node, Tree};
-pub use untagged::untagged;
+pub(crate) use compose::{INHERITED, PRIVATE, compose, kept_private, title_of, written};
+pub(crate) use lines::Lines;
+pub(crate) use model::{Block, Heading, Link, LinkKind, Problem};
+pub use model::{BlockKind, Note, PrivateReason, Visibility};
+pub(crate) use revise::revise;
+pub(crate) use sources::sources;
+pub use tree::Node;
+pub(crate) use untagged::untagged;

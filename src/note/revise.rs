@@ -11,7 +11,14 @@ use super::compose::compose;
 /// All of the frontmatter stays as it is where it is TOML, or something of `set` is neither absent nor a list nor a plain `key: value` on
 /// a line of its own: what a line editor cannot do surely, it does not do. Tags that are not a list in brackets or of `- tag`
 /// lines stay likewise.
-pub fn revise(source: &str, stem: &str, title: &str, set: &Map<String, Value>, tags: &[String], body: &str) -> String {
+pub(crate) fn revise(
+    source: &str,
+    stem: &str,
+    title: &str,
+    set: &Map<String, Value>,
+    tags: &[String],
+    body: &str,
+) -> String {
     let note = Note::parse(source, stem);
     let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
     let body = body.replace("\r\n", "\n");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// Which notes a note's frontmatter says it was made of: `annotates.path`, and the list `sources`, each a path, a link
 /// (`[[notes/a]]`) or a citation (`notes/a.md#L3`). Paths in the vault, as they are written; one that names no note is
 /// given all the same, as who quotes the unknown is not to be trusted.
-pub fn sources(metadata: &Map<String, Value>) -> Vec<String> {
+pub(crate) fn sources(metadata: &Map<String, Value>) -> Vec<String> {
     let mut sources = Vec::new();
     for (key, value) in metadata {
         let key = key.trim();

@@ -8,7 +8,7 @@ const ROUNDS: usize = 4;
 
 /// Markdown in which no `#` from an offset on begins a tag, certain or doubtful: a backslash goes before each that would.
 /// Markdown shows the text as it was. Code has no tags, and stays as it is.
-pub fn untagged(markdown: &str, from: usize) -> String {
+pub(crate) fn untagged(markdown: &str, from: usize) -> String {
     let mut text = markdown.to_owned();
     for _ in 0..ROUNDS {
         let hashes = hashes(&text, from);

@@ -10,7 +10,7 @@ use crate::wire::{Browse, BrowseParams, ChunkView, Collections};
 ///
 /// # Errors
 /// When the name is not one, or no chunk that is seen has it.
-pub fn chunk(viewer: &Viewer, hash: &str) -> Result<ChunkView, RequestError> {
+pub(crate) fn chunk(viewer: &Viewer, hash: &str) -> Result<ChunkView, RequestError> {
     let found = viewer.read_scope()?.chunk(hash);
     viewer.log("passage", hash, found.iter().map(|chunk| chunk.citation.clone()).collect());
     found

@@ -287,14 +287,6 @@ fn in_trash(purged: &Purged) -> impl Iterator<Item = String> {
 
 /// How many other names a file has.
 fn other_names(path: &std::path::Path) -> u64 {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        path.symlink_metadata().map_or(0, |meta| meta.nlink().saturating_sub(1))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        0
-    }
+    use std::os::unix::fs::MetadataExt;
+    path.symlink_metadata().map_or(0, |meta| meta.nlink().saturating_sub(1))
 }

@@ -11,7 +11,7 @@ use crate::wire::{Listing, ListingParams, NoteName};
 ///
 /// # Errors
 /// When the glob cannot be read, or the index is not open yet.
-pub fn listing(viewer: &Viewer, params: &ListingParams) -> Result<Listing, RequestError> {
+pub(crate) fn listing(viewer: &Viewer, params: &ListingParams) -> Result<Listing, RequestError> {
     let glob = params.glob.as_ref().map(|glob| globs("glob", std::slice::from_ref(glob))).transpose();
     let glob = glob.map_err(|error| RequestError::invalid(error.to_string()))?;
     let scope = viewer.settled_scope()?;
@@ -40,7 +40,7 @@ pub fn listing(viewer: &Viewer, params: &ListingParams) -> Result<Listing, Reque
 ///
 /// # Errors
 /// When the index is not open yet.
-pub fn paths(viewer: &Viewer) -> Result<Vec<String>, RequestError> {
+pub(crate) fn paths(viewer: &Viewer) -> Result<Vec<String>, RequestError> {
     let scope = viewer.settled_scope()?;
     Ok(scope.files().map(|file| file.path.to_string()).collect())
 }

@@ -31,7 +31,7 @@ pub fn note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErr
 ///
 /// # Errors
 /// As [`note`].
-pub fn note_in_room(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
+pub(crate) fn note_in_room(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
     let mut note = note(viewer, params)?;
     fit(&mut note, Room::of(viewer.limits(), 1));
     Ok(note)

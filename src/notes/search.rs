@@ -22,7 +22,7 @@ pub fn search(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, Re
 ///
 /// # Errors
 /// As [`search`].
-pub fn search_for_both_shapes(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
+pub(crate) fn search_for_both_shapes(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
     given(viewer, query, Given { highlights: query.highlight, times: 2 })
 }
 

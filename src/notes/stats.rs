@@ -64,7 +64,7 @@ pub fn stats(viewer: &Viewer) -> Result<Stats, RequestError> {
 ///
 /// # Errors
 /// When the index is not open yet.
-pub fn agent_status(viewer: &Viewer) -> Result<AgentStatus, RequestError> {
+pub(crate) fn agent_status(viewer: &Viewer) -> Result<AgentStatus, RequestError> {
     let stats = stats(viewer)?;
     Ok(AgentStatus {
         version: env!("CARGO_PKG_VERSION").into(),

@@ -8,7 +8,7 @@ use crate::wire::{CheckpointView, CheckpointsParams, CheckpointsView, RestorePar
 ///
 /// # Errors
 /// When they cannot be listed.
-pub fn checkpoints(owner: &Owner, params: &CheckpointsParams) -> Result<CheckpointsView, RequestError> {
+pub(crate) fn checkpoints(owner: &Owner, params: &CheckpointsParams) -> Result<CheckpointsView, RequestError> {
     let of = |checkpoint: &Checkpoint| params.path.as_ref().is_none_or(|path| checkpoint.path.same_as(path));
     let checkpoints = owner.workspace().files()?.checkpoints()?.into_iter().filter(of).map(view).collect();
     Ok(CheckpointsView { checkpoints })

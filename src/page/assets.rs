@@ -2,7 +2,7 @@
 
 /// A file of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asset {
+pub(crate) struct Asset {
     /// Its name: `app.js`.
     pub name: &'static str,
     /// Its media type.
@@ -53,7 +53,7 @@ const ASSETS: &[Asset] = assets! {
 };
 
 /// The file with a name.
-pub fn asset(name: &str) -> Option<Asset> {
+pub(crate) fn asset(name: &str) -> Option<Asset> {
     ASSETS.iter().find(|asset| asset.name == name).copied()
 }
 

@@ -3,4 +3,4 @@
 
 mod assets;
 
-pub use assets::{Asset, asset};
+pub(crate) use assets::asset;

@@ -10,8 +10,9 @@ mod policies;
 mod rate_limiter;
 mod registry;
 
-pub use log::{LogEntry, ReadLog};
-pub use page::{agent_page, revised_page};
-pub use policies::{Policies, agent_file, is_slug};
-pub use rate_limiter::{RateLimiter, RequestPermit, RequestPermits};
-pub use registry::{AgentRegistry, AgentToken, AgentsError};
+pub(crate) use log::LogEntry;
+pub(crate) use page::{agent_page, revised_page};
+pub(crate) use policies::agent_file;
+pub(crate) use rate_limiter::RequestPermit;
+pub use registry::AgentRegistry;
+pub(crate) use registry::AgentsError;

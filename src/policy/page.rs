@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::note::{Note, compose, revise};
 
 /// The page of a new agent, which may read nothing unless `set` says so.
-pub fn agent_page(name: &str, created: &str, set: &Map<String, Value>) -> String {
+pub(crate) fn agent_page(name: &str, created: &str, set: &Map<String, Value>) -> String {
     let mut frontmatter = Map::new();
     for (key, value) in [
         ("title", json!(name)),
@@ -41,7 +41,7 @@ What is denied anywhere is denied, and what makes no sense denies all. Private n
 ";
 
 /// An agent's page with some keys set, and every other byte as it was where that can be had.
-pub fn revised_page(text: &str, set: &Map<String, Value>) -> String {
+pub(crate) fn revised_page(text: &str, set: &Map<String, Value>) -> String {
     let note = Note::parse(text, "agent");
     let is_set = |text: &str| {
         let metadata = Note::parse(text, "agent").metadata;

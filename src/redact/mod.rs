@@ -14,7 +14,7 @@ use rules::hinted;
 
 /// The text with `[redacted: KIND]` in place of every secret that is known by its shape: private keys, tokens, passwords
 /// that are named as such, card numbers.
-pub fn redact(text: &str) -> Cow<'_, str> {
+pub(crate) fn redact(text: &str) -> Cow<'_, str> {
     let mut redacted = Cow::Borrowed(text);
     for rule in hinted(text) {
         let replace = |found: &Captures<'_>| {

@@ -14,7 +14,7 @@ const SHOWN_NAMES: usize = 50;
 ///
 /// # Errors
 /// When it is empty, too long, or has control characters.
-pub fn text(field: &str, text: &str) -> Result<String, RequestError> {
+pub(crate) fn text(field: &str, text: &str) -> Result<String, RequestError> {
     let text = text.replace("\r\n", "\n");
     let message = if text.trim().is_empty() {
         "is empty".to_owned()
@@ -32,7 +32,7 @@ pub fn text(field: &str, text: &str) -> Result<String, RequestError> {
 ///
 /// # Errors
 /// When it is too long.
-pub fn query_text<'a>(field: &str, text: &'a str) -> Result<&'a str, RequestError> {
+pub(crate) fn query_text<'a>(field: &str, text: &'a str) -> Result<&'a str, RequestError> {
     if text.len() > MAX_QUERY_BYTES {
         let message = format!("`{field}` has {} bytes; it takes {MAX_QUERY_BYTES}", text.len());
         return Err(RequestError::invalid(message));
@@ -44,7 +44,7 @@ pub fn query_text<'a>(field: &str, text: &'a str) -> Result<&'a str, RequestErro
 ///
 /// # Errors
 /// When it is none, or over 1,000.
-pub fn limit(asked: Option<usize>, default: usize) -> Result<usize, RequestError> {
+pub(crate) fn limit(asked: Option<usize>, default: usize) -> Result<usize, RequestError> {
     match asked {
         None => Ok(default),
         Some(limit @ 1..=1000) => Ok(limit),
@@ -56,12 +56,12 @@ pub fn limit(asked: Option<usize>, default: usize) -> Result<usize, RequestError
 ///
 /// # Errors
 /// When it leaves the vault, or cannot be a path.
-pub fn note_path(path: &str) -> Result<VaultPath, RequestError> {
+pub(crate) fn note_path(path: &str) -> Result<VaultPath, RequestError> {
     VaultPath::new(path).map_err(|error| RequestError::invalid(format!("`path`: {error}")))
 }
 
 /// The names of collections for a sentence, not more than can be read; `None` when there is none.
-pub fn named(collections: &[String]) -> Option<String> {
+pub(crate) fn named(collections: &[String]) -> Option<String> {
     let shown: Vec<String> = collections.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
     match collections.len().checked_sub(SHOWN_NAMES) {
         _ if collections.is_empty() => None,

@@ -18,15 +18,16 @@ mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
-pub use checks::{limit, named, note_path, query_text, text};
+pub(crate) use checks::{limit, named, note_path, query_text, text};
 pub use error::{ErrorKind, RequestError};
-pub use find::Given;
-pub use limits::AgentLimits;
-pub use read_scope::{ReadScope, no_chunk, share};
-pub use role::{EventSender, MemoryWriter, Owner, Role, Viewer};
-pub use room::{Room, frontmatter_chars};
-pub use time::{Edge, day_of, now, parse, rfc3339};
-pub use workspace::{PendingEvents, Workspace};
+pub(crate) use find::Given;
+pub(crate) use limits::AgentLimits;
+pub(crate) use read_scope::{ReadScope, no_chunk, share};
+pub(crate) use role::{EventSender, MemoryWriter};
+pub use role::{Owner, Role, Viewer};
+pub(crate) use room::{Room, frontmatter_chars};
+pub(crate) use time::{Edge, day_of, now, parse, rfc3339};
+pub(crate) use workspace::{PendingEvents, Workspace};
 
 use crate::access::{Principal, Scope, Turn};
 use crate::engine::Reader;

@@ -178,11 +178,11 @@ impl ReadScope {
 }
 
 /// A part of a whole, 0 to 1; all of nothing is 1.
-pub fn share(part: usize, whole: usize) -> f64 {
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part.min(whole) as f64 / whole as f64 }
 }
 
 /// Says that no chunk has a name.
-pub fn no_chunk(hash: &str) -> RequestError {
+pub(crate) fn no_chunk(hash: &str) -> RequestError {
     RequestError::not_found(format!("no passage has the hash {hash}; it changes when the text does"))
 }

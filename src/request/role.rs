@@ -24,7 +24,7 @@ pub struct Viewer(Request);
 pub struct Owner(Viewer);
 
 /// An agent, with the memory that it keeps for itself.
-pub struct MemoryWriter {
+pub(crate) struct MemoryWriter {
     request: Request,
     slug: String,
     /// What it may write.
@@ -135,7 +135,7 @@ impl Deref for MemoryWriter {
 
 impl MemoryWriter {
     /// The agent's folder.
-    pub fn slug(&self) -> &str {
+    pub(crate) fn slug(&self) -> &str {
         &self.slug
     }
 
@@ -143,12 +143,12 @@ impl MemoryWriter {
     ///
     /// # Errors
     /// When the index is not open yet.
-    pub fn own_memory(&self) -> Result<ReadScope, RequestError> {
+    pub(crate) fn own_memory(&self) -> Result<ReadScope, RequestError> {
         self.latest(&self.scope)
     }
 
     /// How long a change waits for the index, so that its answer comes before the agent's time is over.
-    pub fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         let patience = self.limits().map_or(Duration::ZERO, |limits| limits.timeout / 2);
         self.turn().left().map_or(patience, |left| patience.min(left))
     }

@@ -7,17 +7,17 @@ use crate::wire::ChunkView;
 
 /// Characters of notes that an answer may still give; the person's has no bounds.
 #[derive(Debug, Clone, Copy)]
-pub struct Room(Option<usize>);
+pub(crate) struct Room(Option<usize>);
 
 impl Room {
     /// The room of an answer in which everything is given so many times.
-    pub fn of(limits: Option<AgentLimits>, times: usize) -> Self {
+    pub(crate) fn of(limits: Option<AgentLimits>, times: usize) -> Self {
         Self(limits.map(|limits| limits.max_injected_chars / times.max(1)))
     }
 
     /// Takes so many characters, if they fit.
     #[must_use]
-    pub fn try_take(&mut self, chars: usize) -> bool {
+    pub(crate) fn try_take(&mut self, chars: usize) -> bool {
         let Some(left) = self.0 else { return true };
         let rest = left.checked_sub(chars);
         self.0 = Some(rest.unwrap_or(left));
@@ -26,7 +26,7 @@ impl Room {
 
     /// Takes so many characters; where they do not fit, nothing more does.
     #[must_use]
-    pub fn take(&mut self, chars: usize) -> bool {
+    pub(crate) fn take(&mut self, chars: usize) -> bool {
         let fits = self.try_take(chars);
         if !fits {
             self.0 = Some(0);
@@ -35,7 +35,7 @@ impl Room {
     }
 
     /// Takes a text, cut to what fits. Tells whether it was cut.
-    pub fn cut(&mut self, text: &mut String) -> bool {
+    pub(crate) fn cut(&mut self, text: &mut String) -> bool {
         let Some(left) = self.0 else { return false };
         let end = text.char_indices().nth(left).map(|(end, _)| end);
         if let Some(end) = end {
@@ -48,7 +48,7 @@ impl Room {
     /// Takes a chunk, and a snippet of so many characters: its frontmatter is left out where that does not fit, its text is cut.
     /// Tells whether it fits at all.
     #[must_use]
-    pub fn take_chunk(&mut self, chunk: &mut ChunkView, snippet: usize) -> bool {
+    pub(crate) fn take_chunk(&mut self, chunk: &mut ChunkView, snippet: usize) -> bool {
         let Some(left) = self.0 else { return true };
         let mut names = around(chunk);
         if snippet + names > left {
@@ -71,7 +71,7 @@ fn around(chunk: &ChunkView) -> usize {
 }
 
 /// Characters of a note's frontmatter as it is given.
-pub fn frontmatter_chars(metadata: &Value) -> usize {
+pub(crate) fn frontmatter_chars(metadata: &Value) -> usize {
     match metadata {
         Value::Object(fields) if fields.is_empty() => 0,
         metadata => metadata.to_string().chars().count(),

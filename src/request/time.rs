@@ -11,7 +11,7 @@ use crate::note::written;
 
 /// Which end of a day a date stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edge {
+pub(crate) enum Edge {
     /// Its first moment.
     Start,
     /// The first moment of the next day.
@@ -23,7 +23,7 @@ pub enum Edge {
 ///
 /// # Errors
 /// When it is none of these.
-pub fn parse(name: &str, text: &str, edge: Edge, now: Timestamp) -> Result<i64, RequestError> {
+pub(crate) fn parse(name: &str, text: &str, edge: Edge, now: Timestamp) -> Result<i64, RequestError> {
     let text = text.trim();
     let zone = TimeZone::system();
     let found = if let Ok(timestamp) = text.parse::<Timestamp>() {
@@ -47,7 +47,7 @@ pub fn parse(name: &str, text: &str, edge: Edge, now: Timestamp) -> Result<i64, 
 ///
 /// # Errors
 /// When the text is no date.
-pub fn day_of(name: &str, text: &str) -> Result<Range<i64>, RequestError> {
+pub(crate) fn day_of(name: &str, text: &str) -> Result<Range<i64>, RequestError> {
     let day: Option<Date> = text.trim().parse().ok();
     let start = |day: Date| Some(day.to_zoned(TimeZone::system()).ok()?.timestamp().as_millisecond());
     day.and_then(|day| Some(start(day)?..start(day.checked_add(1.day()).ok()?)?))
@@ -71,12 +71,12 @@ fn ago(text: &str) -> Option<Span> {
 }
 
 /// Now, in the person's time zone, as people write it.
-pub fn now() -> String {
+pub(crate) fn now() -> String {
     written(&Zoned::now())
 }
 
 /// A time as RFC 3339.
-pub fn rfc3339(ms: i64) -> String {
+pub(crate) fn rfc3339(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |time| time.to_string())
 }
 

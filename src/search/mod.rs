@@ -17,6 +17,7 @@ mod tests;
 mod visible;
 
 pub use query::ParsedQuery;
-pub use run::{Degraded, Hit, Results, SearchRequest, search};
+pub(crate) use run::Results;
+pub use run::{Degraded, SearchRequest, search};
 pub use snippet::{Highlighter, snippet};
 pub use visible::{Visible, subject};

@@ -20,8 +20,8 @@ mod verify;
 mod watching;
 mod worker;
 
-pub use options::{RefusedError, SyncOptions};
-pub use plan::{Plan, plan};
+pub(crate) use options::{RefusedError, SyncOptions};
 pub use prepare::{PreparedFile, prepare};
-pub use shared::{ModelStatus, Phase, Shared, SyncProgress, Verified, WatchState};
-pub use syncer::Syncer;
+pub use shared::SyncProgress;
+pub(crate) use shared::{ModelStatus, Phase, Shared, Verified, WatchState};
+pub(crate) use syncer::Syncer;

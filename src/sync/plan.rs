@@ -9,7 +9,7 @@ use crate::vault::Scan;
 
 /// What is to be done for the index to agree with the disk.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Files that are new or may have changed, newest first.
     pub read: Vec<VaultPath>,
     /// Files that are gone.
@@ -20,7 +20,7 @@ pub struct Plan {
 const RACY_NS: i64 = 2_000_000_000;
 
 /// Compares what a scan found with what the catalog knows of the same places. With `distrust`, every file is read.
-pub fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &Scan, distrust: bool) -> Plan {
+pub(crate) fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &Scan, distrust: bool) -> Plan {
     let mut known: std::collections::HashMap<&VaultPath, &FileEntry> =
         known.map(|file| (&file.path, file.as_ref())).collect();
     let mut read: Vec<(i64, &VaultPath)> = Vec::new();

@@ -34,7 +34,7 @@ static SHAPES: LazyLock<Vec<CopyName>> = LazyLock::new(|| {
 
 /// The path of the note that a note is a conflict copy of, and who makes copies with such names. `is_there` tells whether there
 /// is a note. What iCloud makes of `Plan.md` is `Plan 2.md`, as people name a second part, so it is taken for a note.
-pub fn conflict_copy(path: &VaultPath, is_there: impl Fn(&str) -> bool) -> Option<(String, &'static str)> {
+pub(crate) fn conflict_copy(path: &VaultPath, is_there: impl Fn(&str) -> bool) -> Option<(String, &'static str)> {
     let text = path.as_str();
     // Few names are looked at closely: the status goes over all notes.
     if !["onflict", "-DESKTOP-", "-LAPTOP-"].iter().any(|part| text.contains(part)) {

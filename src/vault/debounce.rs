@@ -29,7 +29,7 @@ const REMOVAL_GRACE: Duration = Duration::from_millis(150);
 
 /// Paths with changes, and when each is due.
 #[derive(Debug)]
-pub struct Debounce {
+pub(crate) struct Debounce {
     quiet: Duration,
     pending: HashMap<VaultPath, PendingChange>,
 }
@@ -42,12 +42,12 @@ struct PendingChange {
 
 impl Debounce {
     /// With the time a file must be quiet when nobody says that it was closed.
-    pub fn new(quiet: Duration) -> Self {
+    pub(crate) fn new(quiet: Duration) -> Self {
         Self { quiet, pending: HashMap::new() }
     }
 
     /// Takes note of a change.
-    pub fn note(&mut self, path: VaultPath, change: Change, now: Instant) {
+    pub(crate) fn note(&mut self, path: VaultPath, change: Change, now: Instant) {
         let wait = match change {
             Change::Closed => AFTER_CLOSE,
             Change::Written => self.quiet,
@@ -58,27 +58,27 @@ impl Debounce {
     }
 
     /// When the next path is due, if any waits.
-    pub fn next_due(&self) -> Option<Instant> {
+    pub(crate) fn next_due(&self) -> Option<Instant> {
         self.pending.values().map(|pending| pending.due).min()
     }
 
     /// Takes out the paths that are due.
-    pub fn take_due(&mut self, now: Instant) -> Vec<VaultPath> {
+    pub(crate) fn take_due(&mut self, now: Instant) -> Vec<VaultPath> {
         self.pending.extract_if(|_, pending| pending.due <= now).map(|(path, _)| path).collect()
     }
 
     /// Forgets all paths.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.pending.clear();
     }
 
     /// How many paths wait.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.pending.len()
     }
 
     /// Whether none waits.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 }

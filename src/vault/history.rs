@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::path::VaultPath;
 
 /// How many commits, of whatever branch, have changed a note. `None` where there is no git or no repository.
-pub fn commits_of(root: &Path, path: &VaultPath) -> Option<usize> {
+pub(crate) fn commits_of(root: &Path, path: &VaultPath) -> Option<usize> {
     let output = Command::new("git")
         .arg("-C")
         .arg(root)

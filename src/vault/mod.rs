@@ -18,21 +18,27 @@ mod template;
 mod watch;
 mod write;
 
-pub use crate::access::Globs;
-pub use conflict::conflict_copy;
-pub use debounce::{Change, Debounce};
-pub use history::commits_of;
-pub use home::{DaemonInfo, Home, HomeError};
-pub use lock::Lock;
-pub use outside::{Outside, OutsideError, OutsideFolder};
-pub use place::Identity;
-pub use read::{ReadError, Source, read};
-pub use rules::{NoteRules, RulesError, globs};
-pub use scan::{FoundNote, Scan, SkippedPath, is_note, scan};
-pub use stamp::Stamp;
-pub use template::{InitError, adopt, init};
+pub(crate) use crate::access::Globs;
+pub(crate) use conflict::conflict_copy;
+pub use debounce::Change;
+pub(crate) use debounce::Debounce;
+pub(crate) use history::commits_of;
+pub use home::Home;
+pub(crate) use home::{DaemonInfo, HomeError};
+pub(crate) use lock::Lock;
+pub(crate) use outside::{Outside, OutsideError, OutsideFolder};
+pub(crate) use place::Identity;
+pub(crate) use read::{ReadError, Source, read};
+pub(crate) use rules::RulesError;
+pub use rules::{NoteRules, globs};
+#[cfg(test)]
+pub(crate) use scan::FoundNote;
+pub use scan::scan;
+pub(crate) use scan::{Scan, is_note};
+pub(crate) use stamp::Stamp;
+pub(crate) use template::{adopt, init};
 pub use watch::{Signal, WatchedBy, Watcher};
-pub use write::{
+pub(crate) use write::{
     Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, note_names,
     slug,
 };

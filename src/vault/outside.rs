@@ -188,7 +188,6 @@ mod tests {
         for below in ["vault/notes", "a/b"] {
             fs::create_dir_all(root.join(below)).unwrap();
         }
-        #[cfg(unix)]
         std::os::unix::fs::symlink(root.join("a"), root.join("link")).unwrap();
         let vault = root.join("vault");
         let refused = |collections: &[CollectionConfig]| Outside::new(&vault, collections).unwrap_err().to_string();

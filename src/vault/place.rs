@@ -27,13 +27,10 @@ impl Identity {
 
     /// What the metadata of a file or folder say.
     pub fn told_by(meta: &fs::Metadata) -> Self {
-        #[cfg(unix)]
         let (device, inode) = {
             use std::os::unix::fs::MetadataExt;
             (meta.dev(), meta.ino())
         };
-        #[cfg(not(unix))]
-        let (device, inode) = (0, 0);
         Self { device, inode, made: meta.created().ok() }
     }
 

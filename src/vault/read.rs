@@ -36,7 +36,7 @@ pub enum ReadError {
 ///
 /// # Errors
 /// When the file is gone, is being written, or is not fit to be indexed.
-pub fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, ReadError> {
+pub(crate) fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, ReadError> {
     let io = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => ReadError::Gone,
         _ => ReadError::Unfit(format!("cannot be read: {error}")),
@@ -83,7 +83,6 @@ pub(super) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 pub(super) fn read_short(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
     let mut options = File::options();
     options.read(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
     let mut file = options.open(path)?;
     let meta = file.metadata()?;
@@ -95,17 +94,11 @@ pub(super) fn read_short(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>
     Ok(bytes)
 }
 
-#[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     // A FIFO put in the file's place since it was looked at must not stop the reader, nor a link lead it away.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
     File::options().read(true).custom_flags(flags.bits() as i32).open(path)
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<File> {
-    File::open(path)
 }
 
 #[cfg(test)]
@@ -132,13 +125,10 @@ mod tests {
         assert!(matches!(read_in(root, "gone.md"), Err(ReadError::Gone)));
         assert!(matches!(read_in(root, "a.md/b.md"), Err(ReadError::Gone)));
         assert!(matches!(read_in(root, "folder.md"), Err(ReadError::Gone)));
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::symlink("a.md", root.join("link.md")).unwrap();
-            assert_eq!(reason("link.md"), "not a regular file");
-            let fifo = root.join("fifo.md");
-            rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-            assert_eq!(reason("fifo.md"), "not a regular file");
-        }
+        std::os::unix::fs::symlink("a.md", root.join("link.md")).unwrap();
+        assert_eq!(reason("link.md"), "not a regular file");
+        let fifo = root.join("fifo.md");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(reason("fifo.md"), "not a regular file");
     }
 }

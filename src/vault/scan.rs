@@ -175,7 +175,7 @@ fn is_gone(error: &walkdir::Error) -> bool {
 }
 
 /// Whether there is a note at the path itself, so that there is nothing to list.
-pub fn is_note(root: &Path, rules: &NoteRules, path: &VaultPath) -> bool {
+pub(crate) fn is_note(root: &Path, rules: &NoteRules, path: &VaultPath) -> bool {
     let (folder, within) = rules.outside().place(root, path);
     rules.takes(path)
         && within.is_some_and(|path| {
@@ -232,14 +232,11 @@ mod tests {
         for file in ["a.md", "notes/b c.md", "notes/deep/🌱.md", ".git/no.md", "notes/no.txt"] {
             fs::write(root.join(file), "x").unwrap();
         }
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::symlink("/etc/hostname", root.join("out.md")).unwrap();
-            std::os::unix::fs::symlink("..", root.join("notes/loop")).unwrap();
-            std::os::unix::fs::symlink("..", root.join("notes/.hidden")).unwrap();
-            std::os::unix::fs::symlink("no.txt", root.join("notes/file")).unwrap();
-            std::os::unix::fs::symlink("nowhere", root.join("notes/broken")).unwrap();
-        }
+        std::os::unix::fs::symlink("/etc/hostname", root.join("out.md")).unwrap();
+        std::os::unix::fs::symlink("..", root.join("notes/loop")).unwrap();
+        std::os::unix::fs::symlink("..", root.join("notes/.hidden")).unwrap();
+        std::os::unix::fs::symlink("no.txt", root.join("notes/file")).unwrap();
+        std::os::unix::fs::symlink("nowhere", root.join("notes/broken")).unwrap();
         let rules = NoteRules::new(root, &[]).unwrap();
         let names = |scan: &Scan| {
             let mut names: Vec<String> = scan.files.iter().map(|found| found.path.to_string()).collect();
@@ -248,19 +245,15 @@ mod tests {
         };
         let all = scan(root, &rules, None);
         assert_eq!(names(&all), ["a.md", "notes/b c.md", "notes/deep/🌱.md"]);
-        #[cfg(unix)]
-        {
-            let mut skipped: Vec<&str> = all.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
-            skipped.sort_unstable();
-            assert_eq!(skipped, ["notes/loop", "out.md"]);
-        }
+        let mut skipped: Vec<&str> = all.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
+        skipped.sort_unstable();
+        assert_eq!(skipped, ["notes/loop", "out.md"]);
         let below = scan(root, &rules, Some(&VaultPath::new("notes/deep").unwrap()));
         assert_eq!(names(&below), ["notes/deep/🌱.md"]);
         let gone = scan(root, &rules, Some(&VaultPath::new("notes/gone.md").unwrap()));
         assert!(gone.files.is_empty() && gone.skipped.is_empty());
         let replaced = scan(root, &rules, Some(&VaultPath::new("a.md/b.md").unwrap()));
         assert!(replaced.skipped.is_empty() && replaced.unreadable.is_empty());
-        #[cfg(unix)]
         assert!(scan(root, &rules, Some(&VaultPath::new("notes/loop/a.md").unwrap())).files.is_empty());
     }
 }

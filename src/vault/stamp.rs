@@ -23,13 +23,8 @@ impl Stamp {
             Ok(since) => since.as_nanos() as i64,
             Err(before) => -(before.duration().as_nanos() as i64),
         });
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let ctime_ns = meta.ctime().wrapping_mul(1_000_000_000).wrapping_add(meta.ctime_nsec());
-            Self { mtime_ns, ctime_ns, size: meta.len(), inode: meta.ino() }
-        }
-        #[cfg(not(unix))]
-        Self { mtime_ns, ctime_ns: 0, size: meta.len(), inode: 0 }
+        use std::os::unix::fs::MetadataExt;
+        let ctime_ns = meta.ctime().wrapping_mul(1_000_000_000).wrapping_add(meta.ctime_nsec());
+        Self { mtime_ns, ctime_ns, size: meta.len(), inode: meta.ino() }
     }
 }

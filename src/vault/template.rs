@@ -13,7 +13,7 @@ static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/vault-template");
 
 /// Why a folder was not made a vault.
 #[derive(Debug, thiserror::Error)]
-pub enum InitError {
+pub(crate) enum InitError {
     /// It is one already.
     #[error("{} is a vault already", .0.display())]
     AlreadyAVault(PathBuf),
@@ -38,7 +38,7 @@ pub enum InitError {
 ///
 /// # Errors
 /// When the folder holds anything, or cannot be written to.
-pub fn init(folder: &Path) -> Result<Home, InitError> {
+pub(crate) fn init(folder: &Path) -> Result<Home, InitError> {
     if folder.join(FILE_NAME).exists() {
         return Err(InitError::AlreadyAVault(folder.to_owned()));
     }
@@ -68,7 +68,7 @@ fn write_below(dir: &Dir<'_>, folder: &Path) -> Result<(), FsError> {
 ///
 /// # Errors
 /// When there is no such folder, it is a vault already, or cannot be written to.
-pub fn adopt(folder: &Path) -> Result<Home, InitError> {
+pub(crate) fn adopt(folder: &Path) -> Result<Home, InitError> {
     if !folder.is_dir() {
         return Err(InitError::NothingToAdopt(folder.to_owned()));
     }

@@ -9,7 +9,7 @@ use super::search::{SearchQuery, SearchResponse};
 
 /// How an agent's part of the vault is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct AgentStatus {
+pub(crate) struct AgentStatus {
     /// The program's version.
     pub version: String,
     /// Notes that the agent may read.
@@ -51,7 +51,7 @@ impl From<AgentSearchParams> for SearchQuery {
 
 /// What an agent is answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct AgentFound {
+pub(crate) struct AgentFound {
     /// The answer.
     #[serde(flatten)]
     pub response: SearchResponse,

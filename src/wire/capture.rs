@@ -26,8 +26,7 @@ pub struct CaptureState {
 
 /// What is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct CaptureSettings {
+pub(crate) struct CaptureSettings {
     pub capture_conversations: bool,
     pub capture_files: bool,
     pub capture_searches: bool,
@@ -40,8 +39,7 @@ pub struct CaptureSettings {
 /// What is to be captured from now on; what is absent stays as it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct CaptureSettingsParams {
+pub(crate) struct CaptureSettingsParams {
     pub capture_conversations: Option<bool>,
     pub capture_files: Option<bool>,
     pub capture_searches: Option<bool>,

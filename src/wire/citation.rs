@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Splits `a.md:3-5`, `a.md:3` or `a.md#L3-L5` into the path and its first and last line, the last if it is said. What
 /// [`citation`] makes is read again.
-pub fn split_lines(text: &str) -> (&str, Option<(usize, Option<usize>)>) {
+pub(crate) fn split_lines(text: &str) -> (&str, Option<(usize, Option<usize>)>) {
     let number = |text: &str| text.strip_prefix('L').unwrap_or(text).parse().ok();
     let parse = |range: &str| match range.split_once('-') {
         Some((first, last)) => Some((number(first)?, Some(number(last)?))),
@@ -18,7 +18,7 @@ pub fn split_lines(text: &str) -> (&str, Option<(usize, Option<usize>)>) {
 }
 
 /// Names lines of a note: `notes/api.md#L42-L58`, or `notes/api.md#L42` for one.
-pub fn citation(path: &str, first: u32, last: u32) -> String {
+pub(crate) fn citation(path: &str, first: u32, last: u32) -> String {
     if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
 }
 
@@ -27,12 +27,12 @@ const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 const WITHOUT_SLASH: AsciiSet = UNRESERVED.remove(b'/');
 
 /// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters.
-pub fn percent_encode(text: &str) -> String {
+pub(crate) fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, &UNRESERVED).to_string()
 }
 
 /// The same for a path, whose slashes stay.
-pub fn percent_encode_path(path: &str) -> String {
+pub(crate) fn percent_encode_path(path: &str) -> String {
     utf8_percent_encode(path, &WITHOUT_SLASH).to_string()
 }
 

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// What a text is embedded as: models that tell them apart compare a query with documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum EmbeddedAs {
+pub(crate) enum EmbeddedAs {
     /// What is looked for.
     Query,
     /// What is found.
@@ -16,7 +16,7 @@ pub enum EmbeddedAs {
 
 /// The embedding of a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Embedding {
+pub(crate) struct Embedding {
     /// The vector, of length 1: the dot product of two is their cosine.
     pub embedding: Vec<f32>,
     /// How many numbers it has.

@@ -2,7 +2,7 @@
 
 /// Which notes, and how many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListingParams {
+pub(crate) struct ListingParams {
     /// Only notes whose paths match this glob; `*` stays within a folder, `**` does not.
     pub glob: Option<String>,
     /// Only notes that come after this path.
@@ -13,7 +13,7 @@ pub struct ListingParams {
 
 /// A page of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
+pub(crate) struct Listing {
     /// This page.
     pub notes: Vec<NoteName>,
     /// How many there are on this page and those after it.
@@ -22,7 +22,7 @@ pub struct Listing {
 
 /// What a note is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoteName {
+pub(crate) struct NoteName {
     /// Its path in the vault.
     pub path: String,
     /// Its title.

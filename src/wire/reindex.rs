@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// How to reindex.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ReindexParams {
+pub(crate) struct ReindexParams {
     /// Build everything from nothing, instead of comparing every note with the index.
     #[serde(default)]
     pub full: bool,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 ///
 /// # Errors
 /// When it is no number, not whole, or too large.
-pub fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<N>, D::Error> {
+pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<N>, D::Error> {
     let expected =
         |said: &dyn std::fmt::Display| serde::de::Error::custom(format!("`{said}` is no whole number that it takes"));
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };

@@ -8,7 +8,7 @@ use crate::fs::FsError;
 
 /// Why an archive was not written, or not read.
 #[derive(Debug, thiserror::Error)]
-pub enum ArchiveError {
+pub(crate) enum ArchiveError {
     /// A file operation failed.
     #[error(transparent)]
     Fs(#[from] FsError),

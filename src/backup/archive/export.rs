@@ -18,7 +18,7 @@ use crate::fs::Context;
 
 /// What to export besides the person's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Export {
+pub(crate) struct Export {
     /// The program's state too: what can be undone, and what waits to be written.
     pub state: bool,
     /// The git repository too.
@@ -27,7 +27,7 @@ pub struct Export {
 
 /// What was exported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Exported {
+pub(crate) struct Exported {
     /// Files.
     pub files: u64,
     /// Their bytes.
@@ -60,7 +60,7 @@ pub type Made = (PathBuf, Vec<u8>);
 ///
 /// # Errors
 /// When the file is there already or would be in the vault, when something cannot be read, or the disk is full.
-pub fn export(
+pub(crate) fn export(
     root: &Path,
     options: Export,
     made: &[Made],
@@ -91,7 +91,7 @@ pub fn export(
 ///
 /// # Errors
 /// When something cannot be read, or `out` cannot be written to.
-pub fn export_to(
+pub(crate) fn export_to(
     root: &Path,
     options: Export,
     made: &[Made],

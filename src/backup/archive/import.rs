@@ -22,14 +22,14 @@ use crate::fs::{Context, create_dir};
 
 /// What to import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Import {
+pub(crate) struct Import {
     /// The git repository too, where the archive has one.
     pub git: bool,
 }
 
 /// What was imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Imported {
+pub(crate) struct Imported {
     /// The vault's folder.
     pub vault: PathBuf,
     /// Files of the archive.
@@ -51,7 +51,7 @@ const MAX_GIT_CONFIG: u64 = 1 << 20;
 /// # Errors
 /// When there is anything in `dir`, or the archive is cut short, damaged, or has what no export writes. Then nothing is there
 /// that was not there before.
-pub fn import(
+pub(crate) fn import(
     archive: impl Read,
     dir: &Path,
     options: Import,

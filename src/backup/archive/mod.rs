@@ -10,6 +10,5 @@ mod import;
 mod manifest;
 mod place;
 
-pub use error::ArchiveError;
-pub use export::{Export, Exported, Made, export, export_to};
-pub use import::{Import, Imported, import};
+pub(crate) use export::{Export, Exported, Made, export, export_to};
+pub(crate) use import::{Import, import};

@@ -11,7 +11,8 @@ mod remove;
 mod split;
 mod turn;
 
-pub use chunker::{Bounds, Chunk, Cut, chunk, chunk_within, cut_heading};
-pub use id::{ChunkId, ChunkIdError};
+pub use chunker::{Bounds, Chunk, chunk, chunk_within, cut_heading};
+pub(crate) use id::ChunkId;
 pub use measure::token_estimate;
-pub use remove::{Remainder, RemoveError, without_chunk, without_lines};
+pub(crate) use remove::Remainder;
+pub use remove::{RemoveError, without_chunk, without_lines};

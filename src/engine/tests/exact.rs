@@ -121,10 +121,6 @@ impl ExactWriter {
 }
 
 impl Writer for ExactWriter {
-    fn files(&self) -> &FileTable {
-        &self.now.files
-    }
-
     fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
         removed.iter().for_each(|path| self.remove(path));
         updates.iter().for_each(|update| self.put(update));

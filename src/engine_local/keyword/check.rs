@@ -9,7 +9,7 @@ use tantivy::{Directory, Index, TantivyError};
 use super::schema::{KeywordError, MANAGED};
 
 /// A check under way.
-pub struct KeywordCheck {
+pub(crate) struct KeywordCheck {
     index: Index,
     files: Vec<PathBuf>,
 }
@@ -25,7 +25,7 @@ impl KeywordCheck {
     ///
     /// # Errors
     /// When a file is damaged or cannot be read.
-    pub fn step(&mut self) -> Result<bool, KeywordError> {
+    pub(crate) fn step(&mut self) -> Result<bool, KeywordError> {
         let Some(path) = self.files.pop() else { return Ok(false) };
         // What is gone from the disk may be mapped still, and would be read from there.
         let found = match self.index.directory().exists(&path).map_err(TantivyError::from)? {

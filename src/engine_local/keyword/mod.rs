@@ -16,7 +16,8 @@ mod tests;
 mod tokenizer;
 mod writer;
 
-pub use check::KeywordCheck;
-pub use schema::KeywordError;
-pub use searcher::{KeywordSearcher, Prepared};
-pub use writer::{FORMAT, KeywordWriter, Payload, WordDocument, has_words, open_searcher};
+pub(crate) use check::KeywordCheck;
+pub(crate) use schema::KeywordError;
+pub(crate) use searcher::KeywordSearcher;
+pub use writer::{FORMAT, open_searcher};
+pub(crate) use writer::{KeywordWriter, Payload, WordDocument, has_words};

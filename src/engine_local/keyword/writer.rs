@@ -16,7 +16,7 @@ use crate::fs::crash;
 
 /// What a commit carries, to tell which state of the catalog it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Payload {
+pub(crate) struct Payload {
     /// What counts as a word, and how chunks become documents: [`FORMAT`].
     pub format: u32,
     /// The language of the stems.
@@ -34,7 +34,7 @@ pub const FORMAT: u32 = 2;
 
 /// A chunk as the index takes it. The words are in the form of [`Words`](crate::derive::words::Words).
 #[derive(Debug)]
-pub struct WordDocument {
+pub(crate) struct WordDocument {
     /// Its row id.
     pub chunk: u64,
     /// Its file's row id.
@@ -48,7 +48,7 @@ pub struct WordDocument {
 }
 
 /// The one writer of a keyword index.
-pub struct KeywordWriter {
+pub(crate) struct KeywordWriter {
     // Dropped before the writer, without which no merge comes to its end.
     merges: Merges,
     index: Index,
@@ -67,7 +67,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the folder cannot be written to, another process writes to it, or the index is damaged or of another version.
-    pub fn open(folder: &Path) -> Result<Self, KeywordError> {
+    pub(crate) fn open(folder: &Path) -> Result<Self, KeywordError> {
         let (index, fields) = open(folder)?;
         // Before anything reads them, for tantivy panics on what it does not expect. Half a millisecond a megabyte.
         let mut check = KeywordCheck::new(index.clone())?;
@@ -100,18 +100,18 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn payload(&self) -> Result<Option<Payload>, KeywordError> {
+    pub(crate) fn payload(&self) -> Result<Option<Payload>, KeywordError> {
         let metas = self.index.load_metas()?;
         Ok(metas.payload.and_then(|payload| serde_json::from_str(&payload).ok()))
     }
 
     /// Removes a chunk.
-    pub fn remove(&mut self, chunk: u64) {
+    pub(crate) fn remove(&mut self, chunk: u64) {
         self.writer.delete_term(Term::from_field_u64(self.fields.chunk, chunk));
     }
 
     /// Removes all chunks of a file.
-    pub fn remove_file(&mut self, file: u32) {
+    pub(crate) fn remove_file(&mut self, file: u32) {
         self.writer.delete_term(Term::from_field_u64(self.fields.file, u64::from(file)));
     }
 
@@ -119,7 +119,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be written to.
-    pub fn clear(&mut self) -> Result<(), KeywordError> {
+    pub(crate) fn clear(&mut self) -> Result<(), KeywordError> {
         self.writer.delete_all_documents()?;
         self.burn_number()
     }
@@ -128,7 +128,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be written to.
-    pub fn add(&mut self, document: &WordDocument) -> Result<(), KeywordError> {
+    pub(crate) fn add(&mut self, document: &WordDocument) -> Result<(), KeywordError> {
         let mut fields = TantivyDocument::default();
         fields.add_u64(self.fields.chunk, document.chunk);
         fields.add_u64(self.fields.file, u64::from(document.file));
@@ -143,7 +143,7 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be written to; what was there before stays readable.
-    pub fn commit(&mut self, payload: &Payload) -> Result<(), KeywordError> {
+    pub(crate) fn commit(&mut self, payload: &Payload) -> Result<(), KeywordError> {
         let mut commit = self.writer.prepare_commit()?;
         commit.set_payload(&serde_json::to_string(payload).expect("a struct of text and number is JSON"));
         crash::point("words-prepared");
@@ -178,13 +178,13 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the list of the files is damaged.
-    pub fn check(&self) -> Result<KeywordCheck, KeywordError> {
+    pub(crate) fn check(&self) -> Result<KeywordCheck, KeywordError> {
         KeywordCheck::new(self.index.clone())
     }
 
     /// Closes the index. A merge that takes longer than `patience` is left half-way: nothing refers to it, the next writer removes what
     /// it wrote, and the numbers of its operations are past it (see `burn_number`).
-    pub fn close(mut self, patience: Duration) {
+    pub(crate) fn close(mut self, patience: Duration) {
         self.merges.give_up_after(patience);
     }
 
@@ -192,14 +192,14 @@ impl KeywordWriter {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn searcher(&self, before: Option<&KeywordSearcher>) -> Result<KeywordSearcher, KeywordError> {
+    pub(crate) fn searcher(&self, before: Option<&KeywordSearcher>) -> Result<KeywordSearcher, KeywordError> {
         self.reader.reload()?;
         KeywordSearcher::new(self.reader.searcher(), self.fields, before)
     }
 }
 
 /// Whether there is an index in a folder.
-pub fn has_words(folder: &Path) -> bool {
+pub(crate) fn has_words(folder: &Path) -> bool {
     folder.join("meta.json").is_file()
 }
 

@@ -156,7 +156,7 @@ impl<W: Write> Write for Hashing<W> {
 
 /// Makes the rename itself survive a power cut, where folders can be synced.
 fn sync_dir(dir: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+    File::open(dir)?.sync_all()
 }
 
 /// Reads a graph. After the hash has been verified the structure is checked too, so that no file, whoever wrote it, can make

@@ -203,8 +203,8 @@ mod tests {
     fn no_kernel_overflows_on_the_longest_vectors() {
         for (a, b) in [(i8::MIN, i8::MIN), (i8::MIN, i8::MAX), (i8::MAX, i8::MAX)] {
             let (a, b) = (
-                vec![a; crate::engine_local::vectors::MAX_DIMENSIONS],
-                vec![b; crate::engine_local::vectors::MAX_DIMENSIONS],
+                vec![a; crate::engine_local::vectors::set::MAX_DIMENSIONS],
+                vec![b; crate::engine_local::vectors::set::MAX_DIMENSIONS],
             );
             for kernel in Kernel::supported() {
                 assert_eq!(kernel.dot(&a, &b, sum(&b)), dot_rest(&a, &b), "{kernel:?}");

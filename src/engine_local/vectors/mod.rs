@@ -45,8 +45,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use error::{GraphError, VectorError};
+pub(crate) use error::VectorError;
 pub use graph::Graph;
-pub use search::ScoredRow;
 pub use segment::Row;
-pub use set::{MAX_DIMENSIONS, VectorSet};
+pub use set::VectorSet;

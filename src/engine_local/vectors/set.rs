@@ -7,7 +7,7 @@ use super::graph::Graph;
 use super::segment::{Columns, Row, VectorSegment};
 
 /// The most dimensions a vector may have. Integer dot products are certain not to overflow up to here.
-pub const MAX_DIMENSIONS: usize = 1 << 16;
+pub(crate) const MAX_DIMENSIONS: usize = 1 << 16;
 
 /// A segment with a larger share of deleted rows is rewritten, and a graph with a larger share is left aside and rebuilt.
 pub(super) const MAX_DEAD_SHARE: f64 = 0.3;

@@ -10,6 +10,8 @@ use half::f16;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::error::GraphError;
+use super::search::ScoredRow;
 use super::segment::VectorSegment;
 use super::*;
 use crate::engine::{FileSet, QueryVector};

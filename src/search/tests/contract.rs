@@ -129,10 +129,6 @@ impl Local {
 }
 
 impl Writer for Local {
-    fn files(&self) -> &crate::engine::FileTable {
-        Writer::files(self.store.as_ref().unwrap())
-    }
-
     fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
         Writer::apply(self.store(), updates, removed)
     }

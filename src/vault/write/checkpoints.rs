@@ -251,16 +251,8 @@ impl Checkpoints {
 
 /// The permission bits of a file, where there is one and the system has them.
 pub(super) fn mode(path: &Path) -> Option<u32> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        path.symlink_metadata().ok().map(|meta| meta.permissions().mode() & 0o777)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        None
-    }
+    use std::os::unix::fs::PermissionsExt;
+    path.symlink_metadata().ok().map(|meta| meta.permissions().mode() & 0o777)
 }
 
 #[cfg(test)]

@@ -288,7 +288,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn nothing_is_written_where_no_note_belongs() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let (folder, files) = vault();

@@ -12,13 +12,13 @@ mod quota;
 mod tally;
 mod undo;
 
-pub use checkpoint::{Act, Action, Checkpoint};
-pub use checkpoint_id::CheckpointId;
-pub use error::WriteError;
-pub use files::Files;
-pub use names::{free_name, is_folder_name, note_names, slug};
-pub use quota::Quota;
-pub use undo::Purged;
+pub(crate) use checkpoint::{Act, Action, Checkpoint};
+pub(crate) use checkpoint_id::CheckpointId;
+pub(crate) use error::WriteError;
+pub(crate) use files::Files;
+pub(crate) use names::{free_name, is_folder_name, note_names, slug};
+pub(crate) use quota::Quota;
+pub(crate) use undo::Purged;
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
 /// A file name without extension for a title: its letters and digits in lower case, in NFC, with `-` between words.
 /// `note` where a title has neither letter nor digit.
-pub fn slug(title: &str) -> String {
+pub(crate) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for part in title.nfc().collect::<String>().split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
         let word: String = part.chars().flat_map(char::to_lowercase).collect();
@@ -47,7 +47,7 @@ fn is_device(name: &str) -> bool {
 
 /// Whether a name can be a folder's on every file system, and is what it looks like: no separators and no characters that
 /// Windows refuses or that cannot be seen, no blank or dot at either end, and no device.
-pub fn is_folder_name(name: &str) -> bool {
+pub(crate) fn is_folder_name(name: &str) -> bool {
     let unseen = |c: char| {
         matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
             || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -68,7 +68,7 @@ pub fn is_folder_name(name: &str) -> bool {
 }
 
 /// The paths that a note of a title may have in `folder`, without end: its [`slug`], then with numbers behind it.
-pub fn note_names(folder: &str, title: &str) -> impl Iterator<Item = VaultPath> {
+pub(crate) fn note_names(folder: &str, title: &str) -> impl Iterator<Item = VaultPath> {
     let base = format!("{folder}/{}", slug(title));
     (1..)
         .map(move |at| if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") })
@@ -76,7 +76,7 @@ pub fn note_names(folder: &str, title: &str) -> impl Iterator<Item = VaultPath> 
 }
 
 /// The first of the [`note_names`] that no file has.
-pub fn free_name(root: &Path, folder: &str, title: &str) -> VaultPath {
+pub(crate) fn free_name(root: &Path, folder: &str, title: &str) -> VaultPath {
     let is_free = |path: &VaultPath| path.on_disk(root).symlink_metadata().is_err();
     note_names(folder, title).find(is_free).expect("numbers do not end")
 }

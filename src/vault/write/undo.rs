@@ -374,7 +374,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn the_trash_is_no_way_out_of_the_vault() {
         let (folder, files) = vault();
         let outside = tempfile::tempdir().unwrap();

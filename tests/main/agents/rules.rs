@@ -134,7 +134,7 @@ fn answers_keep_to_the_limits() {
     let limited = |vault: &mut TestVault, limits: &str| {
         vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\nlimits: {{ {limits} }}\n---\n"));
         let params = SearchQuery { q: "quokka".into(), limit: Some(100), ..SearchQuery::default() };
-        notes::search(&ada(&vault).unwrap(), &params).unwrap().results
+        notes::search(&ada(vault).unwrap(), &params).unwrap().results
     };
     assert_eq!(limited(&mut vault, "max_results: 3").len(), 3);
     assert_eq!(
