@@ -12,7 +12,7 @@ mod repository;
 mod timer;
 mod trust;
 
-pub(crate) use archive::{Export, Exported, Import, Made, export, export_to, import};
+pub(crate) use archive::{Export, Import, Made, export, export_to, import};
 pub(crate) use error::BackupError;
 pub(crate) use git::Cancel;
 pub(crate) use repository::{Initialized, Repository, init_repository};

@@ -44,7 +44,7 @@ impl From<StateError> for Refused {
     }
 }
 
-struct Request {
+struct EventRequest {
     events: Vec<NewEvent>,
     answer: SyncSender<Result<Appended, Refused>>,
 }
@@ -58,8 +58,8 @@ struct Record {
 
 /// What the threads tell each other.
 #[derive(Default)]
-struct Told {
-    requests: Vec<Request>,
+struct QueueProgress {
+    requests: Vec<EventRequest>,
     records: Vec<Record>,
     /// Who waits for the queue to be swept.
     sweeps: Vec<SyncSender<Result<(), Refused>>>,
@@ -78,7 +78,7 @@ struct Told {
     opened: u64,
 }
 
-impl Told {
+impl QueueProgress {
     fn pending(&self) -> u64 {
         self.durable.saturating_sub(self.applied)
     }
@@ -86,7 +86,7 @@ impl Told {
 
 /// What waits to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct QueueView {
     pub(super) durable: u64,
     pub(super) opened: u64,
     pub(super) closing: bool,
@@ -94,10 +94,10 @@ pub(super) struct Waiting {
 
 /// The way to the thread.
 #[derive(Clone, Default)]
-pub(super) struct Queue(Arc<(Mutex<Told>, Condvar)>);
+pub(super) struct Queue(Arc<(Mutex<QueueProgress>, Condvar)>);
 
 impl Queue {
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, QueueProgress> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,7 +115,7 @@ impl Queue {
             if pending >= MAX_EVENTS || state.bytes >= MAX_BYTES {
                 return Err(Refused::Full(pending));
             }
-            state.requests.push(Request { events, answer });
+            state.requests.push(EventRequest { events, answer });
         }
         self.0.1.notify_all();
         answered.recv().unwrap_or(Err(Refused::Closing))
@@ -158,7 +158,7 @@ impl Queue {
 
     /// Waits until every event is in its file, or the time is up; gives how many are not.
     pub(super) fn settle(&self, patience: Duration) -> u64 {
-        let waits = |state: &mut Told| state.applied < state.durable && !state.closing;
+        let waits = |state: &mut QueueProgress| state.applied < state.durable && !state.closing;
         let state = self.0.1.wait_timeout_while(self.told(), patience, waits);
         state.unwrap_or_else(PoisonError::into_inner).0.pending()
     }
@@ -169,8 +169,9 @@ impl Queue {
     }
 
     /// Waits until there is more than `known`, the program ends, or the time is up.
-    pub(super) fn wait(&self, known: Option<Waiting>, patience: Duration) -> Waiting {
-        let now = |state: &Told| Waiting { durable: state.durable, opened: state.opened, closing: state.closing };
+    pub(super) fn wait(&self, known: Option<QueueView>, patience: Duration) -> QueueView {
+        let now =
+            |state: &QueueProgress| QueueView { durable: state.durable, opened: state.opened, closing: state.closing };
         let state = self.told();
         let waited = self.0.1.wait_timeout_while(state, patience, |state| known == Some(now(state)));
         now(&waited.unwrap_or_else(PoisonError::into_inner).0)
@@ -263,7 +264,7 @@ impl Commit {
         loop {
             let (requests, records, sweeps, sweep, idle) = {
                 let state = self.queue.told();
-                let wait = |state: &mut Told| {
+                let wait = |state: &mut QueueProgress| {
                     let asked = !state.requests.is_empty() || !state.records.is_empty() || !state.sweeps.is_empty();
                     !asked && !state.sweep && !state.ended && state.applied == known
                 };
@@ -317,10 +318,10 @@ impl Commit {
         }
     }
 
-    fn serve(&mut self, requests: Vec<Request>, records: Vec<Record>) {
+    fn serve(&mut self, requests: Vec<EventRequest>, records: Vec<Record>) {
         let mut batch = Batch::default();
         let (mut answers, mut recorded) = (Vec::new(), Vec::new());
-        for Request { events, answer } in requests {
+        for EventRequest { events, answer } in requests {
             batch.requests.push(events);
             answers.push(answer);
         }

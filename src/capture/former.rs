@@ -31,7 +31,7 @@ const RECORD_BYTES: usize = 4 << 20;
 const FILE_BYTES: usize = 8 << 20;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Progress {
+struct FormerProgress {
     /// The number of the first event that may not be in its file.
     next: u64,
     /// Later events that are.
@@ -111,7 +111,7 @@ pub(super) fn files(state: &Arc<State>) -> Result<Vec<(PathBuf, Vec<u8>)>, State
         return Ok(files);
     }
     let plan = renumbered(&decode(reader.plan()?.as_deref()), |number| numbers.get(&number).copied());
-    let progress = serde_json::to_vec(&Progress { next: 1, done: BTreeSet::new(), plan });
+    let progress = serde_json::to_vec(&FormerProgress { next: 1, done: BTreeSet::new(), plan });
     files.push((
         PathBuf::from(FOLDER).join(PROGRESS),
         progress.map_err(std::io::Error::other).on("encode", state.file())?,
@@ -169,7 +169,7 @@ fn read(folder: &Path) -> Result<Option<Former>, FsError> {
     names.retain(|name| name == SEEN || name == PROGRESS || name.ends_with(SUFFIX));
     // What tells how far the events have got comes before them: digits and `progress.json` do not sort so by themselves.
     names.sort_unstable_by_key(|name| (name.ends_with(SUFFIX), name.clone()));
-    let (mut former, mut progress, mut hasher) = (Former::default(), Progress::default(), blake3::Hasher::new());
+    let (mut former, mut progress, mut hasher) = (Former::default(), FormerProgress::default(), blake3::Hasher::new());
     for name in names {
         let path = folder.join(&name);
         let bytes = std::fs::read(&path).on("read", &path)?;
@@ -180,7 +180,7 @@ fn read(folder: &Path) -> Result<Option<Former>, FsError> {
             PROGRESS => {
                 progress = serde_json::from_slice(&bytes).unwrap_or_else(|error| {
                     tracing::warn!("{} is damaged: {error}; events may be written twice", path.display());
-                    Progress::default()
+                    FormerProgress::default()
                 });
             }
             _ => {
@@ -240,7 +240,7 @@ mod tests {
         std::fs::write(folder.join(format!("{:016x}{SUFFIX}", 10)), bytes).unwrap();
         let added = vec![(13, "3".into()), (99, "x".into())];
         let plan = vec![Planned { path: VaultPath::new("a.md").unwrap(), before: None, after: "h".into(), added }];
-        let progress = Progress { next: 11, done: [14].into(), plan };
+        let progress = FormerProgress { next: 11, done: [14].into(), plan };
         std::fs::write(folder.join(PROGRESS), serde_json::to_vec(&progress).unwrap()).unwrap();
         std::fs::write(folder.join(SEEN), 77_u64.to_le_bytes()).unwrap();
     }

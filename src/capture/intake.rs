@@ -16,7 +16,7 @@ use super::event::{Captured, takes};
 use super::former;
 use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
-use super::writer::Writer;
+use super::writer::CaptureWriter;
 use crate::config::Switches;
 use crate::fs::FsError;
 use crate::path::VaultPath;
@@ -91,7 +91,7 @@ impl Capture {
         let queue = Queue::default();
         let commit = Commit::start(&root, &state, queue.clone(), Arc::clone(&switches))?;
         let failure = Arc::default();
-        let writer = Writer {
+        let writer = CaptureWriter {
             root,
             events: EventReader::new(&state),
             files: Arc::clone(&files),
@@ -165,13 +165,13 @@ impl Capture {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn sweep_at_rest(state: &Arc<State>, switches: &Switches) -> Result<u64, CaptureError> {
+    pub(crate) fn sweep_at_rest(state: &Arc<State>, switches: &Switches) -> Result<u64, CaptureError> {
         let swept = sweep_at_rest(state, &switches.capture());
         swept.map_err(|error| CaptureError::Unavailable(error.to_string()))
     }
 
     /// How many events of a vault wait, whoever is at work on it.
-    pub fn waiting(state: &Arc<State>) -> u64 {
+    pub(crate) fn waiting(state: &Arc<State>) -> u64 {
         former::waiting(state)
     }
 
@@ -180,12 +180,12 @@ impl Capture {
     ///
     /// # Errors
     /// When the state cannot be read.
-    pub fn as_files(state: &Arc<State>) -> Result<Vec<(PathBuf, Vec<u8>)>, StateError> {
+    pub(crate) fn as_files(state: &Arc<State>) -> Result<Vec<(PathBuf, Vec<u8>)>, StateError> {
         former::files(state)
     }
 
     /// How it is.
-    pub fn status(&self) -> CaptureStatus {
+    pub(crate) fn status(&self) -> CaptureStatus {
         let pending = self.queue.pending();
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // What waited may have been switched off since the writer was told why it has to.

@@ -9,11 +9,11 @@ use crate::state::{State, StateError, TokenRow, TokenTable};
 
 /// The tokens of one vault, kept as hashes.
 #[derive(Debug)]
-pub struct CaptureTokens(TokenTable);
+pub(crate) struct CaptureTokens(TokenTable);
 
 /// A token that was given out.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CaptureToken {
+pub(crate) struct CaptureToken {
     /// Which program has it.
     pub name: String,
     /// When it was made.
@@ -42,7 +42,7 @@ pub(crate) enum TokensError {
 
 impl CaptureTokens {
     /// Those of a vault's state.
-    pub fn new(state: &Arc<State>) -> Self {
+    pub(crate) fn new(state: &Arc<State>) -> Self {
         Self(TokenTable::new(state))
     }
 
@@ -64,7 +64,7 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When there is none of that name, or the disk refuses.
-    pub fn remove(&self, name: &str) -> Result<(), TokensError> {
+    pub(crate) fn remove(&self, name: &str) -> Result<(), TokensError> {
         if self.0.remove(name)? { Ok(()) } else { Err(TokensError::NotFound(name.to_owned())) }
     }
 
@@ -72,7 +72,7 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn list(&self) -> Result<Vec<CaptureToken>, TokensError> {
+    pub(crate) fn list(&self) -> Result<Vec<CaptureToken>, TokensError> {
         let rows = self.0.list()?;
         Ok(rows.iter().map(|row| CaptureToken { name: row.name.clone(), created_at: row.created_at }).collect())
     }

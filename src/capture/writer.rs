@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::commit::{Queue, Refused, Waiting};
+use super::commit::{Queue, QueueView, Refused};
 use super::drafts::Drafts;
 use super::event::takes;
 use super::event::{Captured, Event, EventKind};
@@ -75,7 +75,7 @@ impl Pass {
 }
 
 /// What the thread works with.
-pub(super) struct Writer {
+pub(super) struct CaptureWriter {
     pub(super) root: PathBuf,
     pub(super) events: EventReader,
     pub(super) files: Arc<Files>,
@@ -86,11 +86,11 @@ pub(super) struct Writer {
     pub(super) failure: Arc<Mutex<Option<String>>>,
 }
 
-impl Writer {
+impl CaptureWriter {
     /// Runs until the queue is closed.
     pub(super) fn run(mut self) {
         let mut progress = Progress::default();
-        let (mut known, mut last): (Option<Waiting>, Option<Instant>) = (None, None);
+        let (mut known, mut last): (Option<QueueView>, Option<Instant>) = (None, None);
         let mut retained: Option<Instant> = None;
         let (mut failing, mut opened) = (false, 0);
         let mut pass = Pass::default();

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use super::schema::FORMAT;
 use crate::fs::FsError;
 
 /// The state cannot be read or written.
@@ -28,12 +27,14 @@ pub enum StateError {
         reason: String,
     },
     /// A later version of this program wrote it.
-    #[error("{} was written by a later version of this program (format {found}; this one knows {FORMAT})", path.display())]
+    #[error("{} was written by a later version of this program (format {found}; this one knows {known})", path.display())]
     Later {
         /// The file.
         path: PathBuf,
         /// The format found.
         found: i64,
+        /// The newest format that is known.
+        known: i64,
     },
     /// A file operation failed.
     #[error(transparent)]

@@ -156,14 +156,14 @@ fn logs(folder: &Path) -> Result<Vec<(String, PathBuf)>, StateError> {
 }
 
 #[derive(Deserialize)]
-struct CaptureToken {
+struct FormerCaptureToken {
     name: String,
     created_at: Timestamp,
     hash: String,
 }
 
 fn capture_tokens(transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
-    for CaptureToken { name, created_at, hash } in serde_json::from_slice::<Vec<CaptureToken>>(bytes)? {
+    for FormerCaptureToken { name, created_at, hash } in serde_json::from_slice::<Vec<FormerCaptureToken>>(bytes)? {
         TokenRow { name, created_at, hash: hash_of(&hash)? }.insert(transaction)?;
     }
     Ok(())
@@ -174,7 +174,7 @@ struct Agent {
     slug: String,
     created_at: Timestamp,
     #[serde(default)]
-    session: Session,
+    session: FormerSession,
     #[serde(default)]
     given: serde_json::Value,
     #[serde(default)]
@@ -184,14 +184,14 @@ struct Agent {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Session {
+struct FormerSession {
     chat_type: Option<String>,
     channel: Option<String>,
 }
 
 fn agents(transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
     for Agent { slug, created_at, session, given, given_since, hash } in serde_json::from_slice::<Vec<Agent>>(bytes)? {
-        let Session { chat_type, channel } = session;
+        let FormerSession { chat_type, channel } = session;
         let (given, hash) = (given.to_string(), hash_of(&hash)?);
         AgentRow { slug, created_at, hash, chat_type, channel, given, given_since }.insert(transaction)?;
     }

@@ -25,19 +25,19 @@ const MAX_WAITING: usize = 10_000;
 /// The entries of all agents.
 #[derive(Debug)]
 pub struct LogTable {
-    log: Arc<Log>,
+    log: Arc<LogQueue>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Log {
+struct LogQueue {
     handle: Handle,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingEntries>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingEntries {
     /// Whose entry, and what it says.
     entries: Vec<(String, String)>,
     /// So many were ever added, and so many of those wait no more.
@@ -52,7 +52,7 @@ impl LogTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
         let handle = Handle::new(state, Durability::Later);
-        let log = Log { handle, waiting: Mutex::default(), changed: Condvar::new() };
+        let log = LogQueue { handle, waiting: Mutex::default(), changed: Condvar::new() };
         Self { log: Arc::new(log), thread: Mutex::default() }
     }
 
@@ -89,7 +89,7 @@ impl LogTable {
         let until = waiting.added;
         waiting.hurry = waiting.done < until;
         self.log.changed.notify_all();
-        let waits = |waiting: &mut Waiting| waiting.done < until;
+        let waits = |waiting: &mut WaitingEntries| waiting.done < until;
         let waited = self.log.changed.wait_timeout_while(waiting, PATIENCE, waits);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
@@ -115,16 +115,16 @@ impl Drop for LogTable {
     }
 }
 
-impl Log {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+impl LogQueue {
+    fn waiting(&self) -> MutexGuard<'_, WaitingEntries> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self) {
         loop {
-            let idle = |waiting: &mut Waiting| waiting.entries.is_empty() && !waiting.closing;
+            let idle = |waiting: &mut WaitingEntries| waiting.entries.is_empty() && !waiting.closing;
             let waiting = self.changed.wait_while(self.waiting(), idle).unwrap_or_else(PoisonError::into_inner);
-            let more = |waiting: &mut Waiting| !waiting.hurry && !waiting.closing;
+            let more = |waiting: &mut WaitingEntries| !waiting.hurry && !waiting.closing;
             let gathered = self.changed.wait_timeout_while(waiting, GATHER, more);
             let mut waiting = gathered.unwrap_or_else(PoisonError::into_inner).0;
             let entries = std::mem::take(&mut waiting.entries);

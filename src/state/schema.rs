@@ -59,7 +59,7 @@ impl Strange {
     pub(super) fn of(self, path: &std::path::Path) -> StateError {
         match self {
             Self::Damaged(reason) => StateError::Damaged { path: path.to_owned(), reason },
-            Self::Later(found) => StateError::Later { path: path.to_owned(), found },
+            Self::Later(found) => StateError::Later { path: path.to_owned(), found, known: FORMAT },
             Self::Sqlite(error) => StateError::of(path, error),
         }
     }

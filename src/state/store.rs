@@ -41,23 +41,23 @@ pub(super) enum Durability {
 
 /// The file as it was opened.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedState {
     pub(super) connection: Connection,
     /// Tells this opening from all others.
     pub(super) number: u64,
-    identity: Identity,
+    identity: FileIdentity,
     durability: Durability,
 }
 
 /// Device and inode. While a file is open no other gets its number.
-type Identity = (u64, u64);
+type FileIdentity = (u64, u64);
 
 /// A connection that is opened when it is needed, and anew when the file is another.
 #[derive(Debug)]
 pub(super) struct Handle {
     state: Arc<State>,
     durability: Durability,
-    opened: Mutex<Option<Opened>>,
+    opened: Mutex<Option<OpenedState>>,
 }
 
 impl State {
@@ -103,7 +103,7 @@ impl State {
     }
 
     /// Opens the file, one process and one thread after the other: it is made, brought up to date or put aside once.
-    fn open(&self, durability: Durability) -> Result<Opened, StateError> {
+    fn open(&self, durability: Durability) -> Result<OpenedState, StateError> {
         create_private_dir(self.folder())?;
         let _one = self.lock()?;
         self.make()?;
@@ -119,7 +119,7 @@ impl State {
     }
 
     /// Puts the file aside in which damage was found, unless somebody has done so.
-    fn mend(&self, found: Identity, damage: &StateError) -> Result<(), StateError> {
+    fn mend(&self, found: FileIdentity, damage: &StateError) -> Result<(), StateError> {
         let _one = self.lock()?;
         if identity(&self.file) == Some(found) { self.replace(damage) } else { Ok(()) }
     }
@@ -148,7 +148,7 @@ impl State {
         }
     }
 
-    pub(super) fn connect(&self, durability: Durability) -> Result<Opened, StateError> {
+    pub(super) fn connect(&self, durability: Durability) -> Result<OpenedState, StateError> {
         static OPENINGS: AtomicU64 = AtomicU64::new(0);
         // SQLite would take what is shorter than a header for a new file, and write over it.
         const HEADER: u64 = 100;
@@ -175,7 +175,7 @@ impl State {
         schema::bring_up(&connection).map_err(|strange| strange.of(&self.file))?;
         let gone = || std::io::Error::from(ErrorKind::NotFound);
         let identity = identity(&self.file).ok_or_else(gone).on("open", &self.file)?;
-        Ok(Opened { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })
+        Ok(OpenedState { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })
     }
 
     /// SQLite's log, which holds what is not in the file yet.
@@ -193,7 +193,7 @@ impl Durability {
     }
 }
 
-impl Opened {
+impl OpenedState {
     /// How soon the next transactions are safe on disk.
     pub(super) fn set_durability(&mut self, durability: Durability) -> rusqlite::Result<()> {
         if self.durability != durability {
@@ -210,14 +210,17 @@ impl Handle {
     }
 
     /// Works with the file, which is made where there is none. Damage is mended, and the work done again.
-    pub(super) fn with<T>(&self, work: impl FnMut(&mut Opened) -> Result<T, rusqlite::Error>) -> Result<T, StateError> {
+    pub(super) fn with<T>(
+        &self,
+        work: impl FnMut(&mut OpenedState) -> Result<T, rusqlite::Error>,
+    ) -> Result<T, StateError> {
         self.work(self.opened(), work)
     }
 
     /// The same where there is something, and nothing where there is not.
     pub(super) fn if_there<T>(
         &self,
-        work: impl FnMut(&mut Opened) -> Result<T, rusqlite::Error>,
+        work: impl FnMut(&mut OpenedState) -> Result<T, rusqlite::Error>,
     ) -> Result<Option<T>, StateError> {
         let mut opened = self.opened();
         if !self.state.is_there() {
@@ -237,14 +240,14 @@ impl Handle {
         self.opened().as_ref().is_some_and(|opened| identity(&self.state.file) == Some(opened.identity))
     }
 
-    fn opened(&self) -> MutexGuard<'_, Option<Opened>> {
+    fn opened(&self) -> MutexGuard<'_, Option<OpenedState>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn work<T>(
         &self,
-        mut opened: MutexGuard<'_, Option<Opened>>,
-        mut work: impl FnMut(&mut Opened) -> Result<T, rusqlite::Error>,
+        mut opened: MutexGuard<'_, Option<OpenedState>>,
+        mut work: impl FnMut(&mut OpenedState) -> Result<T, rusqlite::Error>,
     ) -> Result<T, StateError> {
         let path = &self.state.file;
         let mut mended = false;
@@ -268,7 +271,7 @@ impl Handle {
     }
 }
 
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<FileIdentity> {
     let meta = path.metadata().ok()?;
     #[cfg(unix)]
     {

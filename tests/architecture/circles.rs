@@ -26,6 +26,17 @@ const ALLOWED: &[(&[&str], &str)] = &[
     ),
     (
         &[
+            "state/agents.rs",
+            "state/damage.rs",
+            "state/former.rs",
+            "state/read_log.rs",
+            "state/store.rs",
+            "state/tokens.rs",
+        ],
+        "one type, `State`, with a file for each of its tasks",
+    ),
+    (
+        &[
             "sync/embedding.rs",
             "sync/large.rs",
             "sync/reading.rs",

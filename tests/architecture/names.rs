@@ -5,11 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{Source, sources};
 
 /// Names that two files may declare, each with its reason.
-const ALLOWED: &[(&str, &str)] = &[
-    ("Request", "of the journal of events, until that is in a database"),
-    ("Stamp", "of the file of tokens, until that is in a database"),
-    ("Writer", "of captured events, and the contract of an engine, until the journal of events is in a database"),
-];
+const ALLOWED: &[(&str, &str)] = &[];
 
 #[test]
 fn no_type_name_has_two_meanings() {

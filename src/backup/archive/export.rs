@@ -53,7 +53,7 @@ const QUIET: Duration = Duration::from_millis(20);
 const EMPTIED: Duration = Duration::from_millis(500);
 
 /// A file that is made for the archive, and where it is in there.
-pub type Made = (PathBuf, Vec<u8>);
+pub(crate) type Made = (PathBuf, Vec<u8>);
 
 /// Writes the vault at `root` to a new file, which is there when it is whole, with what was `made` for it. `progress` is told the
 /// bytes done and in all.

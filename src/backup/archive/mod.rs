@@ -10,5 +10,5 @@ mod import;
 mod manifest;
 mod place;
 
-pub(crate) use export::{Export, Exported, Made, export, export_to};
+pub(crate) use export::{Export, Made, export, export_to};
 pub(crate) use import::{Import, import};

@@ -11,7 +11,7 @@ use super::reader::{event_checksum, keys, plan_of, signed};
 use super::seen::{MAX_SEEN, Seen};
 use crate::fs::crash;
 use crate::state::error::StateError;
-use crate::state::store::{BUSY_TIMEOUT, Durability, Handle, Opened, State};
+use crate::state::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State};
 
 /// When the log has more pages that are not in the database, they are brought there even while events come.
 const MAX_LOG_PAGES: i64 = 4096;
@@ -205,7 +205,7 @@ impl EventQueue {
 }
 
 /// Reads what memory keeps, when the file was opened anew.
-fn load(opened: &Opened, seen: &mut Seen, extent: &mut Extent) -> rusqlite::Result<()> {
+fn load(opened: &OpenedState, seen: &mut Seen, extent: &mut Extent) -> rusqlite::Result<()> {
     if extent.opened == opened.number {
         return Ok(());
     }
