@@ -122,6 +122,21 @@ fn all_that_is_printed_goes_through_one_place() {
 }
 
 #[test]
+fn only_the_command_line_takes_who_asks_for_the_person() {
+    let mut wrong = Vec::new();
+    for source in sources().iter().map(Source::program).filter(|source| source.module != "cli") {
+        for (at, token) in source.tokens.iter().enumerate().filter(|(_, token)| token.text == "owner") {
+            let call =
+                at >= 2 && source.text(at - 1) == "." && source.text(at - 2) == "app" && source.text(at + 1) == "(";
+            if call {
+                wrong.push(format!("src/{}:{}", source.file, token.line));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new(), "a transport has found out who asks, and makes the request for that one");
+}
+
+#[test]
 fn the_homes_of_the_design_are_documented() {
     let listed = listed_dependencies();
     for (dependency, home) in HOMES {

@@ -1,19 +1,15 @@
 //! The person lets agents in, sees what they may and did read, and takes it back.
 
-mod step_down;
-
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-pub(crate) use step_down::as_agent;
-
-use crate::access::{self, Caller, Policy, Principal, Refusal, Session};
+use crate::access::{self, Caller, Policy, Refusal, Session};
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::composed;
 use crate::policy::{AgentRegistry, AgentsError, agent_file, agent_page, revised_page};
-use crate::request::{Owner, ReadScope, Request, RequestError, now};
+use crate::request::{Owner, ReadScope, RequestError, SeenByAgent, now};
 use crate::search::subject;
 use crate::vault::{Action, slug};
 use crate::wire::{
@@ -75,11 +71,10 @@ pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
     let name = owner.workspace().source(&path).map(|source| Note::parse(&source.text, slug).title);
     let token = agents(owner).token_of(slug)?;
     let session = token.as_ref().map_or_else(Session::direct, |token| token.session.clone());
-    let asking = asking(owner, slug, session, &policy);
-    let scope = asking.read_scope()?;
+    let scope = owner.as_seen_by(caller(slug, session, &policy))?.given;
     let holds_notes = |name: &str| {
         let same = |file: &FileEntry| composed(file.path.collection()) == composed(name);
-        name == "*" || (!access::is_agents(name) && scope.reader.files().iter().any(|file| same(file)))
+        name == "*" || (!access::is_agents(name) && scope.reader().files().iter().any(|file| same(file)))
     };
     let empty = policy.rules.collections.iter().filter(|name| !holds_notes(name));
     Ok(AgentView {
@@ -159,25 +154,23 @@ pub fn remove(owner: &Owner, slug: &str) -> Result<AgentRemoved, RequestError> {
 /// Whether an agent sees a note now, and why.
 ///
 /// # Errors
-/// When there is no such agent, note or passage.
+/// When there is no such agent, note or chunk.
 pub fn explain(owner: &Owner, slug: &str, what: &str) -> Result<Explained, RequestError> {
     let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
     let everything = owner.read_scope()?;
     let file = named_file(&everything, what)?;
     let session = agents(owner).token_of(slug)?.map_or_else(Session::direct, |token| token.session);
-    let asking = asking(owner, slug, session, &policy);
-    let given = asking.read_scope()?;
-    let own = asking.latest(&asking.own_scope())?;
+    let SeenByAgent { given, own, session_is_open } = owner.as_seen_by(caller(slug, session, &policy))?;
     let mut because = Vec::new();
     if policy.is_expired(Timestamp::now()) {
         because.push("its time is over: `expires` is past".into());
-    } else if !asking.is_of_open_session() {
+    } else if !session_is_open {
         because.push("`[scope]` in memory.toml lets it read nothing in the session that its token is bound to".into());
     }
     because.extend(policy.problems.iter().map(|problem| format!("its page makes no sense: {problem}")));
-    if own.visible.has(file) {
+    if own.has(file) {
         because.push("it is of the agents' own memory, which this agent reads".into());
-    } else if !given.visible.has(file) {
+    } else if !given.has(file) {
         if !policy.rules.can_read_user_memory {
             because.push("`can_read_user_memory` is not true".into());
         }
@@ -186,7 +179,7 @@ pub fn explain(owner: &Owner, slug: &str, what: &str) -> Result<Explained, Reque
     if policy.session_headers {
         because.push("each request says in which session it is made; this is for a direct chat".into());
     }
-    let seen = |scope: &ReadScope| scope.visible.has(file) && scope.is_as_indexed(file);
+    let seen = |scope: &ReadScope| scope.has(file) && scope.is_as_indexed(file);
     let visible = seen(&given) || seen(&own);
     let told = because.len() - usize::from(policy.session_headers);
     if visible && told == 0 {
@@ -206,14 +199,14 @@ fn hidden_by(given: &ReadScope, policy: &Policy, file: &FileEntry) -> Vec<String
     if let Some(refusal) = rule(file) {
         return vec![refusal.to_string()];
     }
-    let linked = given.reader.files().facets().linked().find(|names| names.contains(&file.id)).unwrap_or_default();
-    let others = linked.iter().filter(|id| **id != file.id).filter_map(|id| given.reader.files().get(*id));
+    let linked = given.reader().files().facets().linked().find(|names| names.contains(&file.id)).unwrap_or_default();
+    let others = linked.iter().filter(|id| **id != file.id).filter_map(|id| given.reader().files().get(*id));
     if let Some((other, refusal)) = others.filter_map(|other| Some((other, rule(other)?))).next() {
         return vec![format!("the same file is `{}` (a hard link): {refusal}", other.path)];
     }
-    let sources = file.sources.iter().filter_map(|source| match given.reader.files().at(source) {
+    let sources = file.sources.iter().filter_map(|source| match given.reader().files().at(source) {
         None => Some(format!("it was made of `{source}`, which is not there")),
-        Some(source) if given.visible.has(source) => None,
+        Some(source) if given.has(source) => None,
         Some(source) => {
             let why = rule(source).map_or_else(|| "which it does not see".into(), |refusal| refusal.to_string());
             Some(format!("it was made of `{}`: {why}", source.path))
@@ -222,7 +215,7 @@ fn hidden_by(given: &ReadScope, policy: &Policy, file: &FileEntry) -> Vec<String
     sources.collect()
 }
 
-/// The note with a path, or that of the passage with a hash.
+/// The note with a path, or that of the chunk with a hash.
 fn named_file<'a>(scope: &'a ReadScope, what: &str) -> Result<&'a FileEntry, RequestError> {
     // A path may have a `#` of its own before that of the lines.
     let ends = std::iter::once(what.len()).chain(what.rmatch_indices('#').map(|(at, _)| at));
@@ -253,12 +246,12 @@ pub fn log(owner: &Owner, slug: &str, params: &LogParams) -> Result<LogView, Req
 }
 
 fn agents(owner: &Owner) -> &AgentRegistry {
-    &owner.workspace().agents
+    &owner.workspace().agents()
 }
 
-/// A request as an agent makes it in a session.
-fn asking(owner: &Owner, slug: &str, session: Session, policy: &Arc<Policy>) -> Request {
-    owner.by(Principal::Agent(Caller { claimed: Session::direct(), ..Caller::new(slug, session, Arc::clone(policy)) }))
+/// An agent that asks in a session, and says that it is a direct chat where it is to say so.
+fn caller(slug: &str, session: Session, policy: &Arc<Policy>) -> Caller {
+    Caller { claimed: Session::direct(), ..Caller::new(slug, session, Arc::clone(policy)) }
 }
 
 fn no_agent(slug: &str) -> RequestError {

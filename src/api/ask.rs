@@ -16,12 +16,21 @@ pub(super) type AppState = Arc<App>;
 
 pub(super) type Answer<T> = Result<Json<T>, ApiError>;
 
-/// Answers a request on a thread that may block: it is made there, once. What it asks of who sent it is the type that `with` takes.
+/// Answers a request with JSON, as [`answer`] does.
 pub(super) async fn ask<R: Role, T: Send + 'static>(
     app: AppState,
     asking: Asking,
     with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
 ) -> Answer<T> {
+    answer(app, asking, with).await.map(Json)
+}
+
+/// Answers a request on a thread that may block: it is made there, once. What it asks of who sent it is the type that `with` takes.
+pub(super) async fn answer<R: Role, T: Send + 'static>(
+    app: AppState,
+    asking: Asking,
+    with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
+) -> Result<T, ApiError> {
     let Asking { principal, turn, place } = asking;
     let answering = move || {
         let told = principal.clone();
@@ -30,7 +39,7 @@ pub(super) async fn ask<R: Role, T: Send + 'static>(
         answer.map_err(|error| error.told_to(&told))
     };
     match tokio::task::spawn_blocking(answering).await {
-        Ok(answer) => Ok(Json(answer?)),
+        Ok(answer) => Ok(answer?),
         Err(error) => {
             tracing::error!("a request panicked: {error}");
             Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; please report this"))

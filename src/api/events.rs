@@ -12,9 +12,12 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use super::ask::answer;
+use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
 use crate::app::App;
 use crate::jobs::{self, Following};
+use crate::request::Owner;
 
 /// Streams at a time: each takes a thread, and one person has no use for more open pages.
 const MAX_STREAMS: usize = 16;
@@ -53,14 +56,17 @@ pub(super) struct ProgressEvent {
 #[utoipa::path(get, path = "/events",
     responses((status = 200, content_type = "text/event-stream", body = ProgressEvent),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>) -> Response {
+pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, asking: Asking) -> Response {
     let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {
         let message = format!("{MAX_STREAMS} streams of events are open already");
         let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
         return error.hint("close some, or ask /status now and then").into_response();
     };
     let (sender, receiver) = mpsc::channel(1);
-    let following = jobs::follow(&app.owner());
+    let following = match answer(app, asking, |owner: &Owner| Ok(jobs::follow(owner))).await {
+        Ok(following) => following,
+        Err(error) => return error.into_response(),
+    };
     tokio::task::spawn_blocking(move || {
         pump(following, &sender);
         drop(room);

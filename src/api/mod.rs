@@ -1,4 +1,4 @@
-//! The HTTP API: decodes a request, calls the service on a blocking thread, encodes the answer.
+//! The HTTP API: decodes a request, calls a use case on a blocking thread, encodes the answer.
 
 mod agents;
 mod ask;

@@ -13,7 +13,6 @@ use super::ask::{Answer, AppState, ask, query};
 use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::ErrorBody;
-use crate::agents;
 use crate::jobs;
 use crate::notes;
 use crate::request::{Owner, RequestError, Viewer};
@@ -91,7 +90,7 @@ pub(super) async fn agent_search(
 ) -> Answer<AgentFound> {
     let params = query(params)?;
     ask(app, asking, move |viewer: &Viewer| {
-        let viewer = agents::as_agent(viewer, params.agent_name.as_deref())?;
+        let viewer = viewer.as_agent(params.agent_name.as_deref())?;
         let agent = viewer.agent().unwrap_or_default().to_owned();
         Ok(AgentFound { response: notes::search(&viewer, &params.into())?, agent })
     })
@@ -134,7 +133,7 @@ pub(super) async fn chunk(
     hash: Result<Path<String>, PathRejection>,
 ) -> Answer<PassageView> {
     let Path(hash) = hash.map_err(|rejection| RequestError::invalid(rejection.body_text()))?;
-    ask(app, asking, move |viewer: &Viewer| notes::passage(viewer, &hash)).await
+    ask(app, asking, move |viewer: &Viewer| notes::passage(viewer, &hash).map(|(passage, _)| passage)).await
 }
 
 /// A whole note, with its body as nodes from which a page can be built.
@@ -146,5 +145,5 @@ pub(super) async fn note(
     params: Result<Query<NoteParams>, QueryRejection>,
 ) -> Answer<NoteView> {
     let params = query(params)?;
-    ask(app, asking, move |viewer: &Viewer| notes::note_in_room(viewer, &params)).await
+    ask(app, asking, move |viewer: &Viewer| notes::note(viewer, &params)).await
 }

@@ -24,10 +24,10 @@ use crate::wire::EventsAccepted;
 
 /// One vault, opened, until it is dropped.
 pub struct App {
-    /// Ends before all else that it works with.
     capture: Option<Arc<Capture>>,
-    backup: Option<Timer>,
     workspace: Arc<Workspace>,
+    /// Ends last: it may wait for git.
+    backup: Option<Timer>,
     /// Where a daemon that has this vault listens over TCP.
     address: OnceLock<SocketAddr>,
 }
@@ -56,8 +56,15 @@ impl App {
     /// # Errors
     /// When an event is not right, or none can be kept now.
     pub fn accept(&self, sender: &EventSender, events: Value) -> Result<EventsAccepted, RequestError> {
+        self.is_of_this(sender.workspace())?;
         let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Refuses a role in another vault.
+    fn is_of_this(&self, workspace: &Arc<Workspace>) -> Result<(), RequestError> {
+        let refused = || RequestError::internal("a request came to another vault than it was made for");
+        Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
     }
 
     /// Turns to another model while the vault is served. Until its vectors are there, notes are found by their words; where it
@@ -79,31 +86,31 @@ impl App {
 
     /// The vault's place.
     pub fn home(&self) -> &Home {
-        &self.workspace.home
+        self.workspace.home()
     }
 
     /// The right to write the index, when this process has it.
     pub fn lock(&self) -> Option<&Lock> {
-        self.workspace.lock.as_deref()
+        self.workspace.lock()
     }
 
     /// The vault's configuration.
     pub fn config(&self) -> &Config {
-        &self.workspace.config
+        self.workspace.config()
     }
 
     /// What is not derived.
     pub fn state(&self) -> &Arc<State> {
-        &self.workspace.state
+        self.workspace.state()
     }
 
     /// The agents' pages and tokens.
     pub fn agents(&self) -> &Arc<AgentRegistry> {
-        &self.workspace.agents
+        self.workspace.agents()
     }
 
     /// The progress, the index and the model.
     pub fn shared(&self) -> &Arc<Shared> {
-        &self.workspace.shared
+        self.workspace.shared()
     }
 }

@@ -1,7 +1,7 @@
 //! Opening one vault: its parts, and their threads.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::App;
@@ -14,7 +14,7 @@ use crate::fs::FsError;
 use crate::models::{self, LoadEmbedder};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
-use crate::request::{PendingEvents, Workspace};
+use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::State;
 use crate::sync::{Shared, SyncOptions, Syncer};
 use crate::vault::{Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
@@ -90,8 +90,8 @@ impl App {
             None => Arc::new(AtRest { state: Arc::clone(&state), switches: Arc::clone(&switches) }),
         };
         let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
-        let workspace = Workspace {
-            pending: OnceLock::from(pending),
+        let workspace = Workspace::new(WorkspaceParts {
+            pending: Some(pending),
             switches,
             shared,
             files: Some(files),
@@ -103,8 +103,7 @@ impl App {
             outside,
             state,
             agents,
-            saving: Mutex::default(),
-        };
+        });
         Ok(Self { capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
     }
 
@@ -120,8 +119,8 @@ impl App {
         let switches = Arc::new(Switches::new(home.root(), &config));
         let state = home.state();
         let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state));
-        let workspace = Workspace {
-            pending: OnceLock::new(),
+        let workspace = Workspace::new(WorkspaceParts {
+            pending: None,
             switches,
             shared,
             home,
@@ -133,8 +132,7 @@ impl App {
             outside,
             state,
             agents,
-            saving: Mutex::default(),
-        };
+        });
         Ok(Self { capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
     }
 }

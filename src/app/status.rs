@@ -19,9 +19,10 @@ impl App {
     /// # Errors
     /// When the catalog cannot be read.
     pub fn status(&self, owner: &Owner) -> Result<Status, RequestError> {
+        self.is_of_this(owner.workspace())?;
         let workspace = owner.workspace();
-        let progress = workspace.shared.progress();
-        let snapshot = workspace.shared.snapshot();
+        let progress = workspace.shared().progress();
+        let snapshot = workspace.shared().snapshot();
         let snapshot = snapshot.as_deref();
         let problems = match snapshot {
             // Whatever is wrong with the index, its status can be had.
@@ -37,7 +38,7 @@ impl App {
         let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").into(),
-            vault: workspace.home.root().display().to_string(),
+            vault: workspace.home().root().display().to_string(),
             address: self.address.get().map(ToString::to_string),
             phase: phase(progress.phase).into(),
             caught_up: progress.caught_up,
@@ -50,13 +51,13 @@ impl App {
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
             model: Model::of(progress.model),
-            watching: watching(progress.watch, workspace.config.index.reconcile_seconds),
-            index_bytes: folder_bytes(&workspace.index_dir),
-            index_dir: workspace.index_dir.display().to_string(),
+            watching: watching(progress.watch, workspace.config().index.reconcile_seconds),
+            index_bytes: folder_bytes(workspace.index_dir()),
+            index_dir: workspace.index_dir().display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
             problems: problems.into_iter().map(|(path, reason)| Skipped { path, reason }).collect(),
             conflict_copies: snapshot.map(conflict_copies).unwrap_or_default(),
-            failure: progress.failure.or_else(|| workspace.state.trouble()),
+            failure: progress.failure.or_else(|| workspace.state().trouble()),
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
             capture: self.capture.as_deref().map(capture::state),

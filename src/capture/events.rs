@@ -36,7 +36,7 @@ impl PendingEvents for Capture {
 /// # Errors
 /// When an event is not right, or none can be kept now.
 pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
-    let taken = capture.take(body, &sender.name);
+    let taken = capture.take(body, sender.name());
     taken.map(|taken| EventsAccepted { ok: true, accepted: taken.accepted, ignored: taken.ignored }).map_err(|error| {
         match error {
             CaptureError::Invalid(error) => RequestError::invalid(error.to_string()),
@@ -49,7 +49,7 @@ pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Re
 
 /// What is captured.
 pub(crate) fn settings(owner: &Owner) -> CaptureSettings {
-    shown(&owner.workspace().switches.capture())
+    shown(&owner.workspace().switches().capture())
 }
 
 /// Changes what is captured, in `memory.toml` and from now on.
@@ -69,7 +69,7 @@ pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Res
     .into_iter()
     .filter_map(|(key, on)| Some((key, on?)))
     .collect();
-    let now = owner.workspace().switches.set(&switches).map_err(|error| match error {
+    let now = owner.workspace().switches().set(&switches).map_err(|error| match error {
         ConfigError::Fs(error) => RequestError::unavailable(error.to_string(), "nothing was changed"),
         error => RequestError::invalid(format!("{error}. Mend it first; nothing was changed")),
     })?;

@@ -58,7 +58,7 @@ pub(super) struct SearchCommand {
     json: bool,
 }
 
-/// What the service takes. A query much longer does not fit into the head of a request, and the daemon only hangs up.
+/// What a search takes. A query much longer does not fit into the head of a request, and the daemon only hangs up.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 
 /// Characters of a snippet on a terminal: about four lines.

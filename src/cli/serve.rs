@@ -61,7 +61,7 @@ impl ServeCommand {
                 say!("    at http://{address}   (token in {token})")?;
             }
             say!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root))?;
-            // Not the service: the stores are closed when the daemon lets go of it.
+            // Not the vault: the stores are closed when the daemon lets go of it.
             let shared = Arc::clone(daemon.app().shared());
             std::thread::spawn(move || show_progress(&shared));
             anyhow::Ok(daemon.run(stop).await)

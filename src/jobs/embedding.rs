@@ -10,17 +10,17 @@ use crate::wire::{EmbeddedAs, Embedding, Model};
 /// When the text is empty or too long, or no model is ready.
 pub(crate) fn embed(viewer: &Viewer, content: &str, kind: EmbeddedAs) -> Result<Embedding, RequestError> {
     let content = text("text", content)?;
-    let model = viewer.workspace().shared.embedder().ok_or_else(|| {
-        let Model { state, detail, .. } = Model::of(viewer.workspace().shared.progress().model);
+    let model = viewer.workspace().shared().embedder().ok_or_else(|| {
+        let Model { state, detail, .. } = Model::of(viewer.workspace().shared().progress().model);
         let why = detail.filter(|_| state == "failed").unwrap_or_else(|| format!("the model is {state}"));
         RequestError::unavailable(format!("there is no embedding: {why}"), "`vault status` says how the model is")
     })?;
     let embedded = match kind {
-        EmbeddedAs::Query => model.embed_query(&content, None),
+        EmbeddedAs::Query => model.embed_query(&content, viewer.turn().until_when()),
         EmbeddedAs::Document => {
             let document = Document { context: String::new(), text: content };
             let one = |mut vectors: Vec<Vec<f32>>| vectors.pop().ok_or(ModelError::Stopped);
-            model.embed_documents(&[document], None).and_then(one)
+            model.embed_documents(&[document], viewer.turn().until_when()).and_then(one)
         }
     };
     let embedding = embedded.map_err(|error| {

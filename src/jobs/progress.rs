@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Follows the progress from now on.
 pub fn follow(owner: &Owner) -> Following {
-    Following { shared: Arc::clone(&owner.workspace().shared), last: None, seen: None }
+    Following { shared: Arc::clone(&owner.workspace().shared()), last: None, seen: None }
 }
 
 impl Following {
@@ -67,7 +67,7 @@ fn view(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> ProgressView 
     }
 }
 
-/// How many passages wait to be embedded. The model is handed each text once, however many passages have it, so its own count
+/// How many chunks wait to be embedded. The model is handed each text once, however many chunks have it, so its own count
 /// is another, and tells when nothing waits.
 pub(crate) fn to_embed(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> usize {
     let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));

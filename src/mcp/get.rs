@@ -77,10 +77,20 @@ impl Told for NoteText {
 }
 
 impl NoteText {
+    /// Bytes of all that it gives of a note.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len() + names(&self.title, &self.tags)
+    }
+
     /// Whether more was asked for than there was room for.
     pub(super) fn is_cut(&self) -> bool {
         self.cut || self.next_line.is_some()
     }
+}
+
+/// Bytes of what is given of a note besides its text.
+fn names(title: &str, tags: &[String]) -> usize {
+    title.len() + tags.iter().map(String::len).sum::<usize>()
 }
 
 /// Which lines, and how much of them.
@@ -139,7 +149,8 @@ fn passage(viewer: &Viewer, hash: &str, window: Window) -> Result<NoteText, Requ
     if window.line.is_some() {
         return Err(RequestError::invalid("a hash names a whole passage; `line` goes with a path"));
     }
-    let chunk = notes::passage(viewer, hash)?.chunk;
+    let (passage, cut) = notes::passage(viewer, hash)?;
+    let chunk = passage.chunk;
     Ok(NoteText {
         uri: uri_of(&chunk.path),
         citation: chunk.citation,
@@ -153,12 +164,12 @@ fn passage(viewer: &Viewer, hash: &str, window: Window) -> Result<NoteText, Requ
         line_end: chunk.line_end as usize,
         total_lines: None,
         next_line: None,
-        cut: false,
+        cut,
     })
 }
 
 fn note(viewer: &Viewer, path: String, window: Window) -> Result<NoteText, RequestError> {
-    let note = notes::note(viewer, &NoteParams::of(path))?;
+    let mut note = notes::whole_note(viewer, &NoteParams::of(path))?;
     let index = Lines::new(&note.text);
     // What follows the last line's end is no line.
     let total = (index.count() - usize::from(note.text.ends_with('\n'))).max(1);
@@ -172,9 +183,14 @@ fn note(viewer: &Viewer, path: String, window: Window) -> Result<NoteText, Reque
     }
     let until = first.saturating_add(window.lines.unwrap_or(total) - 1).min(total);
     let start = index.span(first).start;
-    // What is given besides the text counts too.
-    let names: usize = note.tags.iter().chain([&note.title]).map(String::len).sum();
-    let bytes = window.bytes.saturating_sub(if viewer.limits().is_some() { names } else { 0 });
+    let mut bytes = window.bytes;
+    if viewer.limits().is_some() {
+        // What is given besides the text counts too, and is not to take its place.
+        if note.tags.iter().map(String::len).sum::<usize>() > bytes / 4 {
+            note.tags.clear();
+        }
+        bytes = bytes.saturating_sub(names(&note.title, &note.tags));
+    }
     let fits = |line: &usize| index.span(*line).end - start <= bytes;
     let last = (first..=until).take_while(fits).last();
     let (last, text, cut) = match last {

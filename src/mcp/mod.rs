@@ -1,6 +1,6 @@
 //! The Model Context Protocol: the vault as tools, resources and prompts, over streamable HTTP.
 //!
-//! A transport: decodes a request, calls the service on a blocking thread for the principal that the listener found, and
+//! A transport: decodes a request, calls a use case on a blocking thread for whom the listener found, and
 //! encodes the answer. Nothing is kept between two requests.
 
 mod answers;

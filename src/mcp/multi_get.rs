@@ -113,8 +113,8 @@ fn run(_: &App, viewer: &Viewer, params: MultiGetParams) -> Result<Texts, Reques
         let window = Window { line: None, lines: params.lines, bytes: room.min(MOST_BYTES) };
         match read(viewer, &what, window) {
             // The first is given in part, so that something is given.
-            Ok(text) if texts.results.is_empty() || (!text.is_cut() && text.text.len() <= room) => {
-                room = room.saturating_sub(text.text.len());
+            Ok(text) if texts.results.is_empty() || (!text.is_cut() && text.bytes() <= room) => {
+                room = room.saturating_sub(text.bytes());
                 texts.results.push(text);
             }
             Ok(_) => texts.left_out.push(what),

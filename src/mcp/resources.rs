@@ -68,7 +68,7 @@ fn resource(note: NoteName) -> Resource {
 
 /// The whole text of a note.
 pub(super) fn read(viewer: &Viewer, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let note = path_of(uri).and_then(|path| notes::note(viewer, &NoteParams::of(path)));
+    let note = path_of(uri).and_then(|path| notes::whole_note(viewer, &NoteParams::of(path)));
     let note = note.map_err(|error| match error.kind {
         // What cannot be a note is none.
         ErrorKind::NotFound | ErrorKind::Invalid => {

@@ -104,7 +104,7 @@ impl ToolEntry {
         tool
     }
 
-    /// Calls the tool. What the service refuses is an answer too, so that the model sees why.
+    /// Calls the tool. What a use case refuses is an answer too, so that the model sees why.
     pub(super) fn call(&self, app: &App, request: Request, arguments: JsonObject, answers: Answers) -> CallToolResult {
         let principal = request.principal().clone();
         (self.run)(app, request, arguments, answers).unwrap_or_else(|error| failed(&error.told_to(&principal)))

@@ -1,6 +1,6 @@
 //! What a request to forget may mean, and whether it is clear enough to do it. Pure.
 //!
-//! The unit is a paragraph, list item or table row: a passage of a search may hold several facts. Meaning alone never deletes.
+//! The unit is a paragraph, list item or table row: a chunk of a search may hold several facts. Meaning alone never deletes.
 //! It is clear what is meant when
 //!
 //! - it is the hash of a candidate; or

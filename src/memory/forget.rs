@@ -9,7 +9,7 @@ use crate::access::WriteMode;
 use crate::derive::{ChunkId, chunk, without_chunk, without_lines};
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::request::{ErrorKind, MemoryWriter, RequestError, no_chunk, text};
+use crate::request::{ErrorKind, MemoryWriter, RequestError, Room, no_chunk, text};
 use crate::vault::{Action, CheckpointId};
 use crate::wire::{MemoryCandidate, MemoryChange, MemoryForgetParams, MemoryForgotten, citation};
 
@@ -24,8 +24,8 @@ const HITS: usize = 10;
 /// # Errors
 /// When it may not write, the query is empty, or the disk refuses.
 pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<MemoryForgotten, RequestError> {
-    if writer.mode == WriteMode::Off {
-        return Err(forbidden(TargetError::Mode(writer.mode).to_string(), "the person says so in your `agent.md`"));
+    if writer.mode() == WriteMode::Off {
+        return Err(forbidden(TargetError::Mode(writer.mode()).to_string(), "the person says so in your `agent.md`"));
     }
     let query = text("query", &params.query)?;
     let places = own_places(writer)?;
@@ -49,7 +49,9 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         }
         Meant::Perhaps(some) => {
             forgotten.needs_confirmation = !some.is_empty();
-            forgotten.candidates.extend(some.into_iter().map(|at| shown(writer, &places[at])));
+            let mut room = Room::of(writer.limits(), 1);
+            let candidates = some.into_iter().map(|at| shown(writer, &places[at]));
+            forgotten.candidates.extend(candidates.filter(|candidate| room.take(candidate.text.chars().count())));
         }
     }
     Ok(forgotten)
@@ -82,7 +84,7 @@ fn own_places(writer: &MemoryWriter) -> Result<Vec<ForgettablePlace>, RequestErr
     let files = scope.files().map(|file| &file.path);
     // What is seen is neither left out nor kept from the agent.
     let may_write = |path: &&VaultPath| {
-        own_name(writer.slug(), path).is_some_and(|file| writable(writer.slug(), writer.mode, file).is_ok())
+        own_name(writer.slug(), path).is_some_and(|file| writable(writer.slug(), writer.mode(), file).is_ok())
     };
     let mut paths: Vec<&VaultPath> = files.filter(may_write).collect();
     paths.sort_unstable();
@@ -95,7 +97,7 @@ fn own_places(writer: &MemoryWriter) -> Result<Vec<ForgettablePlace>, RequestErr
     Ok(found)
 }
 
-/// Places in the passages that a search finds, the best first.
+/// Places in the chunks that a search finds, the best first.
 fn near(writer: &MemoryWriter, query: &str, places: &[ForgettablePlace]) -> Result<Vec<usize>, RequestError> {
     let found = find(writer, query, Some(HITS))?;
     let within = |at: &usize, path: &str, first: u32, last: u32| {
@@ -129,7 +131,8 @@ fn forget_place(writer: &MemoryWriter, place: &ForgettablePlace) -> Result<Check
 }
 
 fn shown(writer: &MemoryWriter, place: &ForgettablePlace) -> MemoryCandidate {
-    let most = writer.workspace().config.search.max_snippet_chars;
+    let most = writer.workspace().config().search.max_snippet_chars;
+    let most = writer.limits().map_or(most, |limits| most.min(limits.max_snippet_chars));
     let (line_start, line_end) = (place.lines.0 as u32, place.lines.1 as u32);
     let cut = place.text.char_indices().nth(most);
     MemoryCandidate {

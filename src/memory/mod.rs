@@ -7,8 +7,8 @@
 //!                 agent.md                who it is and what it may do: the person's, never read or written here
 //! ```
 //!
-//! What depends on who asks is in the [`MemoryWriter`](crate::request::MemoryWriter). A change is worked out from what the file says ([`edit`], pure), written over that and
-//! nothing else, and tried again when somebody was faster; every one has a checkpoint.
+//! What depends on who asks is in the [`MemoryWriter`](crate::request::MemoryWriter). A change is worked out from what the file
+//! says ([`edit`], pure), written over that and nothing else, and tried again when somebody was faster; every one has a checkpoint.
 
 mod candidates;
 mod edit;

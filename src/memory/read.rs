@@ -17,7 +17,7 @@ const MAX_TEXT_BYTES: usize = 50 * 1024;
 /// A file that changes as fast as it is read is given up after so many times.
 const ROUNDS: usize = 4;
 
-/// Finds passages of an agent's own memory, and of that of agents which share theirs with it.
+/// Finds chunks of an agent's own memory, and of that of agents which share theirs with it.
 ///
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
@@ -29,7 +29,7 @@ pub(crate) fn search(writer: &MemoryWriter, params: &MemorySearchParams) -> Resu
 
 pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> Result<SearchResponse, RequestError> {
     let started = Instant::now();
-    let config = &writer.workspace().config.search;
+    let config = &writer.workspace().config().search;
     let request = SearchRequest {
         text: query_text("query", query)?.to_owned(),
         mode: config.mode,
@@ -40,10 +40,10 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
     writer.own_memory()?.find(request, Given { highlights: false, times: 1 }, started)
 }
 
-/// A passage, lines or a whole file of an agent's own memory, as it is on disk.
+/// A chunk, lines or a whole file of an agent's own memory, as it is on disk.
 ///
 /// # Errors
-/// When its memory has no such passage or file.
+/// When its memory has no such chunk or file.
 pub(crate) fn get(writer: &MemoryWriter, params: &MemoryGetParams) -> Result<MemoryText, RequestError> {
     let (asked, found) = match (&params.hash, &params.path) {
         (Some(hash), None) if params.line.is_none() && params.lines.is_none() => (hash, own_chunk(writer, hash)),
@@ -67,7 +67,7 @@ fn own_lines(
     }
     let absent = || RequestError::not_found(format!("your memory has no file `{path}`"));
     let (path, text) = own_file(writer, path)?.ok_or_else(absent)?;
-    let most = writer.limits().map_or(MAX_TEXT_BYTES, |limits| limits.max_injected_chars.min(MAX_TEXT_BYTES));
+    let most = most_bytes(writer);
     let part = lines_of(&path, &text, line, lines, most);
     part.ok_or_else(|| RequestError::not_found(format!("`{path}` has fewer lines")))
 }
@@ -80,7 +80,7 @@ fn own_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryText, RequestErr
     let (path, text) = own_file(writer, file.path.as_str())?.ok_or_else(|| no_chunk(hash))?;
     let chunks = chunk(&path, &Note::parse(&text, path.stem()), &text);
     let passage = chunks.iter().find(|chunk| chunk.id == id).ok_or_else(|| no_chunk(hash))?;
-    Ok(passage_text(&path, passage))
+    Ok(passage_text(&path, passage, most_bytes(writer)))
 }
 
 /// A file of the memory and what it says now; nothing where it is none, or is kept from the agent.
@@ -90,11 +90,11 @@ pub(super) fn own_file(writer: &MemoryWriter, path: &str) -> Result<Option<(Vaul
         let scope = writer.own_memory()?;
         let Some(file) = scope.file(&whole) else { return Ok(None) };
         // A folder on the way may have become a link since.
-        if scope.workspace.files.as_ref().is_some_and(|files| files.check(&file.path).is_err()) {
+        if !scope.workspace().is_in_place(&file.path) {
             return Ok(None);
         }
         if scope.is_as_indexed(file) {
-            match scope.workspace.source(&file.path) {
+            match scope.workspace().source(&file.path) {
                 Ok(source) if Note::parse(&source.text, file.path.stem()).is_private() => return Ok(None),
                 Ok(source) => return Ok(Some((file.path.clone(), source.text))),
                 Err(ReadError::Changing) => {}
@@ -102,7 +102,7 @@ pub(super) fn own_file(writer: &MemoryWriter, path: &str) -> Result<Option<(Vaul
             }
         }
         // It was written to just now: what it says counts once it is indexed.
-        scope.workspace.settled_within(&file.path, writer.patience() / 2)?;
+        scope.workspace().settled_within(&file.path, writer.patience() / 2)?;
     }
     Ok(None)
 }
@@ -115,16 +115,22 @@ fn line_in(path: &str) -> (&str, Option<u32>) {
     }
 }
 
-fn passage_text(path: &VaultPath, passage: &Chunk) -> MemoryText {
+/// How much of a file one answer gives.
+fn most_bytes(writer: &MemoryWriter) -> usize {
+    writer.limits().map_or(MAX_TEXT_BYTES, |limits| limits.max_injected_chars.min(MAX_TEXT_BYTES))
+}
+
+fn passage_text(path: &VaultPath, passage: &Chunk, most: usize) -> MemoryText {
+    let shown = passage.text.floor_char_boundary(most);
     let (line_start, line_end) = (passage.lines.0 as u32, passage.lines.1 as u32);
     MemoryText {
         path: path.to_string(),
-        text: passage.text.clone(),
+        text: passage.text[..shown].to_owned(),
         line_start,
         line_end,
         citation: citation(path.as_str(), line_start, line_end),
         hash: Some(passage.id.to_string()),
-        cut: false,
+        cut: shown < passage.text.len(),
     }
 }
 
@@ -135,7 +141,7 @@ fn lines_of(path: &VaultPath, text: &str, line: Option<u32>, lines: Option<u32>,
         let chunks = chunk(path, &note, text);
         let at = |chunk: &&Chunk| (chunk.lines.0..=chunk.lines.1).contains(&(line as usize));
         if let Some(passage) = chunks.iter().find(at) {
-            return Some(passage_text(path, passage));
+            return Some(passage_text(path, passage, most));
         }
     }
     // The empty line after the last line's end is none that people count.
@@ -178,7 +184,7 @@ mod tests {
         assert_eq!(get(None, Some(1)).unwrap(), ("# One\n".to_owned(), 1, 1));
         assert_eq!(get(Some(3), Some(2)).unwrap(), ("- a\n- b\n".to_owned(), 3, 4));
         assert_eq!(get(Some(7), Some(9)).unwrap(), ("\nc\n".to_owned(), 7, 8));
-        // Without a number of lines, the passage.
+        // Without a number of lines, the chunk.
         assert_eq!(get(Some(8), None).unwrap(), ("# Two\n\nc".to_owned(), 6, 8));
         assert!(lines_of(&path, text, Some(4), None, MAX_TEXT_BYTES).unwrap().hash.is_some());
         assert_eq!(get(Some(5), None).unwrap(), ("\n".to_owned(), 5, 5));

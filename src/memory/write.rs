@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::edit::{EditError, with_content, without_text};
 use super::target::{TargetError, default_file, folder, forbidden, own_name, writable};
-use crate::access::Scope;
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
 use crate::redact::redact;
@@ -97,17 +96,17 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
 
 /// The file that is meant, when the agent may write it and would find what it writes.
 pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result<VaultPath, RequestError> {
-    if !matches!(writer.scope, Scope::Own { .. }) {
+    if writer.is_closed() {
         return Err(forbidden("your memory is closed in this session", "the person says so in `memory.toml`"));
     }
-    let file = file.unwrap_or(default_file(writer.mode));
-    let path = writable(writer.slug(), writer.mode, file).map_err(|error| match error {
+    let file = file.unwrap_or(default_file(writer.mode()));
+    let path = writable(writer.slug(), writer.mode(), file).map_err(|error| match error {
         TargetError::Mode(_) => forbidden(format!("`{file}`: {error}"), "the person says so in your `agent.md`"),
         error => RequestError::invalid(format!("`file` is {file:?}; {error}")),
     })?;
     let workspace = writer.workspace();
     let hidden =
-        globs("access.private", &workspace.config.access.private).map_or(true, |set| set.is_match(path.as_str()));
+        globs("access.private", &workspace.config().access.private).map_or(true, |set| set.is_match(path.as_str()));
     if hidden || workspace.leaves_out(&path) {
         let message = format!("`{path}` is left out of what you can read, by `memory.toml` or by its name");
         return Err(forbidden(message, "nothing was written; take another file"));
@@ -117,7 +116,7 @@ pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result
 
 /// The name as the disk has it, where case does not count there.
 fn as_spelled(workspace: &Workspace, path: VaultPath) -> VaultPath {
-    let on_disk = path.on_disk(workspace.home.root());
+    let on_disk = path.on_disk(workspace.home().root());
     let (Some(name), Some(folder)) = (on_disk.file_name().and_then(|name| name.to_str()), on_disk.parent()) else {
         return path;
     };
@@ -146,7 +145,7 @@ fn act(writer: &MemoryWriter, action: Action, written: usize) -> Act<'_> {
 /// Refuses a file more than an agent may have.
 fn may_make(writer: &MemoryWriter) -> Result<(), RequestError> {
     let Some(limits) = writer.limits() else { return Ok(()) };
-    let folder = writer.workspace().home.root().join(folder(writer.slug()));
+    let folder = writer.workspace().home().root().join(folder(writer.slug()));
     let count = |folder: &Path| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "md")).count()
@@ -172,7 +171,7 @@ pub(super) fn rewrite(
     let workspace = writer.workspace();
     let files = workspace.files()?;
     let scope = writer.own_memory()?;
-    if scope.reader.files().at(path.as_str()).is_some_and(|file| !scope.visible.has(file)) {
+    if scope.reader().files().at(path.as_str()).is_some_and(|file| !scope.has(file)) {
         return Err(kept(path));
     }
     drop(scope);
@@ -184,7 +183,7 @@ pub(super) fn rewrite(
             None => (None, None),
         };
         let outcome = match (change(existing.as_deref())?, hash) {
-            (MemoryEdit::Text(text), _) if text.len() as u64 > workspace.config.index.max_file_bytes => {
+            (MemoryEdit::Text(text), _) if text.len() as u64 > workspace.config().index.max_file_bytes => {
                 return Err(too_long(path, text.len()));
             }
             (MemoryEdit::Gone, None) => return Err(gone(path)),
@@ -225,7 +224,7 @@ pub(super) fn changed(writer: &MemoryWriter, what: &str, path: &VaultPath, id: &
         checkpoint_id: id.to_string(),
         chunks: settled.as_ref().ok().copied().flatten().map_or(0, |(_, chunks)| chunks),
         searchable: settled.is_ok(),
-        file_deleted: path.on_disk(writer.workspace().home.root()).symlink_metadata().is_err(),
+        file_deleted: path.on_disk(writer.workspace().home().root()).symlink_metadata().is_err(),
         redacted: false,
         matches_removed: None,
     }

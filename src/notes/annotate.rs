@@ -1,4 +1,4 @@
-//! Writes a remark on a passage, as a note that links to it.
+//! Writes a remark on a chunk, as a note that links to it.
 
 use serde_json::{Map, Value, json};
 
@@ -14,10 +14,10 @@ use crate::wire::{AnnotateParams, Annotated, citation};
 /// Characters of what a remark is called after.
 const MAX_SUBJECT_CHARS: usize = 80;
 
-/// Writes a remark on a passage into `annotations/`. It is private when the passage's note is. Returns when it can be found.
+/// Writes a remark on a chunk into `annotations/`. It is private when the chunk's note is. Returns when it can be found.
 ///
 /// # Errors
-/// When a parameter makes no sense, there is no such passage, or the disk refuses.
+/// When a parameter makes no sense, there is no such chunk, or the disk refuses.
 pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
@@ -25,12 +25,12 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     if workspace.redacts() {
         remark = redact(&remark).into_owned();
     }
-    let scope = owner.read_scope()?;
+    let scope = owner.now()?;
     let (file, chunk) = chunk_of(&scope, params)?;
     let subject = chunk.heading_path.iter().rev().find(|heading| !heading.trim().is_empty());
     let subject: String = subject.unwrap_or(&file.title).chars().filter(|c| !c.is_control()).collect();
     let title = format!("On: {}", cut(subject.trim()));
-    let link = wikilink(scope.reader.as_ref(), file, chunk.heading_path.last().map_or("", String::as_str));
+    let link = wikilink(scope.reader(), file, chunk.heading_path.last().map_or("", String::as_str));
     let quote = match chunk.text[chunk.body_start..].trim() {
         "" => chunk.text.trim(),
         body => body,
@@ -53,7 +53,7 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     let body = format!("On {link}, `{place}`:\n\n{}\n\n{}", quoted.join("\n"), remark.trim());
     let note = compose(&frontmatter, &body);
     let create = || {
-        let path = free_name(workspace.home.root(), ANNOTATIONS, &title);
+        let path = free_name(workspace.home().root(), ANNOTATIONS, &title);
         files.create(&path, &note).map(|hash| (path, hash))
     };
     let (path, hash) = match create() {
@@ -68,12 +68,12 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
 
 /// The chunk that is meant, and its note.
 fn chunk_of<'a>(scope: &'a ReadScope, params: &AnnotateParams) -> Result<(&'a FileEntry, ChunkText), RequestError> {
-    let snapshot = &scope.reader;
+    let snapshot = &scope.reader();
     let rows: Vec<u64> = match (&params.hash, &params.path, params.line) {
         (Some(hash), None, None) => {
             let id: ChunkId =
                 hash.parse().map_err(|error| RequestError::invalid(format!("`hash`: `{hash}`: {error}")))?;
-            let rows = snapshot.rows_of(id).map_err(|error| scope.workspace.damaged(error))?;
+            let rows = snapshot.rows_of(id).map_err(|error| scope.workspace().damaged(error))?;
             let first = scope.note_of(id).and_then(|file| file.chunks.first()).map(|chunk| chunk.row);
             rows.into_iter().chain(first).collect()
         }
@@ -88,7 +88,7 @@ fn chunk_of<'a>(scope: &'a ReadScope, params: &AnnotateParams) -> Result<(&'a Fi
         _ => return Err(RequestError::invalid("give `hash`, or `path` with or without `line`")),
     };
     for row in rows {
-        let chunk = snapshot.chunk(row).map_err(|error| scope.workspace.damaged(error))?;
+        let chunk = snapshot.chunk(row).map_err(|error| scope.workspace().damaged(error))?;
         let Some(chunk) = chunk.filter(|chunk| params.line.is_none_or(|line| line <= chunk.lines.1)) else {
             continue;
         };
@@ -109,7 +109,7 @@ fn is_private(scope: &ReadScope, file: &FileEntry) -> Result<bool, RequestError>
     if file.private {
         return Ok(true);
     }
-    match scope.workspace.source(&file.path) {
+    match scope.workspace().source(&file.path) {
         Ok(source) => Ok(Note::parse(&source.text, file.path.stem()).is_private()),
         Err(ReadError::Gone) => Err(WriteError::Gone(file.path.clone()).into()),
         // In doubt it is.

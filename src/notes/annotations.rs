@@ -1,4 +1,4 @@
-//! Remarks on passages, and where those passages are by now.
+//! Remarks on chunks, and where those chunks are by now.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::derive::ChunkId;
 use crate::engine::{FileEntry, Filter};
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError, Room, Viewer};
+use crate::request::{ReadScope, RequestError, Viewer};
 use crate::search::SearchRequest;
 use crate::wire::{AnnotationView, PassageView};
 
@@ -17,11 +17,11 @@ use crate::wire::{AnnotationView, PassageView};
 pub(super) const ANNOTATIONS: &str = "annotations";
 /// The key of a remark's frontmatter that says what it is on.
 pub(super) const KEY: &str = "annotates";
-/// Words of a quote that are looked for, and passages looked at, when the quote is not where it was.
+/// Words of a quote that are looked for, and chunks looked at, when the quote is not where it was.
 const QUOTE_WORDS: usize = 40;
 const CANDIDATES: usize = 50;
 
-/// What a remark says of its passage.
+/// What a remark says of its chunk.
 struct Annotates {
     path: VaultPath,
     lines: (u32, u32),
@@ -29,20 +29,20 @@ struct Annotates {
     quote: String,
 }
 
-/// Where a passage is, or was last.
+/// Where a chunk is, or was last.
 struct QuotePlace {
     source: VaultPath,
     lines: (u32, u32),
     found: bool,
 }
 
-/// A passage with the remarks on it.
+/// A chunk with the remarks on it, and whether its text was cut, as an agent gets no more at once.
 ///
 /// # Errors
 /// As [`super::chunk`].
-pub fn passage(viewer: &Viewer, hash: &str) -> Result<PassageView, RequestError> {
+pub fn passage(viewer: &Viewer, hash: &str) -> Result<(PassageView, bool), RequestError> {
     let found = with_remarks(viewer, hash);
-    let given = found.iter().flat_map(|found| {
+    let given = found.iter().flat_map(|(found, _)| {
         let remarks = found.annotations.iter().map(|remark| remark.path.clone());
         std::iter::once(found.chunk.citation.clone()).chain(remarks)
     });
@@ -50,7 +50,7 @@ pub fn passage(viewer: &Viewer, hash: &str) -> Result<PassageView, RequestError>
     found
 }
 
-fn with_remarks(viewer: &Viewer, hash: &str) -> Result<PassageView, RequestError> {
+fn with_remarks(viewer: &Viewer, hash: &str) -> Result<(PassageView, bool), RequestError> {
     let scope = viewer.read_scope()?;
     let mut chunk = scope.chunk(hash)?;
     let mut remarks = annotations(&scope, &chunk.path)?;
@@ -58,12 +58,13 @@ fn with_remarks(viewer: &Viewer, hash: &str) -> Result<PassageView, RequestError
         annotation.path == chunk.path
             || (annotation.line_start <= chunk.line_end && chunk.line_start <= annotation.line_end)
     });
-    let mut room = Room::of(scope.limits, 1);
-    if !room.take_chunk(&mut chunk, 0) {
+    let mut room = scope.room();
+    let cut = room.take_chunk(&mut chunk, 0).unwrap_or_else(|| {
         chunk.content.clear();
-    }
+        true
+    });
     remarks.retain(|remark| room.take(chars_of(remark)));
-    Ok(PassageView { chunk, annotations: remarks })
+    Ok((PassageView { chunk, annotations: remarks }, cut))
 }
 
 /// Characters of what is given of a remark.
@@ -87,11 +88,11 @@ pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>,
     let mut places = QuotePlaces { scope, texts: HashMap::new() };
     let mut found = Vec::new();
     for file in remarks {
-        let metadata = scope.reader.metadata(file.id).map_err(|error| scope.workspace.damaged(error))?;
+        let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
         let Some(annotates) = metadata.as_deref().and_then(annotates) else { continue };
         let place = places.find(&annotates)?;
-        let source = scope.reader.files().at(place.source.as_str());
-        let hidden = source.is_some_and(|source| !scope.visible.has(source));
+        let source = scope.reader().files().at(place.source.as_str());
+        let hidden = source.is_some_and(|source| !scope.has(source));
         if hidden || (place.source.as_str() != path && file.path.as_str() != path) {
             continue;
         }
@@ -115,12 +116,12 @@ pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>,
 
 /// What a remark's note says, less the quote above it.
 fn remark(scope: &ReadScope, file: &FileEntry) -> Option<String> {
-    let source = scope.workspace.source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
+    let source = scope.workspace().source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
     let note = Note::parse(&source.text, file.path.stem());
     Some(below_quote(&source.text[note.body]).to_owned())
 }
 
-/// What stands below the line that names the passage, and the quote.
+/// What stands below the line that names the chunk, and the quote.
 fn below_quote(body: &str) -> &str {
     let body = body.trim();
     let rest = match body.split_once('\n') {
@@ -145,7 +146,7 @@ fn annotates(metadata: &str) -> Option<Annotates> {
     })
 }
 
-/// Finds passages, and remembers the notes it has read.
+/// Finds chunks, and remembers the notes it has read.
 struct QuotePlaces<'a> {
     scope: &'a ReadScope,
     texts: HashMap<VaultPath, Option<Squeezed>>,
@@ -153,12 +154,12 @@ struct QuotePlaces<'a> {
 
 impl QuotePlaces<'_> {
     fn find(&mut self, annotates: &Annotates) -> Result<QuotePlace, RequestError> {
-        let damaged = |error| self.scope.workspace.damaged(error);
+        let damaged = |error| self.scope.workspace().damaged(error);
         if let Some(hash) = annotates.hash {
-            for row in self.scope.reader.rows_of(hash).map_err(damaged)? {
-                let chunk = self.scope.reader.chunk(row).map_err(damaged)?;
+            for row in self.scope.reader().rows_of(hash).map_err(damaged)? {
+                let chunk = self.scope.reader().chunk(row).map_err(damaged)?;
                 let Some(chunk) = chunk else { continue };
-                if let Some(file) = self.scope.reader.files().get(chunk.file) {
+                if let Some(file) = self.scope.reader().files().get(chunk.file) {
                     return Ok(QuotePlace { source: file.path.clone(), lines: chunk.lines, found: true });
                 }
             }
@@ -183,7 +184,7 @@ impl QuotePlaces<'_> {
             mode: Mode::Keyword,
             limit: CANDIDATES,
             filter: Filter::default(),
-            turn: self.scope.turn.clone(),
+            turn: self.scope.turn().clone(),
         };
         let Ok(found) = self.scope.search_with(None, &request) else { return Vec::new() };
         let mut paths: Vec<VaultPath> = Vec::new();
@@ -198,7 +199,7 @@ impl QuotePlaces<'_> {
 
     /// The lines of a quote in a note; of several the nearest to a line.
     fn lines_of(&mut self, path: &VaultPath, quote: &str, near: u32) -> Option<(u32, u32)> {
-        let workspace = &self.scope.workspace;
+        let workspace = &self.scope.workspace();
         let text = self.texts.entry(path.clone()).or_insert_with(|| {
             let source = workspace.source(path).ok()?;
             Some(Squeezed::of(&source.text, path))

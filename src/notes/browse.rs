@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::FileEntry;
-use crate::request::{RequestError, Room, Viewer, day_of, limit};
+use crate::request::{RequestError, Viewer, day_of, limit};
 use crate::wire::{Browse, BrowseParams, ChunkView, Collections};
 
 /// The chunk with a name.
@@ -24,7 +24,7 @@ pub fn browse(viewer: &Viewer, params: &BrowseParams) -> Result<Browse, RequestE
     let (limit, offset) = (limit(params.limit, 20)?, params.offset.unwrap_or(0));
     let day = params.day.as_deref().map(|day| day_of("day", day)).transpose()?;
     let scope = viewer.settled_scope()?;
-    let limit = scope.limits.map_or(limit, |limits| limit.min(limits.max_results));
+    let limit = scope.results(limit);
     let mut files: Vec<&Arc<FileEntry>> = scope
         .files()
         .filter(|file| params.collection.as_deref().is_none_or(|collection| file.path.collection() == collection))
@@ -36,16 +36,16 @@ pub fn browse(viewer: &Viewer, params: &BrowseParams) -> Result<Browse, RequestE
     let mut chunks = Vec::new();
     for (file, row) in page.skip(offset).take(limit) {
         scope.go_on()?;
-        let chunk = scope.reader.chunk(row);
+        let chunk = scope.reader().chunk(row);
         let view = chunk.and_then(|chunk| chunk.map(|chunk| scope.view(file, chunk)).transpose());
         match view {
             Ok(view) => chunks.extend(view),
-            Err(error) if error.is_damage() => drop(scope.workspace.damaged(error)),
+            Err(error) if error.is_damage() => drop(scope.workspace().damaged(error)),
             Err(error) => return Err(error.into()),
         }
     }
-    let mut room = Room::of(scope.limits, 1);
-    chunks.retain_mut(|chunk| room.take_chunk(chunk, 0));
+    let mut room = scope.room();
+    chunks.retain_mut(|chunk| room.take_chunk(chunk, 0).is_some());
     let given = chunks.iter().map(|chunk| chunk.citation.clone()).collect();
     viewer.log("browse", params.collection.as_deref().unwrap_or_default(), given);
     Ok(Browse { chunks, total })

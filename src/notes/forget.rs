@@ -1,11 +1,10 @@
-//! Removes a passage or a note, so that it can be undone, or with `purge` so that it cannot.
+//! Removes a chunk or a note, so that it can be undone, or with `purge` so that it cannot.
 
 use std::time::Duration;
 
 use blake3::Hash;
 
 use super::annotations::annotations;
-use crate::access::Scope;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
 use crate::note::Note;
@@ -32,10 +31,10 @@ struct Target {
     seen: Option<[u8; 32]>,
 }
 
-/// Removes a passage, lines or a whole note. Returns when none of it can be found.
+/// Removes a chunk, lines or a whole note. Returns when none of it can be found.
 ///
 /// # Errors
-/// When a parameter makes no sense, there is no such passage or note, it has changed since, or the disk refuses.
+/// When a parameter makes no sense, there is no such chunk or note, it has changed since, or the disk refuses.
 pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
@@ -73,7 +72,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         return Ok(forgotten);
     }
     let embedded = contents_of(workspace, &path, hash);
-    let other_names = other_names(&path.on_disk(workspace.home.root()));
+    let other_names = other_names(&path.on_disk(workspace.home().root()));
     let id = match &left.text {
         None => files.trash(&path, hash)?,
         Some(text) => files.replace(&path, hash, text, Action::Forget)?,
@@ -87,7 +86,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
     };
-    let commits = commits_of(workspace.home.root(), &path).filter(|commits| *commits > 0);
+    let commits = commits_of(workspace.home().root(), &path).filter(|commits| *commits > 0);
     // The note is gone: what is left is told, and no error.
     let (embeddings, kept) = match workspace.forget_embeddings(embedded) {
         Ok(count) => (count, None),
@@ -121,7 +120,7 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> 
             // Lines are those of the note as the index, and so a search, has told of it.
             let seen = match &params.seen {
                 Some(_) => None,
-                None => owner.read_scope()?.reader.files().at(path.as_str()).map(|file| file.hash),
+                None => owner.now()?.reader().files().at(path.as_str()).map(|file| file.hash),
             };
             if seen.is_none() && params.seen.is_none() && !params.dry_run && is_there(owner.workspace(), &path) {
                 let message = format!("`{path}` is not indexed, so its lines may be others than you have seen");
@@ -135,14 +134,14 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> 
 }
 
 fn is_there(workspace: &Workspace, path: &VaultPath) -> bool {
-    path.on_disk(workspace.home.root()).is_file()
+    path.on_disk(workspace.home().root()).is_file()
 }
 
-/// The passage, or the note, that a hash names.
+/// The chunk, or the note, that a hash names.
 fn named(owner: &Owner, hash: &str) -> Result<Target, RequestError> {
     let id: ChunkId =
         hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
-    let scope = owner.read_scope()?;
+    let scope = owner.now()?;
     let target = |file: &FileEntry, part| Target { path: file.path.clone(), part, seen: Some(file.hash) };
     if let Some((file, _)) = scope.chunk_of(id)? {
         return Ok(target(file, ForgottenPart::Chunk(id)));
@@ -181,7 +180,7 @@ fn purge_gone(
         return Ok(forgotten);
     }
     let purged = files.purge(path)?;
-    let commits = commits_of(owner.workspace().home.root(), path).filter(|commits| *commits > 0);
+    let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
     if purged == Purged::default() && commits.is_none() {
         return Err(gone());
     }
@@ -198,9 +197,9 @@ fn purge_gone(
     Ok(forgotten)
 }
 
-/// The names of the embeddings of a note's passages, as indexed.
+/// The names of the embeddings of a note's chunks, as indexed.
 fn contents_of(workspace: &Workspace, path: &VaultPath, hash: Hash) -> Vec<ContentHash> {
-    let snapshot = workspace.shared.snapshot();
+    let snapshot = workspace.shared().snapshot();
     let file = snapshot
         .as_ref()
         .and_then(|snapshot| snapshot.files().iter().find(|file| file.path == *path && file.hash == *hash.as_bytes()));
@@ -209,7 +208,7 @@ fn contents_of(workspace: &Workspace, path: &VaultPath, hash: Hash) -> Vec<Conte
 
 /// Leaves nothing of what was captured but in its files; gives what keeps it from that.
 fn clear_pending(workspace: &Workspace) -> impl Iterator<Item = String> {
-    let aside = workspace.state.put_aside().map(|aside| {
+    let aside = workspace.state().put_aside().map(|aside| {
         format!("{}, which could not be read, may have the text; remove it if you need nothing of it", aside.display())
     });
     let queue = match workspace.sweep_pending(PATIENCE) {
@@ -242,7 +241,7 @@ fn remains(owner: &Owner, path: &VaultPath, whole: bool, commits: Option<usize>,
         remains.push(format!("the file has {other_names} more names (hard links), and is as it was under those"));
     }
     // As it is now, without what went.
-    let scope = owner.latest(&Scope::Everything);
+    let scope = owner.now();
     if let Ok(annotations) = scope.and_then(|scope| annotations(&scope, path.as_str())) {
         let quoting = annotations.iter().filter(|annotation| !annotation.found);
         remains.extend(quoting.map(|annotation| format!("`{}` quotes it", annotation.path)));

@@ -18,7 +18,7 @@ pub use browse::{browse, collections};
 pub use forget::forget;
 pub(crate) use listing::{listing, paths};
 pub use note::note;
-pub(crate) use note::note_in_room;
+pub(crate) use note::whole_note;
 pub use save::save;
 pub use search::search;
 pub(crate) use search::search_for_both_shapes;

@@ -15,26 +15,35 @@ use crate::request::{ReadScope, RequestError, Room, Viewer, frontmatter_chars, r
 use crate::vault::ReadError;
 use crate::wire::{NoteParams, NoteView, PassageSpan};
 
-/// A whole note, as it is on disk.
+/// A whole note, as it is on disk, for who gives parts of it.
 ///
 /// # Errors
 /// When no note that is seen has the path, or it cannot be read.
-pub fn note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
-    let found = note_of(viewer, params);
-    let remarks = |note: &NoteView| note.annotations.iter().map(|remark| remark.path.clone()).collect::<Vec<_>>();
-    let given = found.as_ref().map(|note| [vec![note.path.clone()], remarks(note)].concat());
-    viewer.log("note", &params.path, given.unwrap_or_default());
-    found
+pub(crate) fn whole_note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
+    logged(viewer, params, note_of(viewer, params))
 }
 
 /// The same, of which an agent gets as much as one answer gives.
 ///
 /// # Errors
-/// As [`note`].
-pub(crate) fn note_in_room(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
-    let mut note = note(viewer, params)?;
-    fit(&mut note, Room::of(viewer.limits(), 1));
-    Ok(note)
+/// As [`whole_note`].
+pub fn note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
+    let found = note_of(viewer, params).map(|mut note| {
+        fit(&mut note, Room::of(viewer.limits(), 1));
+        note
+    });
+    logged(viewer, params, found)
+}
+
+fn logged(
+    viewer: &Viewer,
+    params: &NoteParams,
+    found: Result<NoteView, RequestError>,
+) -> Result<NoteView, RequestError> {
+    let remarks = |note: &NoteView| note.annotations.iter().map(|remark| remark.path.clone()).collect::<Vec<_>>();
+    let given = found.as_ref().map(|note| [vec![note.path.clone()], remarks(note)].concat());
+    viewer.log("note", &params.path, given.unwrap_or_default());
+    found
 }
 
 fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
@@ -51,7 +60,7 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
     if !scope.gives(file) {
         return Err(absent());
     }
-    let source = match scope.workspace.source(&file.path) {
+    let source = match scope.workspace().source(&file.path) {
         Ok(source) => source,
         Err(ReadError::Gone) => return Err(absent()),
         Err(error @ ReadError::Changing) => {
@@ -98,6 +107,7 @@ fn fit(note: &mut NoteView, mut room: Room) {
         note.body.clear();
         note.cut = true;
     }
+    note.chunks.retain(|chunk| room.take(chunk.heading_path.iter().map(|heading| heading.chars().count()).sum()));
     note.annotations.retain(|remark| room.take(chars_of(remark)));
 }
 
@@ -111,7 +121,7 @@ fn chars_of_node(node: &Node) -> usize {
 fn spans(scope: &ReadScope, file: &FileEntry) -> Result<Vec<PassageSpan>, RequestError> {
     let mut passages = Vec::with_capacity(file.chunks.len());
     for entry in &file.chunks {
-        match scope.reader.chunk(entry.row) {
+        match scope.reader().chunk(entry.row) {
             Ok(chunk) => passages.extend(chunk.map(|chunk| PassageSpan {
                 hash: chunk.id.to_string(),
                 line_start: chunk.lines.0,
@@ -119,7 +129,7 @@ fn spans(scope: &ReadScope, file: &FileEntry) -> Result<Vec<PassageSpan>, Reques
                 heading_path: chunk.heading_path,
             })),
             // The note can be read all the same.
-            Err(error) if error.is_damage() => drop(scope.workspace.damaged(error)),
+            Err(error) if error.is_damage() => drop(scope.workspace().damaged(error)),
             Err(error) => return Err(error.into()),
         }
     }

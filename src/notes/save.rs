@@ -1,7 +1,5 @@
 //! Saves a text as a note, and says so when it can be found.
 
-use std::sync::PoisonError;
-
 use blake3::Hash;
 use serde_json::{Map, Value};
 
@@ -33,7 +31,7 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
     let files = workspace.files()?;
     let mut new = NewNote::check(params, workspace.redacts())?;
     new.collection = as_on_disk(workspace, new.collection);
-    let _one = workspace.saving.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one = workspace.one_save();
     let (path, existing, hash) = match write(workspace, files, &new) {
         // Somebody took the name, or edited the note, at this very moment.
         Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => write(workspace, files, &new)?,
@@ -54,7 +52,7 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
 
 /// The note that has the text now, whether it was there before, and BLAKE3 of it.
 fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<(VaultPath, bool, Hash), WriteError> {
-    let known = workspace.shared.snapshot();
+    let known = workspace.shared().snapshot();
     let mut candidates: Vec<VaultPath> = known
         .iter()
         .flat_map(|snapshot| snapshot.files().iter())
@@ -109,7 +107,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<(VaultPa
             return Err(WriteError::Refused { path: path.to_string(), reason });
         }
     }
-    let path = free_name(workspace.home.root(), &new.collection, &new.title);
+    let path = free_name(workspace.home().root(), &new.collection, &new.title);
     let hidden = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && hides(workspace, files, new, &path)?;
     let hash = files.create(&path, &compose(&kept_private(new.frontmatter(), hidden), &new.content))?;
     Ok((path, false, hash))
@@ -118,7 +116,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<(VaultPa
 /// Whether the person keeps a note of a title private elsewhere, or one of its name cannot be read, so that a new one is to
 /// be private from the start.
 fn hides(workspace: &Workspace, files: &Files, new: &NewNote, free: &VaultPath) -> Result<bool, WriteError> {
-    let known = workspace.shared.snapshot();
+    let known = workspace.shared().snapshot();
     let private = known
         .iter()
         .flat_map(|snapshot| snapshot.files().facets().private().iter().filter_map(|id| snapshot.files().get(id)));
@@ -135,7 +133,7 @@ fn hides(workspace: &Workspace, files: &Files, new: &NewNote, free: &VaultPath) 
 
 /// The name of a collection as its folder has it, where one is there in another case or normalisation.
 fn as_on_disk(workspace: &Workspace, collection: String) -> String {
-    let root = workspace.home.root();
+    let root = workspace.home().root();
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
         .filter(|entry| entry.path().is_dir())

@@ -15,7 +15,7 @@ use crate::wire::{SearchQuery, SearchResponse};
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
 pub fn search(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
-    given(viewer, query, Given { highlights: query.highlight, times: 1 })
+    found(viewer, query, Given { highlights: query.highlight, times: 1 })
 }
 
 /// The same, where each hit is given twice.
@@ -23,17 +23,17 @@ pub fn search(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, Re
 /// # Errors
 /// As [`search`].
 pub(crate) fn search_for_both_shapes(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
-    given(viewer, query, Given { highlights: query.highlight, times: 2 })
+    found(viewer, query, Given { highlights: query.highlight, times: 2 })
 }
 
-fn given(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchResponse, RequestError> {
+fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchResponse, RequestError> {
     let started = Instant::now();
-    let config = &viewer.workspace().config.search;
+    let config = &viewer.workspace().config().search;
     let request = SearchRequest {
         text: query_text("q", &query.q)?.to_owned(),
         mode: query.mode.unwrap_or(config.mode),
         limit: limit(query.limit, config.limit)?,
-        filter: filter(query)?,
+        filter: filter(query, viewer.at())?,
         turn: viewer.turn().clone(),
     };
     let mut found = viewer.read_scope()?.find(request, given, started)?;
@@ -49,7 +49,7 @@ fn given(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchRes
 /// The collections of what is seen, where that of a name is not among them: to an agent one that is hidden is none.
 fn collections_but(viewer: &Viewer, name: &str) -> Result<Option<Vec<String>>, RequestError> {
     // While the vault is read for the first time, nobody knows.
-    if !viewer.workspace().shared.progress().caught_up
+    if !viewer.workspace().shared().progress().caught_up
         || viewer.read_scope()?.files().any(|file| file.path.collection() == name)
     {
         return Ok(None);
@@ -68,8 +68,7 @@ fn no_collection(name: &str, there: &[String]) -> String {
     }
 }
 
-fn filter(query: &SearchQuery) -> Result<Filter, RequestError> {
-    let now = Timestamp::now();
+fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
     let time = |name, text: &Option<String>, edge| match text {
         Some(text) => parse(name, text, edge, now).map(Some),
         None => Ok(None),

@@ -36,7 +36,7 @@ pub fn stats(viewer: &Viewer) -> Result<Stats, RequestError> {
         count.updated_ms = count.updated_ms.max(Some(file.updated_ms));
         for chunk in file.chunks.iter().filter(|chunk| chunk.content.is_some()) {
             count.embeddable += 1;
-            count.embedded += usize::from(scope.reader.is_embedded(chunk.row));
+            count.embedded += usize::from(scope.reader().is_embedded(chunk.row));
         }
         if let Ok(made) = Timestamp::from_millisecond(file.created_ms) {
             let made = made.to_zoned(zone.clone());
@@ -72,7 +72,7 @@ pub(crate) fn agent_status(viewer: &Viewer) -> Result<AgentStatus, RequestError>
         chunks: stats.total,
         embedded_share: stats.embedded_share,
         collections: stats.collections,
-        model: Model::of(viewer.workspace().shared.progress().model).state,
+        model: Model::of(viewer.workspace().shared().progress().model).state,
     })
 }
 

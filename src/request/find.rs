@@ -37,7 +37,7 @@ impl ReadScope {
         started: Instant,
     ) -> Result<SearchResponse, RequestError> {
         let workspace = Arc::clone(&self.workspace);
-        let config = &workspace.config.search;
+        let config = &workspace.config().search;
         let mut snippet_chars = config.max_snippet_chars;
         if let Some(limits) = self.limits {
             request.limit = request.limit.min(limits.max_results);
@@ -85,7 +85,7 @@ impl ReadScope {
         };
         // The best first: what does not fit is cut, and what is left of it left out.
         let mut room = Room::of(self.limits, given.times);
-        results.retain_mut(|hit| room.take_chunk(&mut hit.chunk, hit.snippet.chars().count()));
+        results.retain_mut(|hit| room.take_chunk(&mut hit.chunk, hit.snippet.chars().count()).is_some());
         Ok(SearchResponse {
             query: request.text,
             mode: found.mode,
@@ -98,7 +98,7 @@ impl ReadScope {
     }
 
     fn found(&self, request: &SearchRequest) -> Result<Results, RequestError> {
-        self.search_with(self.workspace.shared.embedder().as_deref(), request)
+        self.search_with(self.workspace.shared().embedder().as_deref(), request)
     }
 
     /// Searches what is seen, by words alone where there is no embedder.
@@ -110,7 +110,7 @@ impl ReadScope {
         embedder: Option<&dyn Embedder>,
         request: &SearchRequest,
     ) -> Result<Results, RequestError> {
-        let config = &self.workspace.config.search;
+        let config = &self.workspace.config().search;
         let searching = || search(self.reader.as_ref(), embedder, &self.visible, config, request);
         // tantivy panics on what it does not expect in its files.
         let found = catch_unwind(AssertUnwindSafe(searching))
@@ -133,7 +133,7 @@ impl ReadScope {
             Degraded::NoModel if self.workspace.is_read_only() => {
                 format!("{by_words}another process is writing the index; this is the index as it is now")
             }
-            Degraded::NoModel => match self.workspace.shared.progress().model {
+            Degraded::NoModel => match self.workspace.shared().progress().model {
                 ModelStatus::Off => format!("{by_words}`embed.model` is \"none\""),
                 ModelStatus::Failed(reason) => format!("{by_words}{reason}"),
                 ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is being loaded"),
@@ -143,7 +143,7 @@ impl ReadScope {
 
     /// Why not everything may be found, while the index is built anew.
     fn mending(&self) -> Option<String> {
-        let progress = self.workspace.shared.progress();
+        let progress = self.workspace.shared().progress();
         progress.rebuilt.filter(|_| progress.mending).map(|why| match self.is_agents() {
             true => "not everything may be found yet".into(),
             false => format!("not everything may be found yet: {why}"),

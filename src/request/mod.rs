@@ -1,8 +1,8 @@
 //! What one request may do, made once and passed to every use case: who asks, what its page says, one state of the index and what
 //! of it is seen, limits, until when it is waited for.
 //!
-//! What a use case needs of who asks is in its type: [`Owner`], [`Viewer`], [`MemoryWriter`], [`EventSender`]. Nobody makes one
-//! but [`Role::of`], which refuses everybody else.
+//! What a use case needs of who asks is in its type: [`Owner`], [`Viewer`], [`MemoryWriter`], [`EventSender`]. Only this module
+//! makes one, and refuses everybody else.
 
 mod checks;
 mod error;
@@ -18,21 +18,23 @@ mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
+use jiff::Timestamp;
+
 pub(crate) use checks::{limit, named, note_path, query_text, text};
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use limits::AgentLimits;
 pub(crate) use read_scope::{ReadScope, no_chunk, share};
+pub(crate) use role::SeenByAgent;
 pub(crate) use role::{EventSender, MemoryWriter};
 pub use role::{Owner, Role, Viewer};
 pub(crate) use room::{Room, frontmatter_chars};
 pub(crate) use time::{Edge, day_of, now, parse, rfc3339};
-pub(crate) use workspace::{PendingEvents, Workspace};
+pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::{Principal, Scope, Turn};
 use crate::engine::Reader;
 use crate::policy::LogEntry;
-use crate::search::Visible;
 
 /// One request.
 #[derive(Clone)]
@@ -41,20 +43,24 @@ pub struct Request {
     principal: Principal,
     turn: Turn,
     limits: Option<AgentLimits>,
-    pinned: OnceLock<ReadScope>,
+    /// When it was made.
+    at: Timestamp,
+    reader: OnceLock<Arc<dyn Reader>>,
+    scope: OnceLock<ReadScope>,
 }
 
 impl Request {
     /// A request of somebody, who waits for it until `turn` is over.
     pub fn new(workspace: Arc<Workspace>, principal: Principal, turn: Turn) -> Self {
-        let limits = AgentLimits::of(&workspace.config.agents, &principal);
-        Self { workspace, principal, turn, limits, pinned: OnceLock::new() }
+        let limits = AgentLimits::of(&workspace.config().agents, &principal);
+        let (reader, scope) = (OnceLock::new(), OnceLock::new());
+        Self { workspace, principal, turn, limits, at: Timestamp::now(), reader, scope }
     }
 
-    /// The same vault, asked by somebody else while whoever asked waits.
-    #[must_use]
-    pub fn by(&self, principal: Principal) -> Self {
-        Self::new(Arc::clone(&self.workspace), principal, self.turn.clone())
+    /// The same request as somebody else would make it, held to the same state of the index.
+    fn by(&self, principal: Principal) -> Self {
+        let reader = self.reader.clone();
+        Self { reader, at: self.at, ..Self::new(Arc::clone(&self.workspace), principal, self.turn.clone()) }
     }
 
     /// The vault that is asked.
@@ -72,6 +78,11 @@ impl Request {
         &self.turn
     }
 
+    /// When it was made.
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
     /// How much is given; all where there are none.
     pub fn limits(&self) -> Option<AgentLimits> {
         self.limits
@@ -82,11 +93,11 @@ impl Request {
     /// # Errors
     /// When the index is not open yet.
     pub fn read_scope(&self) -> Result<ReadScope, RequestError> {
-        if let Some(pinned) = self.pinned.get() {
-            return Ok(pinned.clone());
+        if let Some(scope) = self.scope.get() {
+            return Ok(scope.clone());
         }
-        let made = self.latest(&self.scope())?;
-        Ok(self.pinned.get_or_init(|| made).clone())
+        let scope = self.seen(&self.reading_rights())?;
+        Ok(self.scope.get_or_init(|| scope).clone())
     }
 
     /// The same, less what has changed since it was indexed: an agent is told of it when it has been read again, as it may have
@@ -100,27 +111,27 @@ impl Request {
         Ok(scope)
     }
 
-    /// What is seen of the newest state of the index, in a scope of its own: for who has just written, and waits for the index.
-    ///
-    /// # Errors
-    /// When the index is not open yet.
-    pub fn latest(&self, scope: &Scope) -> Result<ReadScope, RequestError> {
-        let reader: Arc<dyn Reader> = self.workspace.reader()?;
-        let visible = Visible::of(scope, reader.files());
-        let (workspace, turn) = (Arc::clone(&self.workspace), self.turn.clone());
-        Ok(ReadScope { workspace, reader, visible, limits: self.limits, turn })
+    /// What rights show of the state of the index to which this request is held.
+    fn seen(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
+        let reader = match self.reader.get() {
+            Some(reader) => Arc::clone(reader),
+            None => {
+                let newest = self.workspace.reader()?;
+                Arc::clone(self.reader.get_or_init(|| newest))
+            }
+        };
+        Ok(ReadScope::new(self, reader, rights))
+    }
+
+    /// What rights show of the newest state of the index: for who has just written, and waits for the index.
+    fn seen_now(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
+        Ok(ReadScope::new(self, self.workspace.reader()?, rights))
     }
 
     /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.
     pub fn log(&self, what: &str, query: &str, given: Vec<String>) {
         let Principal::Agent(caller) = &self.principal else { return };
         let refused = given.is_empty().then(|| self.refusal()).flatten();
-        self.workspace.agents.log().add(&caller.slug, &LogEntry { refused, ..LogEntry::now(what, query, given) });
-    }
-
-    /// Logs what an agent did with its own memory.
-    pub fn log_own(&self, what: &str, query: &str, given: Vec<String>) {
-        let Principal::Agent(caller) = &self.principal else { return };
-        self.workspace.agents.log().add(&caller.slug, &LogEntry::now(what, query, given));
+        self.workspace.agents().log().add(&caller.slug, &LogEntry { refused, ..LogEntry::now(what, query, given) });
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{AgentLimits, RequestError, Workspace, rfc3339};
-use crate::access::Turn;
+use super::{AgentLimits, Request, RequestError, Room, Workspace, rfc3339};
+use crate::access::{Principal, Scope, Turn};
 use crate::derive::ChunkId;
 use crate::engine::{ChunkText, EngineError, FileEntry, Reader};
 use crate::path::VaultPath;
@@ -16,19 +16,53 @@ use crate::wire::{ChunkView, citation, percent_encode};
 /// What a request sees of one state of the index.
 #[derive(Clone)]
 pub struct ReadScope {
-    /// The vault.
-    pub workspace: Arc<Workspace>,
-    /// The state of the index.
-    pub reader: Arc<dyn Reader>,
-    /// The files that are seen.
-    pub visible: Visible,
-    /// An agent's; the person has none.
-    pub limits: Option<AgentLimits>,
-    /// Whether anybody waits for what is read.
-    pub turn: Turn,
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) reader: Arc<dyn Reader>,
+    pub(super) visible: Visible,
+    pub(super) limits: Option<AgentLimits>,
+    pub(super) turn: Turn,
+    is_agents: bool,
 }
 
 impl ReadScope {
+    /// What rights show to a request.
+    pub(super) fn new(request: &Request, reader: Arc<dyn Reader>, rights: &Scope) -> Self {
+        let visible = Visible::of(rights, reader.files());
+        let is_agents = !matches!(request.principal(), Principal::Owner);
+        let (workspace, turn) = (Arc::clone(request.workspace()), request.turn().clone());
+        Self { workspace, reader, visible, limits: request.limits(), turn, is_agents }
+    }
+
+    /// The vault.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// The state of the index. What it says of files that are not seen is for the person alone.
+    pub fn reader(&self) -> &dyn Reader {
+        self.reader.as_ref()
+    }
+
+    /// Whether a file is seen.
+    pub fn has(&self, file: &FileEntry) -> bool {
+        self.visible.has(file)
+    }
+
+    /// How many results are given, of those that are asked for.
+    pub fn results(&self, asked: usize) -> usize {
+        self.limits.map_or(asked, |limits| asked.min(limits.max_results))
+    }
+
+    /// How much of notes is given.
+    pub(crate) fn room(&self) -> Room {
+        Room::of(self.limits, 1)
+    }
+
+    /// Until when it is waited for.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
     /// The files that are seen, in no particular order.
     pub fn files(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
         self.reader.files().iter().filter(|file| self.visible.has(file))
@@ -53,7 +87,7 @@ impl ReadScope {
 
     /// Whether the answer is an agent's, who is told nothing of what it does not see.
     pub fn is_agents(&self) -> bool {
-        self.limits.is_some()
+        self.is_agents
     }
 
     /// Embedded chunks, and those that have something to embed.
@@ -123,7 +157,7 @@ impl ReadScope {
 
     /// Opens a note in Obsidian. Agents are not told where the vault is.
     pub fn obsidian_url(&self, path: &VaultPath) -> Option<String> {
-        let on_disk = self.workspace.outside.on_disk(self.workspace.home.root(), path);
+        let on_disk = self.workspace.on_disk(path);
         let place = percent_encode(&on_disk.to_string_lossy());
         (!self.is_agents()).then(|| format!("obsidian://open?path={place}"))
     }

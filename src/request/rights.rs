@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::Request;
 use crate::access::{Caller, Policy, Principal, Scope, may_read};
 use crate::config::ScopeConfig;
@@ -19,19 +17,19 @@ pub(super) fn session_allows(config: &ScopeConfig, caller: &Caller) -> bool {
 
 impl Request {
     /// Whether `[scope]` lets it read in the session in which it is made.
-    pub fn is_of_open_session(&self) -> bool {
+    pub(super) fn is_of_open_session(&self) -> bool {
         match &self.principal {
-            Principal::Agent(caller) => session_allows(&self.workspace.config.scope, caller),
+            Principal::Agent(caller) => session_allows(&self.workspace.config().scope, caller),
             Principal::Owner | Principal::Capture(_) => true,
         }
     }
 
     /// What may be read of the person's memory.
-    pub(super) fn scope(&self) -> Scope {
+    pub(super) fn reading_rights(&self) -> Scope {
         match &self.principal {
             Principal::Owner => Scope::Everything,
             Principal::Capture(_) => Scope::Nothing,
-            Principal::Agent(caller) if self.is_of_open_session() && !is_over(&caller.policy) => {
+            Principal::Agent(caller) if self.is_of_open_session() && !self.is_over(&caller.policy) => {
                 caller.policy.grant.clone().map_or(Scope::Nothing, |grant| Scope::Given(Arc::new(grant)))
             }
             Principal::Agent(_) => Scope::Nothing,
@@ -40,14 +38,14 @@ impl Request {
 
     /// What an agent may read of the agents' own memory: its own, and that of those who share theirs with it and have its in
     /// return. Nobody else has any.
-    pub fn own_scope(&self) -> Scope {
+    pub(super) fn own_rights(&self) -> Scope {
         let Principal::Agent(caller) = &self.principal else { return Scope::Nothing };
         let policy = &caller.policy;
-        if !policy.problems.is_empty() || is_over(policy) || !self.is_of_open_session() {
+        if !policy.problems.is_empty() || self.is_over(policy) || !self.is_of_open_session() {
             return Scope::Nothing;
         }
         let shares = |other: &String| {
-            let theirs = self.workspace.agents.policy(other);
+            let theirs = self.workspace.agents().policy(other);
             *other != caller.slug && theirs.is_some_and(|theirs| theirs.shares_memory_with.contains(&caller.slug))
         };
         let others = policy.shares_memory_with.iter().filter(|other| shares(other)).cloned();
@@ -57,11 +55,15 @@ impl Request {
         }
     }
 
+    fn is_over(&self, policy: &Policy) -> bool {
+        policy.is_expired(self.at)
+    }
+
     /// Why an agent may read nothing at all of the person's memory, if so.
     pub(super) fn refusal(&self) -> Option<String> {
         let Principal::Agent(caller) = &self.principal else { return None };
         let policy = &caller.policy;
-        if is_over(policy) {
+        if self.is_over(policy) {
             return Some("there is no such agent".into());
         }
         if !self.is_of_open_session() {
@@ -74,8 +76,4 @@ impl Request {
             (None, false) => Some(format!("its agent.md makes no sense: {problems}")),
         }
     }
-}
-
-fn is_over(policy: &Policy) -> bool {
-    policy.is_expired(Timestamp::now())
 }

@@ -1,10 +1,12 @@
 //! Who asks, as the use cases need it. A use case takes the role that it is for, so that it cannot be called for anybody else.
 
 use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{ReadScope, Request, RequestError};
-use crate::access::{Principal, Scope, WriteMode};
+use super::{ReadScope, Request, RequestError, Workspace};
+use crate::access::{Caller, Principal, Scope, WriteMode};
+use crate::policy::LogEntry;
 
 /// What a request has to be for some use cases.
 pub trait Role: Sized {
@@ -27,16 +29,14 @@ pub struct Owner(Viewer);
 pub(crate) struct MemoryWriter {
     request: Request,
     slug: String,
-    /// What it may write.
-    pub mode: WriteMode,
-    /// What it may read: its own memory, and that of agents which share theirs with it.
-    pub scope: Scope,
+    mode: WriteMode,
+    rights: Scope,
 }
 
 /// A program that says what happens, or the person's own processes. It reads nothing.
 pub struct EventSender {
-    /// What its token was made for; empty for the person.
-    pub name: String,
+    request: Request,
+    name: String,
 }
 
 /// A token of a program that sends events shows nothing else.
@@ -68,22 +68,71 @@ impl Viewer {
         }
     }
 
-    /// The same request, to be taken for something else.
-    pub fn request(&self) -> Request {
-        self.0.clone()
-    }
-
     /// The person, if it is the person.
     pub fn owner(&self) -> Option<Owner> {
         matches!(self.principal(), Principal::Owner).then(|| Owner(self.clone()))
     }
 
-    /// Another one who reads, in place of this.
+    /// The same request for the memory that an agent keeps for itself.
     ///
     /// # Errors
-    /// When that one reads nothing.
-    pub fn as_agent(&self, caller: crate::access::Caller) -> Result<Self, RequestError> {
+    /// When it is no agent's.
+    pub(crate) fn memory_writer(&self) -> Result<MemoryWriter, RequestError> {
+        MemoryWriter::of(self.0.clone())
+    }
+
+    /// Who asks as an agent: for the person any agent, for an agent itself.
+    ///
+    /// # Errors
+    /// When the agent may not read the person's memory. Whether there is such an agent is not told.
+    pub fn as_agent(&self, named: Option<&str>) -> Result<Self, RequestError> {
+        let named = named.filter(|name| !name.is_empty());
+        let caller = match (self.principal(), named) {
+            (Principal::Owner, None) => {
+                return Err(RequestError::forbidden("no agent is named; `agent_name` says which"));
+            }
+            (Principal::Owner, Some(name)) => self.workspace().agents().named(name),
+            (Principal::Agent(caller), named) => {
+                Some(caller.clone()).filter(|own| named.is_none_or(|name| name == own.slug))
+            }
+            (Principal::Capture(_), _) => None,
+        };
+        let caller = caller.filter(|caller| caller.policy.grant.is_some());
+        let caller = caller.ok_or_else(|| RequestError::forbidden("this agent may not read the user's memory"))?;
         Self::of(self.by(Principal::Agent(caller)))
+    }
+}
+
+/// What an agent sees, as the person is shown it.
+pub struct SeenByAgent {
+    /// Of the person's memory.
+    pub given: ReadScope,
+    /// Of the agents' own.
+    pub own: ReadScope,
+    /// Whether `[scope]` lets it read in its session.
+    pub session_is_open: bool,
+}
+
+impl Owner {
+    /// What is seen of the newest state of the index: for who has just written, and for who waits for the index and is not to hold
+    /// on to an older one meanwhile.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn now(&self) -> Result<ReadScope, RequestError> {
+        self.seen_now(&Scope::Everything)
+    }
+
+    /// What an agent sees of the state of the index to which this request is held.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub fn as_seen_by(&self, caller: Caller) -> Result<SeenByAgent, RequestError> {
+        // The agent's request is held to the same state as this one.
+        self.read_scope()?;
+        let asking = self.by(Principal::Agent(caller));
+        let (given, own) = (asking.read_scope()?, asking.seen(&asking.own_rights())?);
+        Ok(SeenByAgent { given, own, session_is_open: asking.is_of_open_session() })
     }
 }
 
@@ -112,8 +161,8 @@ impl Role for MemoryWriter {
         match request.principal() {
             Principal::Agent(caller) => {
                 let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
-                let scope = request.own_scope();
-                Ok(Self { request, slug, mode, scope })
+                let rights = request.own_rights();
+                Ok(Self { request, slug, mode, rights })
             }
             Principal::Owner => {
                 let hint = "ask with an agent's token; over the Unix socket, `X-Vault-Agent: NAME` steps down to one";
@@ -144,7 +193,22 @@ impl MemoryWriter {
     /// # Errors
     /// When the index is not open yet.
     pub(crate) fn own_memory(&self) -> Result<ReadScope, RequestError> {
-        self.latest(&self.scope)
+        self.seen_now(&self.rights)
+    }
+
+    /// What it may write.
+    pub(crate) fn mode(&self) -> WriteMode {
+        self.mode
+    }
+
+    /// Whether it may not even read its own memory in its session.
+    pub(crate) fn is_closed(&self) -> bool {
+        !matches!(self.rights, Scope::Own { .. })
+    }
+
+    /// Logs what it did with its own memory, for the person to see.
+    pub(crate) fn log_own(&self, what: &str, query: &str, given: Vec<String>) {
+        self.workspace().agents().log().add(&self.slug, &LogEntry::now(what, query, given));
     }
 
     /// How long a change waits for the index, so that its answer comes before the agent's time is over.
@@ -156,10 +220,25 @@ impl MemoryWriter {
 
 impl Role for EventSender {
     fn of(request: Request) -> Result<Self, RequestError> {
-        match request.principal {
-            Principal::Owner => Ok(Self { name: String::new() }),
-            Principal::Capture(name) => Ok(Self { name }),
-            Principal::Agent(_) => Err(RequestError::forbidden("agents send no events; a capture token does")),
-        }
+        let name = match request.principal() {
+            Principal::Owner => String::new(),
+            Principal::Capture(name) => name.clone(),
+            Principal::Agent(_) => {
+                return Err(RequestError::forbidden("agents send no events; a capture token does"));
+            }
+        };
+        Ok(Self { request, name })
+    }
+}
+
+impl EventSender {
+    /// What its token was made for; empty for the person.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The vault that it sends to.
+    pub fn workspace(&self) -> &Arc<Workspace> {
+        self.request.workspace()
     }
 }

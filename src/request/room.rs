@@ -46,10 +46,10 @@ impl Room {
     }
 
     /// Takes a chunk, and a snippet of so many characters: its frontmatter is left out where that does not fit, its text is cut.
-    /// Tells whether it fits at all.
+    /// Tells whether it was cut; `None` where nothing of it fits.
     #[must_use]
-    pub(crate) fn take_chunk(&mut self, chunk: &mut ChunkView, snippet: usize) -> bool {
-        let Some(left) = self.0 else { return true };
+    pub(crate) fn take_chunk(&mut self, chunk: &mut ChunkView, snippet: usize) -> Option<bool> {
+        let Some(left) = self.0 else { return Some(false) };
         let mut names = around(chunk);
         if snippet + names > left {
             chunk.metadata = Value::Object(serde_json::Map::new());
@@ -57,10 +57,9 @@ impl Room {
         }
         if left == 0 || !self.take(snippet + names) {
             self.0 = Some(0);
-            return false;
+            return None;
         }
-        self.cut(&mut chunk.content);
-        true
+        Some(self.cut(&mut chunk.content))
     }
 }
 

@@ -39,7 +39,7 @@ impl Workspace {
         noticed.map_err(|error| behind(format!(": {error}")))?;
         loop {
             let now = self.files()?.read(path)?.map(|(_, hash)| hash);
-            let snapshot = self.shared.snapshot();
+            let snapshot = self.shared().snapshot();
             let known = snapshot.as_ref().and_then(|snapshot| snapshot.files().at(path.as_str()));
             match (now, known) {
                 (Some(hash), Some(file)) if *hash.as_bytes() == file.hash => {
@@ -51,7 +51,7 @@ impl Workspace {
                     return Ok(Some((ChunkId::of_note(path, hash.as_bytes()), 0)));
                 }
                 _ if Instant::now() > deadline => return Err(behind(" yet".into())),
-                _ => self.shared.wait_for_other(snapshot.as_ref(), LOOK_AGAIN),
+                _ => self.shared().wait_for_other(snapshot.as_ref(), LOOK_AGAIN),
             }
         }
     }

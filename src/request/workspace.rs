@@ -1,7 +1,7 @@
 //! One vault at work, as requests need it: its notes on disk, its index, and who may write.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::RequestError;
@@ -14,10 +14,10 @@ use crate::state::State;
 use crate::sync::{Shared, Syncer};
 use crate::vault::{Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, read};
 
-/// One vault at work.
-pub struct Workspace {
+/// The parts of a vault at work.
+pub struct WorkspaceParts {
     /// Ends before all else that it works with.
-    pub pending: OnceLock<Arc<dyn PendingEvents>>,
+    pub pending: Option<Arc<dyn PendingEvents>>,
     /// Its place.
     pub home: Home,
     /// Its configuration, as it was when it was opened.
@@ -40,8 +40,13 @@ pub struct Workspace {
     pub state: Arc<State>,
     /// The agents' pages and tokens.
     pub agents: Arc<AgentRegistry>,
+}
+
+/// One vault at work.
+pub struct Workspace {
+    parts: WorkspaceParts,
     /// One save at a time, from the look for what is there already until it is found itself.
-    pub saving: Mutex<()>,
+    saving: Mutex<()>,
 }
 
 /// Captured events on their way into their files: what is purged must not be left there.
@@ -55,9 +60,69 @@ pub trait PendingEvents: Send + Sync {
 }
 
 impl Workspace {
+    /// Of these parts.
+    pub fn new(parts: WorkspaceParts) -> Self {
+        Self { parts, saving: Mutex::default() }
+    }
+
+    /// Its place.
+    pub fn home(&self) -> &Home {
+        &self.parts.home
+    }
+
+    /// Its configuration, as it was when it was opened.
+    pub fn config(&self) -> &Config {
+        &self.parts.config
+    }
+
+    /// The part of the configuration that counts at once.
+    pub fn switches(&self) -> &Switches {
+        &self.parts.switches
+    }
+
+    /// Where the derived stores are.
+    pub fn index_dir(&self) -> &Path {
+        &self.parts.index_dir
+    }
+
+    /// The progress, the index and the model.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.parts.shared
+    }
+
+    /// The right to write the index, when this process has it.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.parts.lock.as_deref()
+    }
+
+    /// What is not derived.
+    pub fn state(&self) -> &Arc<State> {
+        &self.parts.state
+    }
+
+    /// The agents' pages and tokens.
+    pub fn agents(&self) -> &Arc<AgentRegistry> {
+        &self.parts.agents
+    }
+
+    /// Waits until no other save is under way, and holds up those that come while it is held.
+    pub fn one_save(&self) -> MutexGuard<'_, ()> {
+        self.saving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a note is on disk.
+    pub fn on_disk(&self, path: &VaultPath) -> PathBuf {
+        self.parts.outside.on_disk(self.parts.home.root(), path)
+    }
+
+    /// Whether no folder on the way to a note has become a link.
+    pub fn is_in_place(&self, path: &VaultPath) -> bool {
+        self.parts.files.as_ref().is_none_or(|files| files.check(path).is_ok())
+    }
+
     /// Whether another process writes the index, and this one only reads it.
     pub fn is_read_only(&self) -> bool {
-        self.syncer.is_none()
+        self.parts.syncer.is_none()
     }
 
     /// The newest state of the index.
@@ -65,8 +130,8 @@ impl Workspace {
     /// # Errors
     /// When it is not open yet.
     pub fn reader(&self) -> Result<Arc<dyn Reader>, RequestError> {
-        self.shared.snapshot().ok_or_else(|| {
-            let failure = self.shared.progress().failure;
+        self.parts.shared.snapshot().ok_or_else(|| {
+            let failure = self.parts.shared.progress().failure;
             let message = failure.unwrap_or_else(|| "the index is being opened".into());
             RequestError::unavailable(message, "try again in a moment; `vault status` tells how far it is")
         })
@@ -78,12 +143,12 @@ impl Workspace {
     /// When another process does.
     pub fn syncer(&self) -> Result<&Syncer, RequestError> {
         let elsewhere = || RequestError::unavailable("another process is writing the index", "try again in a moment");
-        self.syncer.as_ref().ok_or_else(elsewhere)
+        self.parts.syncer.as_ref().ok_or_else(elsewhere)
     }
 
     /// Has everything checked, and mended where it is damaged; what to say meanwhile.
     pub fn suspect(&self, reason: &dyn std::fmt::Display) -> RequestError {
-        if let Some(syncer) = &self.syncer {
+        if let Some(syncer) = &self.parts.syncer {
             syncer.suspect();
         }
         RequestError::unavailable(reason.to_string(), "the index is checked and mended; try again in a moment")
@@ -107,7 +172,7 @@ impl Workspace {
     /// # Errors
     /// When the index cannot be written.
     pub fn forget_embeddings(&self, contents: Vec<ContentHash>) -> Result<usize, RequestError> {
-        match &self.syncer {
+        match &self.parts.syncer {
             Some(syncer) if !contents.is_empty() => Ok(syncer.forget(contents)?),
             _ => Ok(0),
         }
@@ -116,7 +181,7 @@ impl Workspace {
     /// Turns to another model while the vault is served. Until its vectors are there, notes are found by their words; where it
     /// cannot be loaded, the one there was stays.
     pub fn replace_model(&self, load: LoadEmbedder) {
-        if let Some(syncer) = &self.syncer {
+        if let Some(syncer) = &self.parts.syncer {
             syncer.replace_model(load);
         }
     }
@@ -126,11 +191,11 @@ impl Workspace {
     /// # Errors
     /// When it is not there, or another process has it.
     pub fn files(&self) -> Result<&Files, RequestError> {
-        let Some((files, lock)) = self.files.as_ref().zip(self.lock.as_ref()) else {
+        let Some((files, lock)) = self.parts.files.as_ref().zip(self.parts.lock.as_ref()) else {
             return Err(RequestError::unavailable("another process is writing this vault", "try again in a moment"));
         };
         if !lock.is_held() {
-            let message = format!("{} is not there, or another process has it", self.home.root().display());
+            let message = format!("{} is not there, or another process has it", self.parts.home.root().display());
             return Err(RequestError::unavailable(message, "nothing was written; `vault status` says more"));
         }
         Ok(files)
@@ -141,24 +206,24 @@ impl Workspace {
     /// # Errors
     /// When it is not there, changes as it is read, or is no text.
     pub fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
-        let (folder, within) = self.outside.place(self.home.root(), path);
-        read(folder, within.ok_or(ReadError::Gone)?.as_ref(), self.config.index.max_file_bytes)
+        let (folder, within) = self.parts.outside.place(self.parts.home.root(), path);
+        read(folder, within.ok_or(ReadError::Gone)?.as_ref(), self.parts.config.index.max_file_bytes)
     }
 
     /// Whether a file on disk is still as it was indexed.
     pub fn has_stamp(&self, file: &FileEntry) -> bool {
-        let on_disk = self.outside.on_disk(self.home.root(), &file.path);
+        let on_disk = self.on_disk(&file.path);
         on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == file.stamp)
     }
 
     /// Whether a note is left out of the index by its name.
     pub fn leaves_out(&self, path: &VaultPath) -> bool {
-        NoteRules::new(self.home.root(), &self.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
+        NoteRules::new(self.parts.home.root(), &self.parts.config.index.exclude).is_ok_and(|rules| !rules.takes(path))
     }
 
     /// Whether secrets are taken out of what is kept.
     pub fn redacts(&self) -> bool {
-        self.switches.capture().redact
+        self.parts.switches.capture().redact
     }
 
     /// Leaves nothing of what was captured but in its files; gives how many events wait still.
@@ -166,6 +231,6 @@ impl Workspace {
     /// # Errors
     /// Why it could not, as a sentence.
     pub fn sweep_pending(&self, patience: Duration) -> Result<u64, String> {
-        self.pending.get().map_or(Ok(0), |pending| pending.sweep(patience))
+        self.parts.pending.as_ref().map_or(Ok(0), |pending| pending.sweep(patience))
     }
 }

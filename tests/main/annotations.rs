@@ -52,14 +52,14 @@ fn a_remark_is_a_note_that_is_shown_with_its_passage() {
     }
     assert!(!text.contains("private"), "{text}");
     assert_eq!(vault.words("eleven").paths()[0], annotated.path);
-    let passage = notes::passage(&vault.owner(), &hash).unwrap();
+    let passage = notes::passage(&vault.owner(), &hash).unwrap().0;
     let [remark] = passage.annotations.as_slice() else { panic!("{:?}", passage.annotations) };
     assert_eq!((remark.note.as_str(), remark.quote.as_str()), ("Eleven hours.\n\n---\n# mine", QUOTE));
     assert_eq!((&remark.path, &remark.hash, remark.found), (&annotated.path, &annotated.hash, true));
     assert_eq!((remark.line_start, remark.line_end), (passage.chunk.line_start, passage.chunk.line_end));
     // Not with another passage of the note.
     let other = vault.words("lid").0.results[0].chunk.hash.clone();
-    assert!(notes::passage(&vault.owner(), &other).unwrap().annotations.is_empty());
+    assert!(notes::passage(&vault.owner(), &other).unwrap().0.annotations.is_empty());
 }
 
 #[test]

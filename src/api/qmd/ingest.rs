@@ -6,7 +6,7 @@ use crate::memory;
 use crate::note::Note;
 use crate::notes;
 use crate::path::VaultPath;
-use crate::request::{ErrorKind, MemoryWriter, RequestError, Role, Viewer, Workspace};
+use crate::request::{ErrorKind, RequestError, Viewer, Workspace};
 use crate::vault::{is_folder_name, slug};
 use crate::wire::{ForgetParams, MemoryChange, MemoryGetParams, MemorySaveParams, SaveParams, Saved};
 
@@ -20,7 +20,7 @@ pub(super) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, Reques
     if let Some(owner) = viewer.owner() {
         return notes::save(&owner, params);
     }
-    let writer = writer(viewer)?;
+    let writer = viewer.memory_writer()?;
     if let Some(name) = params.collection.as_deref().filter(|name| !is_folder_name(name)) {
         return Err(RequestError::invalid(format!("`collection` is {name:?}; it takes the name of a file")));
     }
@@ -32,7 +32,9 @@ pub(super) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, Reques
     let file = params.collection.as_deref().map(|collection| format!("memory/{}.md", slug(collection)));
     let change = match save(file.clone()) {
         // Where the agent may write `MEMORY.md` alone, it goes there.
-        Err(error) if error.kind == ErrorKind::Forbidden && file.is_some() && writer.mode == WriteMode::PromptOnly => {
+        Err(error)
+            if error.kind == ErrorKind::Forbidden && file.is_some() && writer.mode() == WriteMode::PromptOnly =>
+        {
             save(None)?
         }
         change => change?,
@@ -46,13 +48,13 @@ pub(super) fn keep(viewer: &Viewer, params: &SaveParams) -> Result<Saved, Reques
 /// Drops the chunk with a hash, and says what brings it back. An agent's is one of its own memory.
 ///
 /// # Errors
-/// As [`notes::forget`] and [`memory::delete`].
+/// As [`notes::forget`] and [`memory::delete_chunk`].
 pub(super) fn drop_chunk(viewer: &Viewer, hash: &str) -> Result<Option<String>, RequestError> {
     if let Some(owner) = viewer.owner() {
         let params = ForgetParams { hash: Some(hash.to_owned()), ..ForgetParams::default() };
         return notes::forget(&owner, &params).map(|forgotten| forgotten.checkpoint_id);
     }
-    let writer = writer(viewer)?;
+    let writer = viewer.memory_writer()?;
     let named = MemoryGetParams { hash: Some(hash.to_owned()), ..MemoryGetParams::default() };
     let passage = memory::get(&writer, &named)?;
     let own = format!("agents/{}/", writer.slug());
@@ -67,8 +69,4 @@ fn last_chunk(workspace: &Workspace, path: &str) -> Option<String> {
     let source = workspace.source(&path).ok()?;
     let chunks = chunk(&path, &Note::parse(&source.text, path.stem()), &source.text);
     chunks.last().map(|chunk| chunk.id.to_string())
-}
-
-fn writer(viewer: &Viewer) -> Result<MemoryWriter, RequestError> {
-    MemoryWriter::of(viewer.request())
 }

@@ -364,3 +364,45 @@ fn a_private_note_that_is_renamed_under_searches_shows_not_a_byte() {
     });
     vault.finds(SECRET, &["notes/secret.md"]);
 }
+
+/// Characters of all texts in a value.
+fn characters(value: &serde_json::Value) -> usize {
+    match value {
+        serde_json::Value::String(text) => text.chars().count(),
+        serde_json::Value::Array(values) => values.iter().map(characters).sum(),
+        serde_json::Value::Object(fields) => fields.values().map(characters).sum(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn whatever_is_given_of_a_note_counts_against_the_room() {
+    let limits = "can_read_user_memory: true\nlimits: { max_injected_chars: 400 }";
+    let mut vault = vault(limits);
+    let tags: Vec<String> = (0..200).map(|at| format!("tag{at}")).collect();
+    let aside = "word ".repeat(150);
+    let text = format!(
+        "---\ntags: [{}]\naside: {aside}\n---\n# Long\n\n## {}\n\nThe quokka {aside}.\n\n## Two\n\nMore {aside}.\n",
+        tags.join(", "),
+        "heading ".repeat(20),
+    );
+    vault.write("notes/long.md", text).sync();
+    let hash = {
+        let found =
+            notes::search(&vault.owner(), &SearchQuery { q: "more two".into(), ..SearchQuery::default() }).unwrap();
+        found.results.iter().find(|hit| hit.chunk.path == "notes/long.md").unwrap().chunk.hash.clone()
+    };
+    let note = notes::note(&ada(&vault).unwrap(), &NoteParams::of("notes/long.md")).unwrap();
+    let given = serde_json::json!([
+        note.text,
+        note.body,
+        note.metadata,
+        note.chunks.iter().map(|c| &c.heading_path).collect::<Vec<_>>()
+    ]);
+    assert!(characters(&given) <= 400 && note.cut, "{given}");
+    let (passage, cut) = notes::passage(&ada(&vault).unwrap(), &hash).unwrap();
+    let given = serde_json::json!([passage.chunk.content, passage.chunk.metadata, passage.annotations]);
+    assert!(characters(&given) <= 400 && cut, "that it was cut is told: {given}");
+    let (whole, cut) = notes::passage(&vault.owner(), &hash).unwrap();
+    assert!(!cut && whole.chunk.content.len() > passage.chunk.content.len(), "the person gets all");
+}
