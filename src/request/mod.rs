@@ -24,6 +24,7 @@ pub(crate) use checks::{limit, named, note_path, query_text, text};
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use limits::AgentLimits;
+use read_scope::Asker;
 pub(crate) use read_scope::{ReadScope, no_chunk, share};
 pub(crate) use role::SeenByAgent;
 pub(crate) use role::{EventSender, MemoryWriter};
@@ -120,12 +121,17 @@ impl Request {
                 Arc::clone(self.reader.get_or_init(|| newest))
             }
         };
-        Ok(ReadScope::new(self, reader, rights))
+        Ok(ReadScope::new(&self.workspace, reader, rights, self.asker()))
     }
 
     /// What rights show of the newest state of the index: for who has just written, and waits for the index.
     fn seen_now(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
-        Ok(ReadScope::new(self, self.workspace.reader()?, rights))
+        Ok(ReadScope::new(&self.workspace, self.workspace.reader()?, rights, self.asker()))
+    }
+
+    fn asker(&self) -> Asker {
+        let is_agents = !matches!(self.principal, Principal::Owner);
+        Asker { limits: self.limits, turn: self.turn.clone(), is_agents }
     }
 
     /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{AgentLimits, Request, RequestError, Room, Workspace, rfc3339};
-use crate::access::{Principal, Scope, Turn};
+use super::{AgentLimits, RequestError, Room, Workspace, rfc3339};
+use crate::access::{Scope, Turn};
 use crate::derive::ChunkId;
 use crate::engine::{ChunkText, EngineError, FileEntry, Reader};
 use crate::path::VaultPath;
@@ -24,13 +24,20 @@ pub struct ReadScope {
     is_agents: bool,
 }
 
+/// Who asks, as far as it says how much is given.
+pub(super) struct Asker {
+    pub(super) limits: Option<AgentLimits>,
+    pub(super) turn: Turn,
+    /// Whether it is told nothing of what it does not see.
+    pub(super) is_agents: bool,
+}
+
 impl ReadScope {
-    /// What rights show to a request.
-    pub(super) fn new(request: &Request, reader: Arc<dyn Reader>, rights: &Scope) -> Self {
+    /// What rights show to who asks.
+    pub(super) fn new(workspace: &Arc<Workspace>, reader: Arc<dyn Reader>, rights: &Scope, asker: Asker) -> Self {
         let visible = Visible::of(rights, reader.files());
-        let is_agents = !matches!(request.principal(), Principal::Owner);
-        let (workspace, turn) = (Arc::clone(request.workspace()), request.turn().clone());
-        Self { workspace, reader, visible, limits: request.limits(), turn, is_agents }
+        let Asker { limits, turn, is_agents } = asker;
+        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents }
     }
 
     /// The vault.
