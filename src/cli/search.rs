@@ -19,8 +19,8 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path};
 
 /// Find passages by their words, their meaning, or both.
 ///
-/// Words are matched in any form ("baking" finds "baked"); "a phrase" is looked for as it is; -word must not occur. A question
-/// works as well: the meaning is searched too. When nothing is found the exit code is 1.
+/// Words are matched in any form ("baking" finds "baked"); "a phrase" is looked for as it is, a single "word" has to be
+/// there; -word must not occur, and alone lists what is left. A question works as well: the meaning is searched too. When nothing is found the exit code is 1.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json"
