@@ -1,6 +1,8 @@
 //! A person's long-lived memory: plain Markdown in one folder, searchable the moment it is saved.
 //!
 //! `docs/architecture.md` shows how a saved note flows through these modules.
+// Its documentation is for those who read the source, where what others do not use is found as well.
+#![allow(rustdoc::private_intra_doc_links)]
 #![warn(missing_docs)]
 #![warn(unreachable_pub)]
 

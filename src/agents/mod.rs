@@ -246,7 +246,7 @@ pub fn log(owner: &Owner, slug: &str, params: &LogParams) -> Result<LogView, Req
 }
 
 fn agents(owner: &Owner) -> &AgentRegistry {
-    &owner.workspace().agents()
+    owner.workspace().agents()
 }
 
 /// An agent that asks in a session, and says that it is a direct chat where it is to say so.

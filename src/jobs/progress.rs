@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Follows the progress from now on.
 pub fn follow(owner: &Owner) -> Following {
-    Following { shared: Arc::clone(&owner.workspace().shared()), last: None, seen: None }
+    Following { shared: Arc::clone(owner.workspace().shared()), last: None, seen: None }
 }
 
 impl Following {

@@ -1,4 +1,4 @@
-//! Every model behind one door, [`open`]: today text to unit-length embeddings.
+//! Every model behind one door, `open`: today text to unit-length embeddings.
 //!
 //! An [`Embedder`] turns queries and [`Document`]s into vectors whose dot product is their cosine. [`GgufEmbedder`] does
 //! it with a local GGUF model through llama.cpp: the bundled all-MiniLM-L6-v2 or any other embedding model on disk.
