@@ -19,9 +19,9 @@ pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, config: &SearchConf
 /// Fuses the scores of all candidates. Higher is better; they compare within one response only.
 ///
 /// While some of them wait for their vectors, the cosines count by the share of those that have theirs, and one that waits is taken to be as
-/// near in meaning as it is by its words. So nothing loses by waiting: of headings of two documentations (600 queries) the right
-/// chunk is first at each share as often as with the words alone or more (rust-book 0.940–0.947 against 0.947, tasks 0.710–0.730
-/// against 0.710, where it had been 0.43 and 0.31 with a tenth embedded), and with all of them it is what it was.
+/// near in meaning as it is by its words. Of 600 headings of two documentations, with scores that were recorded once and vectors left out
+/// at random, the right chunk was first with 10, 25, 50 and 75 % embedded in 94.7, 94.7, 94.6 and 94.0 % (words alone 94.7, all embedded
+/// 93.0) and in 71.1, 71.7, 72.3 and 73.0 % (71.0 and 71.0); a missing cosine that counted as 0 had been first in 43 and 31 % at 10 %.
 fn fuse(scores: &[CandidateScores], config: &SearchConfig) -> Vec<f64> {
     let keyword: Vec<Option<f64>> = scores.iter().map(|scored| scored.keyword).collect();
     let semantic: Vec<Option<f64>> = scores.iter().map(|scored| scored.semantic).collect();

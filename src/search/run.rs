@@ -192,8 +192,9 @@ impl Ranking<'_> {
         let mut left = Vec::new();
         for file in self.retriever.newest_files() {
             go_on(self.turn)?;
-            left.extend(self.retriever.rest_of(file, words)?);
-            diversify(&mut left, self.config.per_file);
+            let mut rest = self.retriever.rest_of(file, words)?;
+            diversify(&mut rest, self.config.per_file);
+            left.extend(rest);
             if left.len() >= self.limit {
                 break;
             }
