@@ -2,6 +2,8 @@
 
 mod open;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};

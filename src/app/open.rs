@@ -1,15 +1,14 @@
 //! Opening one vault: its parts, and their threads.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::App;
 use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::config::{Config, Switches};
-use crate::engine::Reader;
-use crate::engine_local::{IndexError, Settings, Snapshot};
+use crate::engine::{Engine, EngineError};
+use crate::engine_local::{LocalEngine, Settings};
 use crate::fs::FsError;
 use crate::models::{self, LoadEmbedder};
 use crate::path::VaultPath;
@@ -36,7 +35,7 @@ pub enum StartError {
     Outside(#[from] OutsideError),
     /// The index cannot be read.
     #[error("the index cannot be read: {0}")]
-    Index(#[from] crate::engine_local::IndexError),
+    Index(#[from] EngineError),
 }
 
 impl App {
@@ -60,6 +59,19 @@ impl App {
         watch: bool,
         model: Option<LoadEmbedder>,
     ) -> Result<Self, StartError> {
+        let engine = local(&home, &config)?;
+        Self::with_engine(home, config, lock, watch, model, Box::new(engine))
+    }
+
+    /// The same with an engine of the caller's.
+    pub(super) fn with_engine(
+        home: Home,
+        config: Config,
+        lock: Lock,
+        watch: bool,
+        model: Option<LoadEmbedder>,
+        engine: Box<dyn Engine>,
+    ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
@@ -68,9 +80,8 @@ impl App {
         let options = SyncOptions {
             lock: Arc::clone(&lock),
             root: home.root().to_owned(),
-            folder: index_dir.clone(),
+            engine,
             index: config.index.clone(),
-            settings: settings(&home, &config)?,
             rules: NoteRules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
             model,
             watch,
@@ -115,7 +126,7 @@ impl App {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let shared = Arc::new(Shared::default());
-        shared.publish(Arc::new(open_begun(&index_dir, &settings(&home, &config)?.private)?));
+        shared.publish(local(&home, &config)?.read()?);
         let switches = Arc::new(Switches::new(home.root(), &config));
         let state = home.state();
         let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state));
@@ -168,30 +179,13 @@ fn start_capture(
     })
 }
 
-fn settings(home: &Home, config: &Config) -> Result<Settings, RulesError> {
-    Ok(Settings {
+/// The engine of this process, for a vault.
+fn local(home: &Home, config: &Config) -> Result<LocalEngine, RulesError> {
+    let settings = Settings {
         place: home.place(),
         stemmer: config.search.stemmer,
         graph_threshold: config.index.graph_threshold,
         private: globs("access.private", &config.access.private)?,
-    })
-}
-
-/// Opens an index that another process writes. One that it has just begun, as with `reindex --full`, is given a moment to have
-/// its first notes: without any it would say that the vault has none.
-fn open_begun(folder: &Path, private: &Globs) -> Result<Snapshot, IndexError> {
-    const MOMENT: Duration = Duration::from_secs(1);
-    const LOOK_AGAIN: Duration = Duration::from_millis(20);
-    let deadline = Instant::now() + MOMENT;
-    loop {
-        let opened = Snapshot::open(folder, private);
-        let has_begun = match &opened {
-            Ok(snapshot) => snapshot.files().is_empty(),
-            Err(error) => matches!(error, IndexError::Absent(_)),
-        };
-        if !has_begun || Instant::now() > deadline {
-            return opened;
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
+    };
+    Ok(LocalEngine::new(home.index_dir(&config.index.dir), settings))
 }

@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use super::damage::Damage;
+
 /// An engine failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
@@ -11,17 +13,17 @@ pub struct EngineError {
 }
 
 /// What is at fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Fault {
-    Damage,
+    Damage(Damage),
     Abandoned,
     Other,
 }
 
 impl EngineError {
     /// The content of a store is at fault: it is checked and mended, and nothing of it is shown.
-    pub fn damage(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { source: source.into(), fault: Fault::Damage }
+    pub(crate) fn damaged(source: impl Into<Box<dyn Error + Send + Sync>>, damage: Damage) -> Self {
+        Self { source: source.into(), fault: Fault::Damage(damage) }
     }
 
     /// Something else is: the disk, rights, another process.
@@ -34,9 +36,17 @@ impl EngineError {
         Self { source: "the answer took too long".into(), fault: Fault::Abandoned }
     }
 
+    /// What is damaged, when the content of a store is at fault.
+    pub(crate) fn damage(&self) -> Option<&Damage> {
+        match &self.fault {
+            Fault::Damage(damage) => Some(damage),
+            Fault::Abandoned | Fault::Other => None,
+        }
+    }
+
     /// Whether the content of a store is at fault.
     pub fn is_damage(&self) -> bool {
-        self.fault == Fault::Damage
+        self.damage().is_some()
     }
 
     /// Whether nobody waited for the answer any more.

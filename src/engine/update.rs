@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::entry::FileEntry;
 use crate::derive::Chunk;
 use crate::derive::words::{Stemming, Words};
 use crate::models::{ContentHash, Document};
@@ -58,6 +59,16 @@ impl<'a> UpdatePart<'a> {
     pub(crate) fn state(&self) -> (Stamp, [u8; 32]) {
         let whole = self.chunks.end == self.update.chunks.len();
         (self.update.stamp, if whole { self.update.hash } else { [0; 32] })
+    }
+
+    /// Whether the file is as the part before has left it; a first part follows whatever was there.
+    pub(crate) fn follows(&self, file: Option<&FileEntry>) -> bool {
+        let (update, start) = (self.update, self.chunks.start);
+        let Some(last) = start.checked_sub(1) else { return true };
+        file.is_some_and(|file| {
+            let unfinished = !file.is_whole() && file.title == update.title;
+            unfinished && file.chunks.len() == start && file.chunks[last].id == update.chunks[last].chunk.id
+        })
     }
 
     /// The first chunk that is written: the last one before this part has a neighbour now.

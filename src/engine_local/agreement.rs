@@ -32,9 +32,10 @@ mod tests {
     use std::path::Path;
 
     use crate::config::StemmerLanguage;
+    use crate::engine::Damage;
     use crate::engine::{FileUpdate, Reader};
     use crate::engine_local::keyword::WordDocument;
-    use crate::engine_local::{Damage, Settings, Store};
+    use crate::engine_local::{Settings, Store};
     use crate::vault::Globs;
 
     fn open(folder: &Path) -> Store {
@@ -77,7 +78,7 @@ mod tests {
     }
 
     fn found_by_check(store: &Store) -> Vec<Damage> {
-        store.check().run(|| true).unwrap().unwrap().damage
+        store.prepare_check().run(&mut || true).unwrap().unwrap().damage
     }
 
     #[test]

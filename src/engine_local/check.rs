@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use super::agreement;
 use super::catalog::{CatalogCheck, Checked};
-use super::damage::{Damage, IndexError};
+use super::damage::IndexError;
 use super::keyword::{KeywordCheck, KeywordError, KeywordSearcher};
 use super::store::Store;
 use super::vectors::Graph;
-use crate::engine::ContentHash;
-use crate::engine::FileTable;
+use crate::engine::{ContentHash, Damage, FileTable, Findings};
 
 /// Embeddings that nothing uses stay, so that undoing an edit or a deletion embeds nothing: up to a fifth of those in use, and
 /// a thousand in any case. Beyond that the oldest go.
@@ -18,7 +17,7 @@ const UNUSED_SHARE: usize = 5;
 const UNUSED_ALWAYS: usize = 1000;
 
 /// A check of all stores, to be run on any thread.
-pub struct Check {
+pub(super) struct StoreCheck {
     folder: PathBuf,
     store: String,
     words: Result<KeywordCheck, KeywordError>,
@@ -28,25 +27,10 @@ pub struct Check {
     model: i64,
 }
 
-/// What a check came to.
-#[derive(Debug, Default)]
-pub struct Findings {
-    /// What is damaged, when something is. Of stores that are rebuilt together, the first.
-    pub damage: Vec<Damage>,
-    /// Notes whose rows were compared with their checksums.
-    pub files: usize,
-    /// Passages likewise.
-    pub chunks: usize,
-    /// Embeddings likewise.
-    pub embeddings: usize,
-    /// Row ids of embeddings that nothing uses, beyond what is kept for an undo; oldest first.
-    pub unused: Vec<i64>,
-}
-
 impl Store {
     /// Prepares a check of the stores as they are now.
-    pub fn check(&self) -> Check {
-        Check {
+    pub(super) fn prepare_check(&self) -> StoreCheck {
+        StoreCheck {
             folder: self.folder().to_owned(),
             store: self.catalog.store().to_owned(),
             words: self.keyword.check(),
@@ -62,13 +46,13 @@ impl Store {
     }
 }
 
-impl Check {
+impl StoreCheck {
     /// Runs the check. `go_on` is called after each step, some milliseconds of work, and ends the check when it says no:
     /// nothing is known then.
     ///
     /// # Errors
     /// When a store cannot be read for another reason than damage.
-    pub fn run(self, mut go_on: impl FnMut() -> bool) -> Result<Option<Findings>, IndexError> {
+    pub(super) fn run(self, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Findings>, IndexError> {
         let mut findings = Findings::default();
         let mut checked = Checked::default();
         let words = || -> Result<Option<()>, IndexError> {

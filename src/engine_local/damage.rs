@@ -3,7 +3,6 @@
 //! Damage in one store costs that store alone. The keyword index is built again from the catalog. The catalog is built again
 //! from the notes, and takes over every embedding that is whole. An embedding is computed again, and a graph is saved again.
 
-use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use super::keyword::KeywordError;
 use super::recovery::MARKER;
 use super::store::Store;
 use super::vectors::VectorError;
-use crate::engine::{ContentHash, EngineError};
+use crate::engine::{Damage, EngineError};
 use crate::fs::{Context, FsError, crash};
 
 /// The index failed.
@@ -38,7 +37,7 @@ pub enum IndexError {
 
 impl IndexError {
     /// What is damaged, when the content of a store is at fault, and not the disk, rights or another process.
-    pub fn damage(&self) -> Option<Damage> {
+    pub(crate) fn damage(&self) -> Option<Damage> {
         match self {
             Self::Catalog(error) if error.is_damage() => Some(Damage::Catalog(error.to_string())),
             Self::Keyword(error) if error.is_damage() => Some(Damage::Words(error.to_string())),
@@ -49,56 +48,28 @@ impl IndexError {
 
 impl From<IndexError> for EngineError {
     fn from(error: IndexError) -> Self {
-        if error.damage().is_some() { Self::damage(error) } else { Self::other(error) }
+        match error.damage() {
+            Some(damage) => Self::damaged(error, damage),
+            None => Self::other(error),
+        }
     }
 }
 
 impl From<CatalogError> for EngineError {
     fn from(error: CatalogError) -> Self {
-        if error.is_damage() { Self::damage(error) } else { Self::other(error) }
+        IndexError::from(error).into()
     }
 }
 
 impl From<KeywordError> for EngineError {
     fn from(error: KeywordError) -> Self {
-        if error.is_damage() { Self::damage(error) } else { Self::other(error) }
+        IndexError::from(error).into()
     }
 }
 
 impl From<VectorError> for EngineError {
     fn from(error: VectorError) -> Self {
         Self::other(error)
-    }
-}
-
-/// What is wrong with a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Damage {
-    /// The catalog, for the reason given.
-    Catalog(String),
-    /// The keyword index, for the reason given.
-    Words(String),
-    /// The saved graph, for the reason given.
-    Graph(String),
-    /// Embeddings: their row ids, and the texts they were for.
-    Embeddings(Vec<(i64, ContentHash)>),
-}
-
-impl Damage {
-    /// Whether the stores have to be closed to be mended.
-    pub fn closes(&self) -> bool {
-        matches!(self, Self::Catalog(_) | Self::Words(_))
-    }
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Catalog(reason) => write!(f, "{reason}. It is built anew from the notes"),
-            Self::Words(reason) => write!(f, "{reason}. It is built anew from the catalog"),
-            Self::Graph(reason) => f.write_str(reason),
-            Self::Embeddings(rows) => write!(f, "{} stored embeddings are damaged, and are made anew", rows.len()),
-        }
     }
 }
 
@@ -130,7 +101,7 @@ impl Store {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn clear_damage(folder: &Path, damage: &Damage) -> Result<(), FsError> {
+    pub(super) fn clear_damage(folder: &Path, damage: &Damage) -> Result<(), FsError> {
         match damage {
             Damage::Catalog(_) => {
                 set_aside(folder)?;

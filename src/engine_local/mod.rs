@@ -1,7 +1,7 @@
 //! The engine in this process: one folder of stores, kept as one: `catalog` (SQLite), `keyword` (tantivy) and `vectors` (exact
 //! scan and hnsw_rs).
 //!
-//! A [`Store`] is the one writer. What it publishes is a [`Snapshot`] that pins one state of all three, so that a search
+//! A `LocalEngine` opens them. A [`Store`] is the one writer. What it publishes is a [`Snapshot`] that pins one state of all three, so that a search
 //! never sees a file half old, half new. The catalog is the authority; the others follow it and are caught up or rebuilt
 //! when they do not match.
 
@@ -12,13 +12,12 @@ mod damage;
 mod diff;
 mod embeddings;
 pub mod keyword;
+mod local;
 mod recovery;
 mod snapshot;
 mod store;
 pub mod vectors;
 mod writer;
 
-pub(crate) use check::Findings;
-pub(crate) use damage::{Damage, IndexError};
-pub(crate) use snapshot::Snapshot;
+pub(crate) use local::LocalEngine;
 pub use store::{Settings, Store};

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::agreement;
-use super::damage::{Damage, IndexError};
+use super::damage::IndexError;
 use super::diff::document;
 use super::keyword::{KeywordSearcher, Payload};
 use super::store::Store;
 use crate::derive::words::{Stemming, Words};
-use crate::engine::embedded_context;
+use crate::engine::{Damage, embedded_context};
 use crate::fs::{Context, FsError, crash};
 
 pub(super) const MARKER: &str = "open";

@@ -1,6 +1,6 @@
 //! The one writer of the index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::config::StemmerLanguage;
 use crate::engine::{ChunkEntry, ContentHash, FileEntry, FileTable, FileUpdate, UpdatePart};
 use crate::fs::{FsError, crash, create_dir, create_private_dir};
 use crate::path::VaultPath;
-use crate::vault::{Globs, Stamp};
+use crate::vault::{Globs, Identity, Stamp};
 
 /// What shapes the index besides the files.
 #[derive(Debug, Clone)]
@@ -49,6 +49,8 @@ pub struct Store {
     /// The last snapshot, while anybody holds it.
     pub(super) published: Weak<Snapshot>,
     foreign: bool,
+    /// The catalog's file, by which the stores are told from others.
+    identity: Option<Identity>,
     /// What was found wrong and mended, and not yet said.
     pub(super) notices: Vec<String>,
 }
@@ -99,6 +101,7 @@ impl Store {
             spare: Arc::default(),
             published: Weak::new(),
             foreign,
+            identity: Identity::of(&database).ok(),
             notices,
         };
         files.into_iter().for_each(|file| store.enter(file));
@@ -109,6 +112,11 @@ impl Store {
     /// Where the stores are.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Whether the folder has the stores that were opened: they may have been deleted or replaced.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.identity.is_some() && Identity::of(&self.folder.join("catalog.db")).ok() == self.identity
     }
 
     /// Whether the stores were made for another vault's place: then no stamp of a file is to be believed.
@@ -174,16 +182,6 @@ impl Store {
         self.apply_parts(&updates.iter().map(UpdatePart::whole).collect::<Vec<_>>(), removed)
     }
 
-    /// How many chunks an update would have the stores write or remove.
-    pub fn changes(&self, update: &FileUpdate) -> usize {
-        let Some(old) = self.file(&update.path).filter(|old| old.title == update.title) else {
-            return update.chunks.len();
-        };
-        let had: HashSet<_> = old.chunks.iter().map(|chunk| chunk.id).collect();
-        let kept = update.chunks.iter().filter(|chunk| had.contains(&chunk.chunk.id)).count();
-        update.chunks.len().max(old.chunks.len()) - kept
-    }
-
     /// Brings the chunks of a file from `chunks.start` on into the stores, after those that parts before have brought, and as if
     /// the file ended with them: its other chunks come later, or go. Until the last part is there, the file counts as one that has changed.
     /// Says no, and does nothing, when the file is no longer as the part before has left it.
@@ -191,16 +189,11 @@ impl Store {
     /// # Errors
     /// As [`Store::apply`].
     pub fn apply_part(&mut self, update: &FileUpdate, chunks: Range<usize>) -> Result<bool, IndexError> {
-        if let Some(last) = chunks.start.checked_sub(1) {
-            let as_left = self.file(&update.path).is_some_and(|file| {
-                let unfinished = !file.is_whole() && file.title == update.title;
-                unfinished && file.chunks.len() == chunks.start && file.chunks[last].id == update.chunks[last].chunk.id
-            });
-            if !as_left {
-                return Ok(false);
-            }
+        let part = UpdatePart { update, chunks };
+        if !part.follows(self.file(&update.path).map(Arc::as_ref)) {
+            return Ok(false);
         }
-        self.apply_parts(&[UpdatePart { update, chunks }], &[])?;
+        self.apply_parts(&[part], &[])?;
         Ok(true)
     }
 

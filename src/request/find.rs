@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::{ReadScope, RequestError, Room, share};
 use crate::config::Mode;
-use crate::engine::EngineError;
+use crate::engine::{Damage, EngineError};
 use crate::models::Embedder;
 use crate::search::{Degraded, Highlighter, Results, SearchRequest, search, snippet};
 use crate::sync::ModelStatus;
@@ -112,9 +112,10 @@ impl ReadScope {
     ) -> Result<Results, RequestError> {
         let config = &self.workspace.config().search;
         let searching = || search(self.reader.as_ref(), embedder, &self.visible, config, request);
+        const FAILED: &str = "the keyword index: a search in it failed unexpectedly";
         // tantivy panics on what it does not expect in its files.
         let found = catch_unwind(AssertUnwindSafe(searching))
-            .unwrap_or_else(|_| Err(EngineError::damage("the keyword index: a search in it failed unexpectedly")));
+            .unwrap_or_else(|_| Err(EngineError::damaged(FAILED, Damage::Words(FAILED.into()))));
         found.map_err(|error| self.workspace.damaged(error))
     }
 

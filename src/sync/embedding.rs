@@ -8,7 +8,7 @@ use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
 use super::shared::ModelStatus;
 use super::worker::{Worker, WorkerMessage};
 use crate::allocator;
-use crate::engine_local::IndexError;
+use crate::engine::EngineError;
 use crate::models::Embedder;
 
 /// Numbers the models.
@@ -21,7 +21,7 @@ const BULK: usize = 500;
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
 impl Worker<'_> {
-    pub(super) fn use_model(&mut self, embedder: Arc<dyn Embedder>) -> Result<(), IndexError> {
+    pub(super) fn use_model(&mut self, embedder: Arc<dyn Embedder>) -> Result<(), EngineError> {
         // Searches ask it from now on, and find by words until its vectors are there.
         self.shared.set_embedder(Some(Arc::clone(&embedder)));
         let before = self.embedder.replace(Arc::clone(&embedder));
@@ -29,7 +29,7 @@ impl Worker<'_> {
         // What the one before has made still, vectors or a graph, is not this one's.
         self.model = MODELS.fetch_add(1, Ordering::Relaxed);
         self.dispatcher = None;
-        if let Some((_, stop)) = &self.graph_builder {
+        if let Some((_, stop)) = &self.builder {
             stop.store(true, Ordering::Relaxed);
         }
         self.store.use_model(embedder.as_ref())?;
@@ -46,7 +46,7 @@ impl Worker<'_> {
     }
 
     /// Keeps the embedder busy, publishes what it has done, and has a graph built when one is due.
-    pub(super) fn embed(&mut self) -> Result<(), IndexError> {
+    pub(super) fn embed(&mut self) -> Result<(), EngineError> {
         if let Some(dispatcher) = &mut self.dispatcher {
             while dispatcher.in_flight < IN_FLIGHT {
                 let pending = self.store.take_pending(dispatcher.batch)?;
@@ -67,13 +67,13 @@ impl Worker<'_> {
                     allocator::release();
                 }
                 self.check_if_many_unused();
-                self.build_graph();
+                self.build();
             }
         }
         Ok(())
     }
 
-    pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), IndexError> {
+    pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), EngineError> {
         if embedded.model != self.model {
             return Ok(());
         }
@@ -94,20 +94,18 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn build_graph(&mut self) {
-        let Some(vectors) = self.store.wants_graph().filter(|_| self.graph_builder.is_none()) else { return };
-        let (messages, folder, model) = (self.messages.clone(), self.store.graph_folder(), self.model);
+    /// Has built on a thread of its own what would hold the writer up.
+    fn build(&mut self) {
+        if self.builder.is_some() {
+            return;
+        }
+        let Some(build) = self.store.to_build() else { return };
+        let (messages, model) = (self.messages.clone(), self.model);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            let graph = vectors.build_graph(&stopped);
-            if let Some(graph) = &graph
-                && let Err(error) = graph.save(&folder)
-            {
-                tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
-            }
-            let _ = messages.send(WorkerMessage::Graph { model, graph });
+            let _ = messages.send(WorkerMessage::Built { model, built: build(&stopped) });
         });
-        self.graph_builder = Some((thread, stop));
+        self.builder = Some((thread, stop));
     }
 }

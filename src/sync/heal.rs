@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine_local::Damage;
+use crate::engine::Damage;
 
 /// After a failure, the pause before the next try.
 pub(super) const RETRY: Duration = Duration::from_secs(3);

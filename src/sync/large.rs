@@ -1,14 +1,13 @@
 //! Files that would hold up all others. One at a time is read on a thread of its own, and what is much is brought into the stores
 //! part by part, so that a note saved meanwhile waits for one part and not for all.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::backlog::Lane;
 use super::prepare::PreparedFile;
 use super::worker::{Worker, WorkerMessage};
-use crate::engine::FileUpdate;
-use crate::engine_local::IndexError;
+use crate::engine::{EngineError, FileEntry, FileUpdate};
 use crate::fs::crash;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -92,12 +91,12 @@ impl Worker<'_> {
     /// place than brought in anew.
     pub(super) fn is_much(&self, update: &FileUpdate) -> bool {
         let fits = part_end(update, 0) == update.chunks.len();
-        !fits && (self.store.file(&update.path).is_none() || self.store.changes(update) > PART_CHUNKS)
+        !fits && self.store.file(&update.path).is_none_or(|old| changes(old, update) > PART_CHUNKS)
     }
 
     /// Does the next thing for large files that can be done now: brings a part into the stores, takes what was read, or has the next
     /// one read. Says no when there is nothing to do but to wait.
-    pub(super) fn work_on_large(&mut self) -> Result<bool, IndexError> {
+    pub(super) fn work_on_large(&mut self) -> Result<bool, EngineError> {
         if let Some(unfinished) = self.large.read.pop_front() {
             self.next_part(unfinished)?;
             return Ok(true);
@@ -128,7 +127,7 @@ impl Worker<'_> {
     }
 
     /// Takes what was read of a large file. It was not held up, so it may have changed, gone, or left the index since.
-    fn take_large(&mut self, path: VaultPath, outcome: PreparedFile) -> Result<(), IndexError> {
+    fn take_large(&mut self, path: VaultPath, outcome: PreparedFile) -> Result<(), EngineError> {
         let up_to_date = match &outcome {
             PreparedFile::Changed(update) => self.has_stamp(&path, &update.stamp),
             PreparedFile::Unchanged(_, stamp, _) => {
@@ -145,7 +144,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn next_part(&mut self, Unfinished { update, done }: Unfinished) -> Result<(), IndexError> {
+    fn next_part(&mut self, Unfinished { update, done }: Unfinished) -> Result<(), EngineError> {
         let end = part_end(&update, done);
         // Each time: what has changed meanwhile may be private by now.
         if !self.has_stamp(&update.path, &update.stamp) || !self.store.apply_part(&update, done..end)? {
@@ -170,6 +169,16 @@ impl Worker<'_> {
         let known = self.store.file(&path).is_some();
         self.backlog.push_named(path, known);
     }
+}
+
+/// How many chunks of a file an update would have the stores write or remove.
+fn changes(old: &FileEntry, update: &FileUpdate) -> usize {
+    if old.title != update.title {
+        return update.chunks.len();
+    }
+    let had: HashSet<_> = old.chunks.iter().map(|chunk| chunk.id).collect();
+    let kept = update.chunks.iter().filter(|chunk| had.contains(&chunk.chunk.id)).count();
+    update.chunks.len().max(old.chunks.len()) - kept
 }
 
 /// Where the part that begins at `start` ends.

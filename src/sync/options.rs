@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::IndexConfig;
-use crate::engine_local::Settings;
+use crate::engine::Engine;
 use crate::models::LoadEmbedder;
 use crate::vault::{Lock, NoteRules};
 
@@ -12,12 +12,10 @@ use crate::vault::{Lock, NoteRules};
 pub struct SyncOptions {
     /// The vault's root.
     pub root: PathBuf,
-    /// Where the stores are.
-    pub folder: PathBuf,
+    /// The stores.
+    pub(crate) engine: Box<dyn Engine>,
     /// `[index]`.
     pub index: IndexConfig,
-    /// What shapes the stores.
-    pub settings: Settings,
     /// What belongs to the vault.
     pub rules: NoteRules,
     /// The model, if there is to be one.

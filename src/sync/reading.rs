@@ -13,8 +13,7 @@ use super::prepare::{PreparedFile, prepare};
 use super::worker::Worker;
 use crate::config::StemmerLanguage;
 use crate::derive::words::Stemming;
-use crate::engine::FileEntry;
-use crate::engine_local::IndexError;
+use crate::engine::{EngineError, FileEntry};
 use crate::path::VaultPath;
 use crate::vault::{Change, NoteRules, Scan, is_note, scan};
 
@@ -62,7 +61,7 @@ impl Worker<'_> {
 
     /// Compares the whole vault with the index, and queues what has changed behind what waits already; with `distrust`, all
     /// files. Says whether it could be compared: what a vault holds that is unmounted or moved is unknown, not gone.
-    pub(super) fn look(&mut self, distrust: bool) -> Result<bool, IndexError> {
+    pub(super) fn look(&mut self, distrust: bool) -> Result<bool, EngineError> {
         if !self.is_in_place() {
             return Ok(false);
         }
@@ -89,7 +88,7 @@ impl Worker<'_> {
     }
 
     /// Looks at places that the watcher named, and queues what is there before what scans found.
-    pub(super) fn look_at(&mut self, places: &[VaultPath]) -> Result<(), IndexError> {
+    pub(super) fn look_at(&mut self, places: &[VaultPath]) -> Result<(), EngineError> {
         let (root, rules) = (&self.options.root, &self.options.rules);
         // Most are notes that were saved. What is gone, or is a folder, stands for all that is or was below it.
         let (notes, others): (Vec<&VaultPath>, Vec<&VaultPath>) =
@@ -129,14 +128,14 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn set_skipped(&mut self, places: Option<&[VaultPath]>, found: Scan) -> Result<bool, IndexError> {
+    fn set_skipped(&mut self, places: Option<&[VaultPath]>, found: Scan) -> Result<bool, EngineError> {
         let skipped: Vec<(String, String)> =
             found.skipped.into_iter().map(|skipped| (skipped.path, skipped.reason)).collect();
         self.store.set_skipped(places, &skipped)
     }
 
     /// Reads files of the backlog on all cores until the batch's time is over, and applies what has changed.
-    pub(super) fn read_batch(&mut self) -> Result<(), IndexError> {
+    pub(super) fn read_batch(&mut self) -> Result<(), EngineError> {
         let started = Instant::now();
         let deadline = started + BATCH_TIME;
         // What the watcher named is not held up by what scans found.
@@ -181,7 +180,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    pub(super) fn take(&mut self, outcomes: Vec<PreparedFile>) -> Result<(), IndexError> {
+    pub(super) fn take(&mut self, outcomes: Vec<PreparedFile>) -> Result<(), EngineError> {
         let (mut updates, mut removed, mut touched, mut unfit) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {

@@ -12,8 +12,7 @@ use super::options::{RefusedError, SyncOptions};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
-use crate::engine::ContentHash;
-use crate::engine_local::{Damage, IndexError, Snapshot, Store};
+use crate::engine::{ContentHash, Damage, EngineError, Writer};
 use crate::models::{Embedder, LoadEmbedder};
 use crate::vault::{Identity, Signal};
 
@@ -165,19 +164,19 @@ fn run(
             continue;
         }
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            let store = Store::open(&options.folder, options.settings.clone(), distrust)?;
+            let store = options.engine.open(distrust)?;
             work(&options, store, healed, &messages, receiver, shared, &mut embedder)
         }));
         (distrust, healed) = (ended.is_err(), false);
         let damage = match ended {
             Ok(Ok(damage)) => damage,
             Ok(Err(error)) => {
-                let damage = error.damage();
+                let damage = error.damage().cloned();
                 if damage.is_none() {
                     search_at_rest(&options, shared);
                     fail(
                         shared,
-                        format!("the index in {} cannot be kept up to date: {error}", options.folder.display()),
+                        format!("the index in {} cannot be kept up to date: {error}", options.engine.location()),
                     );
                     wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
                 }
@@ -196,7 +195,7 @@ fn run(
             fail(shared, format!("{damage} in {seconds} s. It was so a short while ago: the disk may be failing"));
             wait_or_stop(pause, receiver, shared, stop, &mut embedder);
         }
-        match Store::clear_damage(&options.folder, &damage) {
+        match options.engine.clear(&damage) {
             Ok(()) => {
                 shared.say_mended(&damage.to_string());
                 healed = true;
@@ -215,13 +214,13 @@ const RETRY_PLACE: Duration = Duration::from_secs(1);
 /// Works on open stores until they have to be closed. Gives the damage that they were closed for, if it was for that.
 fn work(
     options: &SyncOptions,
-    store: Store,
+    store: Box<dyn Writer>,
     healed: bool,
     messages: &Sender<WorkerMessage>,
     receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
     embedder: &mut Option<Arc<dyn Embedder>>,
-) -> Result<Option<Damage>, IndexError> {
+) -> Result<Option<Damage>, EngineError> {
     let mut worker = Worker::new(options, store, messages, shared, healed);
     if healed {
         drop(worker.store.take_notices());
@@ -254,9 +253,9 @@ fn work(
 /// After a start on a full or read-only disk: what was indexed before can be searched all the same.
 fn search_at_rest(options: &SyncOptions, shared: &Shared) {
     if shared.snapshot().is_none()
-        && let Ok(Some(snapshot)) = Snapshot::open_at_rest(&options.folder, &options.settings.private)
+        && let Ok(Some(reader)) = options.engine.read_at_rest()
     {
-        shared.publish(Arc::new(snapshot));
+        shared.publish(reader);
     }
 }
 

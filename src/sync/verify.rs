@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::shared::Verified;
 use super::worker::{Next, Worker, WorkerMessage};
-use crate::engine_local::{Damage, Findings, IndexError};
+use crate::engine::{Damage, EngineError, Findings};
 
 /// The first check comes so long after the start, or at once when the stores were not closed.
 const FIRST_AFTER: Duration = Duration::from_secs(60);
@@ -57,7 +57,7 @@ impl Pace {
 pub(super) struct VerifyReport {
     run: u64,
     took: Duration,
-    result: Result<Option<Findings>, IndexError>,
+    result: Result<Option<Findings>, EngineError>,
 }
 
 /// The checks of one worker.
@@ -103,7 +103,7 @@ impl Verifying {
 impl Worker<'_> {
     /// While nothing else is to do: starts a check that is due, and drops embeddings that nothing uses. Says when to be
     /// called again, `until` at the latest.
-    pub(super) fn verify_when_idle(&mut self, until: Instant) -> Result<Instant, IndexError> {
+    pub(super) fn verify_when_idle(&mut self, until: Instant) -> Result<Instant, EngineError> {
         let now = Instant::now();
         if self.verifying.due().is_some_and(|due| due <= now) {
             self.start_check(false);
@@ -150,7 +150,7 @@ impl Worker<'_> {
             let started = Instant::now();
             let mut step = Instant::now();
             let steps = || {
-                check.run(|| {
+                check(&mut || {
                     let go_on = steered.go_on(step.elapsed());
                     step = Instant::now();
                     go_on
@@ -168,7 +168,7 @@ impl Worker<'_> {
     }
 
     /// Takes what a check came to: says it, and mends what is damaged.
-    pub(super) fn verified(&mut self, report: VerifyReport) -> Result<(), IndexError> {
+    pub(super) fn verified(&mut self, report: VerifyReport) -> Result<(), EngineError> {
         let VerifyReport { run, took, result } = report;
         if run != self.verifying.run || self.verifying.running.take().is_none() {
             return Ok(());
@@ -206,11 +206,11 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn mend(&mut self, damage: Damage) -> Result<(), IndexError> {
+    fn mend(&mut self, damage: Damage) -> Result<(), EngineError> {
         if damage.closes() {
             // Searches until then are answered from what is intact.
             if matches!(damage, Damage::Words(_)) {
-                self.shared.publish(self.store.snapshot_without_words()?);
+                self.shared.publish(self.store.publish_without_words()?);
             }
             // The catalog takes the words with it; whatever else ends the work comes first.
             if matches!(self.next, None | Some(Next::Heal(Damage::Words(_)))) {
@@ -220,13 +220,11 @@ impl Worker<'_> {
             return Ok(());
         }
         self.shared.say_mended(&damage.to_string());
-        match &damage {
-            Damage::Embeddings(rows) => self.store.embed_again(rows)?,
-            // The one that is being built will be saved in its place.
-            _ if self.graph_builder.is_some() => {}
-            _ => self.store.save_graph()?,
+        // A graph that is being built will be saved in its place.
+        if self.builder.is_some() && matches!(damage, Damage::Graph(_)) {
+            return Ok(());
         }
-        Ok(())
+        self.store.mend(&damage)
     }
 }
 

@@ -10,15 +10,13 @@ use super::shared::Shared;
 use super::worker::{Next, Worker};
 use crate::allocator;
 use crate::config::FILE_NAME;
-use crate::engine_local::IndexError;
+use crate::engine::EngineError;
 use crate::vault::{Change, Identity, Signal, WatchedBy, Watcher};
 
 /// The vault's folder is looked at so often: nothing tells that a drive was unplugged, or that a folder is back.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// Rescans that events or polling ask for take one part in so many of the time at most.
 const RESCAN_SHARE: u32 = 10;
-/// The file by which the stores are told from others.
-const CATALOG: &str = "catalog.db";
 /// What a rescan finds missing is removed from the index by then.
 const SETTLED_AFTER: Duration = Duration::from_millis(250);
 
@@ -29,8 +27,6 @@ pub(super) struct RescanSchedule {
     root: Option<Identity>,
     /// The folders elsewhere, likewise.
     outside: Vec<Option<Identity>>,
-    /// The stores that are open.
-    stores: Option<Identity>,
     next_check: Instant,
     next_scan: Instant,
     /// When it is compared next where events cannot be had.
@@ -51,7 +47,6 @@ impl RescanSchedule {
             watcher: None,
             root: Identity::of_vault(&options.root),
             outside: options.rules.outside().identities(),
-            stores: Identity::of(&options.folder.join(CATALOG)).ok(),
             next_check: now + CHECK_EVERY,
             next_scan: now,
             next_poll: now,
@@ -177,9 +172,7 @@ impl Worker<'_> {
             tracing::info!("the vault's folder, or one elsewhere, is another, or is back; everything is compared");
             self.rescans.distrust_events();
         }
-        let stores = Identity::of(&self.options.folder.join(CATALOG)).ok();
-        let same = stores.is_some() && stores == self.rescans.stores;
-        if !(same && self.options.lock.is_held()) {
+        if !(self.store.is_in_place() && self.options.lock.is_held()) {
             tracing::warn!("the index was deleted or replaced; it is opened again");
             self.next.get_or_insert(Next::Reopen);
         }
@@ -223,7 +216,7 @@ impl Worker<'_> {
     }
 
     /// Compares the whole vault with the index when it is time.
-    pub(super) fn rescan_if_due(&mut self, now: Instant) -> Result<(), IndexError> {
+    pub(super) fn rescan_if_due(&mut self, now: Instant) -> Result<(), EngineError> {
         if now < self.rescans.next_scan() {
             return Ok(());
         }

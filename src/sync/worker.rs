@@ -14,9 +14,7 @@ use super::options::{RefusedError, SyncOptions};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
 use super::verify::{VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
-use crate::engine::ContentHash;
-use crate::engine_local::vectors::Graph;
-use crate::engine_local::{Damage, IndexError, Store};
+use crate::engine::{Built, ContentHash, Damage, EngineError, Writer};
 use crate::fs::crash;
 use crate::models::{Embedder, ModelError};
 use crate::vault::{Debounce, Signal};
@@ -36,11 +34,11 @@ pub(super) enum WorkerMessage {
         asked: u64,
         loaded: Result<Arc<dyn Embedder>, ModelError>,
     },
-    Graph {
+    Built {
         /// Of which model.
         model: u64,
         /// None when building it was stopped.
-        graph: Option<Graph>,
+        built: Option<Built>,
     },
     Reindex {
         full: bool,
@@ -73,7 +71,7 @@ pub(super) enum Next {
 /// The writer: the stores, and what is still to be done to them.
 pub(super) struct Worker<'a> {
     pub(super) options: &'a SyncOptions,
-    pub(super) store: Store,
+    pub(super) store: Box<dyn Writer>,
     pub(super) shared: &'a Arc<Shared>,
     pub(super) messages: &'a Sender<WorkerMessage>,
     pub(super) debounce: Debounce,
@@ -88,8 +86,8 @@ pub(super) struct Worker<'a> {
     pub(super) bulk: bool,
     /// Whether the whole vault has been looked at since the start.
     pub(super) scanned: bool,
-    /// The thread that builds a graph, and how to stop it.
-    pub(super) graph_builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
+    /// The thread that builds what would hold the writer up, and how to stop it.
+    pub(super) builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// Built from nothing: searches go on in the index that was, until this one has all the words.
     pub(super) rebuilding: bool,
     /// The number of the model; no two that were ever used have the same.
@@ -103,15 +101,10 @@ pub(super) struct Worker<'a> {
     pub(super) verifying: Verifying,
 }
 
-/// While there is work, the catalog's log is emptied when it is longer than this.
-const MAX_LOG_BYTES: u64 = 4_000_000;
-/// While there is none. Emptying it syncs the disk, which one saved note is not worth.
-const MAX_IDLE_LOG_BYTES: u64 = 500_000;
-
 impl<'a> Worker<'a> {
     pub(super) fn new(
         options: &'a SyncOptions,
-        store: Store,
+        store: Box<dyn Writer>,
         messages: &'a Sender<WorkerMessage>,
         shared: &'a Arc<Shared>,
         healed: bool,
@@ -132,7 +125,7 @@ impl<'a> Worker<'a> {
             dispatcher: None,
             bulk: false,
             scanned: false,
-            graph_builder: None,
+            builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
             verifying: Verifying::new(options.index.verify_hours, suspicious),
             store,
@@ -143,25 +136,25 @@ impl<'a> Worker<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Store {
+    pub(super) fn finish(mut self) -> Box<dyn Writer> {
         self.verifying.stop();
         self.dispatcher = None;
-        if let Some((thread, stop)) = self.graph_builder.take() {
-            // It saves into the folder of the stores, which may be about to go.
+        if let Some((thread, stop)) = self.builder.take() {
+            // It may save into the folder of the stores, which may be about to go.
             stop.store(true, Ordering::Relaxed);
             let _ = thread.join();
         }
         self.store
     }
 
-    pub(super) fn publish(&mut self) -> Result<(), IndexError> {
+    pub(super) fn publish(&mut self) -> Result<(), EngineError> {
         if self.rebuilding {
             return Ok(());
         }
-        let snapshot = self.store.snapshot()?;
+        let reader = self.store.publish()?;
         crash::point("publishing");
-        self.shared.publish(snapshot);
-        self.store.trim_log(MAX_LOG_BYTES)?;
+        self.shared.publish(reader);
+        self.store.tidy(false)?;
         (self.unpublished, self.published) = (0, Instant::now());
         Ok(())
     }
@@ -193,7 +186,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The loop. What a person waits for comes first: signals, then files, the large ones in turns with the others, then embeddings.
-    pub(super) fn work(&mut self, receiver: &Receiver<WorkerMessage>) -> Result<Next, IndexError> {
+    pub(super) fn work(&mut self, receiver: &Receiver<WorkerMessage>) -> Result<Next, EngineError> {
         if self.options.watch {
             // The watcher comes before the scan, so that no change falls between them.
             self.watch();
@@ -243,7 +236,7 @@ impl<'a> Worker<'a> {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
             if self.is_idle() {
-                self.store.trim_log(MAX_IDLE_LOG_BYTES)?;
+                self.store.tidy(true)?;
                 until = self.verify_when_idle(until)?;
             }
             self.verifying.set_busy(false);
@@ -255,7 +248,7 @@ impl<'a> Worker<'a> {
 
     /// Once nothing waits to be read: says so, if everything has been looked at. A vault that went away meanwhile took what
     /// waits with it.
-    fn catch_up(&mut self) -> Result<(), IndexError> {
+    fn catch_up(&mut self) -> Result<(), EngineError> {
         if !self.scanned || !self.large.is_empty() || self.rescans.is_missing() || self.rescans.distrusts_events() {
             return Ok(());
         }
@@ -270,7 +263,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Waits for a message until then, and does what it says.
-    fn wait(&mut self, receiver: &Receiver<WorkerMessage>, until: Instant) -> Result<(), IndexError> {
+    fn wait(&mut self, receiver: &Receiver<WorkerMessage>, until: Instant) -> Result<(), EngineError> {
         match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(message) => self.handle(message)?,
             Err(RecvTimeoutError::Timeout) => {}
@@ -279,7 +272,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    pub(super) fn handle(&mut self, message: WorkerMessage) -> Result<(), IndexError> {
+    pub(super) fn handle(&mut self, message: WorkerMessage) -> Result<(), EngineError> {
         match message {
             WorkerMessage::Signal(signal) => self.signal(signal),
             WorkerMessage::Notice { signals, done } => {
@@ -302,10 +295,10 @@ impl<'a> Worker<'a> {
                 tracing::warn!("search is by keyword alone: {error}");
                 self.shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()));
             }
-            WorkerMessage::Graph { model, graph } => {
-                self.graph_builder = None;
-                if let Some(graph) = graph.filter(|_| model == self.model) {
-                    self.store.use_graph(Arc::new(graph));
+            WorkerMessage::Built { model, built } => {
+                self.builder = None;
+                if let Some(built) = built.filter(|_| model == self.model) {
+                    self.store.take_built(built);
                     self.publish()?;
                 }
             }

@@ -1,20 +1,22 @@
 //! An engine in memory that says what is right: every live chunk is looked at, for every question. For tests.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use half::f16;
 
 use super::super::{
-    ChunkEntry, ChunkText, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, PendingText,
-    PreparedWords, QueryTerms, QueryVector, Reader, ScoredChunk, TermWeight, UpdatePart, WordQuery, Writer,
-    embedded_context, rounded, rounded_length,
+    ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate,
+    PendingText, PreparedWords, QueryTerms, QueryVector, Reader, ScoredChunk, TermWeight, UpdatePart, Upkeep,
+    WordQuery, Writer, embedded_context, rounded, rounded_length,
 };
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
 use crate::derive::words::BESIDE;
 use crate::models::{ContentHash, Document, Embedder, Fingerprint};
 use crate::path::VaultPath;
+use crate::vault::Stamp;
 
 /// A chunk, whole.
 #[derive(Debug, Clone)]
@@ -33,14 +35,68 @@ pub(crate) struct ExactReader {
     metadata: HashMap<u32, String>,
     chunks: HashMap<u64, ExactChunk>,
     model: Option<Fingerprint>,
+    skipped: BTreeMap<String, String>,
+    problems: HashMap<u32, Vec<String>>,
 }
 
-/// The engine. Its rows are unlike those of others: a chunk that is brought in again has another one.
+/// What is kept of a vault.
 #[derive(Debug, Default)]
-pub(crate) struct ExactWriter {
+struct ExactStores {
     now: ExactReader,
     vectors: HashMap<ContentHash, Vec<f32>>,
+    /// What was taken and has not come back.
+    taken: HashSet<ContentHash>,
     next: u64,
+}
+
+/// The engine, which has its stores while they are closed.
+#[derive(Debug)]
+pub(crate) struct ExactEngine {
+    language: StemmerLanguage,
+    closed: Arc<Mutex<ExactStores>>,
+}
+
+/// The stores, open. Their rows are unlike those of others: a chunk that is brought in again has another one.
+#[derive(Debug)]
+pub(crate) struct ExactWriter {
+    language: StemmerLanguage,
+    stores: ExactStores,
+    closed: Arc<Mutex<ExactStores>>,
+}
+
+impl ExactEngine {
+    /// One without notes.
+    pub(crate) fn new(language: StemmerLanguage) -> Self {
+        Self { language, closed: Arc::default() }
+    }
+
+    fn closed(&self) -> MutexGuard<'_, ExactStores> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine for ExactEngine {
+    fn location(&self) -> String {
+        "memory".into()
+    }
+
+    fn open(&self, _: bool) -> Result<Box<dyn Writer>, EngineError> {
+        let (language, stores) = (self.language, std::mem::take(&mut *self.closed()));
+        Ok(Box::new(ExactWriter { language, stores, closed: Arc::clone(&self.closed) }))
+    }
+
+    fn read(&self) -> Result<Arc<dyn Reader>, EngineError> {
+        Ok(Arc::new(self.closed().now.clone()))
+    }
+
+    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {
+        self.read().map(Some)
+    }
+
+    fn clear(&self, _: &Damage) -> Result<(), EngineError> {
+        *self.closed() = ExactStores::default();
+        Ok(())
+    }
 }
 
 fn words(text: &str) -> Vec<(String, usize)> {
@@ -55,15 +111,16 @@ fn words(text: &str) -> Vec<(String, usize)> {
     split.collect()
 }
 
-impl ExactWriter {
-    fn put(&mut self, update: &FileUpdate) {
+impl ExactStores {
+    fn put(&mut self, part: &UpdatePart<'_>) {
+        let (update, end) = (part.update, part.chunks.end);
         self.remove(&update.path);
         self.next += 1;
         let file = self.next as u32;
         let mut chunks = Vec::new();
-        for (at, new) in update.chunks.iter().enumerate() {
+        for (at, new) in update.chunks[..end].iter().enumerate() {
             self.next += 1;
-            let near = at.saturating_sub(1)..(at + 2).min(update.chunks.len());
+            let near = at.saturating_sub(1)..(at + 2).min(end);
             let near = || update.chunks[near.clone()].iter().map(|near| &near.own);
             let body: Vec<&str> = near().map(|words| words.stemmed.as_str()).collect();
             let text = ChunkText {
@@ -86,7 +143,8 @@ impl ExactWriter {
                 words: [near().map(|words| words.count).sum(), new.heading.count, new.own.count],
             });
         }
-        let (stamp, hash) = UpdatePart::whole(update).state();
+        let (stamp, hash) = part.state();
+        self.now.problems.insert(file, update.problems.clone());
         self.now.metadata.insert(file, update.metadata.clone());
         self.now.files.insert(Arc::new(FileEntry {
             id: file,
@@ -111,6 +169,7 @@ impl ExactWriter {
             self.now.chunks.remove(&chunk.row);
         }
         self.now.metadata.remove(&file.id);
+        self.now.problems.remove(&file.id);
         self.now.files.remove(file.id);
     }
 
@@ -118,54 +177,132 @@ impl ExactWriter {
         let files: Vec<Arc<FileEntry>> = self.now.files.iter().cloned().collect();
         files.into_iter().flat_map(|file| file.chunks.clone().into_iter().map(move |chunk| (Arc::clone(&file), chunk)))
     }
-}
 
-impl Writer for ExactWriter {
-    fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
-        removed.iter().for_each(|path| self.remove(path));
-        updates.iter().for_each(|update| self.put(update));
-        Ok(())
-    }
-
-    fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
-        if self.now.model.as_ref() == Some(embedder.fingerprint()) {
-            return Ok(());
-        }
-        self.now.model = Some(embedder.fingerprint().clone());
-        self.vectors.clear();
-        self.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);
-        Ok(())
-    }
-
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, EngineError> {
-        let mut pending: HashMap<ContentHash, PendingText> = HashMap::new();
+    /// The texts without a vector, each once.
+    fn waiting(&self) -> Vec<PendingText> {
+        let mut waiting: HashMap<ContentHash, PendingText> = HashMap::new();
         for (file, entry) in self.each_entry() {
             let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
             if chunk.vector.is_none() && self.now.model.is_some() {
                 let context = embedded_context(&file.title, &chunk.text.heading_path);
                 let document = Document { context, text: chunk.text.text[chunk.text.body_start..].to_owned() };
-                pending.insert(content, PendingText { content, document });
+                waiting.insert(content, PendingText { content, document });
             }
         }
-        Ok(pending.into_values().take(limit).collect())
+        waiting.into_values().collect()
+    }
+}
+
+impl Writer for ExactWriter {
+    fn stemmer(&self) -> StemmerLanguage {
+        self.language
     }
 
-    fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError> {
-        for (content, vector) in vectors {
-            self.vectors.insert(content, rounded(&vector).iter().map(|value| value.to_f32()).collect());
+    fn files(&self) -> &FileTable {
+        &self.stores.now.files
+    }
+
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
+        removed.iter().for_each(|path| self.stores.remove(path));
+        updates.iter().for_each(|update| self.stores.put(&UpdatePart::whole(update)));
+        Ok(())
+    }
+
+    fn apply_part(&mut self, update: &FileUpdate, chunks: Range<usize>) -> Result<bool, EngineError> {
+        let part = UpdatePart { update, chunks };
+        let follows = part.follows(self.file(&update.path).map(Arc::as_ref));
+        if follows {
+            self.stores.put(&part);
         }
-        for (_, entry) in self.each_entry() {
-            let vector = entry.content.and_then(|content| self.vectors.get(&content)).cloned();
-            self.now.chunks.get_mut(&entry.row).expect("an entry has a chunk").vector = vector;
+        Ok(follows)
+    }
+
+    fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), EngineError> {
+        for (path, stamp, read_ns) in files {
+            let Some(mut file) = self.file(path).map(|file| FileEntry::clone(file)) else { continue };
+            (file.stamp, file.read_ns) = (*stamp, *read_ns);
+            self.stores.now.files.insert(Arc::new(file));
         }
         Ok(())
     }
 
-    fn requeue(&mut self, _: &[ContentHash]) {}
+    fn set_skipped(&mut self, places: Option<&[VaultPath]>, skipped: &[(String, String)]) -> Result<bool, EngineError> {
+        let known = &mut self.stores.now.skipped;
+        let before = known.len();
+        let is_below = |path: &str| {
+            let mut places = places.unwrap_or_default().iter();
+            places.any(|place| path == place.as_str() || path.starts_with(&format!("{place}/")))
+        };
+        known.retain(|path, _| places.is_some() && !is_below(path));
+        let gone = before > known.len();
+        known.extend(skipped.iter().cloned());
+        Ok(gone || !skipped.is_empty())
+    }
+
+    fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
+        let stores = &mut self.stores;
+        stores.taken.clear();
+        if stores.now.model.as_ref() != Some(embedder.fingerprint()) {
+            stores.now.model = Some(embedder.fingerprint().clone());
+            stores.vectors.clear();
+            stores.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);
+        }
+        Ok(())
+    }
+
+    fn pending(&self) -> usize {
+        self.stores.waiting().len()
+    }
+
+    fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+        let mut pending = self.stores.waiting();
+        pending.retain(|text| !self.stores.taken.contains(&text.content));
+        pending.truncate(limit);
+        self.stores.taken.extend(pending.iter().map(|text| text.content));
+        Ok(pending)
+    }
+
+    fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError> {
+        let stores = &mut self.stores;
+        for (content, vector) in vectors {
+            stores.taken.remove(&content);
+            stores.vectors.insert(content, rounded(&vector).iter().map(|value| value.to_f32()).collect());
+        }
+        for (_, entry) in stores.each_entry() {
+            let vector = entry.content.and_then(|content| stores.vectors.get(&content)).cloned();
+            stores.now.chunks.get_mut(&entry.row).expect("an entry has a chunk").vector = vector;
+        }
+        Ok(())
+    }
+
+    fn requeue(&mut self, contents: &[ContentHash]) {
+        self.stores.taken.retain(|taken| !contents.contains(taken));
+    }
 
     fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
-        self.now.generation += 1;
-        Ok(Arc::new(self.now.clone()))
+        self.stores.now.generation += 1;
+        Ok(Arc::new(self.stores.now.clone()))
+    }
+
+    fn publish_without_words(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
+        self.publish()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), EngineError> {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = self.stores;
+        Ok(())
+    }
+
+    fn discard(self: Box<Self>) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
+impl Upkeep for ExactWriter {
+    fn forget(&mut self, contents: &[ContentHash]) -> Result<usize, EngineError> {
+        let live: HashSet<_> = self.stores.each_entry().filter_map(|(_, entry)| entry.content).collect();
+        let gone = contents.iter().filter(|content| !live.contains(content));
+        Ok(gone.filter(|content| self.stores.vectors.remove(content).is_some()).count())
     }
 }
 
@@ -256,7 +393,14 @@ impl Reader for ExactReader {
     }
 
     fn problems(&self) -> Result<Vec<(String, String)>, EngineError> {
-        Ok(Vec::new())
+        let of_file = |(file, problems): (&u32, &Vec<String>)| {
+            let path = self.files.get(*file).map_or_else(String::new, |file| file.path.to_string());
+            problems.iter().map(move |problem| (path.clone(), problem.clone())).collect::<Vec<_>>()
+        };
+        let mut problems: Vec<_> = self.problems.iter().flat_map(of_file).collect();
+        problems.extend(self.skipped.clone());
+        problems.sort();
+        Ok(problems)
     }
 }
 

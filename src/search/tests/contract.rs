@@ -7,10 +7,10 @@ use tempfile::TempDir;
 use super::super::{SearchRequest, Visible, search};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
-use crate::engine::tests::exact::ExactWriter;
-use crate::engine::{EngineError, FileSet, FileUpdate, Filter, Reader, Writer};
-use crate::engine_local::{Settings, Store};
-use crate::models::{ContentHash, Document, Embedder, HashEmbedder};
+use crate::engine::tests::exact::ExactEngine;
+use crate::engine::{Engine, FileSet, FileUpdate, Filter, Reader, Writer};
+use crate::engine_local::{LocalEngine, Settings};
+use crate::models::{Document, Embedder, HashEmbedder};
 use crate::path::VaultPath;
 use crate::vault::Globs;
 
@@ -54,6 +54,10 @@ const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 #[derive(Debug, Clone)]
 enum Step {
     Write(usize, String),
+    /// The same in parts, each up to so many quarters of it.
+    WriteParts(usize, String, Vec<u8>),
+    /// Something beside a place, or beside everything, is skipped.
+    Skip(usize, bool),
     Remove(usize),
     /// Of the texts that wait, those whose names are divisible get their vectors.
     Embed(u8),
@@ -86,6 +90,9 @@ fn text() -> impl Strategy<Value = String> {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         6 => (0..PATHS.len(), text()).prop_map(|(at, text)| Step::Write(at, text)),
+        1 => (0..PATHS.len(), text(), prop::sample::subsequence(vec![1, 2, 3, 4], 1..4))
+            .prop_map(|(at, text, ends)| Step::WriteParts(at, text, ends)),
+        1 => (0..PATHS.len(), any::<bool>()).prop_map(|(at, whole)| Step::Skip(at, whole)),
         2 => (0..PATHS.len()).prop_map(Step::Remove),
         2 => (1u8..4).prop_map(Step::Embed),
         1 => prop::sample::select(&DIMENSIONS[..]).prop_map(Step::UseModel),
@@ -94,99 +101,46 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..14)
 }
 
-/// An engine, and how it is closed and opened.
-trait Engine: Writer {
-    fn restart(self, embedder: &dyn Embedder) -> Self;
-}
-
-impl Engine for ExactWriter {
-    fn restart(self, _: &dyn Embedder) -> Self {
-        self
-    }
-}
-
-/// The engine of this process, and its folder.
-struct Local {
-    store: Option<Store>,
-    folder: TempDir,
-}
-
-impl Local {
-    fn open(folder: TempDir) -> Self {
-        let settings = Settings {
-            place: "here".into(),
-            stemmer: LANGUAGE,
-            graph_threshold: usize::MAX,
-            private: Globs::default(),
-        };
-        let store = Store::open(folder.path(), settings, false).unwrap();
-        Self { store: Some(store), folder }
-    }
-
-    fn store(&mut self) -> &mut Store {
-        self.store.as_mut().unwrap()
-    }
-}
-
-impl Writer for Local {
-    fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
-        Writer::apply(self.store(), updates, removed)
-    }
-
-    fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
-        Writer::use_model(self.store(), embedder)
-    }
-
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<crate::engine::PendingText>, EngineError> {
-        Writer::take_pending(self.store(), limit)
-    }
-
-    fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError> {
-        Writer::embedded(self.store(), vectors)
-    }
-
-    fn requeue(&mut self, contents: &[ContentHash]) {
-        Writer::requeue(self.store(), contents);
-    }
-
-    fn publish(&mut self) -> Result<std::sync::Arc<dyn Reader>, EngineError> {
-        self.store().publish()
-    }
-}
-
-impl Engine for Local {
-    fn restart(mut self, embedder: &dyn Embedder) -> Self {
-        self.store.take().unwrap().close().unwrap();
-        let mut opened = Self::open(self.folder);
-        Writer::use_model(&mut opened, embedder).unwrap();
-        opened
-    }
+/// The engine of this process, in a folder.
+fn local(folder: &TempDir) -> LocalEngine {
+    let settings =
+        Settings { place: "here".into(), stemmer: LANGUAGE, graph_threshold: usize::MAX, private: Globs::default() };
+    LocalEngine::new(folder.path().to_owned(), settings)
 }
 
 /// Plays the steps; what the engine says after each. A reader is held for some steps, and says the same then.
-fn play(mut engine: impl Engine, steps: &[Step]) -> Vec<Vec<String>> {
+fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
     let mut embedder = HashEmbedder::new(DIMENSIONS[0]);
-    engine.use_model(&embedder).unwrap();
+    let mut writer = engine.open(false).unwrap();
+    writer.use_model(&embedder).unwrap();
     let mut said: Vec<Vec<String>> = Vec::new();
     let mut generation = 0;
     let mut held: Vec<(std::sync::Arc<dyn Reader>, usize, HashEmbedder)> = Vec::new();
     for step in steps {
         match step {
             Step::Write(at, text) => {
-                engine.apply(vec![FileUpdate::of_text(PATHS[*at], text, LANGUAGE)], &[]).unwrap();
+                writer.apply(vec![FileUpdate::of_text(PATHS[*at], text, LANGUAGE)], &[]).unwrap();
             }
-            Step::Remove(at) => engine.apply(Vec::new(), &[VaultPath::new(PATHS[*at]).unwrap()]).unwrap(),
-            Step::Embed(divisor) => embed(&mut engine, &embedder, *divisor),
+            Step::WriteParts(at, text, ends) => write_parts(writer.as_mut(), PATHS[*at], text, ends),
+            Step::Skip(at, whole) => {
+                let place = VaultPath::new(PATHS[*at]).unwrap();
+                let skipped = [(PATHS[(*at + 1) % PATHS.len()].to_owned(), format!("as step {at} said"))];
+                writer.set_skipped((!whole).then_some(&[place][..]), &skipped[usize::from(*at == 0)..]).unwrap();
+            }
+            Step::Remove(at) => writer.apply(Vec::new(), &[VaultPath::new(PATHS[*at]).unwrap()]).unwrap(),
+            Step::Embed(divisor) => embed(writer.as_mut(), &embedder, *divisor),
             Step::UseModel(dimension) => {
                 embedder = HashEmbedder::new(*dimension);
-                engine.use_model(&embedder).unwrap();
+                writer.use_model(&embedder).unwrap();
             }
             Step::Restart => {
                 held.clear();
-                engine = engine.restart(&embedder);
+                writer.close().unwrap();
+                writer = engine.open(false).unwrap();
+                writer.use_model(&embedder).unwrap();
             }
         }
-        let reader = engine.publish().unwrap();
+        let reader = writer.publish().unwrap();
         assert!(reader.generation() >= generation, "generations go up");
         generation = reader.generation();
         said.push(answers(reader.as_ref(), &embedder));
@@ -199,16 +153,32 @@ fn play(mut engine: impl Engine, steps: &[Step]) -> Vec<Vec<String>> {
     said
 }
 
-fn embed(engine: &mut impl Writer, embedder: &HashEmbedder, divisor: u8) {
+/// Brings a file in part by part; `ends` are shares of its chunks. What is left out comes another time, or never.
+fn write_parts(writer: &mut dyn Writer, path: &str, text: &str, ends: &[u8]) {
+    let update = FileUpdate::of_text(path, text, LANGUAGE);
+    let mut start = 0;
+    for end in ends.iter().map(|end| update.chunks.len() * usize::from(*end) / 4) {
+        if end > start {
+            assert!(writer.apply_part(&update, start..end).unwrap(), "the part before was brought in");
+            start = end;
+        }
+    }
+    let other = FileUpdate::of_text(path, &format!("{text}\nAnother end.\n"), LANGUAGE);
+    if start + 1 < other.chunks.len() && start + 1 < update.chunks.len() {
+        assert!(!writer.apply_part(&other, start + 1..other.chunks.len()).unwrap(), "a part is missing");
+    }
+}
+
+fn embed(writer: &mut dyn Writer, embedder: &HashEmbedder, divisor: u8) {
     let chosen = |document: &Document| blake3::hash(document.input().as_bytes()).as_bytes()[0].is_multiple_of(divisor);
-    let pending = engine.take_pending(usize::MAX).unwrap();
+    let pending = writer.take_pending(usize::MAX).unwrap();
     let (now, later): (Vec<_>, Vec<_>) = pending.into_iter().partition(|pending| chosen(&pending.document));
-    engine.requeue(&later.iter().map(|pending| pending.content).collect::<Vec<_>>());
+    writer.requeue(&later.iter().map(|pending| pending.content).collect::<Vec<_>>());
     let vectors = now.into_iter().map(|pending| {
         let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
         (pending.content, vector.into_iter().map(f16::from_f32).collect())
     });
-    engine.embedded(vectors.collect()).unwrap();
+    writer.embedded(vectors.collect()).unwrap();
 }
 
 /// The first moment of a day of January 2026, in milliseconds since 1970.
@@ -239,7 +209,7 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         Filter { collection: Some("work".into()), ..Filter::default() },
         Filter { path: Some("work/deep".into()), ..Filter::default() },
     ];
-    let mut said = Vec::new();
+    let mut said = vec![format!("{:?}", reader.problems().unwrap())];
     for (scope, visible) in &scopes {
         said.push(format!("{scope}: {:?} {:?}", reader.statistics(visible.set()), reader.embedded(visible.set())));
         // Each filter for everybody, and none for each scope: together they are one set of files.
@@ -269,8 +239,9 @@ proptest! {
 
     #[test]
     fn every_engine_answers_as_the_exact_one(steps in steps()) {
-        let exact = play(ExactWriter::default(), &steps);
-        let local = play(Local::open(TempDir::new().unwrap()), &steps);
+        let folder = TempDir::new().unwrap();
+        let exact = play(&ExactEngine::new(LANGUAGE), &steps);
+        let local = play(&local(&folder), &steps);
         for (at, (exact, local)) in exact.iter().zip(&local).enumerate() {
             for (exact, local) in exact.iter().zip(local) {
                 prop_assert_eq!(exact, local, "after step {} of {:?}", at, steps);
@@ -281,9 +252,9 @@ proptest! {
 
 #[test]
 fn a_search_that_nobody_waits_for_ends() {
-    let mut engine = ExactWriter::default();
-    engine.apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], &[]).unwrap();
-    let reader = engine.publish().unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    writer.apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], &[]).unwrap();
+    let reader = writer.publish().unwrap();
     let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
     let turn = Turn::until(std::time::Instant::now() + std::time::Duration::from_secs(3600));
     let request = || SearchRequest {

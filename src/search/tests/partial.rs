@@ -7,8 +7,8 @@ use half::f16;
 use super::super::{SearchRequest, Visible, search};
 use crate::access::{Scope, Turn};
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
-use crate::engine::tests::exact::ExactWriter;
-use crate::engine::{FileUpdate, Filter, Reader, Writer};
+use crate::engine::tests::exact::ExactEngine;
+use crate::engine::{Engine, FileUpdate, Filter, Reader};
 use crate::models::{Embedder, HashEmbedder};
 
 const NOTES: usize = 120;
@@ -53,7 +53,7 @@ fn first(reader: &dyn Reader, embedder: &HashEmbedder, mode: Mode) -> usize {
 #[test]
 fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
     let embedder = HashEmbedder::new(256);
-    let mut engine = ExactWriter::default();
+    let mut engine = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
     let updates =
         (0..NOTES).map(|at| FileUpdate::of_text(&format!("notes/{at}.md"), &note(at).1, StemmerLanguage::English));
     engine.apply(updates.collect(), &[]).unwrap();
