@@ -137,6 +137,17 @@ fn only_the_command_line_takes_who_asks_for_the_person() {
 }
 
 #[test]
+fn only_who_opens_a_vault_names_an_engine() {
+    let mut named = BTreeSet::new();
+    for source in sources().iter().map(Source::program) {
+        let engines = source.modules_used().into_iter().filter(|used| used.text.starts_with("engine_"));
+        named.extend(engines.filter(|used| used.text != source.module).map(|used| (source.file.clone(), used.text)));
+    }
+    let opens = BTreeSet::from([("app/open.rs".to_owned(), "engine_local".to_owned())]);
+    assert_eq!(named, opens, "all others know the contract, `engine`");
+}
+
+#[test]
 fn the_homes_of_the_design_are_documented() {
     let listed = listed_dependencies();
     for (dependency, home) in HOMES {

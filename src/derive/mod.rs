@@ -1,9 +1,14 @@
-//! What is derived of a note: chunks, and the words of a text as every engine counts them. Pure.
+//! What is derived of a note: chunks, properties, the labels by which it is asked for, and the words of a text as every engine counts
+//! them. Pure.
 
 mod chunk;
+mod labels;
+mod properties;
 pub mod words;
 
 pub use chunk::{
     Bounds, Chunk, RemoveError, chunk, chunk_within, cut_heading, token_estimate, without_chunk, without_lines,
 };
 pub(crate) use chunk::{ChunkId, Remainder};
+pub use labels::Label;
+pub(crate) use properties::other_names;

@@ -1,7 +1,7 @@
 //! What is known of a file and a chunk without asking a store.
 
 use super::bm25::{FIELDS, Statistics};
-use crate::derive::ChunkId;
+use crate::derive::{ChunkId, Label};
 use crate::models::ContentHash;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -30,6 +30,8 @@ pub struct FileEntry {
     pub private: bool,
     /// The paths of the notes that it was made of, as its frontmatter names them.
     pub sources: Vec<String>,
+    /// What it may be asked for by, sorted: its names and its properties.
+    pub labels: Box<[Label]>,
     /// Milliseconds since 1970, from the frontmatter; of the last change on disk when it does not say.
     pub created_ms: i64,
     /// Milliseconds since 1970, likewise.

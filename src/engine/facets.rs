@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::entry::FileEntry;
 use super::file_set::FileSet;
+use super::label_index::LabelIndex;
+use crate::derive::Label;
 
 use crate::path::folded;
 
@@ -29,6 +31,7 @@ pub struct Facets {
     by_file: HashMap<Same, u32>,
     /// All of them, where it is indexed under several names (hard links).
     linked: HashMap<Same, Vec<u32>>,
+    labels: LabelIndex,
     /// By row id; anything where there is no file.
     updated_ms: Vec<i64>,
 }
@@ -86,6 +89,11 @@ impl Facets {
         set
     }
 
+    /// The files that are called so, or have such a property.
+    pub fn labelled(&self, label: Label) -> FileSet {
+        self.labels.files(label)
+    }
+
     /// The files that were updated at a time for which `wanted` holds, given in milliseconds since 1970.
     pub fn updated(&self, wanted: impl Fn(i64) -> bool) -> FileSet {
         self.all.iter().filter(|file| wanted(self.updated_ms[*file as usize])).collect()
@@ -107,6 +115,7 @@ impl Facets {
         for tag in &file.doubtful {
             add(&mut self.doubtful, &folded(tag), file.id);
         }
+        self.labels.insert(&file.labels, file.id);
         if let Some(same) = same(file) {
             match self.by_file.entry(same) {
                 Entry::Vacant(entry) => drop(entry.insert(file.id)),
@@ -129,6 +138,7 @@ impl Facets {
         {
             entry.remove();
         }
+        self.labels.remove(&file.labels, file.id);
         if let Some(same) = same(file) {
             let names = self.linked.get_mut(&same);
             let left = names.and_then(|names| {

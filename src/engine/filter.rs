@@ -2,6 +2,7 @@
 
 use super::file_set::FileSet;
 use super::files::FileTable;
+use crate::derive::Label;
 use crate::path::{ROOT_COLLECTION, folded};
 
 /// What the caller narrows a search to. Empty parts narrow nothing.
@@ -18,6 +19,23 @@ pub struct Filter {
     pub since_ms: Option<i64>,
     /// Only notes updated before this time.
     pub until_ms: Option<i64>,
+    /// Only notes with each of these properties.
+    pub properties: Vec<PropertyFilter>,
+}
+
+/// A property that a note is to have. Case and accents do not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PropertyFilter {
+    /// Its key; of one within another `outer.inner`.
+    pub key: String,
+    /// One of its values; any when `None`.
+    pub value: Option<String>,
+}
+
+impl PropertyFilter {
+    pub(crate) fn label(&self) -> Label {
+        Label::of_property(&self.key, self.value.as_deref())
+    }
 }
 
 impl Filter {
@@ -34,6 +52,9 @@ impl Filter {
         for tag in self.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty()) {
             let wanted = folded(tag.trim_start_matches('#'));
             set.intersect(&facets.with_tags(|tag| is_at_or_below(tag, &wanted)));
+        }
+        for property in &self.properties {
+            set.intersect(&facets.labelled(property.label()));
         }
         if self.since_ms.is_some() || self.until_ms.is_some() {
             let (since, until) = (self.since_ms.unwrap_or(i64::MIN), self.until_ms.unwrap_or(i64::MAX));

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::entry::FileEntry;
-use crate::derive::Chunk;
 use crate::derive::words::{Stemming, Words};
+use crate::derive::{Chunk, Label, other_names};
 use crate::models::{ContentHash, Document};
+use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
@@ -30,6 +31,8 @@ pub struct FileUpdate {
     pub private: bool,
     /// The paths of the notes that it was made of.
     pub sources: Vec<String>,
+    /// What it may be asked for by, sorted: its names and its properties.
+    pub labels: Box<[Label]>,
     /// Milliseconds since 1970.
     pub created_ms: i64,
     /// Milliseconds since 1970.
@@ -84,7 +87,7 @@ pub struct NewChunk {
     pub chunk: Chunk,
     /// The words of its text.
     pub own: Words,
-    /// The words of title and heading path.
+    /// The words of title and heading path; of a note's first chunk those of its other names, too.
     pub heading: Words,
     /// The name of its embedding; `None` where there is nothing to embed.
     pub content: Option<ContentHash>,
@@ -100,6 +103,21 @@ impl NewChunk {
             .then(|| ContentHash::of(&Document { context, text: chunk.body().to_owned() }));
         Self { own, heading, content, chunk }
     }
+
+    /// The chunks of a note with the words that they are found by.
+    pub(crate) fn all(chunks: Vec<Chunk>, note: &Note, stem: &str, stemming: &mut Stemming) -> Vec<Self> {
+        let mut chunks: Vec<Self> = chunks.into_iter().map(|chunk| Self::new(chunk, &note.title, stemming)).collect();
+        if let Some(first) = chunks.first_mut() {
+            let others = other_names(&note.title, stem, &note.tags, &note.metadata);
+            first.heading = stemming.words(&first_heading(&note.title, &first.chunk.heading_path, &others));
+        }
+        chunks
+    }
+}
+
+/// What the heading field of a note's first chunk holds: where it stands, and the note's [other names](other_names).
+pub(crate) fn first_heading(title: &str, heading_path: &[String], others: &str) -> String {
+    format!("{}\n{others}", embedded_context(title, heading_path))
 }
 
 /// Where a chunk stands, as the model reads it and the heading field holds it: `title > heading > heading`. A first
@@ -118,12 +136,13 @@ impl FileUpdate {
     /// What a note with a text brings, as if it had just been read.
     pub(crate) fn of_text(path: &str, text: &str, language: crate::config::StemmerLanguage) -> Self {
         let path = VaultPath::new(path).expect("a path of a note");
-        let note = crate::note::Note::parse(text, path.stem());
+        let note = Note::parse(text, path.stem());
         let mut stemming = Stemming::new(language);
         let chunks = crate::derive::chunk(&path, &note, text);
         let stamp = Stamp { mtime_ns: 0, ctime_ns: 0, size: text.len() as u64, inode: 0 };
         Self {
-            chunks: chunks.into_iter().map(|chunk| NewChunk::new(chunk, &note.title, &mut stemming)).collect(),
+            chunks: NewChunk::all(chunks, &note, path.stem(), &mut stemming),
+            labels: Label::all(&note, path.stem()),
             stamp,
             hash: *blake3::hash(text.as_bytes()).as_bytes(),
             read_ns: 0,

@@ -6,7 +6,7 @@ use super::catalog::ChunkRow;
 use super::keyword::WordDocument;
 use super::store::Store;
 use crate::derive::words::Words;
-use crate::engine::{ChunkEntry, FileEntry, NewChunk, UpdatePart};
+use crate::engine::{ChunkEntry, FileEntry, FileUpdate, NewChunk, UpdatePart};
 
 /// How a file's chunks changed.
 pub(super) struct Diff {
@@ -43,7 +43,7 @@ impl Store {
             chunk.words[0] = neighbours(at, end).map(|near| update.chunks[near].own.count).sum();
         }
         let reword = match kept {
-            0 => reworded(old, &update.title, &chunks, &new),
+            0 => reworded(old, update, &chunks, &new),
             _ => (0..end).map(|at| at >= part.first_written()).collect(),
         };
         let (stamp, hash) = part.state();
@@ -58,6 +58,7 @@ impl Store {
             doubtful: update.doubtful.clone(),
             private: update.private,
             sources: update.sources.clone(),
+            labels: update.labels.clone(),
             created_ms: update.created_ms,
             updated_ms: update.updated_ms,
             chunks,
@@ -66,16 +67,20 @@ impl Store {
     }
 }
 
-/// Which chunks need new words: the new ones, those whose neighbours changed, and all when the title did.
-fn reworded(old: Option<&FileEntry>, title: &str, chunks: &[ChunkEntry], new: &[bool]) -> Vec<bool> {
-    let Some(old) = old.filter(|old| old.title == title) else { return vec![true; chunks.len()] };
+/// Which chunks need new words: the new ones, those whose neighbours changed, the first when what else names the note did, and all
+/// when the title did.
+fn reworded(old: Option<&FileEntry>, update: &FileUpdate, chunks: &[ChunkEntry], new: &[bool]) -> Vec<bool> {
+    let Some(old) = old.filter(|old| old.title == update.title) else { return vec![true; chunks.len()] };
     let around = |chunks: &[ChunkEntry], at: usize| -> [Option<u64>; 2] {
         let row = |at: Option<usize>| at.and_then(|at| chunks.get(at)).map(|chunk| chunk.row);
         [row(at.checked_sub(1)), row(at.checked_add(1))]
     };
     let before: HashMap<u64, [Option<u64>; 2]> =
         (0..old.chunks.len()).map(|at| (old.chunks[at].row, around(&old.chunks, at))).collect();
-    (0..chunks.len()).map(|at| new[at] || before.get(&chunks[at].row) != Some(&around(chunks, at))).collect()
+    let renamed = old.labels != update.labels || old.tags != update.tags;
+    (0..chunks.len())
+        .map(|at| new[at] || (at == 0 && renamed) || before.get(&chunks[at].row) != Some(&around(chunks, at)))
+        .collect()
 }
 
 /// A chunk and its neighbours on either side.

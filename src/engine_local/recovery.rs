@@ -5,12 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::agreement;
+use super::catalog::CatalogError;
 use super::damage::IndexError;
 use super::diff::document;
 use super::keyword::{KeywordSearcher, Payload};
 use super::store::Store;
+use crate::derive::other_names;
 use crate::derive::words::{Stemming, Words};
-use crate::engine::{Damage, embedded_context};
+use crate::engine::{Damage, embedded_context, first_heading};
 use crate::fs::{Context, FsError, crash};
 
 pub(super) const MARKER: &str = "open";
@@ -164,10 +166,18 @@ impl Store {
             self.keyword.remove_file(id);
             let Some(file) = self.files().get(id).cloned() else { continue };
             let mut words: Vec<(Words, Words)> = Vec::with_capacity(file.chunks.len());
-            for chunk in &file.chunks {
+            let others = match reader.metadata(id)?.as_deref().map(serde_json::from_str) {
+                Some(Ok(metadata)) => other_names(&file.title, file.path.stem(), &file.tags, &metadata),
+                Some(Err(error)) => return Err(CatalogError::Damaged(error.to_string()).into()),
+                None => String::new(),
+            };
+            for (at, chunk) in file.chunks.iter().enumerate() {
                 let text = reader.chunk(chunk.row)?;
                 let (own, heading) = text.map_or_else(Default::default, |text| {
-                    let heading = embedded_context(&file.title, &text.heading_path);
+                    let heading = match at {
+                        0 => first_heading(&file.title, &text.heading_path, &others),
+                        _ => embedded_context(&file.title, &text.heading_path),
+                    };
                     (stemming.words(text.text.get(text.body_start..).unwrap_or_default()), stemming.words(&heading))
                 });
                 words.push((own, heading));

@@ -4,7 +4,7 @@ use super::frontmatter::{Frontmatter, key_line};
 use super::tags::TagSet;
 use super::{Lines, Problem, dates};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The fields of a note that its frontmatter gives.
 #[derive(Debug, Default)]
@@ -20,13 +20,7 @@ pub(super) struct NoteFields {
 /// Reads the fields. Keys count whatever their case, as in Obsidian.
 pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> NoteFields {
     let mut fields = NoteFields::default();
-    let entries = |wanted: [&'static str; 2]| {
-        // By the order of the names wanted, not of the file: `created` goes before `date`.
-        wanted.into_iter().flat_map(|name| {
-            let named = move |(key, _): &(&String, &Value)| key.trim().eq_ignore_ascii_case(name);
-            frontmatter.metadata.iter().filter(named)
-        })
-    };
+    let entries = |wanted| entries(&frontmatter.metadata, wanted);
     let line = |key: &str| key_line(source, lines, &frontmatter.text, key, 1);
 
     fields.title = entries(["title", "title"]).find_map(|(_, value)| text_of(value));
@@ -38,13 +32,7 @@ pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> No
             fields.tags.add(tag.trim_start_matches('#').trim_end_matches('/').trim());
         });
     }
-    for (_, value) in entries(["aliases", "alias"]) {
-        each_text(value, &[',', '\n'], |alias| {
-            if !fields.aliases.iter().take(MAX_COMPARED).any(|known| known == alias) {
-                fields.aliases.push(alias.to_owned());
-            }
-        });
-    }
+    fields.aliases = aliases(&frontmatter.metadata);
     for (names, date) in [(["created", "date"], &mut fields.created), (["updated", "modified"], &mut fields.updated)] {
         for (key, value) in entries(names) {
             let read = dates::parse(value);
@@ -60,6 +48,29 @@ pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> No
         }
     }
     fields
+}
+
+/// The other names that a note's metadata gives it.
+pub(crate) fn aliases(metadata: &Map<String, Value>) -> Vec<String> {
+    let mut aliases: Vec<String> = Vec::new();
+    for (_, value) in entries(metadata, ["aliases", "alias"]) {
+        each_text(value, &[',', '\n'], |alias| {
+            if !aliases.iter().take(MAX_COMPARED).any(|known| known == alias) {
+                aliases.push(alias.to_owned());
+            }
+        });
+    }
+    aliases
+}
+
+/// What stands under either name, by the order of the names wanted, not of the file: `created` goes before `date`.
+fn entries<'a>(
+    metadata: &'a Map<String, Value>,
+    wanted: [&'static str; 2],
+) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    wanted
+        .into_iter()
+        .flat_map(move |name| metadata.iter().filter(move |(key, _)| key.trim().eq_ignore_ascii_case(name)))
 }
 
 /// Aliases are compared with this many others, so that 20,000 of them cost no quadratic time.

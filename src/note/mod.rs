@@ -36,6 +36,7 @@ mod yaml;
 mod tests;
 
 pub(crate) use compose::{INHERITED, PRIVATE, compose, kept_private, title_of, written};
+pub(crate) use fields::aliases;
 pub(crate) use lines::Lines;
 pub(crate) use model::{Block, Heading, Link, LinkKind, Problem};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};

@@ -79,5 +79,6 @@ fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
         tag: query.tag.clone(),
         since_ms: time("since", &query.since, Edge::Start)?,
         until_ms: time("until", &query.until, Edge::End)?,
+        properties: Vec::new(),
     })
 }

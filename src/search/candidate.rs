@@ -25,11 +25,13 @@ pub(super) struct Candidate {
     pub(super) scores: CandidateScores,
     /// What the hits are ordered by.
     pub(super) score: f64,
+    /// Whether its note is called what was typed, so that it comes first.
+    pub(super) named: bool,
 }
 
 impl Candidate {
     pub(super) fn new(row: u64, file: Arc<FileEntry>, ordinal: usize) -> Self {
-        Self { row, file, ordinal, scores: CandidateScores::default(), score: 0.0 }
+        Self { row, file, ordinal, scores: CandidateScores::default(), score: 0.0, named: false }
     }
 
     /// Whether there is something of it to embed.

@@ -8,6 +8,7 @@
 mod candidate;
 mod diversify;
 mod fuse;
+mod named;
 mod query;
 mod retrieve;
 mod run;

@@ -1,5 +1,6 @@
 //! What people type, read as words, `"phrases"` and `-exclusions`. Never an error.
 
+use crate::derive::Label;
 use crate::derive::words::plain_words;
 use crate::engine::WordQuery;
 
@@ -10,6 +11,8 @@ pub struct ParsedQuery {
     pub keyword: WordQuery,
     /// For the meaning's side: the text without exclusions.
     pub semantic: String,
+    /// As the name of a note, when it may be one.
+    pub name: Option<Label>,
 }
 
 /// Maximum number of words. More say no more about what is wanted; a megabyte pasted as a query costs no more than this.
@@ -70,8 +73,17 @@ impl ParsedQuery {
             }
         }
         let semantic = cut(semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
-        Self { keyword, semantic }
+        let name = keyword.excluded.is_empty().then(|| name_of(text)).flatten();
+        Self { keyword, semantic, name }
     }
+}
+
+/// A query as the name of a note; of a path the file's name counts.
+fn name_of(text: &str) -> Option<Label> {
+    let text = cut(text.trim(), MAX_SEMANTIC_BYTES);
+    let file = text.len().checked_sub(".md".len()).and_then(|end| text.split_at_checked(end));
+    let path = file.filter(|(_, extension)| extension.eq_ignore_ascii_case(".md")).map(|(path, _)| path);
+    Label::of_name(path.map_or(text, |path| path.rsplit('/').next().unwrap_or(path)))
 }
 
 /// Adds what the model reads of a text: its long words cut, and its rules and borders short. The search by words has all of it.
@@ -162,6 +174,16 @@ mod tests {
         read("!!! \"\" -", "", "", "");
         assert!(ParsedQuery::new("  ").is_empty());
         assert!(!ParsedQuery::new("?!").is_empty(), "the model may still make something of it");
+    }
+
+    #[test]
+    fn what_was_typed_may_be_the_name_of_a_note() {
+        let name = |text| ParsedQuery::new(text).name;
+        let film = Label::of_name("Blade Runner");
+        for text in ["blade runner", " \"Blade runner\"", "films/Blade Runner.md", "blade-runner.MD"] {
+            assert_eq!(name(text), film, "{text}");
+        }
+        assert!(name("blade runner -noir").is_none() && name("blade").is_some_and(|name| Some(name) != film));
     }
 
     #[test]

@@ -77,6 +77,41 @@ impl<'a> Retriever<'a> {
         Ok((candidates, more))
     }
 
+    /// Adds the best chunk by words of each of the `named` files that has no candidate yet, or its first; of `limit` files at most.
+    pub(super) fn add_named(
+        &self,
+        candidates: &mut Vec<Candidate>,
+        named: &FileSet,
+        words: &RetrievedWords<'_>,
+        (mode, vector): (Mode, Option<&QueryVector>),
+        limit: usize,
+    ) -> Result<(), EngineError> {
+        let Some(prepared) = &words.prepared else { return Ok(()) };
+        let mut missing = named.clone();
+        candidates.iter().for_each(|candidate| _ = missing.remove(candidate.file.id));
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut found = prepared.best(limit, Some(&missing))?;
+        self.cut(&mut found, limit);
+        let mut added = Vec::new();
+        for file in missing.iter().filter_map(|file| self.reader.files().get(file)).take(limit) {
+            let best = found.iter().find(|found| found.file == file.id).and_then(|found| file.ordinal(found.row));
+            let Some(chunk) = file.chunks.get(best.unwrap_or(0)) else { continue };
+            added.push(Candidate::new(chunk.row, Arc::clone(file), best.unwrap_or(0)));
+        }
+        let rows: Vec<u64> = added.iter().map(|candidate| candidate.row).collect();
+        for (candidate, score) in added.iter_mut().zip(prepared.scores(&rows)?) {
+            candidate.scores.keyword = score;
+        }
+        added.retain(|candidate| candidate.scores.keyword.is_some());
+        if let Some(vector) = vector {
+            self.fill(&mut added, prepared.as_ref(), vector, mode)?;
+        }
+        candidates.extend(added);
+        Ok(())
+    }
+
     /// The files that may be found, the newest first.
     pub(super) fn newest_files(&self) -> Vec<&'a Arc<FileEntry>> {
         let may = |file: &&Arc<FileEntry>| self.allow.is_none_or(|allow| allow.contains(file.id));

@@ -6,12 +6,13 @@ use std::time::Instant;
 use super::candidate::{Candidate, CandidateScores};
 use super::diversify::diversify;
 use super::fuse::rank;
+use super::named::named_first;
 use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
 use super::visible::Visible;
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
-use crate::engine::{ChunkText, EngineError, FileEntry, Filter, QueryVector, Reader};
+use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Filter, QueryVector, Reader};
 use crate::models::{Embedder, ModelError};
 
 /// Maximum number of candidates by words or by meaning, however many a single long file has.
@@ -127,7 +128,13 @@ pub fn search(
     }
 
     let (limit, turn) = (request.limit, &request.turn);
-    let ranking = Ranking { retriever: &retriever, mode, vector: vector.as_ref(), config, limit, turn };
+    let named = query.name.filter(|_| mode != Mode::Semantic).map(|name| {
+        let mut named = reader.files().facets().labelled(name);
+        allow.iter().for_each(|allow| named.intersect(allow));
+        named
+    });
+    let named = named.filter(|named| !named.is_empty());
+    let ranking = Ranking { retriever: &retriever, mode, vector: vector.as_ref(), config, limit, named, turn };
     let mut ranked = if query.only_excludes() { ranking.rest(&words)? } else { ranking.run(&mut words)? };
     if ranked.is_empty()
         && let Some(relaxed) = query.relaxed()
@@ -167,6 +174,8 @@ struct Ranking<'a> {
     vector: Option<&'a QueryVector>,
     config: &'a SearchConfig,
     limit: usize,
+    /// The files that are called what was typed, when there are any.
+    named: Option<FileSet>,
     turn: &'a Turn,
 }
 
@@ -178,6 +187,11 @@ impl Ranking<'_> {
             go_on(self.turn)?;
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
             rank(&mut candidates, self.mode, self.config);
+            if let Some(named) = &self.named {
+                let by = (self.mode, self.vector);
+                self.retriever.add_named(&mut candidates, named, words, by, self.limit)?;
+                named_first(&mut candidates, named);
+            }
             diversify(&mut candidates, self.config.per_file);
             if candidates.len() >= self.limit || !more || width >= MAX_WIDTH {
                 candidates.truncate(self.limit);

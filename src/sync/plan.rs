@@ -60,6 +60,7 @@ mod tests {
 
     fn known(path: &str, mtime_ns: i64, read_ns: i64) -> Arc<FileEntry> {
         Arc::new(FileEntry {
+            labels: Box::default(),
             id: 1,
             path: VaultPath::new(path).unwrap(),
             stamp: stamp(mtime_ns),

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::derive::words::Stemming;
-use crate::derive::{Bounds, chunk_within, cut_heading};
+use crate::derive::{Bounds, Label, chunk_within, cut_heading};
 use crate::engine::{FileEntry, FileUpdate, NewChunk};
 use crate::note::{Note, PrivateReason, Visibility, sources};
 use crate::path::VaultPath;
@@ -98,11 +98,11 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
     FileUpdate {
         private: note.is_private(),
         sources: sources(&note.metadata),
-        path,
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),
         read_ns,
-        chunks: cut.chunks.into_iter().map(|chunk| NewChunk::new(chunk, &note.title, stemming)).collect(),
+        chunks: NewChunk::all(cut.chunks, &note, path.stem(), stemming),
+        labels: Label::all(&note, path.stem()),
         title: note.title,
         tags: note.tags,
         doubtful: note.doubtful,
@@ -110,5 +110,6 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
         updated_ms: ms(note.updated).unwrap_or(modified_ms),
         metadata: serde_json::Value::Object(note.metadata).to_string(),
         problems,
+        path,
     }
 }

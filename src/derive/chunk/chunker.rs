@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::id::ChunkId;
 use super::split::{Piece, fits, groups, split};
 use super::turn;
+use crate::derive::properties::property_lines;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
 
@@ -60,7 +61,7 @@ pub struct Cut {
 }
 
 /// Cuts a note into chunks, in the order of the text. Their spans cover every non-blank byte of the body that is not a
-/// comment.
+/// comment. A note without a body has one that says what it is, and stands for its frontmatter.
 pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
     chunk_within(path, note, source, Bounds::NONE).chunks
 }
@@ -103,6 +104,9 @@ pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds)
         }
         chunker.section(first.section, lead.take(), &pieces, &turns);
     }
+    if chunker.cut.chunks.is_empty() && chunker.cut.rest.is_none() {
+        chunker.whole();
+    }
     chunker.cut
 }
 
@@ -137,6 +141,19 @@ impl Chunker<'_> {
         if let Some(lead) = lead {
             self.push(&heading_path, Some(lead.clone()), lead.end..lead.end);
         }
+    }
+
+    /// A note that has no text is one chunk that says what it is: by its properties, else by its title.
+    fn whole(&mut self) {
+        let lines = property_lines(self.note);
+        let text = if lines.is_empty() { self.note.title.clone() } else { lines };
+        if text.trim().is_empty() || self.bounds.chunks == 0 || self.bounds.bytes < text.len() {
+            return;
+        }
+        let bytes = trimmed(self.source, 0..self.note.body.start);
+        let last = self.note.lines.line_of(bytes.end.saturating_sub(1));
+        let id = ChunkId::new(self.path, &[], &text, 0);
+        self.cut.chunks.push(Chunk { id, heading_path: Vec::new(), text, body_start: 0, bytes, lines: (1, last) });
     }
 
     fn push(&mut self, heading_path: &[String], lead: Option<Range<usize>>, body: Range<usize>) {

@@ -157,6 +157,7 @@ impl ExactStores {
             doubtful: update.doubtful.clone(),
             private: update.private,
             sources: update.sources.clone(),
+            labels: update.labels.clone(),
             created_ms: update.created_ms,
             updated_ms: update.updated_ms,
             chunks,

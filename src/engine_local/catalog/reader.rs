@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 use super::checksum::Checksum;
 use super::error::CatalogError;
 use super::schema::{log_bytes, open_reader};
-use crate::derive::ChunkId;
+use crate::derive::{ChunkId, Label};
 use crate::engine::{ChunkEntry, ChunkText, ContentHash, FileEntry};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -212,7 +212,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
     let mut checksums: Vec<i32> = Vec::new();
     let mut select = connection.prepare_cached(
         "SELECT id, path, mtime_ns, ctime_ns, size, inode, hash, read_ns, title, tags, private, created_ms, updated_ms, \
-         checksum, sources, doubtful FROM files WHERE id >= ?1 ORDER BY id LIMIT ?2",
+         checksum, sources, doubtful, labels FROM files WHERE id >= ?1 ORDER BY id LIMIT ?2",
     )?;
     let mut rows = select.query([first, limit])?;
     while let Some(row) = rows.next()? {
@@ -232,6 +232,7 @@ pub(super) fn read_files(connection: &Connection, first: u32, limit: u32) -> Res
             private: row.get(10)?,
             sources: strings(row, 14)?,
             doubtful: strings(row, 15)?,
+            labels: labels(&row.get::<_, Vec<u8>>(16)?)?,
             created_ms: row.get(11)?,
             updated_ms: row.get(12)?,
             chunks: Vec::new(),
@@ -271,6 +272,19 @@ fn strings(row: &rusqlite::Row<'_>, column: usize) -> Result<Vec<String>, Catalo
     serde_json::from_str(&row.get::<_, String>(column)?).map_err(|error| damaged(&error))
 }
 
+/// The labels of a file as bytes, eight of each.
+pub(super) fn label_bytes(labels: &[Label]) -> Vec<u8> {
+    labels.iter().flat_map(|label| label.to_bits().to_le_bytes()).collect()
+}
+
+fn labels(bytes: &[u8]) -> Result<Box<[Label]>, CatalogError> {
+    let (labels, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(damaged(&"labels that are cut"));
+    }
+    Ok(labels.iter().map(|bytes| Label::from_bits(u64::from_le_bytes(*bytes))).collect())
+}
+
 /// Over what memory keeps of a file, but its stamps.
 pub(super) fn entry_checksum(file: &FileEntry) -> i32 {
     let FileEntry {
@@ -284,6 +298,7 @@ pub(super) fn entry_checksum(file: &FileEntry) -> i32 {
         doubtful,
         private,
         sources,
+        labels,
         created_ms,
         updated_ms,
         chunks,
@@ -294,7 +309,7 @@ pub(super) fn entry_checksum(file: &FileEntry) -> i32 {
     for text in tags.iter().chain(sources).chain(doubtful) {
         sum.text(text);
     }
-    sum.number(tags.len() as i64).number(sources.len() as i64);
+    sum.number(tags.len() as i64).number(sources.len() as i64).bytes(&label_bytes(labels));
     for ChunkEntry { row, id, line, content, words } in chunks {
         sum.number(*row as i64).number(id.to_bits() as i64).number(*line);
         sum.bytes(content.as_ref().map_or(&[], |content| content.as_bytes()));

@@ -12,7 +12,7 @@ use crate::fs::crash;
 
 /// Counts up whenever the tables or the chunking change; an index of another format is rebuilt. The columns of `vectors` had
 /// better stay as they are: embeddings are salvaged from any format that has them so.
-pub(super) const FORMAT: i64 = 6;
+pub(super) const FORMAT: i64 = 7;
 
 // A file's `checksum` answers for what is read at the start: its own row, and of each of its chunks what memory keeps. Its
 // `details` answers for the rest of the row, but for the stamps: one that is not the file's has the file read again.
@@ -25,7 +25,7 @@ CREATE TABLE files(
     mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
     read_ns INTEGER NOT NULL, hash BLOB NOT NULL,
     title TEXT NOT NULL, tags TEXT NOT NULL, private INTEGER NOT NULL, sources TEXT NOT NULL, metadata TEXT NOT NULL,
-    doubtful TEXT NOT NULL,
+    doubtful TEXT NOT NULL, labels BLOB NOT NULL,
     created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, problems TEXT NOT NULL,
     checksum INTEGER NOT NULL, details INTEGER NOT NULL);
 CREATE INDEX files_by_seq ON files(seq);

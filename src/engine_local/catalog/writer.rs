@@ -7,7 +7,8 @@ use rusqlite::{Connection, Transaction, params};
 use super::error::CatalogError;
 use super::meta::Meta;
 use super::reader::{
-    CatalogReader, chunk_checksum, details_checksum, entry_checksum, read_chunk, read_files, skipped_checksum,
+    CatalogReader, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
+    skipped_checksum,
 };
 use super::schema::{BUSY_TIMEOUT, log_bytes, open};
 use crate::engine::{ChunkText, ContentHash, FileEntry};
@@ -270,6 +271,7 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
         doubtful,
         private,
         sources,
+        labels,
         created_ms,
         updated_ms,
         chunks: _,
@@ -278,7 +280,7 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files VALUES \
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
         )?
         .execute(params![
             id,
@@ -296,6 +298,7 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
             list(sources)?,
             row.metadata,
             list(doubtful)?,
+            label_bytes(labels),
             created_ms,
             updated_ms,
             row.problems,

@@ -8,7 +8,7 @@ use super::super::{SearchRequest, Visible, search};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
-use crate::engine::{Engine, FileSet, FileUpdate, Filter, Reader, Writer};
+use crate::engine::{Engine, FileSet, FileUpdate, Filter, PropertyFilter, Reader, Writer};
 use crate::engine_local::{LocalEngine, Settings};
 use crate::models::{Document, Embedder, HashEmbedder};
 use crate::path::VaultPath;
@@ -32,7 +32,7 @@ const WORDS: [&str; 14] = [
     "v1.2",
     "water",
 ];
-const QUERIES: [&str; 10] = [
+const QUERIES: [&str; 12] = [
     "river boat",
     "garden apple water",
     "\"green apple\"",
@@ -43,6 +43,8 @@ const QUERIES: [&str; 10] = [
     "\"river water\" boat",
     "c++ cafe",
     "-boat",
+    "Water",
+    "wild calm",
 ];
 const DIMENSIONS: [usize; 3] = [16, 24, 32];
 const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];
@@ -71,13 +73,18 @@ fn text() -> impl Strategy<Value = String> {
     let words = prop::collection::vec(prop::sample::select(&WORDS[..]), 1..40);
     let paragraph = words.prop_map(|words| words.join(" "));
     let section = (prop::option::of(prop::sample::select(&WORDS[..])), prop::collection::vec(paragraph, 1..4));
-    let sections = prop::collection::vec(section, 1..4);
+    // Some notes are frontmatter alone.
+    let sections = prop::collection::vec(section, 0..4);
     let tags = prop::sample::subsequence(vec!["x", "x/y", "private", "z"], 0..3);
     // Made of another note, which may be there or not.
     let source = prop::option::weighted(0.2, prop::sample::select(&PATHS[..]));
-    (tags, 1..5_u8, source, sections).prop_map(|(tags, day, source, sections)| {
+    let mood = prop::option::weighted(0.3, prop::sample::select(vec!["calm", "[calm, wild river]", "{at: sea}"]));
+    let alias = prop::option::weighted(0.2, prop::sample::select(&WORDS[..]));
+    (tags, 1..5_u8, source, (mood, alias), sections).prop_map(|(tags, day, source, (mood, alias), sections)| {
         let mut text = format!("---\ntags: [{}]\nupdated: 2026-01-0{day}T00:00:00Z\n", tags.join(", "));
         text.extend(source.map(|source| format!("sources: [{source}]\n")));
+        text.extend(mood.map(|mood| format!("mood: {mood}\n")));
+        text.extend(alias.map(|alias| format!("aliases: [\"{alias}\"]\n")));
         text += "---\n";
         for (heading, paragraphs) in sections {
             text.extend(heading.map(|heading| format!("\n# {heading}\n")));
@@ -208,6 +215,11 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         Filter { until_ms: Some(day(3)), path: Some("notes/".into()), ..Filter::default() },
         Filter { collection: Some("work".into()), ..Filter::default() },
         Filter { path: Some("work/deep".into()), ..Filter::default() },
+        Filter {
+            properties: vec![PropertyFilter { key: "Mood".into(), value: Some("calm".into()) }],
+            ..Filter::default()
+        },
+        Filter { properties: vec![PropertyFilter { key: "mood".into(), value: None }], ..Filter::default() },
     ];
     let mut said = vec![format!("{:?}", reader.problems().unwrap())];
     for (scope, visible) in &scopes {

@@ -1,0 +1,86 @@
+//! What a note may be asked for by, as numbers: the names by which it is meant as a whole, and its properties.
+
+use serde_json::{Map, Value};
+
+use super::properties::{Property, properties};
+use super::words::{fold, plain_words};
+use crate::note::{Note, aliases};
+
+/// Maximum number of other names of a note.
+const MAX_ALIASES: usize = 64;
+
+/// A name of a note, or a property with a value or with any: the first eight bytes of a BLAKE3, which nobody makes meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label(u64);
+
+impl Label {
+    /// Of a name. Case, accents, marks and blanks do not count; `None` where there is nothing else.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let words = plain_words(name, true);
+        let folded = if words.is_empty() { fold(name.trim()) } else { words.join(" ") };
+        (!folded.is_empty()).then(|| Self::new("name", &folded))
+    }
+
+    /// Of a property, with a value or with any. Case and accents do not count.
+    pub(crate) fn of_property(key: &str, value: Option<&str>) -> Self {
+        let (kind, value) = value.map_or(("property", String::new()), |value| ("value", fold(value.trim())));
+        Self::new(kind, &format!("{}\0{value}", fold(key.trim())))
+    }
+
+    /// All of a note: title, file name, aliases and properties; sorted, each once.
+    pub(crate) fn all(note: &Note, stem: &str) -> Box<[Self]> {
+        let aliases = aliases(&note.metadata);
+        let names = [note.title.as_str(), stem].into_iter().chain(aliases.iter().take(MAX_ALIASES).map(String::as_str));
+        let mut labels: Vec<Self> = names.filter_map(Self::of_name).collect();
+        labels.extend(Self::of_properties(&note.metadata));
+        labels.sort_unstable();
+        labels.dedup();
+        labels.into()
+    }
+
+    fn of_properties(metadata: &Map<String, Value>) -> Vec<Self> {
+        let mut labels = Vec::new();
+        for Property { key, values } in properties(metadata) {
+            labels.push(Self::of_property(&key, None));
+            labels.extend(values.iter().map(|value| Self::of_property(&key, Some(value))));
+        }
+        labels
+    }
+
+    /// The same bits as a number, for stores that keep numbers.
+    pub fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The inverse of [`Label::to_bits`].
+    pub fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    fn new(kind: &str, text: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(kind.as_bytes()).update(b"\0").update(text.as_bytes());
+        let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
+        Self(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_properties_are_told_apart_by_what_a_person_means() {
+        let film =
+            "---\ntitle: Blade Runner\naliases: [Do Androids Dream]\ndirector: \"[[Ridley Scott]]\"\nyear: 1982\n---\n";
+        let labels = Label::all(&Note::parse(film, "br"), "blade-runner");
+        let named = |name| labels.contains(&Label::of_name(name).unwrap());
+        assert!(named("  BLADE runner!") && named("do androids dream?") && !named("blade"));
+        let has = |key, value| labels.contains(&Label::of_property(key, value));
+        assert!(has("Director", Some("ridley scott")) && has("year", None) && has("year", Some("1982")));
+        assert!(!has("director", Some("Ford")) && !has("rating", None) && !has("director", Some("")));
+        assert_eq!(labels.len(), 6, "title and file name are one");
+        assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
+        assert_eq!(Label::of_name("  "), None);
+    }
+}
