@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::properties::{Property, properties};
 use super::words::{fold, plain_words};
-use crate::note::{Note, aliases};
+use crate::note::{BlockKind, LinkKind, Note, aliases};
 
 /// Maximum number of other names of a note.
 const MAX_ALIASES: usize = 64;
@@ -27,12 +27,18 @@ impl Label {
         Self::new(kind, &format!("{}\0{value}", fold(key.trim())))
     }
 
-    /// All of a note: title, file name, aliases and properties; sorted, each once.
-    pub(crate) fn all(note: &Note, stem: &str) -> Box<[Self]> {
+    /// Of what a note's text has: `link`, `image`, `code`, `table`, `quote`, `task` or `tag`. `None` of anything else.
+    pub(crate) fn of_content(kind: &str) -> Option<Self> {
+        CONTENTS.contains(&kind).then(|| Self::new("has", kind))
+    }
+
+    /// All of a note: title, file name, aliases, properties, and what its text has; sorted, each once.
+    pub(crate) fn all(note: &Note, stem: &str, source: &str) -> Box<[Self]> {
         let aliases = aliases(&note.metadata);
         let names = [note.title.as_str(), stem].into_iter().chain(aliases.iter().take(MAX_ALIASES).map(String::as_str));
         let mut labels: Vec<Self> = names.filter_map(Self::of_name).collect();
         labels.extend(Self::of_properties(&note.metadata));
+        labels.extend(contents(note, source).into_iter().filter_map(Self::of_content));
         labels.sort_unstable();
         labels.dedup();
         labels.into()
@@ -65,6 +71,41 @@ impl Label {
     }
 }
 
+/// What `has:` may be asked for.
+pub(crate) const CONTENTS: [&str; 7] = ["link", "image", "code", "table", "quote", "task", "tag"];
+
+fn contents(note: &Note, source: &str) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for link in &note.links {
+        found.push(match link.kind {
+            LinkKind::Wiki | LinkKind::Markdown => "link",
+            LinkKind::Embed | LinkKind::Image => "image",
+        });
+    }
+    for block in &note.blocks {
+        match block.kind {
+            BlockKind::Code => found.push("code"),
+            BlockKind::TableRow => found.push("table"),
+            BlockKind::Quote | BlockKind::Callout => found.push("quote"),
+            BlockKind::ListItem if is_task(&source[block.span.clone()]) => found.push("task"),
+            _ => {}
+        }
+    }
+    if !note.tags.is_empty() {
+        found.push("tag");
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether a list item begins with a box to be ticked.
+fn is_task(item: &str) -> bool {
+    let item =
+        item.trim_start_matches(|character: char| character.is_whitespace() || "-*+.)>0123456789".contains(character));
+    matches!(item.as_bytes(), [b'[', _, b']', b' ' | b'\n', ..] | [b'[', _, b']'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,7 +114,7 @@ mod tests {
     fn names_and_properties_are_told_apart_by_what_a_person_means() {
         let film =
             "---\ntitle: Blade Runner\naliases: [Do Androids Dream]\ndirector: \"[[Ridley Scott]]\"\nyear: 1982\n---\n";
-        let labels = Label::all(&Note::parse(film, "br"), "blade-runner");
+        let labels = Label::all(&Note::parse(film, "br"), "blade-runner", film);
         let named = |name| labels.contains(&Label::of_name(name).unwrap());
         assert!(named("  BLADE runner!") && named("do androids dream?") && !named("blade"));
         let has = |key, value| labels.contains(&Label::of_property(key, value));
@@ -82,5 +123,14 @@ mod tests {
         assert_eq!(labels.len(), 6, "title and file name are one");
         assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
         assert_eq!(Label::of_name("  "), None);
+    }
+
+    #[test]
+    fn what_a_text_has_is_known() {
+        let has = |text: &str| contents(&Note::parse(text, "n"), text);
+        assert_eq!(has("See [[a]] and ![[b.png]].\n\n- [ ] do it\n- done\n"), ["image", "link", "task"]);
+        assert_eq!(has("```\ncode\n```\n\n> said #work\n\n| a |\n|---|\n| b |\n"), ["code", "quote", "table", "tag"]);
+        assert!(has("- [link](x.md)").iter().all(|kind| *kind == "link"));
+        assert_eq!(Label::of_content("cheese"), None);
     }
 }

@@ -11,4 +11,4 @@ pub use chunk::{
 };
 pub(crate) use chunk::{ChunkId, Remainder};
 pub use labels::Label;
-pub(crate) use properties::other_names;
+pub(crate) use properties::{other_names, values_of};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::words::plain_words;
+use super::words::{fold, plain_words};
 use crate::note::{Note, aliases};
 
 /// Keys that say how a note is kept and not what it is: the program's own, and what the note is called, which stands elsewhere.
@@ -49,6 +49,13 @@ pub(crate) fn properties(metadata: &Map<String, Value>) -> Vec<Property> {
         }
     }
     found
+}
+
+/// The values of one property; case and accents do not count in its key.
+pub(crate) fn values_of(metadata: &Map<String, Value>, key: &str) -> Vec<String> {
+    let wanted = fold(key.trim());
+    let named = properties(metadata).into_iter().filter(|property| fold(&property.key) == wanted);
+    named.flat_map(|property| property.values).collect()
 }
 
 fn collect(key: &str, value: &Value, found: &mut Vec<Property>, room: &mut (usize, usize)) {

@@ -77,6 +77,16 @@ impl Facets {
         union(&self.collections, wanted)
     }
 
+    /// The collections that files of a scope (all when `None`) are in.
+    pub fn collection_names(&self, scope: Option<&FileSet>) -> Vec<&str> {
+        within(&self.collections, scope)
+    }
+
+    /// The tags that files of a scope (all when `None`) have, [`folded`].
+    pub fn tag_names(&self, scope: Option<&FileSet>) -> Vec<&str> {
+        within(&self.tags, scope)
+    }
+
     /// The files with a tag for which `wanted` holds, given the tag [`folded`].
     pub fn with_tags(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
         union(&self.tags, wanted)
@@ -175,6 +185,11 @@ fn union(sets: &HashMap<Arc<str>, Arc<FileSet>>, wanted: impl Fn(&str) -> bool) 
     let mut union = FileSet::new();
     sets.iter().filter(|(name, _)| wanted(name)).for_each(|(_, set)| union.union(set));
     union
+}
+
+fn within<'a>(sets: &'a HashMap<Arc<str>, Arc<FileSet>>, scope: Option<&FileSet>) -> Vec<&'a str> {
+    let seen = |set: &FileSet| scope.is_none_or(|scope| set.iter().any(|file| scope.contains(file)));
+    sets.iter().filter(|(_, set)| seen(set)).map(|(name, _)| name.as_ref()).collect()
 }
 
 fn add(sets: &mut HashMap<Arc<str>, Arc<FileSet>>, name: &str, file: u32) {

@@ -1,8 +1,9 @@
 //! Which files a search may look at.
 
+use super::condition::Condition;
+use super::error::EngineError;
 use super::file_set::FileSet;
-use super::files::FileTable;
-use crate::derive::Label;
+use super::reader::Reader;
 use crate::path::{ROOT_COLLECTION, folded};
 
 /// What the caller narrows a search to. Empty parts narrow nothing.
@@ -19,31 +20,20 @@ pub struct Filter {
     pub since_ms: Option<i64>,
     /// Only notes updated before this time.
     pub until_ms: Option<i64>,
-    /// Only notes with each of these properties.
-    pub properties: Vec<PropertyFilter>,
-}
-
-/// A property that a note is to have. Case and accents do not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PropertyFilter {
-    /// Its key; of one within another `outer.inner`.
-    pub key: String,
-    /// One of its values; any when `None`.
-    pub value: Option<String>,
-}
-
-impl PropertyFilter {
-    pub(crate) fn label(&self) -> Label {
-        Label::of_property(&self.key, self.value.as_deref())
-    }
+    /// Only notes that meet each of these.
+    pub conditions: Vec<Condition>,
 }
 
 impl Filter {
     /// The files of a scope (all when `None`) that pass the filter; `None` when all files do.
-    pub fn resolve(&self, scope: Option<&FileSet>, files: &FileTable) -> Option<FileSet> {
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub fn resolve(&self, scope: Option<&FileSet>, reader: &dyn Reader) -> Result<Option<FileSet>, EngineError> {
         if *self == Self::default() {
-            return scope.cloned();
+            return Ok(scope.cloned());
         }
+        let files = reader.files();
         let facets = files.facets();
         let mut set = scope.unwrap_or(facets.all()).clone();
         if let Some(collection) = &self.collection {
@@ -52,9 +42,6 @@ impl Filter {
         for tag in self.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty()) {
             let wanted = folded(tag.trim_start_matches('#'));
             set.intersect(&facets.with_tags(|tag| is_at_or_below(tag, &wanted)));
-        }
-        for property in &self.properties {
-            set.intersect(&facets.labelled(property.label()));
         }
         if self.since_ms.is_some() || self.until_ms.is_some() {
             let (since, until) = (self.since_ms.unwrap_or(i64::MIN), self.until_ms.unwrap_or(i64::MAX));
@@ -65,7 +52,10 @@ impl Filter {
             let within = |file: &u32| files.get(*file).is_some_and(|file| file.path.starts_with(prefix));
             set = set.iter().filter(within).collect();
         }
-        (set != *facets.all()).then_some(set)
+        for condition in &self.conditions {
+            condition.narrow(&mut set, reader)?;
+        }
+        Ok((set != *facets.all()).then_some(set))
     }
 }
 
@@ -78,7 +68,7 @@ fn may_hold(collection: &str, prefix: &str) -> bool {
     fits || collection == ROOT_COLLECTION || !collection.is_ascii()
 }
 
-fn is_at_or_below(tag: &str, wanted: &str) -> bool {
+pub(crate) fn is_at_or_below(tag: &str, wanted: &str) -> bool {
     tag.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

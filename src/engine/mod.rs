@@ -9,6 +9,7 @@
 //! No type of a store crosses it. Row ids are an engine's own: no other engine knows them, and no answer shows them.
 
 mod bm25;
+mod condition;
 mod cosine;
 mod damage;
 mod entry;
@@ -32,13 +33,15 @@ pub(crate) use bm25::{B, K1, WEIGHTS};
 #[cfg(test)]
 pub(crate) use bm25::{FIELDS, rounded_length};
 pub(crate) use bm25::{Statistics, TermWeight};
+pub use condition::{Condition, Wanted};
 pub(crate) use cosine::{QueryVector, QueryVectorError};
 pub(crate) use damage::Damage;
 pub(crate) use entry::{ChunkEntry, FileEntry};
 pub use error::EngineError;
 pub use file_set::FileSet;
 pub(crate) use files::FileTable;
-pub use filter::{Filter, PropertyFilter};
+pub use filter::Filter;
+pub(crate) use filter::is_at_or_below;
 pub(crate) use open::Engine;
 pub(crate) use packed::pack;
 pub(crate) use packed::rounded;

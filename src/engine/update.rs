@@ -142,7 +142,7 @@ impl FileUpdate {
         let stamp = Stamp { mtime_ns: 0, ctime_ns: 0, size: text.len() as u64, inode: 0 };
         Self {
             chunks: NewChunk::all(chunks, &note, path.stem(), &mut stemming),
-            labels: Label::all(&note, path.stem()),
+            labels: Label::all(&note, path.stem(), text),
             stamp,
             hash: *blake3::hash(text.as_bytes()).as_bytes(),
             read_ns: 0,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::config::Mode;
@@ -184,6 +185,8 @@ impl QuotePlaces<'_> {
             mode: Mode::Keyword,
             limit: CANDIDATES,
             filter: Filter::default(),
+            // No word of a quote is a time.
+            at: Timestamp::UNIX_EPOCH,
             turn: self.scope.turn().clone(),
         };
         let Ok(found) = self.scope.search_with(None, &request) else { return Vec::new() };

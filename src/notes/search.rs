@@ -34,6 +34,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchRes
         mode: query.mode.unwrap_or(config.mode),
         limit: limit(query.limit, config.limit)?,
         filter: filter(query, viewer.at())?,
+        at: viewer.at(),
         turn: viewer.turn().clone(),
     };
     let mut found = viewer.read_scope()?.find(request, given, started)?;
@@ -79,6 +80,6 @@ fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
         tag: query.tag.clone(),
         since_ms: time("since", &query.since, Edge::Start)?,
         until_ms: time("until", &query.until, Edge::End)?,
-        properties: Vec::new(),
+        conditions: Vec::new(),
     })
 }

@@ -9,7 +9,7 @@ use super::{ReadScope, RequestError, Room, share};
 use crate::config::Mode;
 use crate::engine::{Damage, EngineError};
 use crate::models::Embedder;
-use crate::search::{Degraded, Highlighter, Results, SearchRequest, search, snippet};
+use crate::search::{Degraded, Highlighter, Results, SearchRequest, UnknownName, search, snippet};
 use crate::sync::ModelStatus;
 use crate::wire::{HitView, Scores, SearchResponse};
 
@@ -131,6 +131,7 @@ impl ReadScope {
                 format!("some passages cannot be shown ({reason}); the index is checked and mended")
             }
             Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
+            Degraded::Unknown(unknown) => said_unknown(unknown),
             Degraded::NoModel if self.workspace.is_read_only() => {
                 format!("{by_words}another process is writing the index; this is the index as it is now")
             }
@@ -161,8 +162,15 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::NoWords => "searched by meaning alone",
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",
+        Degraded::Unknown(unknown) => return said_unknown(unknown),
     }
     .into()
+}
+
+/// Says that a name is nobody's: of what is seen, so that a hidden one is none.
+fn said_unknown(UnknownName { kind, name, nearest }: &UnknownName) -> String {
+    let meant = nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+    format!("no note has the {kind} `{name}`{meant}")
 }
 
 /// Ranges of bytes, in order, as ranges of characters.

@@ -9,16 +9,19 @@ mod candidate;
 mod diversify;
 mod fuse;
 mod named;
+mod operators;
 mod query;
 mod retrieve;
 mod run;
 mod snippet;
 #[cfg(test)]
 mod tests;
+mod unknown;
 mod visible;
 
 pub use query::ParsedQuery;
 pub(crate) use run::Results;
 pub use run::{Degraded, SearchRequest, search};
 pub use snippet::{Highlighter, snippet};
+pub(crate) use unknown::UnknownName;
 pub use visible::{Visible, subject};

@@ -1,8 +1,12 @@
-//! What people type, read as words, `"phrases"` and `-exclusions`. Never an error.
+//! What people type, read as words, `"phrases"`, `+words` that must be there, `-exclusions` and conditions like `tag:travel`. Never an error:
+//! what cannot be read so is words.
 
+use jiff::Timestamp;
+
+use super::operators::{self, Surroundings};
 use crate::derive::Label;
 use crate::derive::words::plain_words;
-use crate::engine::WordQuery;
+use crate::engine::{Condition, WordQuery};
 
 /// A query, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,10 +17,14 @@ pub struct ParsedQuery {
     pub semantic: String,
     /// As the name of a note, when it may be one.
     pub name: Option<Label>,
+    /// What a note is to be.
+    pub conditions: Vec<Condition>,
 }
 
 /// Maximum number of words. More say no more about what is wanted; a megabyte pasted as a query costs no more than this.
 const MAX_WORDS: usize = 64;
+/// Maximum number of conditions; more are words.
+const MAX_CONDITIONS: usize = 32;
 /// What the model reads of a query.
 const MAX_SEMANTIC_BYTES: usize = 4_000;
 /// Maximum length of a word that the model reads, where it is of ASCII alone and so may be cut. Addresses are longer, and each of their
@@ -38,43 +46,62 @@ impl ParsedQuery {
 
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
-        self.has_nothing_wanted() && self.keyword.excluded.is_empty()
+        self.has_nothing_wanted() && !self.only_narrows()
     }
 
-    /// Whether it only says what is not wanted, so that what is left is listed.
-    pub fn only_excludes(&self) -> bool {
-        self.has_nothing_wanted() && !self.keyword.excluded.is_empty()
+    /// Whether it only says which notes, or what is not wanted, so that what is left is listed.
+    pub fn only_narrows(&self) -> bool {
+        self.has_nothing_wanted() && !(self.keyword.excluded.is_empty() && self.conditions.is_empty())
     }
 
     fn has_nothing_wanted(&self) -> bool {
         self.keyword.words.is_empty() && self.keyword.phrases.is_empty() && self.semantic.trim().is_empty()
     }
 
-    /// Reads a query. A quote that is not closed is a word like any other.
+    /// Reads a query for its words, whatever vault it is for: properties are not known.
     pub fn new(text: &str) -> Self {
+        Self::read(text, &Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| false })
+    }
+
+    /// Reads a query. A quote that is not closed is a word like any other.
+    pub(super) fn read(text: &str, around: &Surroundings<'_>) -> Self {
         let mut keyword = WordQuery::default();
-        let mut semantic = String::new();
+        let (mut semantic, mut rest) = (String::new(), String::new());
+        let mut conditions = Vec::new();
         let mut room = MAX_WORDS;
         for part in parts(cut(text, 64 * MAX_WORDS)) {
-            let mut words = plain_words(part.text, !(part.excluded || part.quoted));
+            let excluded = part.sign == Some(Sign::Excluded);
+            let asks = match part.operator {
+                _ if conditions.len() == MAX_CONDITIONS => None,
+                Some(Operator::Key(key, value)) => operators::condition(key, value, excluded, around),
+                Some(Operator::Brackets(inner)) => operators::bracketed(inner, excluded, around),
+                None => None,
+            };
+            if let Some(condition) = asks {
+                conditions.push(condition);
+                continue;
+            }
+            let mut words = plain_words(part.text, !(part.sign.is_some() || part.quoted));
             words.truncate(room);
-            if part.excluded {
+            if excluded {
                 room -= words.len();
                 keyword.excluded.extend((!words.is_empty()).then_some(words));
                 continue;
             }
             push_readable(&mut semantic, part.text);
             semantic.push(' ');
+            rest.push_str(part.text);
+            rest.push(' ');
             room -= words.len();
-            if part.quoted {
+            if part.quoted || part.sign == Some(Sign::Required) {
                 keyword.phrases.extend((!words.is_empty()).then_some(words));
             } else {
                 keyword.words.extend(words);
             }
         }
         let semantic = cut(semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
-        let name = keyword.excluded.is_empty().then(|| name_of(text)).flatten();
-        Self { keyword, semantic, name }
+        let name = keyword.excluded.is_empty().then(|| name_of(&rest)).flatten();
+        Self { keyword, semantic, name, conditions }
     }
 }
 
@@ -109,35 +136,83 @@ fn push_readable(out: &mut String, text: &str) {
 }
 
 struct QueryPart<'a> {
+    /// As words, when it is nothing else.
     text: &'a str,
     quoted: bool,
-    excluded: bool,
+    sign: Option<Sign>,
+    operator: Option<Operator<'a>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Excluded,
+    Required,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator<'a> {
+    /// `key:value`, `key:"value"`
+    Key(&'a str, &'a str),
+    /// `[inner]`
+    Brackets(&'a str),
 }
 
 fn parts(text: &str) -> Vec<QueryPart<'_>> {
     let mut parts = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let sign = rest
-            .strip_prefix('-')
-            .filter(|after| after.starts_with(|next: char| next == '"' || next.is_alphanumeric()));
-        let (excluded, body) = (sign.is_some(), sign.unwrap_or(rest));
-        let quoted = body.strip_prefix(['"', '\u{201c}']).and_then(|inner| {
-            let end = inner.find(['"', '\u{201d}'])?;
-            let after = inner[end..].chars().next().map_or(end, |quote| end + quote.len_utf8());
-            Some((&inner[..end], &inner[after..]))
-        });
-        let (part, after) = match quoted {
-            Some((inner, after)) => (QueryPart { text: inner, quoted: true, excluded }, after),
+        let (sign, body) = sign(rest);
+        let (part, after) = match quoted(body) {
+            Some((inner, after)) => (QueryPart { text: inner, quoted: true, sign, operator: None }, after),
             None => {
-                let end = body.find(char::is_whitespace).unwrap_or(body.len());
-                (QueryPart { text: &body[..end], quoted: false, excluded }, &body[end..])
+                let (operator, end) = match operator(body) {
+                    Some((operator, end)) => (Some(operator), end),
+                    None => (None, body.find(char::is_whitespace).unwrap_or(body.len())),
+                };
+                (QueryPart { text: &body[..end], quoted: false, sign, operator }, &body[end..])
             }
         };
         parts.push(part);
         rest = after.trim_start();
     }
     parts
+}
+
+fn sign(text: &str) -> (Option<Sign>, &str) {
+    let starts = |after: &&str| after.starts_with(|next: char| next == '"' || next == '[' || next.is_alphanumeric());
+    for (character, sign) in [('-', Sign::Excluded), ('+', Sign::Required)] {
+        if let Some(after) = text.strip_prefix(character).filter(starts) {
+            return (Some(sign), after);
+        }
+    }
+    (None, text)
+}
+
+/// What stands in quotes at the start of a text, and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix(['"', '\u{201c}'])?;
+    let end = inner.find(['"', '\u{201d}'])?;
+    let after = inner[end..].chars().next().map_or(end, |quote| end + quote.len_utf8());
+    Some((&inner[..end], &inner[after..]))
+}
+
+/// The operator at the start of a text, and where it ends. `a::b` and `http://` are none.
+fn operator(text: &str) -> Option<(Operator<'_>, usize)> {
+    if let Some(inner) = text.strip_prefix('[').filter(|inner| !inner.starts_with('[')) {
+        let end = inner.find([']', '[', '\n']).filter(|end| inner[*end..].starts_with(']'))?;
+        return Some((Operator::Brackets(&inner[..end]), end + 2));
+    }
+    let is_key = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
+    let colon = text.find(|character| !is_key(character)).filter(|at| *at > 0 && text[*at..].starts_with(':'))?;
+    let (key, value) = (&text[..colon], &text[colon + 1..]);
+    if value.starts_with([':', '/']) {
+        return None;
+    }
+    let (value, after) = match quoted(value) {
+        Some(quoted) => quoted,
+        None => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
+    };
+    (!value.is_empty()).then(|| (Operator::Key(key, value), text.len() - after.len()))
 }
 
 fn cut(text: &str, max_bytes: usize) -> &str {
@@ -147,6 +222,7 @@ fn cut(text: &str, max_bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Wanted;
     use proptest::prelude::*;
 
     fn words(text: &str) -> (String, String, String) {
@@ -170,7 +246,9 @@ mod tests {
         read("well-known a - b", "well known a b", "", "");
         read("\"one\"", "", "one", "");
         assert_eq!(ParsedQuery::new("\"one\" a").relaxed(), None, "one word in quotes is there or not");
-        assert!(ParsedQuery::new("-only").only_excludes() && !ParsedQuery::new("-only a").only_excludes());
+        assert!(ParsedQuery::new("-only").only_narrows() && !ParsedQuery::new("-only a").only_narrows());
+        read("+must +\"two words\" may", "may", "must two+words", "");
+        read("c++ 1+1 +", "c++ c 1 1", "", "");
         read("!!! \"\" -", "", "", "");
         assert!(ParsedQuery::new("  ").is_empty());
         assert!(!ParsedQuery::new("?!").is_empty(), "the model may still make something of it");
@@ -184,6 +262,52 @@ mod tests {
             assert_eq!(name(text), film, "{text}");
         }
         assert!(name("blade runner -noir").is_none() && name("blade").is_some_and(|name| Some(name) != film));
+    }
+
+    #[test]
+    fn conditions_are_read_and_what_is_none_is_words() {
+        let now: Timestamp = "2026-01-10T12:00:00Z".parse().unwrap();
+        let has_property =
+            |key: &str| ["status", "rating", "Author"].iter().any(|known| known.eq_ignore_ascii_case(key));
+        let read = |text: &str| ParsedQuery::read(text, &Surroundings { at: now, has_property: &has_property });
+        let shown = |text: &str| {
+            let ParsedQuery { keyword, conditions, .. } = read(text);
+            let conditions = conditions.iter().map(|condition| {
+                let not = if condition.negated { "not " } else { "" };
+                match &condition.wanted {
+                    Wanted::Labelled(label) => {
+                        let known = [
+                            ("status=done", Label::of_property("status", Some("done"))),
+                            ("status", Label::of_property("status", None)),
+                            ("author=Ann Lee", Label::of_property("author", Some("ann lee"))),
+                            ("has link", Label::of_content("link").unwrap()),
+                        ];
+                        format!("{not}{}", known.iter().find(|(_, known)| known == label).map_or("?", |(name, _)| name))
+                    }
+                    Wanted::Compared { key, ordering, with } => format!("{not}{key} {ordering:?} {with}"),
+                    wanted => format!("{not}{wanted:?}"),
+                }
+            });
+            (keyword.words.join(" "), conditions.collect::<Vec<_>>().join("; "))
+        };
+        for (text, words, conditions) in [
+            ("rust tag:work/plan -tag:#old", "rust", "Tag(\"work/plan\"); not Tag(\"#old\")"),
+            ("in:notes/ path:daily/2026-*", "", "Collection(\"notes\"); Path(\"daily/2026-*\")"),
+            ("title:\"Two Words\" x", "x", "Title(\"Two Words\")"),
+            ("status:done [rating:>3] author:\"Ann Lee\"", "", "status=done; rating [Greater] 3; author=Ann Lee"),
+            ("[status] [rating: <= 2.5] has:links", "", "status; rating [Less, Equal] 2.5; has link"),
+            ("-status:done -[status]", "", "not status=done; not status"),
+            ("after:2026-01-05T00:00:00Z", "", "Updated(1767571200000, 9223372036854775807)"),
+            // What is none of these is words.
+            ("http://a.b std::fs note: a:b", "http a b std fs note a b", ""),
+            ("before:lunch has:cheese unknown:x [[link]] [x] [a", "before lunch has cheese unknown x link x a", ""),
+            ("10:30 tag: \"tag:x\"", "10 30 tag", ""),
+        ] {
+            assert_eq!(shown(text), (words.into(), conditions.into()), "{text}");
+        }
+        assert!(read("status:done").only_narrows() && !read("status:done x").only_narrows());
+        assert_eq!(read("status:done blade runner").name, Label::of_name("Blade Runner"));
+        assert_eq!(read(&"tag:x ".repeat(90)).conditions.len(), MAX_CONDITIONS);
     }
 
     #[test]
@@ -207,8 +331,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_panics(text in "\\PC{0,80}|[\"\\-a ]{0,40}") {
+        fn never_panics(text in "\\PC{0,80}|[\"\\-a ]{0,40}|([+\\-]?\\[?(tag|has|after|a):?[<>=\"é ]{0,2}[a\\]]{0,2} ?){0,6}") {
             let _ = ParsedQuery::new(&text);
+            let _ = ParsedQuery::read(&text, &Surroundings { at: Timestamp::MAX, has_property: &|_| true });
         }
     }
 }

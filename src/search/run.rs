@@ -3,15 +3,20 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use jiff::Timestamp;
+
 use super::candidate::{Candidate, CandidateScores};
 use super::diversify::diversify;
 use super::fuse::rank;
 use super::named::named_first;
+use super::operators::Surroundings;
 use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
+use super::unknown::{UnknownName, unknown};
 use super::visible::Visible;
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
+use crate::derive::Label;
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Filter, QueryVector, Reader};
 use crate::models::{Embedder, ModelError};
 
@@ -29,6 +34,8 @@ pub struct SearchRequest {
     pub limit: usize,
     /// Which files.
     pub filter: Filter,
+    /// Now, for queries that say how long ago.
+    pub at: Timestamp,
     /// Whether anybody waits for the answer still.
     pub turn: Turn,
 }
@@ -59,6 +66,8 @@ pub enum Degraded {
     NoWords,
     /// Some passages cannot be read, for the reason given, and are left out.
     Damaged(String),
+    /// No note has a collection or tag that the query names.
+    Unknown(UnknownName),
     /// A quoted phrase occurs nowhere as it is: its words were looked for.
     PhraseAbsent,
     /// Only so many of so many chunks are embedded yet.
@@ -92,16 +101,23 @@ pub fn search(
     config: &SearchConfig,
     request: &SearchRequest,
 ) -> Result<Results, EngineError> {
-    let query = ParsedQuery::new(&request.text);
+    let files = reader.files();
+    let has_property = |key: &str| {
+        let with = files.facets().labelled(Label::of_property(key, None));
+        with.iter().any(|file| visible.set().is_none_or(|visible| visible.contains(file)))
+    };
+    let query = ParsedQuery::read(&request.text, &Surroundings { at: request.at, has_property: &has_property });
     if query.is_empty() || request.limit == 0 {
         return Ok(Results { mode: request.mode, hits: Vec::new(), degraded: None });
     }
-    let allow = request.filter.resolve(visible.set(), reader.files());
+    let mut filter = request.filter.clone();
+    filter.conditions.extend(query.conditions.iter().cloned());
+    let allow = filter.resolve(visible.set(), reader)?;
     let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
     let mut words = retriever.words(&query.keyword)?;
     let mut degraded = None;
     let has_words = reader.has_words();
-    let vector = if query.only_excludes() || (request.mode == Mode::Keyword && has_words) {
+    let vector = if query.only_narrows() || (request.mode == Mode::Keyword && has_words) {
         None
     } else {
         let width = (request.mode == Mode::Hybrid).then(|| config.candidates.max(request.limit));
@@ -135,7 +151,7 @@ pub fn search(
     });
     let named = named.filter(|named| !named.is_empty());
     let ranking = Ranking { retriever: &retriever, mode, vector: vector.as_ref(), config, limit, named, turn };
-    let mut ranked = if query.only_excludes() { ranking.rest(&words)? } else { ranking.run(&mut words)? };
+    let mut ranked = if query.only_narrows() { ranking.rest(&words)? } else { ranking.run(&mut words)? };
     if ranked.is_empty()
         && let Some(relaxed) = query.relaxed()
     {
@@ -163,6 +179,11 @@ pub fn search(
         };
         let CandidateScores { keyword, semantic, .. } = candidate.scores;
         hits.push(Hit { file: candidate.file, chunk, score: candidate.score, keyword, semantic });
+    }
+    if hits.is_empty()
+        && let Some(unknown) = unknown(&query.conditions, files, visible.set())
+    {
+        degraded = Some(Degraded::Unknown(unknown));
     }
     Ok(Results { mode, hits, degraded })
 }

@@ -102,7 +102,7 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
         hash: *source.hash.as_bytes(),
         read_ns,
         chunks: NewChunk::all(cut.chunks, &note, path.stem(), stemming),
-        labels: Label::all(&note, path.stem()),
+        labels: Label::all(&note, path.stem(), &source.text),
         title: note.title,
         tags: note.tags,
         doubtful: note.doubtful,

@@ -64,3 +64,131 @@ fn words_that_no_blanks_part_are_found() {
         assert_eq!(found(&vault, Mode::Keyword, query).first().map(String::as_str), Some(path), "{query}");
     }
 }
+
+const BLADE_RUNNER: &str = "---\ncategories:\n  - \"[[Movies]]\"\ngenre:\n  - \"[[Sci-fi]]\"\ndirector:\n  - \"[[Ridley Scott]]\"\n\
+                            rating: 7\nyear: 1982\n---\n\n";
+
+/// Notes that are frontmatter alone, and others.
+fn properties() -> TestVault {
+    let mut vault = TestVault::new();
+    vault.write("References/Blade Runner.md", BLADE_RUNNER);
+    vault.write("References/Alien.md", "---\ndirector: Ridley Scott\nrating: 9\nyear: 1979\n---\n");
+    vault.write("References/Zelda.md", "");
+    vault.write("References/Heat.md", "---\ndirector: Michael Mann\nrating: 10\n---\nA long talk over coffee.\n");
+    vault.write("Trips/2023 Japan Trip.md", "---\nstart: 2023-03-01\nend: 2023-03-17\nplace: \"[[Japan]]\"\n---\n");
+    vault.write(
+        "notes/umbrella-pomegranate.md",
+        "---\ntitle: Fruit\naliases: [granate apple]\n---\nSeeds in a shell.\n",
+    );
+    vault.write("notes/README.md", "# About this folder\n\nWhat is where. Do [[Fruit]] first.\n");
+    vault.write(
+        "notes/plan.md",
+        "---\nstatus: done\nauthor: Ann Lee\ntags: [work/plan]\n---\n# Plan\n\n- [ ] Paint it.\n",
+    );
+    vault.write("notes/other.md", "---\nstatus: open\nauthor: Bo\n---\n# Other\n\nPaint the fence, as Ann Lee did.\n");
+    vault.sync();
+    vault
+}
+
+fn first(vault: &TestVault, mode: Mode, query: &str) -> String {
+    found(vault, mode, query).first().cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_note_without_a_text_is_found_by_what_it_is() {
+    let vault = properties();
+    for mode in [Mode::Keyword, Mode::Hybrid] {
+        assert_eq!(first(&vault, mode, "Blade Runner"), "References/Blade Runner.md");
+        assert_eq!(first(&vault, mode, "Zelda"), "References/Zelda.md");
+        assert_eq!(first(&vault, mode, "Japan trip"), "Trips/2023 Japan Trip.md", "{mode:?}");
+        let mut scott = found(&vault, mode, "\"Ridley Scott\"");
+        scott.sort();
+        assert_eq!(scott, ["References/Alien.md", "References/Blade Runner.md"], "{mode:?}");
+    }
+    let hit = vault.search("Blade Runner").0.results.swap_remove(0).chunk;
+    let shown = "categories: Movies\ngenre: Sci-fi\ndirector: Ridley Scott\nrating: 7\nyear: 1982";
+    assert_eq!((hit.content.as_str(), hit.line_start, hit.line_end), (shown, 1, 10), "properties, and not YAML");
+    assert_eq!(hit.citation, "References/Blade%20Runner.md#L1-L10");
+    assert!(
+        found(&vault, Mode::Semantic, "director: Ridley Scott")[..2].iter().all(|path| path.starts_with("References"))
+    );
+    let status = vault.status();
+    assert!(status.chunks >= status.files, "each note has a passage: {} of {}", status.chunks, status.files);
+}
+
+#[test]
+fn a_note_is_found_by_every_name_it_has() {
+    let mut vault = properties();
+    for query in ["umbrella-pomegranate", "umbrella", "granate", "Fruit", "notes/umbrella-pomegranate.md"] {
+        for mode in [Mode::Keyword, Mode::Hybrid] {
+            assert_eq!(first(&vault, mode, query), "notes/umbrella-pomegranate.md", "{query} {mode:?}");
+        }
+    }
+    assert_eq!(first(&vault, Mode::Hybrid, "README"), "notes/README.md");
+    assert_eq!(first(&vault, Mode::Keyword, "work plan"), "notes/plan.md", "by its tag");
+    // What changes in the frontmatter alone is found, and what went is not; as in an index that is built anew.
+    vault.write("notes/umbrella-pomegranate.md", "---\ntitle: Fruit\naliases: [seedbox]\n---\nSeeds in a shell.\n");
+    vault.rename("notes/README.md", "notes/signpost.md").sync();
+    let asked = ["seedbox", "granate", "README", "signpost"];
+    let found_now = |vault: &TestVault| asked.map(|query| found(vault, Mode::Keyword, query));
+    let [umbrella, signpost] = ["notes/umbrella-pomegranate.md", "notes/signpost.md"].map(|path| vec![path.to_owned()]);
+    assert_eq!(found_now(&vault), [umbrella, vec![], vec![], signpost]);
+    let incremental = found_now(&vault);
+    vault.rebuild();
+    assert_eq!(found_now(&vault), incremental);
+}
+
+#[test]
+fn an_exact_name_comes_first() {
+    let mut vault = TestVault::new();
+    // Each word is in many notes, and in all of them more often than in the note that is called so.
+    for at in 0..30 {
+        vault.write(&format!("notes/n{at}.md"), format!("# Dates {at}\n\nDue dates, due dates and more due dates.\n"));
+    }
+    vault.write("notes/due.md", "# Due Dates\n\nSee elsewhere.\n\n## More\n\nNothing.\n");
+    vault.write("hidden/due.md", "---\nprivate: true\n---\n# Due dates\n\nDue dates.\n").sync();
+    for mode in [Mode::Keyword, Mode::Hybrid] {
+        for query in ["due dates", "Due Dates", "\"due dates\"", "due"] {
+            let found = vault.search_by(mode, query);
+            let (paths, scores): (Vec<_>, Vec<_>) =
+                (found.paths(), found.0.results.iter().map(|hit| hit.score).collect());
+            assert!(paths[0].ends_with("/due.md"), "{query} {mode:?}: {paths:?}");
+            assert!(scores.is_sorted_by(|one, two| one >= two), "{query} {mode:?}: {scores:?}");
+        }
+    }
+}
+
+#[test]
+fn operators_narrow_and_what_is_none_is_words() {
+    let vault = properties();
+    for mode in MODES {
+        let sorted = |query: &str| {
+            let mut paths = found(&vault, mode, query);
+            paths.sort();
+            paths.dedup();
+            paths.iter().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(sorted("director:\"Ridley Scott\""), ["Alien.md", "Blade Runner.md"], "{mode:?}");
+        assert_eq!(sorted("status:done"), ["plan.md"], "{mode:?}");
+        assert_eq!(sorted("[rating:>7]"), ["Alien.md", "Heat.md"], "{mode:?}");
+        assert_eq!(sorted("[rating:<=9] -director:\"ridley scott\""), Vec::<String>::new(), "{mode:?}");
+        assert_eq!(sorted("author:\"ann lee\" paint"), ["plan.md"], "{mode:?}");
+        assert_eq!(sorted("tag:work"), ["plan.md"], "{mode:?}");
+        assert_eq!(sorted("has:task"), ["plan.md"], "{mode:?}");
+        assert_eq!(sorted("has:link in:notes"), ["README.md"], "{mode:?}");
+        assert_eq!(sorted("path:notes/*a*"), ["README.md", "plan.md", "umbrella-pomegranate.md"], "{mode:?}");
+        assert_eq!(sorted("title:blade"), ["Blade Runner.md"], "{mode:?}");
+        assert_eq!(sorted("after:2020-01-01 before:2020-01-02"), Vec::<String>::new(), "{mode:?}");
+        assert_eq!(sorted("-in:References -in:Trips -[status]"), ["README.md", "umbrella-pomegranate.md"], "{mode:?}");
+    }
+    // No property is called so: words.
+    assert_eq!(found(&vault, Mode::Keyword, "painter:fence"), ["notes/other.md"]);
+    assert_eq!(found(&vault, Mode::Keyword, "paint +lee"), ["notes/other.md"]);
+    let said = |query: &str| vault.search_by(Mode::Keyword, query).0.degraded;
+    assert_eq!(
+        said("in:Refrences x").as_deref(),
+        Some("no note has the collection `Refrences`; did you mean `References`?")
+    );
+    assert_eq!(said("tag:wrok/plan").as_deref(), Some("no note has the tag `wrok/plan`; did you mean `work/plan`?"));
+    assert_eq!(said("tag:zzz x").as_deref(), Some("no note has the tag `zzz`"));
+}

@@ -1,14 +1,16 @@
 //! The contract of the engines: whatever was written, each gives the hits, the order and the scores of the exact one.
 
 use half::f16;
+use jiff::Timestamp;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::super::{SearchRequest, Visible, search};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
+use crate::derive::Label;
 use crate::engine::tests::exact::ExactEngine;
-use crate::engine::{Engine, FileSet, FileUpdate, Filter, PropertyFilter, Reader, Writer};
+use crate::engine::{Condition, Engine, FileSet, FileUpdate, Filter, Reader, Wanted, Writer};
 use crate::engine_local::{LocalEngine, Settings};
 use crate::models::{Document, Embedder, HashEmbedder};
 use crate::path::VaultPath;
@@ -32,7 +34,7 @@ const WORDS: [&str; 14] = [
     "v1.2",
     "water",
 ];
-const QUERIES: [&str; 12] = [
+const QUERIES: [&str; 16] = [
     "river boat",
     "garden apple water",
     "\"green apple\"",
@@ -45,6 +47,10 @@ const QUERIES: [&str; 12] = [
     "-boat",
     "Water",
     "wild calm",
+    "tag:x -in:work +boat",
+    "mood:calm",
+    "[mood:>c] river",
+    "-path:deep -[mood]",
 ];
 const DIMENSIONS: [usize; 3] = [16, 24, 32];
 const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];
@@ -193,6 +199,10 @@ fn day(day: i64) -> i64 {
     1_767_225_600_000 + (day - 1) * 86_400_000
 }
 
+fn labelled(key: &str, value: Option<&str>) -> Condition {
+    Condition { wanted: Wanted::Labelled(Label::of_property(key, value)), negated: false }
+}
+
 /// All that a reader is asked, as text without its row ids; floats to the last bit.
 fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
     let files = reader.files();
@@ -215,11 +225,8 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         Filter { until_ms: Some(day(3)), path: Some("notes/".into()), ..Filter::default() },
         Filter { collection: Some("work".into()), ..Filter::default() },
         Filter { path: Some("work/deep".into()), ..Filter::default() },
-        Filter {
-            properties: vec![PropertyFilter { key: "Mood".into(), value: Some("calm".into()) }],
-            ..Filter::default()
-        },
-        Filter { properties: vec![PropertyFilter { key: "mood".into(), value: None }], ..Filter::default() },
+        Filter { conditions: vec![labelled("Mood", Some("calm"))], ..Filter::default() },
+        Filter { conditions: vec![labelled("mood", None)], ..Filter::default() },
     ];
     let mut said = vec![format!("{:?}", reader.problems().unwrap())];
     for (scope, visible) in &scopes {
@@ -230,8 +237,14 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
             for (mode, query) in MODES.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
                 let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
                 let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates: 4, ..SearchConfig::default() };
-                let request =
-                    SearchRequest { text: query.into(), mode, limit, filter: filter.clone(), turn: Turn::default() };
+                let request = SearchRequest {
+                    text: query.into(),
+                    mode,
+                    limit,
+                    filter: filter.clone(),
+                    at: Timestamp::UNIX_EPOCH,
+                    turn: Turn::default(),
+                };
                 let found = search(reader, Some(embedder), visible, &config, &request).unwrap();
                 let hits = found.hits.iter().map(|hit| {
                     let bits = [Some(hit.score), hit.keyword, hit.semantic].map(|score| score.map(f64::to_bits));
@@ -274,6 +287,7 @@ fn a_search_that_nobody_waits_for_ends() {
         mode: Mode::Keyword,
         limit: 5,
         filter: Filter::default(),
+        at: Timestamp::UNIX_EPOCH,
         turn: turn.clone(),
     };
     let found = || search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request());

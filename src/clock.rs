@@ -1,0 +1,76 @@
+//! Points in time as people and programs write them. Now is always passed in.
+
+use std::ops::Range;
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, ToSpan};
+
+/// Which end of a day a date stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edge {
+    /// Its first moment.
+    Start,
+    /// The first moment of the next day.
+    End,
+}
+
+/// Reads `2026-01-05`, `2026-01-05T10:00`, RFC 3339, or how long ago: `12h`, `7d`, `2w`, `6mo`, `1y`. Gives milliseconds since 1970; days
+/// are those of the local time zone. `None` when it is none of these.
+pub(crate) fn moment(text: &str, edge: Edge, now: Timestamp) -> Option<i64> {
+    let text = text.trim();
+    let zone = TimeZone::system();
+    let found = if let Ok(timestamp) = text.parse::<Timestamp>() {
+        Some(timestamp)
+    } else if let Some(span) = ago(text) {
+        now.to_zoned(zone).checked_sub(span).ok().map(|zoned| zoned.timestamp())
+    } else if let Ok(date) = text.parse::<Date>() {
+        let day = if edge == Edge::End { date.checked_add(1.day()).ok() } else { Some(date) };
+        day.and_then(|day| day.to_zoned(zone).ok()).map(|zoned| zoned.timestamp())
+    } else {
+        text.parse::<DateTime>().ok().and_then(|time| time.to_zoned(zone).ok()).map(|zoned| zoned.timestamp())
+    };
+    found.map(Timestamp::as_millisecond)
+}
+
+/// The milliseconds of a day of the local time zone; `None` when the text is no date.
+pub(crate) fn day_of(text: &str) -> Option<Range<i64>> {
+    let day: Date = text.trim().parse().ok()?;
+    let start = |day: Date| Some(day.to_zoned(TimeZone::system()).ok()?.timestamp().as_millisecond());
+    Some(start(day)?..start(day.checked_add(1.day()).ok()?)?)
+}
+
+fn ago(text: &str) -> Option<Span> {
+    let digits = text.find(|character: char| !character.is_ascii_digit())?;
+    let (count, unit) = text.split_at(digits);
+    let count: i64 = count.parse().ok().filter(|count| *count <= 100_000)?;
+    let span = Span::new();
+    match unit {
+        "h" => span.try_hours(count),
+        "d" => span.try_days(count),
+        "w" => span.try_weeks(count),
+        "mo" => span.try_months(count),
+        "y" => span.try_years(count),
+        _ => return None,
+    }
+    .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        let now: Timestamp = "2026-01-10T12:00:00Z".parse().unwrap();
+        let at = |text: &str, edge| moment(text, edge, now).unwrap();
+        assert_eq!(at("2026-01-05T10:00:00Z", Edge::Start), 1_767_607_200_000);
+        assert_eq!(at("2026-01-05", Edge::End), at("2026-01-06", Edge::Start));
+        assert_eq!(at("48h", Edge::Start), now.as_millisecond() - 48 * 3_600_000);
+        assert!(at("6mo", Edge::Start) < at("7d", Edge::Start));
+        for bad in ["", "yesterday", "5", "d", "99999999999d", "2026-13-01"] {
+            assert_eq!(moment(bad, Edge::Start, now), None, "{bad}");
+        }
+        assert_eq!(day_of("2026-01-05").map(|day| day.end), moment("2026-01-05", Edge::End, now));
+    }
+}

@@ -1,0 +1,126 @@
+//! One thing that a note is to be, as data.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::error::EngineError;
+use super::file_set::FileSet;
+use super::files::FileTable;
+use super::filter::is_at_or_below;
+use super::reader::Reader;
+use crate::access::Globs;
+use crate::derive::{Label, values_of};
+use crate::path::folded;
+
+/// What a note is to be, or not to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// What it is.
+    pub wanted: Wanted,
+    /// Whether it is what the note is not to be.
+    pub negated: bool,
+}
+
+/// What a note may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// Of a collection.
+    Collection(String),
+    /// With a tag, or one below it. Case does not count.
+    Tag(String),
+    /// At a path that a glob matches, or that has a text somewhere. Case does not count.
+    Path(String),
+    /// With a text somewhere in its title. Case and accents do not count.
+    Title(String),
+    /// Updated in a span of milliseconds since 1970, the end left out.
+    Updated(i64, i64),
+    /// Known by a label: a property with a value or any, or what is in its text.
+    Labelled(Label),
+    /// With a property that has a value on this side of another. Numbers are compared as such, other values as texts.
+    Compared {
+        /// The property's key.
+        key: String,
+        /// How its value compares with `with`; one of these.
+        ordering: Vec<Ordering>,
+        /// What it is compared with.
+        with: String,
+    },
+}
+
+impl Condition {
+    /// Those of `set` that meet it.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub(super) fn narrow(&self, set: &mut FileSet, reader: &dyn Reader) -> Result<(), EngineError> {
+        let meets = self.wanted.files(set, reader)?;
+        if self.negated {
+            set.subtract(&meets)
+        } else {
+            set.intersect(&meets)
+        }
+        Ok(())
+    }
+}
+
+impl Wanted {
+    /// The files that are so; of those in `set` at least.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub(crate) fn files(&self, set: &FileSet, reader: &dyn Reader) -> Result<FileSet, EngineError> {
+        let (files, facets) = (reader.files(), reader.files().facets());
+        Ok(match self {
+            Self::Collection(wanted) => facets.of_collections(|name| name == wanted),
+            Self::Tag(tag) => {
+                let wanted = folded(tag.trim_start_matches('#'));
+                facets.with_tags(|tag| is_at_or_below(tag, &wanted))
+            }
+            Self::Path(text) => at_path(text, set, files),
+            Self::Title(text) => {
+                let wanted = crate::derive::words::fold(text);
+                let has = |file: &u32| {
+                    files.get(*file).is_some_and(|file| crate::derive::words::fold(&file.title).contains(&wanted))
+                };
+                set.iter().filter(has).collect()
+            }
+            Self::Updated(since, until) => facets.updated(|updated| *since <= updated && updated < *until),
+            Self::Labelled(label) => facets.labelled(*label),
+            Self::Compared { key, ordering, with } => {
+                let mut having = facets.labelled(Label::of_property(key, None));
+                having.intersect(set);
+                let mut meets = FileSet::new();
+                for file in having.iter() {
+                    let Some(metadata) = reader.metadata(file)? else { continue };
+                    let Ok(Value::Object(metadata)) = serde_json::from_str(&metadata) else { continue };
+                    let values = values_of(&metadata, key);
+                    if values.iter().any(|value| ordering.contains(&compared(value, with))) {
+                        meets.insert(file);
+                    }
+                }
+                meets
+            }
+        })
+    }
+}
+
+fn at_path(text: &str, set: &FileSet, files: &FileTable) -> FileSet {
+    let wanted = folded(text);
+    let globs = text.contains(['*', '?', '{']).then(|| Globs::new(std::slice::from_ref(&wanted)).ok()).flatten();
+    let there = |file: &u32| {
+        files.get(*file).is_some_and(|file| match &globs {
+            Some(globs) => globs.is_match(&folded(file.path.as_str())),
+            None => folded(file.path.as_str()).contains(&wanted),
+        })
+    };
+    set.iter().filter(there).collect()
+}
+
+/// As numbers where both are, else as texts: dates as people write them are in order so.
+fn compared(value: &str, with: &str) -> Ordering {
+    match (value.trim().parse::<f64>(), with.trim().parse::<f64>()) {
+        (Ok(value), Ok(with)) => value.total_cmp(&with),
+        _ => folded(value.trim()).cmp(&folded(with.trim())),
+    }
+}

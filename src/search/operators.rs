@@ -1,0 +1,65 @@
+//! What a part of a query like `tag:travel` or `[rating:>3]` asks of a note.
+
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+
+use crate::clock::{Edge, moment};
+use crate::derive::Label;
+use crate::engine::{Condition, Wanted};
+
+/// What decides how an operator is read.
+pub(super) struct Surroundings<'a> {
+    /// Now, for `after:7d`.
+    pub(super) at: Timestamp,
+    /// Whether a note that is seen has a property.
+    pub(super) has_property: &'a dyn Fn(&str) -> bool,
+}
+
+/// What `key:value` asks for; `None` when it asks for nothing, and is words.
+pub(super) fn condition(key: &str, value: &str, negated: bool, around: &Surroundings<'_>) -> Option<Condition> {
+    let value = value.trim();
+    let name = key.to_lowercase();
+    let wanted = match name.as_str() {
+        _ if value.is_empty() => return None,
+        "tag" | "tags" => Wanted::Tag(value.to_owned()),
+        "in" | "collection" => Wanted::Collection(value.trim_end_matches('/').to_owned()),
+        "path" => Wanted::Path(value.to_owned()),
+        "title" => Wanted::Title(value.to_owned()),
+        "before" => Wanted::Updated(i64::MIN, moment(value, Edge::Start, around.at)?),
+        "after" => Wanted::Updated(moment(value, Edge::Start, around.at)?, i64::MAX),
+        "has" => Wanted::Labelled(Label::of_content(value.to_lowercase().trim_end_matches('s'))?),
+        _ if (around.has_property)(key) => property(key, value),
+        _ => return None,
+    };
+    Some(Condition { wanted, negated })
+}
+
+/// What `[key]` or `[key:value]` asks for.
+pub(super) fn bracketed(inner: &str, negated: bool, around: &Surroundings<'_>) -> Option<Condition> {
+    match inner.split_once(':') {
+        Some((key, value)) => {
+            let value = value.trim().trim_matches(['"', '\u{201c}', '\u{201d}']);
+            let asks = !value.is_empty() && (around.has_property)(key.trim());
+            asks.then(|| Condition { wanted: property(key.trim(), value), negated })
+        }
+        None => (around.has_property)(inner.trim())
+            .then(|| Condition { wanted: Wanted::Labelled(Label::of_property(inner, None)), negated }),
+    }
+}
+
+fn property(key: &str, value: &str) -> Wanted {
+    let signs: [(&str, &[Ordering]); 4] = [
+        (">=", &[Ordering::Greater, Ordering::Equal]),
+        ("<=", &[Ordering::Less, Ordering::Equal]),
+        (">", &[Ordering::Greater]),
+        ("<", &[Ordering::Less]),
+    ];
+    let compared = signs.iter().find_map(|(sign, ordering)| Some((value.strip_prefix(sign)?.trim(), ordering)));
+    match compared.filter(|(with, _)| !with.is_empty()) {
+        Some((with, ordering)) => {
+            Wanted::Compared { key: key.to_owned(), ordering: ordering.to_vec(), with: with.to_owned() }
+        }
+        None => Wanted::Labelled(Label::of_property(key, Some(value))),
+    }
+}
