@@ -20,10 +20,15 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path};
 /// Find passages by their words, their meaning, or both.
 ///
 /// Words are matched in any form ("baking" finds "baked"); "a phrase" is looked for as it is, a single "word" has to be
-/// there; -word must not occur, and alone lists what is left. A question works as well: the meaning is searched too. When nothing is found the exit code is 1.
+/// there, as +word has; -word must not occur, and alone lists what is left. The last word may be half typed, begin* may be any; a
+/// slip of the finger is made good, and said. A note that is called what is typed comes first. A question works as well: the meaning
+/// is searched too. When nothing is found the exit code is 1.
+///
+/// Conditions, each with - before it for its opposite: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
+/// has:link|image|code|table|quote|task|tag, and any property: status:done author:"Ann Lee" [rating:>3] [status].
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json"
+    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'"
 )]
 pub(super) struct SearchCommand {
     /// What to look for.

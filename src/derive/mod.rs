@@ -2,6 +2,7 @@
 //! them. Pure.
 
 mod chunk;
+mod common;
 mod labels;
 mod properties;
 pub mod words;
@@ -10,5 +11,6 @@ pub use chunk::{
     Bounds, Chunk, RemoveError, chunk, chunk_within, cut_heading, token_estimate, without_chunk, without_lines,
 };
 pub(crate) use chunk::{ChunkId, Remainder};
+pub(crate) use common::CommonWords;
 pub use labels::Label;
 pub(crate) use properties::{other_names, values_of};

@@ -4,6 +4,7 @@
 //! an index that grew edit by edit scores exactly as a rebuilt one does, and no agent reads hidden words off its scores.
 
 use super::terms::Field;
+use crate::derive::CommonWords;
 
 // Robertson et al., "Okapi at TREC-3"; the values are tantivy's and Lucene's.
 pub(crate) const K1: f64 = 1.2;
@@ -15,6 +16,21 @@ pub(crate) const FIELDS: usize = 3;
 /// The weight of each field. Heading at 1 is measured best; `own` only sets the chunk that holds a word before its
 /// neighbours, which have it in their bodies.
 pub(crate) const WEIGHTS: [f32; FIELDS] = [1.0, 1.0, 0.3];
+
+/// So many passages of everyday prose are counted beside those of a scope, without a word but the [common ones](CommonWords): in a vault
+/// of twenty notes the words of a question are as rare as names. Among some thousand chunks they say little.
+///
+/// Measured (`docs/search.md` has the example, `docs/performance.md` the numbers): 200.
+pub(crate) const BACKGROUND: u64 = 200;
+
+/// In how many of the [background](BACKGROUND)'s passages a term of a field is.
+pub(crate) fn background_count(field: Field, term: &str, common: &CommonWords) -> u64 {
+    let share = match field {
+        Field::Own => common.share(term),
+        Field::Body | Field::Heading => common.stem_share(term),
+    };
+    (share * BACKGROUND as f64).round() as u64
+}
 
 /// What is counted over the live chunks in a scope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,19 +63,24 @@ pub(crate) struct TermWeight {
 }
 
 impl TermWeight {
-    /// Of a term that so many chunks of the scope have in a field.
+    /// Of a term that so many chunks of the scope and of the [background](background_count) have in a field.
     pub(crate) fn new(field: Field, chunks_with: u64, scope: &Statistics) -> Self {
-        let (chunks, with) = (scope.chunks as f64, chunks_with as f64);
+        let (chunks, with) = ((scope.chunks + BACKGROUND) as f64, chunks_with as f64);
         let inverse_frequency = (1.0 + (chunks - with + 0.5) / (with + 0.5)).ln();
         Self {
             weight: f64::from(WEIGHTS[field as usize]) * inverse_frequency * (1.0 + K1),
-            average_length: scope.words[field as usize] as f64 / chunks.max(1.0),
+            average_length: scope.words[field as usize] as f64 / (scope.chunks as f64).max(1.0),
         }
     }
 
     #[cfg(test)]
     pub(crate) fn with_average(weight: f64, average_length: f64) -> Self {
         Self { weight, average_length }
+    }
+
+    /// What [`TermWeight::score`] stays below.
+    pub(crate) fn most(&self) -> f64 {
+        self.weight
     }
 
     /// With how often the term occurs in the field, and the [`rounded_length`] of the field.

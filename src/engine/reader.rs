@@ -5,7 +5,8 @@ use super::cosine::QueryVector;
 use super::error::EngineError;
 use super::file_set::FileSet;
 use super::files::FileTable;
-use super::terms::WordQuery;
+use super::like::{Like, LikeWord};
+use super::terms::{Field, WordQuery};
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
 use crate::models::Fingerprint;
@@ -70,6 +71,13 @@ pub trait Reader: Send + Sync {
         scope: Option<&'a FileSet>,
     ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError>;
 
+    /// The words like another that chunks of a scope have in their text, and stems that they have in title and headings; in no particular
+    /// order. None while the words are damaged. There may be more that begin so than are given.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError>;
+
     /// The model that made the vectors; `None` while there is none. Queries of another are never compared with them.
     fn model(&self) -> Option<&Fingerprint>;
 
@@ -119,6 +127,12 @@ pub trait Reader: Send + Sync {
 
 /// A query's words on one generation.
 pub trait PreparedWords {
+    /// What no score reaches: that of a chunk which had all of the query's words and nothing else.
+    fn most(&self) -> f64;
+
+    /// Whether a chunk of the scope has one of the query's terms in a field.
+    fn has(&self, field: Field, term: &str) -> bool;
+
     /// The best `k` chunks of the files of `allow` (all when `None`) that have any of the words and pass the query's conditions, with
     /// all that tie with the last, in no particular order. There may be more.
     ///

@@ -18,7 +18,7 @@ pub struct WordQuery {
 
 /// A text field of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
+pub enum Field {
     /// The stems of its text and of its neighbours on either side.
     Body,
     /// The stems of title and heading path.

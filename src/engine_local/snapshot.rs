@@ -11,7 +11,8 @@ use super::vectors::VectorSet;
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
 use crate::engine::{
-    ChunkText, EngineError, FileSet, FileTable, PreparedWords, QueryVector, Reader, ScoredChunk, Statistics, WordQuery,
+    ChunkText, EngineError, FileSet, FileTable, Like, LikeWord, PreparedWords, QueryVector, Reader, ScoredChunk,
+    Statistics, WordQuery,
 };
 use crate::fs::crash;
 use crate::models::Fingerprint;
@@ -122,6 +123,10 @@ impl Reader for Snapshot {
     ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
         let Some(keyword) = &self.keyword else { return Ok(None) };
         Ok(Some(Box::new(keyword.prepare(query, language, self.statistics(scope), scope)?)))
+    }
+
+    fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
+        Ok(self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| keyword.like(like, scope))?)
     }
 
     fn model(&self) -> Option<&Fingerprint> {

@@ -9,7 +9,7 @@ use super::{ReadScope, RequestError, Room, share};
 use crate::config::Mode;
 use crate::engine::{Damage, EngineError};
 use crate::models::Embedder;
-use crate::search::{Degraded, Highlighter, Results, SearchRequest, UnknownName, search, snippet};
+use crate::search::{Correction, Degraded, Highlighter, Results, SearchRequest, UnknownName, search, snippet};
 use crate::sync::ModelStatus;
 use crate::wire::{HitView, Scores, SearchResponse};
 
@@ -58,7 +58,11 @@ impl ReadScope {
             found.hits.retain(|hit| self.is_as_indexed(&hit.file));
         }
         let mut degraded = found.degraded;
-        let mut highlighter = Highlighter::new(&request.text, config.stemmer);
+        let mut text = request.text.clone();
+        if let Some(Degraded::Corrected(corrections)) = &degraded {
+            corrections.iter().flat_map(|correction| &correction.shown).for_each(|word| text += &format!(" {word}"));
+        }
+        let mut highlighter = Highlighter::new(&text, config.stemmer);
         let mut results = Vec::with_capacity(found.hits.len());
         for hit in found.hits {
             let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
@@ -132,6 +136,7 @@ impl ReadScope {
             }
             Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
             Degraded::Unknown(unknown) => said_unknown(unknown),
+            Degraded::Corrected(corrections) => said_corrected(corrections),
             Degraded::NoModel if self.workspace.is_read_only() => {
                 format!("{by_words}another process is writing the index; this is the index as it is now")
             }
@@ -163,6 +168,7 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",
         Degraded::Unknown(unknown) => return said_unknown(unknown),
+        Degraded::Corrected(corrections) => return said_corrected(corrections),
     }
     .into()
 }
@@ -171,6 +177,15 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
 fn said_unknown(UnknownName { kind, name, nearest }: &UnknownName) -> String {
     let meant = nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
     format!("no note has the {kind} `{name}`{meant}")
+}
+
+/// Says which words stand in the place of others.
+fn said_corrected(corrections: &[Correction]) -> String {
+    let shown = |correction: &Correction| correction.shown.join(", ");
+    let typed: Vec<String> = corrections.iter().map(|correction| format!("`{}`", correction.typed)).collect();
+    let (is, it) = if typed.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let shown: Vec<String> = corrections.iter().map(shown).collect();
+    format!("{} {is} in no passage; shown: {}. Put {it} in quotes to insist", typed.join(" and "), shown.join(" and "))
 }
 
 /// Ranges of bytes, in order, as ranges of characters.

@@ -11,6 +11,7 @@ mod fuse;
 mod named;
 mod operators;
 mod query;
+mod respell;
 mod retrieve;
 mod run;
 mod snippet;
@@ -20,6 +21,7 @@ mod unknown;
 mod visible;
 
 pub use query::ParsedQuery;
+pub(crate) use respell::Correction;
 pub(crate) use run::Results;
 pub use run::{Degraded, SearchRequest, search};
 pub use snippet::{Highlighter, snippet};

@@ -19,6 +19,10 @@ pub struct ParsedQuery {
     pub name: Option<Label>,
     /// What a note is to be.
     pub conditions: Vec<Condition>,
+    /// The word at the end that may still be being typed.
+    pub open: Option<String>,
+    /// Words that end in `*`: what they go on to is looked for, too.
+    pub prefixes: Vec<String>,
 }
 
 /// Maximum number of words. More say no more about what is wanted; a megabyte pasted as a query costs no more than this.
@@ -68,6 +72,7 @@ impl ParsedQuery {
         let mut keyword = WordQuery::default();
         let (mut semantic, mut rest) = (String::new(), String::new());
         let mut conditions = Vec::new();
+        let (mut open, mut prefixes) = (None, Vec::new());
         let mut room = MAX_WORDS;
         for part in parts(cut(text, 64 * MAX_WORDS)) {
             let excluded = part.sign == Some(Sign::Excluded);
@@ -78,6 +83,7 @@ impl ParsedQuery {
                 None => None,
             };
             if let Some(condition) = asks {
+                open = None;
                 conditions.push(condition);
                 continue;
             }
@@ -88,7 +94,12 @@ impl ParsedQuery {
                 keyword.excluded.extend((!words.is_empty()).then_some(words));
                 continue;
             }
-            push_readable(&mut semantic, part.text);
+            let is_word = !part.quoted && part.sign.is_none();
+            open = words.last().filter(|_| is_word).cloned();
+            if let Some(prefix) = open.as_ref().filter(|_| part.text.ends_with('*')) {
+                prefixes.push(prefix.clone());
+            }
+            push_readable(&mut semantic, part.text.trim_end_matches('*'));
             semantic.push(' ');
             rest.push_str(part.text);
             rest.push(' ');
@@ -101,7 +112,8 @@ impl ParsedQuery {
         }
         let semantic = cut(semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
         let name = keyword.excluded.is_empty().then(|| name_of(&rest)).flatten();
-        Self { keyword, semantic, name, conditions }
+        let open = open.filter(|_| !text.ends_with(char::is_whitespace));
+        Self { keyword, semantic, name, conditions, open, prefixes }
     }
 }
 
@@ -248,7 +260,7 @@ mod tests {
         assert_eq!(ParsedQuery::new("\"one\" a").relaxed(), None, "one word in quotes is there or not");
         assert!(ParsedQuery::new("-only").only_narrows() && !ParsedQuery::new("-only a").only_narrows());
         read("+must +\"two words\" may", "may", "must two+words", "");
-        read("c++ 1+1 +", "c++ c 1 1", "", "");
+        read("c++ 1+1 +", "c++ c 1+ 1 1", "", "");
         read("!!! \"\" -", "", "", "");
         assert!(ParsedQuery::new("  ").is_empty());
         assert!(!ParsedQuery::new("?!").is_empty(), "the model may still make something of it");

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::candidate::{Candidate, CandidateScores};
 use crate::config::{Mode, StemmerLanguage};
-use crate::engine::{EngineError, FileEntry, FileSet, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery};
+use crate::engine::{
+    EngineError, Field, FileEntry, FileSet, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery,
+};
 
 /// What is asked of one generation, and for whom.
 pub(super) struct Retriever<'a> {
@@ -27,6 +29,16 @@ pub(super) struct RetrievedWords<'a> {
 }
 
 impl RetrievedWords<'_> {
+    /// What no score by words reaches.
+    pub(super) fn most(&self) -> f64 {
+        self.prepared.as_ref().map_or(0.0, |prepared| prepared.most())
+    }
+
+    /// Whether a chunk of the scope has one of the query's terms in a field; any has, as far as is known, while the words are damaged.
+    pub(super) fn has(&self, field: Field, term: &str) -> bool {
+        self.prepared.as_ref().is_none_or(|prepared| prepared.has(field, term))
+    }
+
     /// Looks for the best `width` now, if any, for a later [`RetrievedWords::best`].
     pub(super) fn look_ahead(&mut self, width: Option<usize>) -> Result<(), EngineError> {
         width.map_or(Ok(()), |width| self.best(width).map(drop))

@@ -11,6 +11,7 @@ use super::fuse::rank;
 use super::named::named_first;
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
+use super::respell::{Correction, respell};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::unknown::{UnknownName, unknown};
 use super::visible::Visible;
@@ -66,6 +67,8 @@ pub enum Degraded {
     NoWords,
     /// Some passages cannot be read, for the reason given, and are left out.
     Damaged(String),
+    /// Words that are in no passage: others were looked for.
+    Corrected(Vec<Correction>),
     /// No note has a collection or tag that the query names.
     Unknown(UnknownName),
     /// A quoted phrase occurs nowhere as it is: its words were looked for.
@@ -106,7 +109,8 @@ pub fn search(
         let with = files.facets().labelled(Label::of_property(key, None));
         with.iter().any(|file| visible.set().is_none_or(|visible| visible.contains(file)))
     };
-    let query = ParsedQuery::read(&request.text, &Surroundings { at: request.at, has_property: &has_property });
+    let typed = ParsedQuery::read(&request.text, &Surroundings { at: request.at, has_property: &has_property });
+    let mut query = typed.clone();
     if query.is_empty() || request.limit == 0 {
         return Ok(Results { mode: request.mode, hits: Vec::new(), degraded: None });
     }
@@ -115,7 +119,11 @@ pub fn search(
     let allow = filter.resolve(visible.set(), reader)?;
     let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
     let mut words = retriever.words(&query.keyword)?;
-    let mut degraded = None;
+    let corrected = respell(&mut query, &words, &retriever)?;
+    if query.keyword != typed.keyword {
+        words = retriever.words(&query.keyword)?;
+    }
+    let mut degraded = (!corrected.is_empty()).then_some(Degraded::Corrected(corrected));
     let has_words = reader.has_words();
     let vector = if query.only_narrows() || (request.mode == Mode::Keyword && has_words) {
         None

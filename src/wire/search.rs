@@ -11,7 +11,8 @@ use crate::config::Mode;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words, `"phrases"` and `-exclusions`, or a question.
+    /// Words, `"phrases"`, `+required`, `-excluded` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`,
+    /// `path:daily/*`, `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, `status:done` or `[rating:>3]` (any property).
     pub q: String,
     /// Which sides are asked; `[search] mode` when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -108,7 +108,7 @@ fn a_note_without_a_text_is_found_by_what_it_is() {
     let hit = vault.search("Blade Runner").0.results.swap_remove(0).chunk;
     let shown = "categories: Movies\ngenre: Sci-fi\ndirector: Ridley Scott\nrating: 7\nyear: 1982";
     assert_eq!((hit.content.as_str(), hit.line_start, hit.line_end), (shown, 1, 10), "properties, and not YAML");
-    assert_eq!(hit.citation, "References/Blade%20Runner.md#L1-L10");
+    assert_eq!(hit.citation, "References/Blade Runner.md#L1-L10");
     assert!(
         found(&vault, Mode::Semantic, "director: Ridley Scott")[..2].iter().all(|path| path.starts_with("References"))
     );
@@ -191,4 +191,69 @@ fn operators_narrow_and_what_is_none_is_words() {
     );
     assert_eq!(said("tag:wrok/plan").as_deref(), Some("no note has the tag `wrok/plan`; did you mean `work/plan`?"));
     assert_eq!(said("tag:zzz x").as_deref(), Some("no note has the tag `zzz`"));
+}
+
+/// Notes with words that are half typed, or typed wrong.
+fn words() -> TestVault {
+    let mut vault = TestVault::new();
+    vault.write("notes/fruit.md", "# Fruit\n\nThe nectar of a nectarine.\n");
+    vault.write("notes/trees.md", "# Evergreen\n\nIt keeps its leaves all year.\n");
+    vault.write("notes/mail.md", "# Mail\n\nAn urgent letter came on Monday.\n");
+    vault.write("notes/rust.md", "# Rules\n\nOwnership is moved into a closure.\n");
+    vault.write("private/diary.md", "---\nprivate: true\n---\nThe necropolis, an unspeakable ownershop, nectaries.\n");
+    vault.sync();
+    vault
+}
+
+#[test]
+fn half_a_word_goes_on() {
+    let vault = words();
+    for mode in [Mode::Keyword, Mode::Hybrid] {
+        for (query, path) in [
+            ("necta", "notes/fruit.md"),
+            ("evergr", "notes/trees.md"),
+            ("letter urgen", "notes/mail.md"),
+            ("clos* moved", "notes/rust.md"),
+        ] {
+            let found = vault.search_by(mode, query);
+            assert_eq!(found.paths().first(), Some(&path), "{query} {mode:?}");
+            assert_eq!(found.0.degraded, None, "{query}: what goes on is no mistake");
+        }
+    }
+    assert!(found(&vault, Mode::Keyword, "necta ").is_empty() || vault.words("necta ").0.degraded.is_some());
+    assert!(found(&vault, Mode::Keyword, "\"necta\"").is_empty());
+}
+
+#[test]
+fn a_slip_of_the_finger_is_made_good_and_said() {
+    let vault = words();
+    for mode in [Mode::Keyword, Mode::Hybrid] {
+        for (query, shown) in [("ownreship", "ownership"), ("clousre", "closure"), ("urgetn letter", "urgent")] {
+            let found = vault.search_by(mode, query);
+            assert!(["notes/rust.md", "notes/mail.md"].contains(&found.paths()[0]), "{query} {mode:?}");
+            let said = found.0.degraded.unwrap_or_default();
+            assert!(said.contains(&format!("shown: {shown}")) && said.ends_with("to insist"), "{query}: {said}");
+        }
+        assert!(found(&vault, mode, "\"ownreship\"").is_empty(), "who insists gets what was typed");
+    }
+}
+
+#[test]
+fn stop_words_do_not_weigh_like_names_in_a_small_vault() {
+    let mut vault = TestVault::new();
+    vault.write(
+        "agents/me.md",
+        "# What I would like assistants to know\n\nWhat would make me go back to bed: noise. Us it would make go.\n",
+    );
+    vault.write(
+        "notes/scanner.md",
+        "# Scanner\n\nWe scan letters now. A stack on the desk would send us to paper again.\n",
+    );
+    vault.write(
+        "notes/walk.md",
+        "# Walks\n\nWe go back by what would be the shorter way, which takes us to make a stop.\n",
+    );
+    vault.sync();
+    let asked = "what would make us go back to paper";
+    assert_eq!(first(&vault, Mode::Keyword, asked), "notes/scanner.md");
 }

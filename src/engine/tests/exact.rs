@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use half::f16;
 
 use super::super::{
-    ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate,
-    PendingText, PreparedWords, QueryTerms, QueryVector, Reader, ScoredChunk, TermWeight, UpdatePart, Upkeep,
-    WordQuery, Writer, embedded_context, rounded, rounded_length,
+    ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, Like,
+    LikeWord, PendingText, PreparedWords, QueryTerms, QueryVector, Reader, ScoredChunk, TermWeight, UpdatePart, Upkeep,
+    WordQuery, Writer, background_count, embedded_context, rounded, rounded_length,
 };
 use crate::config::StemmerLanguage;
-use crate::derive::ChunkId;
 use crate::derive::words::BESIDE;
+use crate::derive::{ChunkId, CommonWords};
 use crate::models::{ContentHash, Document, Embedder, Fingerprint};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -342,12 +342,29 @@ impl Reader for ExactReader {
     ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
         let statistics = self.statistics(scope);
         let seen = || self.chunks.values().filter(|chunk| is_in(scope, chunk.text.file));
+        let common = CommonWords::of(language);
+        let mut present = HashSet::new();
         let weight = |(field, word): (Field, &str)| {
             let with = seen().filter(|chunk| chunk.times(field, word) > 0).count() as u64;
-            (field, word.to_owned(), TermWeight::new(field, with, &statistics))
+            if with > 0 {
+                present.insert((field as usize, word.to_owned()));
+            }
+            (field, word.to_owned(), TermWeight::new(field, with + background_count(field, word, common), &statistics))
         };
         let terms = QueryTerms::new(query, language).iter().map(weight).collect();
-        Ok(Some(Box::new(ExactWords { reader: self, query: query.clone(), terms })))
+        Ok(Some(Box::new(ExactWords { reader: self, query: query.clone(), terms, present })))
+    }
+
+    fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
+        let mut found: HashMap<String, u64> = HashMap::new();
+        for chunk in self.chunks.values().filter(|chunk| is_in(scope, chunk.text.file)) {
+            for field in [Field::Own, Field::Heading] {
+                let words: HashSet<&String> = chunk.words[field as usize].iter().map(|(word, _)| word).collect();
+                let like = words.into_iter().filter(|word| like.distance(word).is_some());
+                like.for_each(|word| *found.entry(word.clone()).or_default() += 1);
+            }
+        }
+        Ok(found.into_iter().collect())
     }
 
     fn model(&self) -> Option<&Fingerprint> {
@@ -423,6 +440,7 @@ struct ExactWords<'a> {
     reader: &'a ExactReader,
     query: WordQuery,
     terms: Vec<(Field, String, TermWeight)>,
+    present: HashSet<(usize, String)>,
 }
 
 impl ExactWords<'_> {
@@ -439,6 +457,14 @@ impl ExactWords<'_> {
 }
 
 impl PreparedWords for ExactWords<'_> {
+    fn most(&self) -> f64 {
+        self.terms.iter().map(|(.., weight)| weight.most()).sum()
+    }
+
+    fn has(&self, field: Field, term: &str) -> bool {
+        self.present.contains(&(field as usize, term.to_owned()))
+    }
+
     fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         let found = self.reader.chunks.values().filter(|chunk| is_in(allow, chunk.text.file)).filter_map(|chunk| {
             let score = self.score(chunk).filter(|score| *score > 0.0)?;

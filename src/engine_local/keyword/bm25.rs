@@ -11,7 +11,8 @@ use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
 use super::schema::ChunkFields;
 use super::segments::SegmentMap;
-use crate::engine::{B, Field, FileSet, K1, Statistics, TermWeight};
+use crate::derive::CommonWords;
+use crate::engine::{B, BACKGROUND, Field, FileSet, K1, Statistics, background_count};
 
 /// Frequencies that are remembered at most, until the next state is published.
 const MAX_KNOWN: usize = 20_000;
@@ -23,6 +24,8 @@ pub(super) struct Scoped<'a> {
     pub fields: ChunkFields,
     pub statistics: Statistics,
     pub scope: Option<&'a FileSet>,
+    /// What is counted beside the scope.
+    pub common: &'a CommonWords,
     /// Frequencies over all chunks of this generation that were found already.
     pub frequencies: &'a Mutex<HashMap<Term, u64>>,
 }
@@ -46,6 +49,13 @@ impl Scoped<'_> {
         Ok(total)
     }
 
+    /// In how many passages of the background a term is.
+    pub(super) fn beside(&self, term: &Term) -> u64 {
+        let word = term.value().as_str().unwrap_or_default().to_owned();
+        let field = if term.field() == self.fields.own { Field::Own } else { Field::Body };
+        background_count(field, &word, self.common)
+    }
+
     fn frequency_in(&self, segment: &SegmentReader, map: &SegmentMap, term: &Term) -> tantivy::Result<u64> {
         let inverted = segment.inverted_index(term.field())?;
         if self.scope.is_none() && !segment.has_deletes() {
@@ -64,11 +74,6 @@ impl Scoped<'_> {
 
     fn index_of(&self, field: tantivy::schema::Field) -> usize {
         [self.fields.body, self.fields.heading, self.fields.own].iter().position(|of| *of == field).unwrap_or(0)
-    }
-
-    /// The weight of a term in the scope.
-    pub(super) fn term_weight(&self, field: Field, term: &Term) -> tantivy::Result<TermWeight> {
-        Ok(TermWeight::new(field, self.document_frequency(term)?, &self.statistics))
     }
 }
 
@@ -109,15 +114,18 @@ impl Scoped<'_> {
 
 impl Bm25StatisticsProvider for Scoped<'_> {
     fn total_num_tokens(&self, field: tantivy::schema::Field) -> tantivy::Result<u64> {
-        Ok(self.statistics.words[self.index_of(field)].max(1))
+        // The average length is that of the scope's chunks, of whatever count it is taken.
+        let (words, chunks) = (self.statistics.words[self.index_of(field)].max(1), self.statistics.chunks.max(1));
+        Ok((u128::from(words) * u128::from(chunks + BACKGROUND) / u128::from(chunks)) as u64)
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.statistics.chunks.max(1))
+        Ok(self.statistics.chunks.max(1) + BACKGROUND)
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         // tantivy panics when a term is in more documents than there are.
-        Ok(self.document_frequency(term)?.min(self.statistics.chunks.max(1)))
+        let all = self.statistics.chunks.max(1) + BACKGROUND;
+        Ok((self.document_frequency(term)? + self.beside(term)).min(all))
     }
 }

@@ -7,6 +7,7 @@
 mod bm25;
 mod check;
 mod directory;
+mod like;
 mod merges;
 mod schema;
 mod searcher;

@@ -1,6 +1,6 @@
 //! Searching one published state of the keyword index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use tantivy::fieldnorm::FieldNormReader;
@@ -15,6 +15,7 @@ use super::bm25::Scoped;
 use super::schema::{ChunkFields, KeywordError};
 use super::segments::SegmentMap;
 use crate::config::StemmerLanguage;
+use crate::derive::CommonWords;
 use crate::engine::{
     EngineError, Field, FileSet, PreparedWords, QueryTerms, ScoredChunk, Statistics, TermWeight, WEIGHTS, WordQuery,
 };
@@ -22,10 +23,10 @@ use crate::engine::{
 /// One state of the index. Cloning it is cheap.
 #[derive(Clone)]
 pub struct KeywordSearcher {
-    searcher: Searcher,
-    fields: ChunkFields,
-    segments: Vec<Arc<SegmentMap>>,
-    frequencies: Arc<Mutex<HashMap<Term, u64>>>,
+    pub(super) searcher: Searcher,
+    pub(super) fields: ChunkFields,
+    pub(super) segments: Vec<Arc<SegmentMap>>,
+    pub(super) frequencies: Arc<Mutex<HashMap<Term, u64>>>,
 }
 
 impl KeywordSearcher {
@@ -69,10 +70,15 @@ impl KeywordSearcher {
             fields: self.fields,
             statistics,
             scope,
+            common: CommonWords::of(stemmer),
             frequencies: &self.frequencies,
         };
-        let weights = terms.iter().map(|(field, term)| scoped.term_weight(*field, term));
-        let weights = weights.collect::<tantivy::Result<Vec<_>>>()?;
+        let counts = terms.iter().map(|(_, term)| scoped.document_frequency(term));
+        let counts = counts.collect::<tantivy::Result<Vec<_>>>()?;
+        let beside = terms.iter().map(|(_, term)| scoped.beside(term));
+        let weights = terms.iter().zip(counts.iter().zip(beside));
+        let weights = weights.map(|((field, _), (count, beside))| TermWeight::new(*field, count + beside, &statistics));
+        let weights: Vec<TermWeight> = weights.collect();
         let run = |words: &[String]| -> Box<dyn Query> {
             let mut terms: Vec<Term> = words.iter().map(|word| term(Field::Own, word)).collect();
             match terms.len() {
@@ -105,8 +111,10 @@ impl KeywordSearcher {
             .iter()
             .map(|segment| scoped.slack(segment))
             .collect::<tantivy::Result<_>>()?;
+        let present = terms.iter().zip(&counts).filter(|(_, count)| **count > 0);
+        let present = present.map(|((_, term), _)| term.clone()).collect();
         let terms = terms.into_iter().map(|(_, term)| term).zip(weights).collect();
-        Ok(Prepared { index: self, terms, required, excluded, weight, slacks })
+        Ok(Prepared { index: self, terms, present, required, excluded, weight, slacks })
     }
 }
 
@@ -115,6 +123,8 @@ pub struct Prepared<'a> {
     index: &'a KeywordSearcher,
     /// In the order in which their parts of a score are added.
     terms: Vec<(Term, TermWeight)>,
+    /// Those that a chunk of the scope has.
+    present: HashSet<Term>,
     required: Vec<Box<dyn Weight>>,
     excluded: Vec<Box<dyn Weight>>,
     weight: Box<dyn Weight>,
@@ -259,6 +269,14 @@ impl Prepared<'_> {
 }
 
 impl PreparedWords for Prepared<'_> {
+    fn most(&self) -> f64 {
+        self.terms.iter().map(|(_, weight)| weight.most()).sum()
+    }
+
+    fn has(&self, field: Field, term: &str) -> bool {
+        self.present.contains(&Term::from_field_text(self.index.fields.of(field), term))
+    }
+
     fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         Ok(Prepared::best(self, k, allow)?)
     }

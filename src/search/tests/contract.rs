@@ -34,7 +34,7 @@ const WORDS: [&str; 14] = [
     "v1.2",
     "water",
 ];
-const QUERIES: [&str; 16] = [
+const QUERIES: [&str; 20] = [
     "river boat",
     "garden apple water",
     "\"green apple\"",
@@ -51,6 +51,10 @@ const QUERIES: [&str; 16] = [
     "mood:calm",
     "[mood:>c] river",
     "-path:deep -[mood]",
+    "gard",
+    "rivre boatign",
+    "boa* apple",
+    "gardan water",
 ];
 const DIMENSIONS: [usize; 3] = [16, 24, 32];
 const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];

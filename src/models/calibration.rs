@@ -1,0 +1,33 @@
+//! What a model's cosines say of an answer.
+
+/// How likely a passage answers, as `1 / (1 + exp(−(base + words · coverage + meaning · cosine)))`: a logistic regression over labelled
+/// queries, of which half had no answer in the notes they were asked of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Calibration {
+    base: f64,
+    /// Of the share of the score by words that the passage has of what it could have at most, 0 to 1.
+    words: f64,
+    /// Of the cosine.
+    meaning: f64,
+}
+
+impl Calibration {
+    /// Of the words alone, where no model was asked.
+    pub(crate) const WORDS: Self = Self { base: -3.0, words: 12.0, meaning: 0.0 };
+    const MINILM: Self = Self { base: -5.0, words: 8.0, meaning: 8.0 };
+    const MINILM_ALONE: Self = Self { base: -6.0, words: 0.0, meaning: 14.0 };
+
+    /// Of a model's cosines beside the words or, with `alone`, without them; `None` of a model that was not measured.
+    pub(crate) fn of(model: &str, alone: bool) -> Option<Self> {
+        match model {
+            "all-MiniLM-L6-v2" if alone => Some(Self::MINILM_ALONE),
+            "all-MiniLM-L6-v2" => Some(Self::MINILM),
+            _ => None,
+        }
+    }
+
+    /// How likely a passage answers, 0 to 1.
+    pub(crate) fn relevance(&self, coverage: f64, cosine: f64) -> f64 {
+        1.0 / (1.0 + (-(self.base + self.words * coverage + self.meaning * cosine)).exp())
+    }
+}

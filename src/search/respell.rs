@@ -1,0 +1,104 @@
+//! Words that the vault does not have: the one that is being typed goes on, and slips of the finger are made good.
+
+use std::cmp::Reverse;
+
+use super::query::ParsedQuery;
+use super::retrieve::{RetrievedWords, Retriever};
+use crate::derive::words::{Stemming, plain_words};
+use crate::engine::{EngineError, Field, Like};
+
+/// A word that no chunk has which is seen, and those that were looked for in its place, the likeliest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Correction {
+    /// As it was typed, folded.
+    pub typed: String,
+    /// What was looked for.
+    pub shown: Vec<String>,
+}
+
+/// Minimum length of a word that goes on, where letters have case; elsewhere a letter says more.
+const MIN_PREFIX: usize = 3;
+const MIN_PREFIX_WITHOUT_CASE: usize = 2;
+/// Minimum length of a word in which one letter may be wrong, and of one in which two may be. Two neighbours that changed places are
+/// one.
+const MIN_ONE_EDIT: usize = 4;
+const MIN_TWO_EDITS: usize = 8;
+/// Maximum number of words that one goes on to, and of words that one was perhaps meant to be.
+const MAX_COMPLETIONS: usize = 8;
+const MAX_CORRECTIONS: usize = 3;
+
+/// Looks for words that are like those that no chunk of the scope has, and puts them beside them. Gives what was corrected, which is to be
+/// said; what only goes on is not.
+pub(super) fn respell(
+    query: &mut ParsedQuery,
+    words: &RetrievedWords<'_>,
+    retriever: &Retriever<'_>,
+) -> Result<Vec<Correction>, EngineError> {
+    let mut stemming = Stemming::new(retriever.language);
+    let mut corrections = Vec::new();
+    let mut added = Vec::new();
+    for word in &query.keyword.words.clone() {
+        let completes = query.prefixes.contains(word);
+        let mut absent = || {
+            let stem = stemming.stem(word);
+            [(Field::Own, word.as_str()), (Field::Body, stem), (Field::Heading, stem)]
+                .iter()
+                .all(|(field, term)| !words.has(*field, term))
+        };
+        if !completes && !absent() {
+            continue;
+        }
+        let typed = completes || query.open.as_ref() == Some(word);
+        let mut shown = if typed { completions(word, completes, retriever)? } else { Vec::new() };
+        if shown.is_empty() && !completes {
+            shown = near(word, retriever)?;
+            if !shown.is_empty() {
+                corrections.push(Correction { typed: word.clone(), shown: shown.clone() });
+            }
+        }
+        if let Some(best) = shown.first() {
+            query.semantic = replaced(&query.semantic, word, best);
+            added.extend(shown);
+        }
+    }
+    added.retain(|word| !query.keyword.words.contains(word));
+    query.keyword.words.extend(added);
+    Ok(corrections)
+}
+
+/// The words that begin so, those of most chunks first.
+fn completions(word: &str, asked: bool, retriever: &Retriever<'_>) -> Result<Vec<String>, EngineError> {
+    let min = if word.chars().all(char::is_lowercase) { MIN_PREFIX } else { MIN_PREFIX_WITHOUT_CASE };
+    if !word.chars().all(char::is_alphanumeric) || (!asked && word.chars().count() < min) {
+        return Ok(Vec::new());
+    }
+    let mut found = retriever.reader.like(&Like::Prefix(word.to_owned()), retriever.scope)?;
+    found.sort_by(|one, two| two.1.cmp(&one.1).then_with(|| one.0.cmp(&two.0)));
+    found.truncate(MAX_COMPLETIONS);
+    Ok(found.into_iter().map(|(word, _)| word).collect())
+}
+
+/// The words that are the fewest letters away, those of most chunks first. In scripts without case words have other lengths, and their
+/// slips are other ones.
+fn near(word: &str, retriever: &Retriever<'_>) -> Result<Vec<String>, EngineError> {
+    let edits = match word.chars().count() {
+        _ if !word.chars().all(char::is_lowercase) => return Ok(Vec::new()),
+        ..MIN_ONE_EDIT => return Ok(Vec::new()),
+        MIN_ONE_EDIT..MIN_TWO_EDITS => 1,
+        _ => 2,
+    };
+    let like = Like::Edits(word.to_owned(), edits);
+    let found = retriever.reader.like(&like, retriever.scope)?.into_iter();
+    let mut found: Vec<(usize, Reverse<u64>, String)> =
+        found.filter_map(|(near, chunks)| Some((like.distance(&near)?, Reverse(chunks), near))).collect();
+    found.sort();
+    let nearest = found.first().map_or(0, |(distance, ..)| *distance);
+    let nearest = found.into_iter().take_while(|(distance, ..)| *distance == nearest);
+    Ok(nearest.take(MAX_CORRECTIONS).map(|(.., word)| word).collect())
+}
+
+/// A text with a word in place of another.
+fn replaced(text: &str, word: &str, by: &str) -> String {
+    let words = text.split(' ').map(|part| if plain_words(part, false) == [word] { by } else { part });
+    words.collect::<Vec<_>>().join(" ")
+}
