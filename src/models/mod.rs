@@ -10,6 +10,7 @@
 //!
 //! Everything here blocks. Async callers call it from a blocking thread.
 
+mod calibration;
 mod document;
 mod embedder;
 mod fingerprint;
@@ -18,6 +19,7 @@ mod gguf;
 mod hashed;
 mod open;
 
+pub(crate) use calibration::Calibration;
 pub use document::Document;
 pub(crate) use embedder::ModelErrorKind;
 pub use embedder::{Embedder, ModelError};

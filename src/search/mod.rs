@@ -11,6 +11,7 @@ mod fuse;
 mod named;
 mod operators;
 mod query;
+mod relevance;
 mod respell;
 mod retrieve;
 mod run;

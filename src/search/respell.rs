@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
 use crate::derive::words::{Stemming, plain_words};
-use crate::engine::{EngineError, Field, Like};
+use crate::engine::{EngineError, Field, Like, WordQuery};
 
 /// A word that no chunk has which is seen, and those that were looked for in its place, the likeliest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,16 +27,25 @@ const MIN_TWO_EDITS: usize = 8;
 const MAX_COMPLETIONS: usize = 8;
 const MAX_CORRECTIONS: usize = 3;
 
-/// Looks for words that are like those that no chunk of the scope has, and puts them beside them. Gives what was corrected, which is to be
-/// said; what only goes on is not.
+/// A query with the words that were looked for beside those that were typed.
+#[derive(Debug, Default)]
+pub(super) struct Respelled {
+    /// What was corrected, which is to be said; what only goes on is not.
+    pub(super) corrections: Vec<Correction>,
+    /// The likeliest words alone, when they are others than were typed.
+    pub(super) likeliest: Option<WordQuery>,
+}
+
+/// Looks for words that are like those that no chunk of the scope has, and puts them beside them.
 pub(super) fn respell(
     query: &mut ParsedQuery,
     words: &RetrievedWords<'_>,
     retriever: &Retriever<'_>,
-) -> Result<Vec<Correction>, EngineError> {
+) -> Result<Respelled, EngineError> {
     let mut stemming = Stemming::new(retriever.language);
     let mut corrections = Vec::new();
     let mut added = Vec::new();
+    let mut likeliest = query.keyword.clone();
     for word in &query.keyword.words.clone() {
         let completes = query.prefixes.contains(word);
         let mut absent = || {
@@ -58,12 +67,14 @@ pub(super) fn respell(
         }
         if let Some(best) = shown.first() {
             query.semantic = replaced(&query.semantic, word, best);
+            likeliest.words.iter_mut().filter(|other| *other == word).for_each(|other| best.clone_into(other));
             added.extend(shown);
         }
     }
     added.retain(|word| !query.keyword.words.contains(word));
     query.keyword.words.extend(added);
-    Ok(corrections)
+    let likeliest = (likeliest != query.keyword).then_some(likeliest);
+    Ok(Respelled { corrections, likeliest })
 }
 
 /// The words that begin so, those of most chunks first.

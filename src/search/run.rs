@@ -11,7 +11,8 @@ use super::fuse::rank;
 use super::named::named_first;
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
-use super::respell::{Correction, respell};
+use super::relevance::Relevance;
+use super::respell::{Correction, Respelled, respell};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::unknown::{UnknownName, unknown};
 use super::visible::Visible;
@@ -33,6 +34,8 @@ pub struct SearchRequest {
     pub mode: Mode,
     /// Hits at most.
     pub limit: usize,
+    /// Hits that are less likely to answer are left out: 0 leaves out none.
+    pub min_relevance: f64,
     /// Which files.
     pub filter: Filter,
     /// Now, for queries that say how long ago.
@@ -54,6 +57,8 @@ pub struct Hit {
     pub keyword: Option<f64>,
     /// Cosine, when the meaning was asked and the chunk is embedded.
     pub semantic: Option<f64>,
+    /// How likely it answers, 0 to 1, which compares across answers; `None` where nothing was looked for, or the model was never measured.
+    pub relevance: Option<f64>,
 }
 
 /// Why an answer is less than what was asked for.
@@ -89,6 +94,8 @@ pub struct Results {
     pub mode: Mode,
     /// The hits, best first.
     pub hits: Vec<Hit>,
+    /// How many more were found that are less likely than was wanted.
+    pub left_out: usize,
     /// Why the answer is less than what was asked for, if it is.
     pub degraded: Option<Degraded>,
 }
@@ -109,21 +116,22 @@ pub fn search(
         let with = files.facets().labelled(Label::of_property(key, None));
         with.iter().any(|file| visible.set().is_none_or(|visible| visible.contains(file)))
     };
-    let typed = ParsedQuery::read(&request.text, &Surroundings { at: request.at, has_property: &has_property });
-    let mut query = typed.clone();
+    let mut query = ParsedQuery::read(&request.text, &Surroundings { at: request.at, has_property: &has_property });
     if query.is_empty() || request.limit == 0 {
-        return Ok(Results { mode: request.mode, hits: Vec::new(), degraded: None });
+        return Ok(Results { mode: request.mode, hits: Vec::new(), left_out: 0, degraded: None });
     }
     let mut filter = request.filter.clone();
     filter.conditions.extend(query.conditions.iter().cloned());
     let allow = filter.resolve(visible.set(), reader)?;
     let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
     let mut words = retriever.words(&query.keyword)?;
-    let corrected = respell(&mut query, &words, &retriever)?;
-    if query.keyword != typed.keyword {
+    let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever)?;
+    let mut most = words.most();
+    if let Some(likeliest) = &likeliest {
         words = retriever.words(&query.keyword)?;
+        most = retriever.words(likeliest)?.most();
     }
-    let mut degraded = (!corrected.is_empty()).then_some(Degraded::Corrected(corrected));
+    let mut degraded = (!corrections.is_empty()).then_some(Degraded::Corrected(corrections));
     let has_words = reader.has_words();
     let vector = if query.only_narrows() || (request.mode == Mode::Keyword && has_words) {
         None
@@ -173,8 +181,15 @@ pub fn search(
         }
     }
     let mut hits = Vec::with_capacity(ranked.len());
+    let relevance_of = Relevance { mode, model: embedder.map(Embedder::name), most };
+    let mut left_out = 0;
     for candidate in ranked {
         go_on(&request.turn)?;
+        let relevance = relevance_of.of(&candidate).filter(|_| !query.only_narrows());
+        if relevance.is_some_and(|relevance| relevance < request.min_relevance) {
+            left_out += 1;
+            continue;
+        }
         let chunk = match reader.chunk(candidate.row) {
             Ok(Some(chunk)) => chunk,
             Ok(None) => continue,
@@ -186,14 +201,15 @@ pub fn search(
             Err(error) => return Err(error),
         };
         let CandidateScores { keyword, semantic, .. } = candidate.scores;
-        hits.push(Hit { file: candidate.file, chunk, score: candidate.score, keyword, semantic });
+        let (file, score) = (candidate.file, candidate.score);
+        hits.push(Hit { file, chunk, score, keyword, semantic, relevance });
     }
     if hits.is_empty()
         && let Some(unknown) = unknown(&query.conditions, files, visible.set())
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    Ok(Results { mode, hits, degraded })
+    Ok(Results { mode, hits, left_out, degraded })
 }
 
 /// The stages between the query and its hits.
