@@ -14,6 +14,7 @@ pub mod app;
 mod backup;
 mod capture;
 pub mod cli;
+pub mod clock;
 pub mod config;
 mod daemon;
 pub mod derive;

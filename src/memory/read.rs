@@ -37,6 +37,8 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
         filter: Filter::default(),
         turn: writer.turn().clone(),
     };
+    // What the person writes into it counts at once, too.
+    writer.make_fresh();
     writer.own_memory()?.find(request, Given { highlights: false, times: 1 }, started)
 }
 

@@ -8,6 +8,7 @@
 mod backlog;
 mod dispatch;
 mod embedding;
+mod fresh;
 mod heal;
 mod large;
 mod options;
@@ -20,6 +21,7 @@ mod verify;
 mod watching;
 mod worker;
 
+pub(crate) use fresh::FRESH_WITHIN;
 pub(crate) use options::{RefusedError, SyncOptions};
 pub use prepare::{PreparedFile, prepare};
 pub use shared::SyncProgress;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::backlog::Backlog;
 use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
+use super::fresh::Awaited;
 use super::large::Large;
 use super::options::{RefusedError, SyncOptions};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
@@ -27,6 +28,10 @@ pub(super) enum WorkerMessage {
     Notice {
         signals: Vec<Signal>,
         done: Sender<Result<(), RefusedError>>,
+    },
+    /// Searches wait until all that the watcher told up to this count can be found.
+    Serve {
+        told: u64,
     },
     Embedded(Embedded),
     /// A large file has been read.
@@ -77,6 +82,8 @@ pub(super) struct Worker<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) messages: &'a Sender<WorkerMessage>,
     pub(super) debounce: Debounce,
+    /// What searches wait for.
+    pub(super) awaited: Vec<Awaited>,
     pub(super) backlog: Backlog,
     pub(super) large: Large,
     /// Files of the next batch at most.
@@ -123,6 +130,7 @@ impl<'a> Worker<'a> {
             options,
             shared,
             messages,
+            awaited: Vec::new(),
             backlog: Backlog::default(),
             large: Large::default(),
             batch_files: super::reading::FIRST_BATCH,
@@ -199,6 +207,7 @@ impl<'a> Worker<'a> {
             self.watch();
         }
         loop {
+            self.serve_awaited();
             while let Ok(message) = receiver.try_recv() {
                 self.handle(message)?;
             }
@@ -289,6 +298,7 @@ impl<'a> Worker<'a> {
                 self.report();
                 let _ = done.send(Ok(()));
             }
+            WorkerMessage::Serve { told } => self.await_told(told),
             WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
             // It is taken when it is the turn of large files.
             WorkerMessage::LargeRead => {}

@@ -48,7 +48,15 @@ impl Fixture {
         fs::write(self.vault.path().join(path), text).unwrap();
         let rules = NoteRules::new(self.vault.path(), &[]).unwrap();
         let mut stemming = Stemming::new(self.store.stemmer());
-        let read = prepare(self.vault.path(), &rules, VaultPath::new(path).unwrap(), None, 20_000_000, &mut stemming);
+        let read = prepare(
+            self.vault.path(),
+            &rules,
+            VaultPath::new(path).unwrap(),
+            None,
+            20_000_000,
+            &mut stemming,
+            jiff::Timestamp::now(),
+        );
         let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
         *update
     }
