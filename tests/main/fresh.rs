@@ -18,9 +18,16 @@ fn daemon() -> Daemon {
 }
 
 /// Makes a change and searches at once, until searches were sure to see it often enough. One that is sure must see it; on a busy
-/// machine a tenth of a second is not enough for each. `search` gives the paths that were found, and whether it was sure.
+/// machine a tenth of a second is not enough for each. The words looked for begin with `kind`; `search` gives the paths that were
+/// found, and whether it was sure.
 #[track_caller]
-fn sees(daemon: &Daemon, change: impl Fn(&Path, &str), search: impl Fn(&str) -> (Vec<String>, bool), found: bool) {
+fn sees(
+    daemon: &Daemon,
+    kind: &str,
+    change: impl Fn(&Path, &str),
+    search: impl Fn(&str) -> (Vec<String>, bool),
+    found: bool,
+) {
     let deadline = Instant::now() + PATIENCE;
     let (mut sure, mut at) = (0, 0);
     while sure < ROUNDS {

@@ -22,7 +22,7 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("POST /page/token", "takes a code, and no token"),
     ("DELETE /page/token", "ends a session of the page, and is nothing to others"),
     ("POST /ingest", "writes; `agents/programs.rs`"),
-    ("POST /api/memory/save", "writes; `memory/sharing.rs`"),
+    ("POST /api/memory/save", "writes; `memory.rs`"),
 ];
 
 /// Texts of requests that may be anything, by what takes them, and why. A text of a form has it in `api/openapi/limits.rs`.
