@@ -7,11 +7,9 @@
 //!
 //! Where there are no events, the writer looks over the vault, as often as polling may. Nothing waits for embeddings.
 
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::worker::{Worker, WorkerMessage};
 use crate::vault::{CookieFolder, Signal, WatchedBy, Watcher};
 
 /// So long a search waits at most.
@@ -43,8 +41,8 @@ pub(crate) struct Freshness {
 #[derive(Default)]
 struct FreshState {
     hearing: Hearing,
-    /// The way to the writer.
-    writer: Option<Sender<WorkerMessage>>,
+    /// Tells the writer up to which count it is waited for.
+    ask_writer: Option<Box<dyn Fn(u64) + Send>>,
     /// Counts what the watcher has told.
     signals: u64,
     /// Of these so many can be found, or nothing came of them.
@@ -64,9 +62,9 @@ impl FreshState {
     /// Has all served that was told so far; gives the count.
     fn ask(&mut self) -> u64 {
         if self.signals > self.served
-            && let Some(writer) = &self.writer
+            && let Some(ask_writer) = &self.ask_writer
         {
-            let _ = writer.send(WorkerMessage::Serve { told: self.signals });
+            ask_writer(self.signals);
         }
         self.signals
     }
@@ -135,7 +133,10 @@ impl Freshness {
         let mut state = self.lock();
         if let Err(error) = made {
             tracing::debug!("no cookie can be made: {error}");
-            state.under_way = None;
+            // Whoever waits for it tries by itself.
+            if state.made == number {
+                (state.made, state.under_way) = (number - 1, None);
+            }
             self.changed.notify_all();
             return None;
         }
@@ -166,13 +167,15 @@ impl Freshness {
         self.lock().doubt();
     }
 
-    fn begin(&self, writer: Sender<WorkerMessage>) {
+    /// Begins to keep account of what is told. `ask_writer` must not block.
+    pub(super) fn begin(&self, ask_writer: impl Fn(u64) + Send + 'static) {
         let mut state = self.lock();
-        state.writer = Some(writer);
+        state.ask_writer = Some(Box::new(ask_writer));
         state.doubt();
     }
 
-    fn listen(&self, watcher: &Watcher, cookies: &Arc<CookieFolder>) {
+    /// Says how it is known what was saved.
+    pub(super) fn listen(&self, watcher: &Watcher, cookies: &Arc<CookieFolder>) {
         self.lock().hearing = match watcher.watching() {
             WatchedBy::Polling(_) => Hearing::Looking,
             _ if !watcher.hears_cookies() => Hearing::Unsure,
@@ -181,7 +184,8 @@ impl Freshness {
         };
     }
 
-    fn serve(&self, told: u64) {
+    /// Says that all that was told up to this count can be found.
+    pub(super) fn serve(&self, told: u64) {
         let mut state = self.lock();
         state.served = state.served.max(told);
         self.changed.notify_all();
@@ -201,61 +205,6 @@ impl Freshness {
     }
 }
 
-/// Searches wait until so much of what was told can be found.
-pub(super) struct Awaited {
-    told: u64,
-    since: Instant,
-    /// Whether the vault has to be looked over for it.
-    unseen: bool,
-}
-
-impl Worker<'_> {
-    /// Begins to keep account of what is told.
-    pub(super) fn begin_fresh(&self) {
-        self.shared.fresh().begin(self.messages.clone());
-    }
-
-    /// Says how it is known what was saved.
-    pub(super) fn show_hearing(&self, watcher: &Watcher) {
-        self.shared.fresh().listen(watcher, &self.options.cookies);
-    }
-
-    /// Takes what waits as due: searches wait for it.
-    pub(super) fn await_told(&mut self, told: u64) {
-        let since = Instant::now();
-        // Nobody waits any more for what could not be had in time.
-        self.awaited.retain(|awaited| since - awaited.since < FRESH_WITHIN);
-        self.debounce.hurry();
-        self.awaited.push(Awaited { told, since, unseen: self.rescans.look_soon(since) });
-    }
-
-    /// Tells searches what can be found by now of what they wait for.
-    pub(super) fn serve_awaited(&mut self) {
-        let is_behind = !self.scanned
-            || self.rebuilding
-            || self.rescans.is_missing()
-            || self.rescans.distrusts_events()
-            || !self.backlog.is_empty()
-            || !self.large.is_empty();
-        if self.awaited.is_empty() || is_behind {
-            return;
-        }
-        let now = Instant::now();
-        for awaited in self.awaited.iter_mut().filter(|awaited| awaited.unseen) {
-            if self.rescans.has_looked_since(awaited.since) {
-                // What that found gone is believed to be, after a moment.
-                self.debounce.hurry();
-                (awaited.unseen, awaited.since) = (false, now);
-            }
-        }
-        let debounce = &self.debounce;
-        let is_served = |awaited: &mut Awaited| !awaited.unseen && !debounce.holds_of(awaited.since);
-        if let Some(told) = self.awaited.extract_if(.., is_served).map(|awaited| awaited.told).max() {
-            self.shared.fresh().serve(told);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -268,9 +217,11 @@ mod tests {
     /// Longer than any test takes.
     const LONG: Duration = Duration::from_secs(60);
 
-    fn listening(folder: &Path) -> (Arc<Freshness>, Receiver<WorkerMessage>) {
-        let (fresh, (messages, receiver)) = (Arc::new(Freshness::default()), channel());
-        fresh.begin(messages);
+    fn listening(folder: &Path) -> (Arc<Freshness>, Receiver<u64>) {
+        let (fresh, (asked, receiver)) = (Arc::new(Freshness::default()), channel());
+        fresh.begin(move |told| {
+            let _ = asked.send(told);
+        });
         fresh.lock().hearing = Hearing::Cookies(Arc::new(CookieFolder::new(folder.to_owned())));
         fresh.serve(1);
         (fresh, receiver)
@@ -318,7 +269,7 @@ mod tests {
             fresh.hear(saved());
             fresh.hear(Signal::Cookie(1));
             fresh.hear(saved());
-            let Ok(WorkerMessage::Serve { told: 2 }) = messages.try_recv() else { panic!("the writer is not asked") };
+            assert_eq!(messages.try_recv(), Ok(2), "the writer is asked");
             assert!(!search.is_finished());
             fresh.serve(2);
             assert_eq!(search.join().unwrap(), Some(true));

@@ -5,6 +5,7 @@
 //! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
 //! built anew.
 
+mod awaited;
 mod backlog;
 mod dispatch;
 mod embedding;

@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::awaited::Awaited;
 use super::backlog::Backlog;
 use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
-use super::fresh::Awaited;
 use super::large::Large;
 use super::options::{RefusedError, SyncOptions};
 use super::shared::{ModelStatus, Phase, Shared, Verified};
@@ -241,6 +241,7 @@ impl<'a> Worker<'a> {
                 continue;
             }
             self.catch_up()?;
+            self.serve_awaited();
             self.embed()?;
             self.report();
             self.recover_if_done(now);
