@@ -21,6 +21,7 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("GET /page/{name}", "a file of the page, for everybody"),
     ("POST /page/token", "takes a code, and no token"),
     ("DELETE /page/token", "ends a session of the page, and is nothing to others"),
+    ("POST /embed", "embeds what it is given, and the table's vaults have no model; `agents/programs.rs`"),
     ("POST /ingest", "writes; `agents/programs.rs`"),
     ("POST /api/memory/save", "writes; `memory.rs`"),
 ];

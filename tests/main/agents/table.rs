@@ -116,7 +116,6 @@ fn as_qmd() -> Vec<Asked> {
     for target in ["/browse?limit=1000", "/browse?collection=journal", "/collections", "/status"] {
         asked.push(("GET", target.to_owned(), None));
     }
-    asked.push(post("/embed", json!({ "text": "quokka" })));
     for word in WORDS {
         for target in ["/search", "/vsearch", "/query"] {
             asked.push(("GET", format!("{target}?q={}&limit=100", encode(word)), None));
