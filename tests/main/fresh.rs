@@ -63,8 +63,12 @@ fn ask(daemon: &Daemon, word: &str) -> (Vec<String>, bool) {
 
 #[test]
 fn a_command_sees_the_save_before_it() {
-    let daemon = daemon();
+    let mut daemon = daemon();
     sees(&daemon, "quokka", save, |word| answered(&daemon.run(&["search", word, "--json"]).json()), true);
+    // Alone it reads all that was saved first, however long that takes.
+    daemon.terminate();
+    save(&daemon.path(""), "numbat");
+    assert_eq!(answered(&daemon.run(&["search", "numbat", "--json"]).json()), (vec!["notes/x.md".into()], true));
 }
 
 #[test]
