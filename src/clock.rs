@@ -1,10 +1,35 @@
-//! Points in time as people and programs write them. Now is always passed in.
+//! The time: what it is, handed to those who compare it with the times of files, so that tests need not wait for it to pass; and points in
+//! it as people and programs write them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan};
+
+/// Tells the time.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl Clock {
+    /// Tells the time so.
+    pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Timestamp {
+        (self.0)()
+    }
+}
+
+/// The system's.
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new(Timestamp::now)
+    }
+}
 
 /// Which end of a day a date stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ pub mod app;
 mod backup;
 mod capture;
 pub mod cli;
-mod clock;
+pub mod clock;
 pub mod config;
 mod daemon;
 pub mod derive;

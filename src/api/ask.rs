@@ -31,7 +31,7 @@ pub(super) async fn answer<R: Role, T: Send + 'static>(
     asking: Asking,
     with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let Asking { principal, turn, place } = asking;
+    let Asking { principal, turn, place, .. } = asking;
     let answering = move || {
         let told = principal.clone();
         let answer = R::of(app.request(principal, turn)).and_then(|role| with(&role));

@@ -34,7 +34,21 @@ pub(super) struct Asking {
     pub(super) turn: Turn,
     /// Held until nothing works on the request any more.
     pub(super) place: Option<Arc<RequestPermit>>,
+    /// Whether it came over the Unix socket.
+    pub(super) is_local: bool,
 }
+
+impl Asking {
+    /// Whether a search waits for what was saved just before, when it says so or nothing: a person or a script on this machine, who
+    /// may have saved it, asks over the Unix socket.
+    pub(super) fn wants_fresh(&self, said: Option<bool>) -> Option<bool> {
+        said.or(self.is_local.then_some(true))
+    }
+}
+
+/// A request that came over the Unix socket.
+#[derive(Debug, Clone, Copy)]
+struct OverSocket;
 
 impl<S: Sync> FromRequestParts<S> for Asking {
     type Rejection = ApiError;
@@ -43,7 +57,8 @@ impl<S: Sync> FromRequestParts<S> for Asking {
         let none = || ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed");
         let principal = parts.extensions.get::<Principal>().cloned().ok_or_else(none)?;
         let turn = parts.extensions.get::<Turn>().cloned().unwrap_or_default();
-        Ok(Self { principal, turn, place: parts.extensions.get::<Arc<RequestPermit>>().cloned() })
+        let is_local = parts.extensions.get::<OverSocket>().is_some();
+        Ok(Self { principal, turn, place: parts.extensions.get::<Arc<RequestPermit>>().cloned(), is_local })
     }
 }
 
@@ -75,6 +90,7 @@ pub(super) async fn local(State(app): State<Arc<App>>, mut request: Request, nex
         visitor.shows_token();
     }
     request.extensions_mut().insert(principal);
+    request.extensions_mut().insert(OverSocket);
     next.run(request).await
 }
 

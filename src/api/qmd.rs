@@ -40,7 +40,8 @@ pub(super) fn routes() -> Router<AppState> {
 type Asked = Result<Query<Searching>, QueryRejection>;
 
 async fn find(app: AppState, asking: Asking, asked: SearchBody, mode: Mode) -> Answer<QmdFound> {
-    let params = asked.params(mode)?;
+    let mut params = asked.params(mode)?;
+    params.fresh = asking.wants_fresh(params.fresh);
     ask(app, asking, move |viewer: &Viewer| notes::search_for_both_shapes(viewer, &params).map(QmdFound::of)).await
 }
 

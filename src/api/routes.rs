@@ -75,7 +75,8 @@ pub(super) async fn search(
     asking: Asking,
     params: Result<Query<SearchQuery>, QueryRejection>,
 ) -> Answer<SearchResponse> {
-    let params = query(params)?;
+    let mut params = query(params)?;
+    params.fresh = asking.wants_fresh(params.fresh);
     ask(app, asking, move |viewer: &Viewer| notes::search(viewer, &params)).await
 }
 
@@ -88,7 +89,8 @@ pub(super) async fn agent_search(
     asking: Asking,
     params: Result<Query<AgentSearchParams>, QueryRejection>,
 ) -> Answer<AgentFound> {
-    let params = query(params)?;
+    let mut params = query(params)?;
+    params.fresh = asking.wants_fresh(params.fresh);
     ask(app, asking, move |viewer: &Viewer| {
         let viewer = viewer.as_agent(params.agent_name.as_deref())?;
         let agent = viewer.agent().unwrap_or_default().to_owned();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::App;
 use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
+use crate::clock::Clock;
 use crate::config::{Config, Switches};
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
@@ -16,7 +17,7 @@ use crate::policy::AgentRegistry;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::State;
 use crate::sync::{Shared, SyncOptions, Syncer};
-use crate::vault::{Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
+use crate::vault::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
 
 /// Minimum age of an unfinished file that nobody will finish.
 const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
@@ -59,8 +60,23 @@ impl App {
         watch: bool,
         model: Option<LoadEmbedder>,
     ) -> Result<Self, StartError> {
+        Self::with_clock(home, config, lock, watch, model, Clock::default())
+    }
+
+    /// The same with a clock of the caller's for the times at which files are read.
+    ///
+    /// # Errors
+    /// When the configuration has a glob that cannot be read.
+    pub fn with_clock(
+        home: Home,
+        config: Config,
+        lock: Lock,
+        watch: bool,
+        model: Option<LoadEmbedder>,
+        clock: Clock,
+    ) -> Result<Self, StartError> {
         let engine = local(&home, &config)?;
-        Self::with_engine(home, config, lock, watch, model, Box::new(engine))
+        Self::with_engine(home, config, lock, watch, model, clock, Box::new(engine))
     }
 
     /// The same with an engine of the caller's.
@@ -70,6 +86,7 @@ impl App {
         lock: Lock,
         watch: bool,
         model: Option<LoadEmbedder>,
+        clock: Clock,
         engine: Box<dyn Engine>,
     ) -> Result<Self, StartError> {
         let index_dir = home.index_dir(&config.index.dir);
@@ -85,6 +102,10 @@ impl App {
             rules: NoteRules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
             model,
             watch,
+            clock,
+            // Beside the index: on a disk of this machine, where no sync service and no git looks, and never in a vault that may
+            // only be read.
+            cookies: Arc::new(CookieFolder::new(index_dir.join("cookies"))),
         };
         let syncer = Syncer::start(options);
         let shared = Arc::clone(syncer.shared());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::App;
+use crate::clock::Clock;
 use crate::config::{Config, Mode};
 use crate::engine::Engine;
 use crate::engine::tests::exact::ExactEngine;
@@ -29,7 +30,7 @@ fn start(root: &Path, engine: Option<Box<dyn Engine>>) -> App {
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder::new(32));
     let model: crate::models::LoadEmbedder = Box::new(move || Ok(embedder));
     let app = match engine {
-        Some(engine) => App::with_engine(home, config, lock, false, Some(model), engine),
+        Some(engine) => App::with_engine(home, config, lock, false, Some(model), Clock::default(), engine),
         None => App::with_model(home, config, lock, false, Some(model)),
     };
     settled(app.unwrap())

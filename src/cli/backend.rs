@@ -133,7 +133,12 @@ impl Backend {
     pub(super) fn search(&mut self, params: &SearchQuery) -> anyhow::Result<SearchResponse> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/search", params),
-            Self::Here(app) => Ok(notes::search(&app.owner(), params)?),
+            Self::Here(app) => {
+                let mut found = notes::search(&app.owner(), params)?;
+                // All that was saved before has been read before.
+                found.fresh = (!app.is_read_only()).then_some(true);
+                Ok(found)
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use super::outcome::Outcome;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Config, Mode};
 use crate::path::VaultPath;
-use crate::request::RequestError;
+use crate::request::{MAY_LACK_THE_NEWEST, RequestError};
 use crate::search::{Highlighter, snippet};
 use crate::vault::Outside;
 use crate::wire::{HitView, SearchQuery, percent_encode_path};
@@ -153,6 +153,8 @@ impl SearchCommand {
             since: self.since,
             until: self.until,
             limit: self.limit,
+            // The daemon knows that it is asked over the socket; alone, all notes are read first.
+            fresh: None,
             highlight: false,
         })?;
         let outcome = if response.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };
@@ -164,6 +166,9 @@ impl SearchCommand {
             // It says as much itself.
             Some(degraded) => remark!("vault: {degraded}"),
             None => backend.warn_if_read_only(),
+        }
+        if response.fresh == Some(false) {
+            remark!("vault: {MAY_LACK_THE_NEWEST}");
         }
         let home = home(vault)?;
         let config = Config::load(home.root())?;

@@ -7,8 +7,8 @@ use super::refs::uri_of;
 use super::tool::{About, Effect, Told, ToolEntry};
 use crate::config::Mode;
 use crate::notes;
-use crate::request::{RequestError, Viewer, named};
-use crate::wire::{HitView, SearchQuery, SearchResponse};
+use crate::request::{MAY_LACK_THE_NEWEST, RequestError, Viewer};
+use crate::wire::{HitView, SearchQuery, SearchResponse, named};
 
 /// Hits when nobody says how many: what a model reads costs it room.
 const HITS: usize = 6;
@@ -113,12 +113,14 @@ impl From<HitView> for McpHit {
 
 impl From<SearchResponse> for Hits {
     fn from(found: SearchResponse) -> Self {
+        let is_old = found.fresh == Some(false);
+        let lacks: Vec<String> = found.degraded.into_iter().chain(is_old.then(|| MAY_LACK_THE_NEWEST.into())).collect();
         let mode = serde_json::to_value(found.mode).ok().and_then(|mode| Some(mode.as_str()?.to_owned()));
         Self {
             query: found.query,
             mode: mode.unwrap_or_default(),
             results: found.results.into_iter().map(McpHit::from).collect(),
-            degraded: found.degraded,
+            degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
         }
     }
 }
@@ -190,6 +192,7 @@ fn find(viewer: &Viewer, query: Query, mode: Mode) -> Result<Hits, RequestError>
         until: query.until,
         limit: Some(query.limit.unwrap_or(HITS)),
         highlight: false,
+        fresh: Some(true),
     };
     let found = notes::search(viewer, &params)?;
     // A model that guessed at a collection learns nothing from an empty answer.

@@ -61,7 +61,7 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
 ///
 /// # Errors
 /// When it may not write the file, the chunk is not there, or the disk refuses.
-pub(crate) fn delete_chunk(writer: &MemoryWriter, file: &str, id: ChunkId) -> Result<MemoryChange, RequestError> {
+pub(super) fn delete_chunk(writer: &MemoryWriter, file: &str, id: ChunkId) -> Result<MemoryChange, RequestError> {
     let path = file_to_write(writer, Some(file))?;
     let checkpoint = rewrite(writer, &path, Action::Forget, 0, |existing| {
         let existing = existing.ok_or_else(|| no_chunk(&id.to_string()))?;

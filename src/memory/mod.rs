@@ -13,10 +13,12 @@
 mod candidates;
 mod edit;
 mod forget;
+mod keep;
 mod read;
 mod target;
 mod write;
 
-pub(crate) use forget::{delete_chunk, forget};
+pub(crate) use forget::forget;
+pub(crate) use keep::{drop_chunk, keep};
 pub(crate) use read::{get, search};
 pub(crate) use write::{delete, restore, save};

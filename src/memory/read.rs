@@ -36,8 +36,11 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
         limit: limit(most, config.limit)?,
         filter: Filter::default(),
         at: writer.at(),
+        min_relevance: 0.0,
         turn: writer.turn().clone(),
     };
+    // What the person writes into it counts at once, too.
+    writer.make_fresh();
     writer.own_memory()?.find(request, Given { highlights: false, times: 1 }, started)
 }
 

@@ -6,9 +6,9 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use crate::engine::Filter;
-use crate::request::{Edge, Given, RequestError, Viewer, limit, named, parse, query_text};
+use crate::request::{Edge, Given, RequestError, Viewer, limit, parse, query_text};
 use crate::search::SearchRequest;
-use crate::wire::{SearchQuery, SearchResponse};
+use crate::wire::{SearchQuery, SearchResponse, named};
 
 /// Finds chunks.
 ///
@@ -35,9 +35,12 @@ fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchRes
         limit: limit(query.limit, config.limit)?,
         filter: filter(query, viewer.at())?,
         at: viewer.at(),
+        min_relevance: 0.0,
         turn: viewer.turn().clone(),
     };
+    let fresh = if query.fresh == Some(true) { viewer.make_fresh() } else { None };
     let mut found = viewer.read_scope()?.find(request, given, started)?;
+    found.fresh = fresh;
     viewer.log("search", &query.q, found.citations());
     if let Some(name) = query.collection.as_ref().filter(|_| found.results.is_empty()) {
         found.no_such_collection = collections_but(viewer, name)?;

@@ -7,8 +7,6 @@ use crate::path::VaultPath;
 const MAX_CONTENT_BYTES: usize = 50 * 1024;
 /// Maximum length of a query: nothing that a person or an agent looks for is longer.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
-/// Maximum number of collections that are named to whoever asks for one that is not there.
-const SHOWN_NAMES: usize = 50;
 
 /// A text of somebody's.
 ///
@@ -58,14 +56,4 @@ pub(crate) fn limit(asked: Option<usize>, default: usize) -> Result<usize, Reque
 /// When it leaves the vault, or cannot be a path.
 pub(crate) fn note_path(path: &str) -> Result<VaultPath, RequestError> {
     VaultPath::new(path).map_err(|error| RequestError::invalid(format!("`path`: {error}")))
-}
-
-/// The names of collections for a sentence, not more than can be read; `None` when there is none.
-pub(crate) fn named(collections: &[String]) -> Option<String> {
-    let shown: Vec<String> = collections.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
-    match collections.len().checked_sub(SHOWN_NAMES) {
-        _ if collections.is_empty() => None,
-        None | Some(0) => Some(shown.join(", ")),
-        Some(more) => Some(format!("{}, and {more} more", shown.join(", "))),
-    }
 }

@@ -96,6 +96,7 @@ impl ReadScope {
             results,
             degraded: degraded.map(explain).or_else(|| self.mending()),
             no_such_collection: None,
+            fresh: None,
             embedded_share: share(embedded, of),
             took_ms: (!self.is_agents()).then(|| started.elapsed().as_secs_f64() * 1000.0),
         })

@@ -7,6 +7,7 @@
 mod checks;
 mod error;
 mod find;
+mod fresh;
 mod limits;
 mod read_scope;
 mod rights;
@@ -20,9 +21,10 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-pub(crate) use checks::{limit, named, note_path, query_text, text};
+pub(crate) use checks::{limit, note_path, query_text, text};
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
+pub(crate) use fresh::MAY_LACK_THE_NEWEST;
 pub(crate) use limits::AgentLimits;
 use read_scope::Asker;
 pub(crate) use read_scope::{ReadScope, no_chunk, share};

@@ -5,9 +5,11 @@
 //! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
 //! built anew.
 
+mod awaited;
 mod backlog;
 mod dispatch;
 mod embedding;
+mod fresh;
 mod heal;
 mod large;
 mod options;
@@ -20,6 +22,7 @@ mod verify;
 mod watching;
 mod worker;
 
+pub(crate) use fresh::FRESH_WITHIN;
 pub(crate) use options::{RefusedError, SyncOptions};
 pub use prepare::{PreparedFile, prepare};
 pub use shared::SyncProgress;

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::clock::Clock;
 use crate::config::IndexConfig;
 use crate::engine::Engine;
 use crate::models::LoadEmbedder;
-use crate::vault::{Lock, NoteRules};
+use crate::vault::{CookieFolder, Lock, NoteRules};
 
 /// What the writer needs.
 pub struct SyncOptions {
@@ -22,6 +23,10 @@ pub struct SyncOptions {
     pub model: Option<LoadEmbedder>,
     /// Whether to watch for changes, or to compare with the disk once.
     pub watch: bool,
+    /// Where cookies are made, to learn that the watcher has told all.
+    pub cookies: Arc<CookieFolder>,
+    /// When files are read.
+    pub clock: Clock,
     /// The right to write the stores.
     pub lock: Arc<Lock>,
 }

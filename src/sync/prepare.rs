@@ -26,7 +26,7 @@ pub enum PreparedFile {
     Unfit(VaultPath, String),
 }
 
-/// Reads a file and, when it is not what the index has (`known`), parses it and cuts it into chunks.
+/// Reads a file `now` and, when it is not what the index has (`known`), parses it and cuts it into chunks.
 pub fn prepare(
     root: &Path,
     rules: &NoteRules,
@@ -34,8 +34,9 @@ pub fn prepare(
     known: Option<&FileEntry>,
     max_bytes: u64,
     stemming: &mut Stemming,
+    now: Timestamp,
 ) -> PreparedFile {
-    let read_ns = Timestamp::now().as_nanosecond() as i64;
+    let read_ns = now.as_nanosecond() as i64;
     let (folder, within) = rules.outside().place(root, &path);
     let source = within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes));
     match source {

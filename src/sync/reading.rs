@@ -11,6 +11,7 @@ use super::backlog::Lane;
 use super::plan::plan;
 use super::prepare::{PreparedFile, prepare};
 use super::worker::Worker;
+use crate::clock::Clock;
 use crate::config::StemmerLanguage;
 use crate::derive::words::Stemming;
 use crate::engine::{EngineError, FileEntry};
@@ -33,6 +34,7 @@ pub(super) struct Reading {
     rules: NoteRules,
     max_bytes: u64,
     stemmer: StemmerLanguage,
+    clock: Clock,
 }
 
 impl Reading {
@@ -42,7 +44,8 @@ impl Reading {
 
     /// Reads a file. One note that the parser fails on must not keep all others from being found.
     pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> PreparedFile {
-        let read = || prepare(&self.root, &self.rules, path.clone(), known, self.max_bytes, stemming);
+        let now = self.clock.now();
+        let read = || prepare(&self.root, &self.rules, path.clone(), known, self.max_bytes, stemming, now);
         catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
             PreparedFile::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
         })
@@ -56,6 +59,7 @@ impl Worker<'_> {
             rules: self.options.rules.clone(),
             max_bytes: self.options.index.max_file_bytes,
             stemmer: self.store.stemmer(),
+            clock: self.options.clock.clone(),
         }
     }
 

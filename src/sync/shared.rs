@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::fresh::Freshness;
 use crate::engine::Reader;
 use crate::models::Embedder;
 use crate::vault::WatchedBy;
@@ -146,6 +147,7 @@ pub struct Shared {
     changed: Condvar,
     /// When the model that came last was asked for.
     models: AtomicU64,
+    fresh: Freshness,
 }
 
 impl Default for Shared {
@@ -156,6 +158,7 @@ impl Default for Shared {
             progress: Mutex::new(SyncProgress::new()),
             changed: Condvar::new(),
             models: AtomicU64::new(0),
+            fresh: Freshness::default(),
         }
     }
 }
@@ -204,6 +207,11 @@ impl Shared {
             (now, known) => now.is_some() != known.is_some(),
         };
         self.wait(timeout, |_| is_other());
+    }
+
+    /// What has been saved, and how much of it can be found.
+    pub(crate) fn fresh(&self) -> &Freshness {
+        &self.fresh
     }
 
     /// Takes back the published state, so that the stores can be closed.

@@ -32,6 +32,8 @@ pub(super) struct RescanSchedule {
     /// When it is compared next where events cannot be had.
     next_poll: Instant,
     next_reconciliation: Instant,
+    /// When it was last looked over.
+    looked: Option<Instant>,
     /// No rescan but a timed one before.
     rested: Instant,
     /// Whether the watches are set anew at the next rescan.
@@ -51,6 +53,7 @@ impl RescanSchedule {
             next_scan: now,
             next_poll: now,
             next_reconciliation: now,
+            looked: None,
             rested: now,
             renew: false,
             recovering: None,
@@ -71,6 +74,20 @@ impl RescanSchedule {
     /// Whether the whole vault is to be compared because events were lost, and is not yet.
     pub(super) fn distrusts_events(&self) -> bool {
         self.renew
+    }
+
+    /// Has the vault looked over as soon as may be, where that is needed to know of changes; says whether it is.
+    pub(super) fn look_soon(&mut self, now: Instant) -> bool {
+        let polls = self.watcher.as_ref().is_some_and(|watcher| watcher.watching().needs_polling());
+        if polls {
+            self.next_poll = self.next_poll.min(self.rested.max(now));
+        }
+        polls
+    }
+
+    /// Whether all that was saved by then has been seen.
+    pub(super) fn has_looked_since(&self, then: Instant) -> bool {
+        self.looked.is_some_and(|looked| looked >= then)
     }
 
     /// When there is something to do that nobody asks for.
@@ -106,16 +123,21 @@ pub(super) fn show_missing(shared: &Shared, failure: Option<String>) {
 impl Worker<'_> {
     /// Starts to watch.
     pub(super) fn watch(&mut self) {
-        let messages = self.messages.clone();
+        self.begin_fresh();
+        let (messages, shared) = (self.messages.clone(), Arc::clone(self.shared));
         let signal = move |signal| {
-            let _ = messages.send(super::worker::WorkerMessage::Signal(signal));
+            if let Some(signal) = shared.fresh().hear(signal) {
+                let _ = messages.send(super::worker::WorkerMessage::Signal(signal));
+            }
         };
-        let rules = Arc::new(self.options.rules.clone());
-        self.rescans.watcher = Some(Watcher::start(&self.options.root, rules, self.options.index.watch, signal));
+        let (rules, cookies) = (Arc::new(self.options.rules.clone()), Arc::clone(&self.options.cookies));
+        let watcher = Watcher::start(&self.options.root, rules, self.options.index.watch, Some(cookies), signal);
+        self.rescans.watcher = Some(watcher);
         self.show_watching();
     }
 
     fn show_watching(&self) {
+        self.rescans.watcher.iter().for_each(|watcher| self.show_hearing(watcher));
         let by = self.rescans.watcher.as_ref().map(|watcher| watcher.watching().clone());
         self.shared.update(|progress| {
             if let Some(WatchedBy::Partly(reason) | WatchedBy::Polling(reason)) = &by
@@ -146,6 +168,8 @@ impl Worker<'_> {
             // Whatever happens while it goes or comes, all of it is compared when it is back.
             Signal::Changed(..) | Signal::Folder(_) if self.rescans.is_missing() => {}
             Signal::Changed(path, change) => self.debounce.note(path, change, now),
+            // It is no news of the vault's.
+            Signal::Cookie(_) => {}
             Signal::Folder(folder) => {
                 // Watch it before it is listed, so that nothing made in it meanwhile is missed.
                 if let Some(watcher) = &mut self.rescans.watcher {
@@ -204,6 +228,7 @@ impl Worker<'_> {
             self.backlog.clear();
             self.large.clear();
             self.debounce.clear();
+            self.shared.fresh().doubt();
         }
         if self.rescans.root.is_none() || found.is_none() {
             let failure = found.is_none().then(|| missing(self.options));
@@ -242,6 +267,7 @@ impl Worker<'_> {
             return Ok(());
         }
         self.report();
+        self.rescans.looked = Some(started);
         let done = Instant::now();
         let rest = (done - started) * RESCAN_SHARE;
         self.rescans.rested = done + rest;

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::awaited::Awaited;
 use super::backlog::Backlog;
 use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
@@ -25,6 +26,10 @@ pub(super) enum WorkerMessage {
     Notice {
         signals: Vec<Signal>,
         done: Sender<Result<(), RefusedError>>,
+    },
+    /// Searches wait until all that the watcher told up to this count can be found.
+    Serve {
+        told: u64,
     },
     Embedded(Embedded),
     /// A large file has been read.
@@ -75,6 +80,8 @@ pub(super) struct Worker<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) messages: &'a Sender<WorkerMessage>,
     pub(super) debounce: Debounce,
+    /// What searches wait for.
+    pub(super) awaited: Vec<Awaited>,
     pub(super) backlog: Backlog,
     pub(super) large: Large,
     /// Files of the next batch at most.
@@ -116,6 +123,7 @@ impl<'a> Worker<'a> {
             options,
             shared,
             messages,
+            awaited: Vec::new(),
             backlog: Backlog::default(),
             large: Large::default(),
             batch_files: super::reading::FIRST_BATCH,
@@ -192,6 +200,7 @@ impl<'a> Worker<'a> {
             self.watch();
         }
         loop {
+            self.serve_awaited();
             while let Ok(message) = receiver.try_recv() {
                 self.handle(message)?;
             }
@@ -225,6 +234,7 @@ impl<'a> Worker<'a> {
                 continue;
             }
             self.catch_up()?;
+            self.serve_awaited();
             self.embed()?;
             self.report();
             self.recover_if_done(now);
@@ -282,6 +292,7 @@ impl<'a> Worker<'a> {
                 self.report();
                 let _ = done.send(Ok(()));
             }
+            WorkerMessage::Serve { told } => self.await_told(told),
             WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
             // It is taken when it is the turn of large files.
             WorkerMessage::LargeRead => {}

@@ -26,6 +26,8 @@ const AFTER_CLOSE: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_millis(1000);
 /// Editors that move the old file away before they write the new one leave it missing for some milliseconds.
 const REMOVAL_GRACE: Duration = Duration::from_millis(150);
+/// Where a search waits for what has changed, they get so much of the tenth of a second that it waits.
+const HURRIED_REMOVAL_GRACE: Duration = Duration::from_millis(60);
 
 /// Paths with changes, and when each is due.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub(crate) struct Debounce {
 struct PendingChange {
     first: Instant,
     due: Instant,
+    /// When it is due if somebody waits for it.
+    hurried: Instant,
 }
 
 impl Debounce {
@@ -53,8 +57,21 @@ impl Debounce {
             Change::Written => self.quiet,
             Change::Removed => REMOVAL_GRACE,
         };
-        let pending = self.pending.entry(path).or_insert(PendingChange { first: now, due: now });
+        let hurried = if change == Change::Removed { HURRIED_REMOVAL_GRACE } else { Duration::ZERO };
+        let pending = self.pending.entry(path).or_insert(PendingChange { first: now, due: now, hurried: now });
         pending.due = (now + wait).min(pending.first + LONGEST);
+        pending.hurried = (now + hurried).min(pending.due);
+    }
+
+    /// Has all that waits due as soon as may be: somebody waits for it. Whoever is writing still is read in the middle, and again
+    /// when that is done.
+    pub(crate) fn hurry(&mut self) {
+        self.pending.values_mut().for_each(|pending| pending.due = pending.hurried);
+    }
+
+    /// Whether something waits that was noted by then.
+    pub(crate) fn holds_of(&self, then: Instant) -> bool {
+        self.pending.values().any(|pending| pending.first <= then)
     }
 
     /// When the next path is due, if any waits.
@@ -122,5 +139,22 @@ mod tests {
         debounce.note(VaultPath::new("a.md").unwrap(), Change::Removed, start);
         assert!(debounce.take_due(start + ms(100)).is_empty());
         assert_eq!(debounce.take_due(start + ms(150)).len(), 1);
+    }
+
+    #[test]
+    fn what_somebody_waits_for_is_due_at_once_and_a_removal_after_a_moment() {
+        let start = Instant::now();
+        let [saved, gone, late] = ["saved.md", "gone.md", "late.md"].map(|path| VaultPath::new(path).unwrap());
+        let mut debounce = Debounce::new(ms(500));
+        debounce.note(saved.clone(), Change::Removed, start);
+        debounce.note(saved.clone(), Change::Written, start + ms(1));
+        debounce.note(gone.clone(), Change::Removed, start + ms(2));
+        debounce.hurry();
+        debounce.note(late, Change::Written, start + ms(3));
+        assert_eq!(debounce.take_due(start + ms(3)), [saved]);
+        assert!(debounce.holds_of(start + ms(2)) && !debounce.holds_of(start + ms(1)));
+        assert!(debounce.take_due(start + ms(61)).is_empty(), "an editor may be about to put it back");
+        assert_eq!(debounce.take_due(start + ms(62)), [gone]);
+        assert!(!debounce.holds_of(start + ms(2)), "what came later is not waited for");
     }
 }

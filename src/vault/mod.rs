@@ -37,7 +37,7 @@ pub use scan::scan;
 pub(crate) use scan::{Scan, is_note};
 pub(crate) use stamp::Stamp;
 pub(crate) use template::{adopt, init};
-pub use watch::{Signal, WatchedBy, Watcher};
+pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};
 pub(crate) use write::{
     Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, note_names,
     slug,

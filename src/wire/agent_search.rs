@@ -40,12 +40,16 @@ pub struct AgentSearchParams {
     /// Only this collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
+    /// Whether what was saved just before is waited for, a tenth of a second at most. Over the Unix socket it is, unless this is
+    /// `false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh: Option<bool>,
 }
 
 impl From<AgentSearchParams> for SearchQuery {
     fn from(asked: AgentSearchParams) -> Self {
         let collection = asked.collection.filter(|name| !name.is_empty());
-        Self { q: asked.q, limit: asked.limit, collection, ..Self::default() }
+        Self { q: asked.q, limit: asked.limit, collection, fresh: asked.fresh, ..Self::default() }
     }
 }
 

@@ -1,4 +1,7 @@
-//! The names of notes.
+//! The names of notes and collections.
+
+/// Maximum number of collections that are named to whoever asks for one that is not there.
+const SHOWN_NAMES: usize = 50;
 
 /// Which notes, and how many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,4 +34,14 @@ pub(crate) struct NoteName {
     pub bytes: u64,
     /// When it was last changed, as RFC 3339.
     pub updated_at: String,
+}
+
+/// The names of collections for a sentence, not more than can be read; `None` when there is none.
+pub(crate) fn named(collections: &[String]) -> Option<String> {
+    let shown: Vec<String> = collections.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
+    match collections.len().checked_sub(SHOWN_NAMES) {
+        _ if collections.is_empty() => None,
+        None | Some(0) => Some(shown.join(", ")),
+        Some(more) => Some(format!("{}, and {more} more", shown.join(", "))),
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) use browse::{Browse, Collection, Collections, Growth, Stats};
 pub(crate) use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
 pub(crate) use citation::{citation, percent_encode, percent_encode_path, split_lines};
 pub(crate) use embedding::{EmbeddedAs, Embedding};
-pub(crate) use listing::{Listing, ListingParams, NoteName};
+pub(crate) use listing::{Listing, ListingParams, NoteName, named};
 pub use memory::*;
 pub(crate) use note::PassageSpan;
 pub use note::{NoteParams, NoteView};

@@ -37,6 +37,7 @@ const ALLOWED: &[(&[&str], &str)] = &[
     ),
     (
         &[
+            "sync/awaited.rs",
             "sync/embedding.rs",
             "sync/large.rs",
             "sync/reading.rs",

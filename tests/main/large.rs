@@ -48,7 +48,15 @@ impl Fixture {
         fs::write(self.vault.path().join(path), text).unwrap();
         let rules = NoteRules::new(self.vault.path(), &[]).unwrap();
         let mut stemming = Stemming::new(self.store.stemmer());
-        let read = prepare(self.vault.path(), &rules, VaultPath::new(path).unwrap(), None, 20_000_000, &mut stemming);
+        let read = prepare(
+            self.vault.path(),
+            &rules,
+            VaultPath::new(path).unwrap(),
+            None,
+            20_000_000,
+            &mut stemming,
+            jiff::Timestamp::now(),
+        );
         let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
         *update
     }
@@ -64,6 +72,7 @@ impl Fixture {
                 limit: 100,
                 filter: Filter::default(),
                 at: jiff::Timestamp::UNIX_EPOCH,
+                min_relevance: 0.0,
                 turn: Turn::default(),
             };
             let found = search(snapshot.as_ref(), None, &visible, &Config::default().search, &request).unwrap();

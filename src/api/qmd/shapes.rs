@@ -31,6 +31,8 @@ pub(in crate::api) struct Searching {
     tags: Option<String>,
     /// Which sides are asked, instead of the one that the address stands for.
     mode: Option<Mode>,
+    /// Whether what was saved just before is waited for, a tenth of a second at most.
+    fresh: Option<bool>,
     #[serde(rename = "dbPath")]
     #[param(ignore)]
     db_path: Option<String>,
@@ -52,6 +54,8 @@ pub(in crate::api) struct SearchBody {
     tags: Option<Vec<String>>,
     /// Which sides are asked, instead of the one that the address stands for.
     mode: Option<Mode>,
+    /// Whether what was saved just before is waited for, a tenth of a second at most.
+    fresh: Option<bool>,
     #[serde(rename = "dbPath")]
     #[schema(ignore)]
     db_path: Option<String>,
@@ -59,9 +63,9 @@ pub(in crate::api) struct SearchBody {
 
 impl From<Searching> for SearchBody {
     fn from(asked: Searching) -> Self {
-        let Searching { q: query, limit, collection, tags, mode, db_path } = asked;
+        let Searching { q: query, limit, collection, tags, mode, fresh, db_path } = asked;
         let tags = tags.map(|tags| tags.split(',').map(str::to_owned).collect());
-        Self { query, limit, collection, tags, mode, db_path }
+        Self { query, limit, collection, tags, mode, fresh, db_path }
     }
 }
 
@@ -75,6 +79,7 @@ impl SearchBody {
             collection: said(self.collection),
             tag: self.tags.map(|tags| tags.join(",")),
             limit: self.limit,
+            fresh: self.fresh,
             ..SearchQuery::default()
         })
     }

@@ -1,12 +1,13 @@
 //! What the file system's events say, in the words of the vault.
 
 use std::fs::Metadata;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use notify::Event;
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
 
+use super::cookies::number_of;
 use crate::path::VaultPath;
 use crate::vault::{Change, NoteRules};
 
@@ -21,12 +22,15 @@ pub enum Signal {
     Lost,
     /// The vault's own folder, or one elsewhere, was moved, deleted or given other rights.
     Root,
+    /// A cookie of this number has been made: all that happened before has been told.
+    Cookie(u64),
 }
 
-/// Translates notify's events.
+/// Translates notify's events. What happens in the folder of `cookies` is no change of the vault's.
 pub(super) fn handler(
     root: &Path,
     rules: Arc<NoteRules>,
+    cookies: Option<PathBuf>,
     signal: impl Fn(Signal) + Send + 'static,
 ) -> impl FnMut(notify::Result<Event>) + Send + 'static {
     let root = root.to_owned();
@@ -41,6 +45,12 @@ pub(super) fn handler(
         };
         let Some(change) = change_of(event.kind) else { return };
         for path in &event.paths {
+            if cookies.as_ref().is_some_and(|folder| path.starts_with(folder)) {
+                if let (EventKind::Create(_), Some(number)) = (event.kind, number_of(path)) {
+                    signal(Signal::Cookie(number));
+                }
+                continue;
+            }
             if *path == root || rules.outside().iter().any(|outside| path == outside.folder()) {
                 signal(Signal::Root);
                 continue;
@@ -78,7 +88,7 @@ fn change_of(kind: EventKind) -> Option<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use notify::event::{CreateKind, Flag, MetadataKind};
+    use notify::event::{CreateKind, Flag, MetadataKind, RemoveKind};
     use std::sync::Mutex;
 
     /// What is said of an event on `path` of a vault that holds the folder `notes` and the file `notes/a.md`.
@@ -90,7 +100,8 @@ mod tests {
         let said = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&said);
         let rules = Arc::new(NoteRules::new(root, &[]).unwrap());
-        let mut handle = handler(root, rules, move |signal| into.lock().unwrap().push(signal));
+        let mut handle =
+            handler(root, rules, Some(root.join(".vault/cookies")), move |signal| into.lock().unwrap().push(signal));
         let mut event = Event::new(kind).add_path(root.join(path).components().collect());
         if let Some(flag) = flag {
             event = event.set_flag(flag);
@@ -119,5 +130,18 @@ mod tests {
         assert_eq!(said(EventKind::Create(CreateKind::Folder), "notes", None), [Signal::Folder(notes)]);
         assert!(said(EventKind::Access(AccessKind::Open(AccessMode::Any)), "notes/a.md", None).is_empty());
         assert!(said(EventKind::Create(CreateKind::File), ".git/a.md", None).is_empty());
+    }
+
+    #[test]
+    fn a_cookie_is_heard_once_and_those_of_others_never() {
+        let (own, create) = (std::process::id(), EventKind::Create(CreateKind::File));
+        let cookie = format!(".vault/cookies/{own}-7");
+        assert_eq!(said(create, &cookie, None), [Signal::Cookie(7)]);
+        assert!(said(EventKind::Remove(RemoveKind::File), &cookie, None).is_empty());
+        assert!(said(EventKind::Access(AccessKind::Close(AccessMode::Write)), &cookie, None).is_empty());
+        for other in [format!("{}-7", own + 1), "x".into(), format!("{own}-"), format!("{own}-a.md")] {
+            assert!(said(create, &format!(".vault/cookies/{other}"), None).is_empty(), "{other}");
+        }
+        assert!(said(EventKind::Remove(RemoveKind::Folder), ".vault/cookies", None).is_empty());
     }
 }

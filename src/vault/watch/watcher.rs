@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use super::cookies::CookieFolder;
 use super::events::{Signal, handler};
 use super::limits;
 use crate::config::WatchMode;
@@ -36,6 +37,9 @@ pub struct Watcher {
     rules: Arc<NoteRules>,
     mode: WatchMode,
     signal: Arc<dyn Fn(Signal) + Send + Sync>,
+    /// Where cookies are made, if they are, and whether they are heard of.
+    cookies: Option<Arc<CookieFolder>>,
+    hears_cookies: bool,
     events: Option<RecommendedWatcher>,
     /// Folders that have a watch, as far as is known. inotify watches folders one by one.
     covered: HashSet<PathBuf>,
@@ -43,7 +47,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to watch; `signal` is called on the watcher's own thread and must not block.
+    /// Starts to watch; `signal` is called on the watcher's own thread and must not block. `cookies` is a folder to be watched
+    /// besides, for who wants to know that all events until then have come.
     ///
     /// Where events cannot be had (`mode` says so, a limit is reached, a file system without them), [`Watcher::watching`]
     /// tells so, and the caller has to look by itself.
@@ -51,6 +56,7 @@ impl Watcher {
         root: &Path,
         rules: Arc<NoteRules>,
         mode: WatchMode,
+        cookies: Option<Arc<CookieFolder>>,
         signal: impl Fn(Signal) + Send + Sync + 'static,
     ) -> Self {
         let mut watcher = Self {
@@ -58,6 +64,8 @@ impl Watcher {
             rules,
             mode,
             signal: Arc::new(signal),
+            cookies,
+            hears_cookies: false,
             events: None,
             covered: HashSet::new(),
             watching: WatchedBy::Events,
@@ -69,6 +77,11 @@ impl Watcher {
     /// How it watches.
     pub fn watching(&self) -> &WatchedBy {
         &self.watching
+    }
+
+    /// Whether a cookie is heard of as soon as all that happened before it.
+    pub fn hears_cookies(&self) -> bool {
+        self.hears_cookies
     }
 
     /// Sets all watches anew: on folders that were moved, mounted or made while nobody told, and on those for which there
@@ -88,6 +101,8 @@ impl Watcher {
 
     /// Watches the vault and the folders elsewhere that belong to it.
     fn cover_all(&mut self) -> WatchedBy {
+        // First, while there is room for a watch.
+        self.hears_cookies = self.cover_cookies();
         let mut watching = self.cover_below(&self.root.clone());
         for outside in Arc::clone(&self.rules).outside().iter() {
             let next = if crate::vault::scan::on_network(outside.folder()) {
@@ -102,7 +117,22 @@ impl Watcher {
         watching
     }
 
+    /// Watches the folder of the cookies. It is not among those that are `covered`, which come and go with the vault's.
+    fn cover_cookies(&mut self) -> bool {
+        let (Some(cookies), Some(events)) = (&self.cookies, &mut self.events) else { return false };
+        let watched = cookies.prepare().map_err(notify::Error::io).and_then(|folder| {
+            // Elsewhere the watch of the vault covers what is in it.
+            let is_covered = !cfg!(target_os = "linux") && folder.starts_with(&self.root);
+            if is_covered { Ok(()) } else { events.watch(&folder, RecursiveMode::NonRecursive) }
+        });
+        if let Err(error) = &watched {
+            tracing::warn!("searches cannot wait for what was saved just before: {}", limits::explain(error));
+        }
+        watched.is_ok()
+    }
+
     fn give_up(&mut self, reason: &str) -> WatchedBy {
+        self.hears_cookies = false;
         self.events = None;
         self.covered.clear();
         WatchedBy::Polling(reason.to_owned())
@@ -111,7 +141,8 @@ impl Watcher {
     fn listen(&mut self) -> notify::Result<()> {
         if self.events.is_none() {
             let signal = Arc::clone(&self.signal);
-            let handler = handler(&self.root, Arc::clone(&self.rules), move |said| signal(said));
+            let cookies = self.cookies.as_ref().and_then(|cookies| cookies.prepare().ok());
+            let handler = handler(&self.root, Arc::clone(&self.rules), cookies, move |said| signal(said));
             self.events = Some(notify::recommended_watcher(handler)?);
             self.covered.clear();
         }
@@ -219,7 +250,7 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&told);
         let signal = move |signal| into.lock().unwrap().push(signal);
-        let mut watcher = Watcher::start(&root, rules, WatchMode::Auto, signal);
+        let mut watcher = Watcher::start(&root, rules, WatchMode::Auto, None, signal);
         assert_eq!(*watcher.watching(), WatchedBy::Events);
         fs::rename(root.join("old"), root.join("new")).unwrap();
         watcher.renew();
@@ -240,7 +271,7 @@ mod tests {
     fn polling_is_said_to_be_needed_where_it_was_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let rules = Arc::new(NoteRules::new(folder.path(), &[]).unwrap());
-        let watcher = Watcher::start(folder.path(), rules, WatchMode::Poll, |_| {});
+        let watcher = Watcher::start(folder.path(), rules, WatchMode::Poll, None, |_| {});
         assert_eq!(*watcher.watching(), WatchedBy::Polling("`index.watch` says so".into()));
         assert!(watcher.watching().needs_polling());
     }

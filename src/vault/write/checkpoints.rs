@@ -97,12 +97,11 @@ impl Checkpoints {
     }
 
     /// A name that no checkpoint has.
-    pub(super) fn name(&self, path: &VaultPath) -> CheckpointId {
-        let now = Timestamp::now();
+    pub(super) fn name(&self, path: &VaultPath, at: Timestamp) -> CheckpointId {
         let mut salt = blake3::Hasher::new();
-        salt.update(path.as_str().as_bytes()).update(&now.as_nanosecond().to_le_bytes());
+        salt.update(path.as_str().as_bytes()).update(&at.as_nanosecond().to_le_bytes());
         loop {
-            let id = CheckpointId::new(now, salt.finalize());
+            let id = CheckpointId::new(at, salt.finalize());
             if !self.contents.file(&id, "json").exists() {
                 return id;
             }
@@ -257,16 +256,27 @@ pub(super) fn mode(path: &Path) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use jiff::SignedDuration;
+
     use super::super::checkpoint::Action;
     use super::super::quota::Quota;
     use super::*;
 
+    /// Each time a millisecond later at least, so that checkpoints have an order.
+    fn later() -> Timestamp {
+        static LATER: AtomicI64 = AtomicI64::new(0);
+        Timestamp::now() + SignedDuration::from_millis(LATER.fetch_add(1, Ordering::Relaxed))
+    }
+
     fn kept(checkpoints: &Checkpoints, path: &str, content: &[u8]) -> CheckpointId {
         let path = VaultPath::new(path).unwrap();
-        let id = checkpoints.name(&path);
+        let at = later();
+        let id = checkpoints.name(&path, at);
         let mut checkpoint = Checkpoint {
             id: id.clone(),
-            at: Timestamp::now(),
+            at,
             path,
             action: Action::Edit,
             by: None,
@@ -299,7 +309,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path().to_owned());
         let old = kept(&checkpoints, "a.md", &[b'a'; 5000]);
-        std::thread::sleep(Duration::from_millis(2));
         let new = kept(&checkpoints, "a.md", &[b'b'; 5000]);
         fs::write(folder.path().join(".vault-tmp-abc"), "half").unwrap();
         fs::write(folder.path().join("20260105T183000123-a1b2.content"), "of no checkpoint").unwrap();
@@ -321,7 +330,6 @@ mod tests {
             fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum()
         };
         for at in 0..40 {
-            std::thread::sleep(Duration::from_millis(2));
             made.push((kept(&checkpoints, "a.md", &text), text.clone()));
             text.extend(format!("line {at}\n").bytes());
         }
@@ -359,10 +367,7 @@ mod tests {
         let checkpoints = Checkpoints::new(folder.path().to_owned());
         let content = |id: &CheckpointId| checkpoints.get(id).ok().and_then(|(_, content)| content);
         let texts = ["one\n", "one\ntwo\n", "one\ntwo\nthree\n"];
-        let ids = texts.map(|text| {
-            std::thread::sleep(Duration::from_millis(2));
-            kept(&checkpoints, "a.md", text.as_bytes())
-        });
+        let ids = texts.map(|text| kept(&checkpoints, "a.md", text.as_bytes()));
         let second = checkpoints.contents.file(&ids[1], "content");
         assert_eq!(fs::read(&second).unwrap(), b"two\n");
         // What goes on with the first cannot be read: the first stays, and all is there when that can be mended.
@@ -388,14 +393,14 @@ mod tests {
         let mine = kept(&checkpoints, "notes/mine.md", &[b'm'; 9000]);
         let quota = Quota { checkpoints: 8, checkpoint_bytes: 50_000, written_bytes_per_day: 1000 };
         let by = |agent: &'static str, bytes: usize| {
-            std::thread::sleep(Duration::from_millis(2));
             let act = Action::Edit.by(agent).within(quota, 50);
             checkpoints.admit(&act)?;
             let path = VaultPath::new(format!("agents/{agent}/MEMORY.md")).unwrap();
-            let id = checkpoints.name(&path);
+            let at = later();
+            let id = checkpoints.name(&path, at);
             let mut checkpoint = Checkpoint {
                 id: id.clone(),
-                at: Timestamp::now(),
+                at,
                 path,
                 action: Action::Edit,
                 by: Some(agent.into()),

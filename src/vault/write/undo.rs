@@ -241,10 +241,11 @@ impl Files {
         trashed: Option<VaultPath>,
     ) -> Result<CheckpointId, WriteError> {
         self.checkpoints.admit(&act)?;
-        let id = self.checkpoints.name(path);
+        let at = Timestamp::now();
+        let id = self.checkpoints.name(path, at);
         let mut checkpoint = Checkpoint {
             id: id.clone(),
-            at: Timestamp::now(),
+            at,
             path: path.clone(),
             action: act.action,
             by: act.by.map(str::to_owned),

@@ -5,3 +5,5 @@ mod programs;
 mod rules;
 mod table;
 mod world;
+
+pub use table::{every_request, hidden_world};

@@ -7,19 +7,30 @@ use super::world::{AGENTS, NOTES, hashes, token_of, world};
 use crate::support::{Daemon, Request, encode};
 
 /// A request that an agent makes: method, target and body.
-type Asked = (&'static str, String, Option<Value>);
+pub type Asked = (&'static str, String, Option<Value>);
 
 /// Words that hidden notes have, some of them alone.
 const WORDS: [&str; 6] = ["quokka", "xylophone", "toothache", "marsupial", "quokka -noon", "\"hides a xylophone\""];
 
+/// The vault of the table.
+pub fn hidden_world() -> Daemon {
+    world(None, 0)
+}
+
 /// Every way to ask for every thing.
-fn requests(all: &Daemon) -> Vec<Asked> {
+pub fn every_request(all: &Daemon) -> Vec<Asked> {
     let mut asked: Vec<Asked> = Vec::new();
     let mut get = |target: String| asked.push(("GET", target, None));
     for word in WORDS.map(encode) {
-        for more in
-            ["", "&highlight=true", "&limit=1000", "&collection=notes", "&collection=journal", "&collection=agents"]
-        {
+        for more in [
+            "",
+            "&highlight=true",
+            "&fresh=true",
+            "&limit=1000",
+            "&collection=notes",
+            "&collection=journal",
+            "&collection=agents",
+        ] {
             get(format!("/api/user-memory/search?q={word}{more}"));
         }
         for more in [
@@ -238,7 +249,7 @@ fn ask(vault: &Daemon, token: &str, (method, target, body): &Asked) -> (u16, Str
 #[test]
 fn what_is_hidden_is_as_if_it_were_not_there() {
     let all = world(None, 0);
-    let requests = requests(&all);
+    let requests = every_request(&all);
     for agent in AGENTS {
         let reference = world(Some(agent), 0);
         let tokens = (token_of(&all, agent), token_of(&reference, agent));
@@ -271,7 +282,7 @@ fn who_may_not_read_is_told_nothing() {
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\nexpires: 2020-01-01\n---\n");
     vault.run(&["agent", "remove", "bob"]).ok();
     let is_open = |target: &str| target == "/" || target == "/health";
-    for asked in requests(&vault).iter().filter(|(_, target, _)| !is_open(target)) {
+    for asked in every_request(&vault).iter().filter(|(_, target, _)| !is_open(target)) {
         for token in [over.as_str(), &gone, "", "wrong", "x\u{e9}"] {
             let (status, body) = ask(&vault, token, asked);
             assert_eq!(status, 401, "{asked:?} {body}");

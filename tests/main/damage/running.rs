@@ -122,7 +122,15 @@ fn without_the_words_the_meaning_answers() {
     let mut store = Store::open(index.path(), settings, false).unwrap();
     let mut stemming = Stemming::new(store.stemmer());
     let rules = memory_vault::vault::NoteRules::new(root.path(), &[]).unwrap();
-    let read = prepare(root.path(), &rules, VaultPath::new("a.md").unwrap(), None, 1000, &mut stemming);
+    let read = prepare(
+        root.path(),
+        &rules,
+        VaultPath::new("a.md").unwrap(),
+        None,
+        1000,
+        &mut stemming,
+        jiff::Timestamp::now(),
+    );
     let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
     store.apply(vec![*update], &[]).unwrap();
     let embedder = HashEmbedder::default();
@@ -143,6 +151,7 @@ fn without_the_words_the_meaning_answers() {
             limit: 10,
             filter: Filter::default(),
             at: jiff::Timestamp::UNIX_EPOCH,
+            min_relevance: 0.0,
             turn: Turn::default(),
         };
         let visible = Visible::of(&Scope::Everything, snapshot.files());

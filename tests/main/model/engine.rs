@@ -4,7 +4,6 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use memory_vault::config::WatchMode;
 use memory_vault::jobs;
@@ -12,7 +11,7 @@ use memory_vault::path::VaultPath;
 use memory_vault::vault::{Change, NoteRules, Signal, WatchedBy, Watcher};
 
 use super::op::News;
-use crate::support::{Dice, PATIENCE, TestVault};
+use crate::support::{Dice, PATIENCE, TestVault, eventually};
 
 /// Opened and closed to learn that all events before have come. No note of the vault's.
 const SENTINEL: &str = "sentinel.md";
@@ -36,7 +35,7 @@ impl Engine {
         let rules = Arc::new(NoteRules::new(&root, &[]).unwrap());
         let (signals, arrived) = channel();
         let signal = move |signal| drop(signals.send(signal));
-        let watcher = Watcher::start(&root, rules, WatchMode::Auto, signal);
+        let watcher = Watcher::start(&root, rules, WatchMode::Auto, None, signal);
         let events = *watcher.watching() == WatchedBy::Events;
         events.then_some(Self { vault, watcher, arrived, waiting: Vec::new(), lost: false })
     }
@@ -91,9 +90,11 @@ impl Engine {
             News::Rebuild => drop(self.vault.rebuild()),
             News::Age => {
                 self.vault.settle();
-                std::thread::sleep(Duration::from_millis(2100));
+                self.vault.set_clock_ahead(2100);
                 self.rescan();
                 self.vault.settle();
+                self.vault.set_clock_ahead(0);
+                self.next_tick();
             }
         }
     }
@@ -110,6 +111,17 @@ impl Engine {
             self.rescan();
         }
         self.vault.settle();
+    }
+
+    /// Waits until what is written has another time than all before: in two seconds the file system's clock has moved.
+    fn next_tick(&mut self) {
+        let tick = || {
+            let mut file = tempfile::tempfile_in(self.root()).unwrap();
+            std::io::Write::write_all(&mut file, b"x").unwrap();
+            file.metadata().unwrap().modified().unwrap()
+        };
+        let before = tick();
+        eventually("the file system's clock to move", || (tick() > before).then_some(()));
     }
 
     fn rescan(&mut self) {

@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use jiff::{SignedDuration, Timestamp};
 use memory_vault::app::App;
+use memory_vault::clock::Clock;
 use memory_vault::config::{Config, Mode};
 use memory_vault::models::{Embedder, HashEmbedder};
 use memory_vault::request::Owner;
@@ -22,6 +25,8 @@ pub struct TestVault {
     folder: TempDir,
     pub config: Config,
     pub embedder: Arc<HashEmbedder>,
+    /// So many milliseconds the indexer's clock is ahead.
+    ahead_ms: Arc<AtomicI64>,
     app: Option<App>,
 }
 
@@ -43,7 +48,7 @@ impl TestVault {
 
     /// A vault that is in the folder already.
     pub fn of(folder: TempDir) -> Self {
-        Self { folder, config: Config::default(), embedder: Arc::default(), app: None }
+        Self { folder, config: Config::default(), embedder: Arc::default(), ahead_ms: Arc::default(), app: None }
     }
 
     /// The vault's folder, without symbolic links.
@@ -110,6 +115,11 @@ impl TestVault {
         self.stop().sync()
     }
 
+    /// Sets the indexer's clock ahead of the system's.
+    pub fn set_clock_ahead(&self, milliseconds: i64) {
+        self.ahead_ms.store(milliseconds, Ordering::Relaxed);
+    }
+
     pub fn stop(&mut self) -> &mut Self {
         self.app = None;
         self
@@ -126,7 +136,10 @@ impl TestVault {
         // A process that another test is about to start holds on to what is open here, for a moment.
         let lock = eventually("the lock", || home.lock().ok());
         let embedder: Arc<dyn Embedder> = self.embedder.clone();
-        let app = App::with_model(home, config, lock, false, Some(Box::new(move || Ok(embedder)))).unwrap();
+        let ahead_ms = Arc::clone(&self.ahead_ms);
+        let clock =
+            Clock::new(move || Timestamp::now() + SignedDuration::from_millis(ahead_ms.load(Ordering::Relaxed)));
+        let app = App::with_clock(home, config, lock, false, Some(Box::new(move || Ok(embedder))), clock).unwrap();
         settle(&app);
         app
     }

@@ -1,0 +1,224 @@
+//! A search sees the save before it.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::{Connection, Daemon, PATIENCE, Request, eventually};
+
+/// So often a search must have been sure that it sees the save before it.
+const ROUNDS: usize = 20;
+
+fn daemon() -> Daemon {
+    let mut daemon = Daemon::vault();
+    daemon.write("notes/a.md", "# A note\n\nAlways there.\n").start();
+    daemon
+}
+
+/// Makes a change and searches at once, until searches were sure to see it often enough. One that is sure must see it; on a busy
+/// machine a tenth of a second is not enough for each. The words looked for begin with `kind`; `search` gives the paths that were
+/// found, and whether it was sure.
+#[track_caller]
+fn sees(
+    daemon: &Daemon,
+    kind: &str,
+    change: impl Fn(&Path, &str),
+    search: impl Fn(&str) -> (Vec<String>, bool),
+    found: bool,
+) {
+    let deadline = Instant::now() + PATIENCE;
+    let (mut sure, mut at) = (0, 0);
+    while sure < ROUNDS {
+        assert!(Instant::now() < deadline, "of {at} searches {sure} were sure");
+        at += 1;
+        let word = format!("{}{at}", kind.replace('_', ""));
+        change(&daemon.path(""), &word);
+        let (paths, is_sure) = search(&word);
+        if is_sure {
+            assert_eq!(!paths.is_empty(), found, "{word}: search {at}, {sure} were right before: {paths:?}");
+            sure += 1;
+        }
+    }
+    // Nothing is left of it.
+    let cookies = daemon.path(".vault/index/cookies");
+    assert_eq!(fs::read_dir(cookies).unwrap().count(), 0);
+}
+
+fn save(root: &Path, word: &str) {
+    fs::write(root.join("notes/x.md"), format!("A {word} ate the sandwich.\n")).unwrap();
+}
+
+fn answered(answer: &Value) -> (Vec<String>, bool) {
+    let hits = answer["results"].as_array().unwrap();
+    let paths = hits.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
+    (paths, answer["fresh"].as_bool().unwrap_or_else(|| panic!("it does not say: {answer}")))
+}
+
+/// Over HTTP.
+fn ask(daemon: &Daemon, word: &str) -> (Vec<String>, bool) {
+    answered(&daemon.get(&format!("/api/user-memory/search?fresh=true&q={word}")).json())
+}
+
+#[test]
+fn a_command_sees_the_save_before_it() {
+    let mut daemon = daemon();
+    sees(&daemon, "quokka", save, |word| answered(&daemon.run(&["search", word, "--json"]).json()), true);
+    // Alone it reads all that was saved first, however long that takes.
+    daemon.terminate();
+    save(&daemon.path(""), "numbat");
+    assert_eq!(answered(&daemon.run(&["search", "numbat", "--json"]).json()), (vec!["notes/x.md".into()], true));
+}
+
+#[test]
+fn over_http_it_is_seen_where_that_is_asked_for() {
+    let daemon = daemon();
+    sees(&daemon, "quokka", save, |word| ask(&daemon, word), true);
+    sees(&daemon, "quoll", save, |word| answered(&daemon.get(&format!("/query?fresh=true&q={word}")).json()), true);
+    sees(
+        &daemon,
+        "quail",
+        save,
+        |word| answered(&daemon.post("/search", &json!({ "query": word, "fresh": true })).json()),
+        true,
+    );
+    let plain = daemon.get("/api/user-memory/search?q=always").json();
+    assert!(plain["fresh"].is_null(), "it was not asked for: {plain}");
+}
+
+#[test]
+fn a_tool_sees_the_save_before_it() {
+    let daemon = daemon();
+    for tool in ["search", "deep_search"] {
+        let search = |word: &str| {
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": { "name": tool, "arguments": { "query": word } } });
+            let request = Request::new("POST", "/mcp?answers=structured").json(call.to_string());
+            let reply = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
+            let found = &reply["result"]["structuredContent"];
+            let paths = found["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
+            let unsure = found["degraded"].as_str().is_some_and(|why| why.contains("saved in the last moment"));
+            (paths.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect(), !unsure)
+        };
+        sees(&daemon, tool, save, search, true);
+    }
+}
+
+#[test]
+fn whatever_was_done_before_is_seen() {
+    let daemon = daemon();
+    let search = |word: &str| ask(&daemon, word);
+    // In a folder that is new.
+    let new_folder = |root: &Path, word: &str| {
+        fs::create_dir_all(root.join(format!("notes/{word}/deep"))).unwrap();
+        fs::write(root.join(format!("notes/{word}/deep/x.md")), format!("A {word}.")).unwrap();
+    };
+    sees(&daemon, "newt", new_folder, search, true);
+    // By a rename, as editors save.
+    let beside = |root: &Path, word: &str| {
+        fs::write(root.join("notes/.y"), format!("A {word}.")).unwrap();
+        fs::rename(root.join("notes/.y"), root.join("notes/y.md")).unwrap();
+    };
+    sees(&daemon, "bear", beside, search, true);
+    // What was found a moment ago, and is gone.
+    let gone = |root: &Path, word: &str| {
+        fs::write(root.join("notes/z.md"), format!("A {word}.")).unwrap();
+        daemon.finds(word, &["notes/z.md"]);
+        fs::remove_file(root.join("notes/z.md")).unwrap();
+    };
+    sees(&daemon, "gnu", gone, search, false);
+}
+
+#[test]
+fn where_there_are_no_events_the_vault_is_looked_over() {
+    let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 3600\n");
+    daemon.write("notes/a.md", "# A note\n\nAlways there.\n").start();
+    fs::create_dir_all(daemon.path(".vault/index/cookies")).unwrap();
+    sees(&daemon, "quokka", save, |word| ask(&daemon, word), true);
+}
+
+/// Another program may hold its file open and go on writing: what it has written by then is there.
+#[test]
+fn a_writer_that_goes_on_is_not_waited_for() {
+    let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\ndebounce_ms = 1000\n");
+    daemon.write("notes/a.md", "# A note\n").start();
+    let open = std::cell::RefCell::new(fs::File::create(daemon.path("notes/log.md")).unwrap());
+    let write = |_: &Path, word: &str| {
+        std::io::Write::write_all(&mut *open.borrow_mut(), format!("{word}\n").as_bytes()).unwrap()
+    };
+    sees(&daemon, "wren", write, |word| ask(&daemon, word), true);
+}
+
+/// What takes longer than a search waits is not waited for, and the answer says so.
+#[test]
+fn a_busy_vault_holds_no_search_up() {
+    let daemon = daemon();
+    let much: String = (0..120_000).map(|at| format!("Paragraph {at} of a long story about a wombat.\n\n")).collect();
+    fs::write(daemon.path("notes/much.md"), much + "The end has a numbat.\n").unwrap();
+    let began = Instant::now();
+    let (paths, is_sure) = ask(&daemon, "numbat");
+    let answered = began.elapsed();
+    assert!(paths.is_empty() && !is_sure, "{paths:?} after {answered:?}");
+    eventually("the end to be found", || (!daemon.find("numbat").is_empty()).then_some(()));
+    assert!(answered < began.elapsed());
+    let (paths, is_sure) =
+        eventually("the daemon to come to rest", || Some(ask(&daemon, "numbat")).filter(|asked| asked.1));
+    assert!(is_sure && paths[0] == "notes/much.md");
+    println!("answered after {answered:?}, found after {:?}", began.elapsed());
+}
+
+#[test]
+fn many_searches_at_once_are_all_answered() {
+    let daemon = daemon();
+    let before = daemon.cpu();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut connection = Connection::open(daemon.address()).with_token(daemon.token());
+                for _ in 0..100 {
+                    let reply = connection.get("/api/user-memory/search?fresh=true&q=always");
+                    assert_eq!(reply["results"].as_array().unwrap().len(), 1);
+                }
+            });
+        }
+    });
+    println!("800 searches took {:?} of the processor", daemon.cpu() - before);
+    // They are no news of the vault's.
+    let (compared, done) = (daemon.status()["watching"]["compared_at"].clone(), daemon.status()["files_done"].clone());
+    assert!(ask(&daemon, "always").0.len() == 1);
+    let status = daemon.status();
+    assert_eq!((&status["watching"]["compared_at"], &status["files_done"]), (&compared, &done));
+}
+
+/// A vault that a sync service carries has nothing of it.
+#[test]
+fn nothing_is_made_where_a_sync_service_looks() {
+    let mut daemon = Daemon::vault();
+    fs::create_dir(daemon.path(".stfolder")).unwrap();
+    daemon.write("notes/a.md", "# A note\n").start();
+    eventually("a search to be sure", || {
+        save(&daemon.path(""), "numbat");
+        let (paths, is_sure) = ask(&daemon, "numbat");
+        is_sure.then_some(paths).filter(|paths| *paths == ["notes/x.md"])
+    });
+    assert!(!daemon.path(".vault/index").exists());
+}
+
+/// An agent is not told whether anything is under way: it may be hidden.
+#[test]
+fn an_agent_sees_the_save_and_is_not_told_of_others() {
+    let daemon = daemon();
+    let rules = json!({ "name": "Ada", "rules": { "can_read_user_memory": true } });
+    let token = daemon.post("/api/agents", &rules).json()["token"].as_str().unwrap().to_owned();
+    save(&daemon.path(""), "numbat");
+    let search = || {
+        let request = Request::get("/api/user-memory/search?fresh=true&mode=keyword&q=numbat");
+        daemon.send(&request.header("Authorization", &format!("Bearer {token}"))).json()
+    };
+    let answer = eventually("the agent to find it", || {
+        let answer = search();
+        (answer["results"].as_array().unwrap().len() == 1).then_some(answer)
+    });
+    assert!(answer["fresh"].is_null() && answer["degraded"].is_null(), "{answer}");
+}
