@@ -55,6 +55,9 @@ pub(super) struct SearchCommand {
     /// Hits at most.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
+    /// Only hits that are as likely to answer, 0 to 1; less likely ones than `[search] min_score` are called "perhaps".
+    #[arg(long, value_name = "SHARE")]
+    min_score: Option<f64>,
     /// Print whole passages instead of snippets.
     #[arg(long)]
     full: bool,
@@ -153,6 +156,7 @@ impl SearchCommand {
             since: self.since,
             until: self.until,
             limit: self.limit,
+            min_score: self.min_score,
             // The daemon knows that it is asked over the socket; alone, all notes are read first.
             fresh: None,
             highlight: false,
@@ -186,8 +190,11 @@ impl SearchCommand {
             }
             printer.hit(hit, &mut out)?;
         }
-        if outcome == Outcome::NothingFound {
-            remark!("vault: nothing found");
+        match (outcome, response.left_out) {
+            (Outcome::NothingFound, 0) => remark!("vault: nothing found"),
+            (Outcome::NothingFound, left) => remark!("vault: nothing found that is so likely; {left} less likely"),
+            (_, 0) => {}
+            (_, left) => remark!("vault: {left} less likely left out"),
         }
         Ok(outcome)
     }
@@ -215,7 +222,7 @@ impl Printer {
         place.extend(chunk.heading_path.iter().map(String::as_str).filter(|heading| *heading != chunk.title));
         out.link(&url, TITLE, &chunk.citation)?;
         write!(out, "  ")?;
-        out.paint(DIM, &format!("{:.2}", hit.score))?;
+        out.paint(DIM, &format!("{:.2}{}", hit.score, if hit.perhaps { " perhaps" } else { "" }))?;
         write!(out, "  ")?;
         out.paint(DIM, &place.join(" > "))?;
         writeln!(out)?;

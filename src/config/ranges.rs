@@ -41,6 +41,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
     let fractions = [
         ("search.semantic_weight", search.semantic_weight),
         ("search.rrf_semantic_weight", search.rrf_semantic_weight),
+        ("search.min_score", search.min_score),
     ];
     whole
         .iter()

@@ -181,6 +181,8 @@ pub struct SearchConfig {
     pub stemmer: StemmerLanguage,
     /// Characters of a snippet at most.
     pub max_snippet_chars: usize,
+    /// What is less likely to answer is "perhaps", and not given to agents.
+    pub min_score: f64,
 }
 
 impl Default for SearchConfig {
@@ -196,6 +198,7 @@ impl Default for SearchConfig {
             candidates: 100,
             stemmer: StemmerLanguage::English,
             max_snippet_chars: 700,
+            min_score: 0.1,
         }
     }
 }

@@ -43,6 +43,10 @@ struct Query {
     /// Changed by then.
     #[serde(default)]
     until: Option<String>,
+    /// Only what is so likely to answer, 0 to 1; 0 for all.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 1)]
+    min_score: Option<f64>,
 }
 
 /// What was found.
@@ -54,6 +58,9 @@ pub(super) struct Hits {
     mode: String,
     /// The passages, the best first.
     results: Vec<McpHit>,
+    /// How many less likely ones are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<usize>,
     /// Why the answer is less than it could be, when it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
@@ -120,6 +127,7 @@ impl From<SearchResponse> for Hits {
             query: found.query,
             mode: mode.unwrap_or_default(),
             results: found.results.into_iter().map(McpHit::from).collect(),
+            left_out: (found.left_out > 0).then_some(found.left_out),
             degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
         }
     }
@@ -134,6 +142,9 @@ impl Told for Hits {
             1 => format!("1 passage for `{query}`. {DATA}\n"),
             found => format!("{found} passages for `{query}`, the best first. {DATA}\n"),
         };
+        if let Some(left) = self.left_out {
+            text += &format!("{left} that are less likely to answer are left out; `min_score` 0 gives them.\n");
+        }
         if let Some(degraded) = &self.degraded {
             text += &format!("Note: {degraded}.\n");
         }
@@ -191,6 +202,7 @@ fn find(viewer: &Viewer, query: Query, mode: Mode) -> Result<Hits, RequestError>
         since: query.since,
         until: query.until,
         limit: Some(query.limit.unwrap_or(HITS)),
+        min_score: query.min_score,
         highlight: false,
         fresh: Some(true),
     };

@@ -187,7 +187,7 @@ impl QuotePlaces<'_> {
             filter: Filter::default(),
             // No word of a quote is a time.
             at: Timestamp::UNIX_EPOCH,
-            min_relevance: 0.0,
+            min_relevance: None,
             turn: self.scope.turn().clone(),
         };
         let Ok(found) = self.scope.search_with(None, &request) else { return Vec::new() };

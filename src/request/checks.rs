@@ -50,6 +50,17 @@ pub(crate) fn limit(asked: Option<usize>, default: usize) -> Result<usize, Reque
     }
 }
 
+/// How likely hits are to be.
+///
+/// # Errors
+/// When it is no share.
+pub(crate) fn min_score(asked: Option<f64>) -> Result<Option<f64>, RequestError> {
+    match asked.filter(|asked| !(0.0..=1.0).contains(asked)) {
+        Some(asked) => Err(RequestError::invalid(format!("`min_score` is {asked}; it takes 0 to 1"))),
+        None => Ok(asked),
+    }
+}
+
 /// A path as somebody gives it.
 ///
 /// # Errors

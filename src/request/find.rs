@@ -21,6 +21,8 @@ const MAX_CHANGED_ROUNDS: usize = 4;
 pub struct Given {
     /// With the places of the query's words in each snippet.
     pub highlights: bool,
+    /// Whether agents are given only what is as likely to answer as `[search] min_score` says, where nobody says otherwise.
+    pub likely: bool,
     /// How many times each hit stands in the answer; all of them count.
     pub times: usize,
 }
@@ -42,6 +44,9 @@ impl ReadScope {
         if let Some(limits) = self.limits {
             request.limit = request.limit.min(limits.max_results);
             snippet_chars = snippet_chars.min(limits.max_snippet_chars);
+        }
+        if self.is_agents() && given.likely {
+            request.min_relevance = request.min_relevance.or(Some(config.min_score));
         }
         let mut found = self.found(&request)?;
         if self.is_agents() {
@@ -72,6 +77,8 @@ impl ReadScope {
                     snippet,
                     highlights,
                     score: hit.score,
+                    relevance: hit.relevance,
+                    perhaps: hit.relevance.is_some_and(|relevance| relevance < config.min_score),
                     scores: Scores { keyword: hit.keyword, semantic: hit.semantic },
                     chunk,
                 }),
@@ -95,6 +102,7 @@ impl ReadScope {
             mode: found.mode,
             results,
             degraded: degraded.map(explain).or_else(|| self.mending()),
+            left_out: found.left_out,
             no_such_collection: None,
             fresh: None,
             embedded_share: share(embedded, of),

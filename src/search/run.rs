@@ -34,8 +34,8 @@ pub struct SearchRequest {
     pub mode: Mode,
     /// Hits at most.
     pub limit: usize,
-    /// Hits that are less likely to answer are left out: 0 leaves out none.
-    pub min_relevance: f64,
+    /// Hits that are less likely to answer are left out.
+    pub min_relevance: Option<f64>,
     /// Which files.
     pub filter: Filter,
     /// Now, for queries that say how long ago.
@@ -186,7 +186,7 @@ pub fn search(
     for candidate in ranked {
         go_on(&request.turn)?;
         let relevance = relevance_of.of(&candidate).filter(|_| !query.only_narrows());
-        if relevance.is_some_and(|relevance| relevance < request.min_relevance) {
+        if relevance.zip(request.min_relevance).is_some_and(|(relevance, min)| relevance < min) {
             left_out += 1;
             continue;
         }

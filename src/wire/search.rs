@@ -36,6 +36,11 @@ pub struct SearchQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
+    /// Only hits that are as likely to answer, 0 to 1. When it is not said, agents are given those that `[search] min_score` lets through, and
+    /// the person all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 0, maximum = 1)]
+    pub min_score: Option<f64>,
     /// Whether each hit says where its snippet has words of the query.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub highlight: bool,
@@ -57,6 +62,9 @@ pub struct SearchResponse {
     /// Why the answer is less than it could be, when it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
+    /// How many more hits are left out, as less likely to answer than was asked for.
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    pub left_out: usize,
     /// Where no note is seen in the collection that was asked for: those that there are.
     #[serde(skip)]
     pub no_such_collection: Option<Vec<String>>,
@@ -69,6 +77,10 @@ pub struct SearchResponse {
     /// How long the server took, in milliseconds. Agents are not told, so that the same answer is the same bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<f64>,
+}
+
+fn is_none_left_out(count: &usize) -> bool {
+    *count == 0
 }
 
 impl SearchResponse {
@@ -125,6 +137,13 @@ pub struct HitView {
     pub highlights: Option<Vec<[usize; 2]>>,
     /// What the hits are ordered by; compares within one response only.
     pub score: f64,
+    /// How likely the passage answers, 0 to 1; compares across responses. Absent where nothing was looked for, or the model was never
+    /// measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<f64>,
+    /// Whether it is less likely to answer than `[search] min_score` says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub perhaps: bool,
     /// The scores of each side.
     pub scores: Scores,
 }

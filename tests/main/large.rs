@@ -72,7 +72,7 @@ impl Fixture {
                 limit: 100,
                 filter: Filter::default(),
                 at: jiff::Timestamp::UNIX_EPOCH,
-                min_relevance: 0.0,
+                min_relevance: None,
                 turn: Turn::default(),
             };
             let found = search(snapshot.as_ref(), None, &visible, &Config::default().search, &request).unwrap();

@@ -27,6 +27,7 @@ export function hit(chunk) {
       h("a", { class: "cite", href: chunk.obsidian_url, title: "Open in Obsidian" }, chunk.citation),
       copyButton(chunk.citation),
       when(chunk.updated_at),
+      chunk.perhaps && h("span", { class: "perhaps", title: "Less likely to be what you look for" }, "perhaps"),
       scores(chunk)));
   item.chunk = chunk;
   item.addEventListener("click", (event) => {

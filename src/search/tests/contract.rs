@@ -247,7 +247,7 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
                     limit,
                     filter: filter.clone(),
                     at: Timestamp::UNIX_EPOCH,
-                    min_relevance: 0.0,
+                    min_relevance: None,
                     turn: Turn::default(),
                 };
                 let found = search(reader, Some(embedder), visible, &config, &request).unwrap();
@@ -293,7 +293,7 @@ fn a_search_that_nobody_waits_for_ends() {
         limit: 5,
         filter: Filter::default(),
         at: Timestamp::UNIX_EPOCH,
-        min_relevance: 0.0,
+        min_relevance: None,
         turn: turn.clone(),
     };
     let found = || search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request());

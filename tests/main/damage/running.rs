@@ -151,7 +151,7 @@ fn without_the_words_the_meaning_answers() {
             limit: 10,
             filter: Filter::default(),
             at: jiff::Timestamp::UNIX_EPOCH,
-            min_relevance: 0.0,
+            min_relevance: None,
             turn: Turn::default(),
         };
         let visible = Visible::of(&Scope::Everything, snapshot.files());

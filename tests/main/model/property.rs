@@ -90,7 +90,7 @@ fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
         limit: 100,
         filter: Filter::default(),
         at: jiff::Timestamp::UNIX_EPOCH,
-        min_relevance: 0.0,
+        min_relevance: None,
         turn: Turn::default(),
     };
     let found = search(
