@@ -1,6 +1,7 @@
-//! What is derived of a note: chunks, and the words of a text as every engine counts them. Pure.
+//! What is derived of a note: chunks, and the words of a text as every engine counts them, and which of them say nothing. Pure.
 
 mod chunk;
+pub(crate) mod stop_words;
 pub mod words;
 
 pub use chunk::{
