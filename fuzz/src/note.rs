@@ -4,8 +4,10 @@ use memory_vault::derive::{chunk, cut_heading, token_estimate};
 use memory_vault::note::{Node, Note};
 use memory_vault::path::VaultPath;
 
-/// A passage under its heading lines never has more tokens.
+/// What is embedded of a passage never has more tokens.
 const LIMIT: usize = 256;
+/// Noise that is joined to it on either side never has more.
+const JOINED: usize = 1024;
 
 /// Any text is a note. Its passages cover all of its body but blanks and comments, know their lines and their headings,
 /// and keep the limit. As a tree it holds nothing that a page must not show.
@@ -26,13 +28,22 @@ pub fn note(data: &[u8]) {
         assert!(!source.is_empty() && source.trim() == source, "blanks at the ends of {source:?}");
         assert_eq!(chunk.lines, (line(text, chunk.bytes.start), line(text, at - 1)), "the lines of {source:?}");
         assert!(!chunk.text.trim().is_empty(), "nothing to show of {source:?}");
+        let tokens = token_estimate(chunk.prose());
+        assert!(tokens <= LIMIT, "{tokens} tokens in {:?}", chunk.prose());
         let tokens = token_estimate(chunk.body());
-        assert!(tokens <= LIMIT, "{tokens} tokens in {:?}", chunk.body());
+        assert!(tokens <= LIMIT + 2 * JOINED, "{tokens} tokens in {:?}", chunk.body());
+        assert!(chunk.prose.start >= chunk.body_start, "headings of {source:?} are embedded twice");
         assert!(ids.insert(chunk.id), "two passages are named {}", chunk.id);
 
-        let last = note.blocks.iter().rfind(|block| block.span.start < at).expect("a passage is made of blocks");
-        let headings: Vec<&str> = note.heading_path(last.section).into_iter().map(cut_heading).collect();
-        assert_eq!(chunk.heading_path, headings, "the headings of {source:?}");
+        let path = |section| note.heading_path(section).into_iter().map(cut_heading).collect::<Vec<_>>();
+        let inside = note.blocks.iter().filter(|block| block.span.start < at && block.span.end > chunk.bytes.start);
+        let paths: Vec<Vec<&str>> = inside.map(|block| path(block.section)).collect();
+        let all_under = paths.iter().all(|path| {
+            path.len() >= chunk.heading_path.len()
+                && path.iter().zip(&chunk.heading_path).all(|(one, other)| one == other)
+        });
+        let stands_at_one = paths.iter().any(|path| chunk.heading_path == *path);
+        assert!(stands_at_one || all_under, "the headings of {source:?}: {:?}", chunk.heading_path);
     }
     for (at, character) in text.char_indices().filter(|(at, _)| note.body.contains(at)) {
         let comment = note.comments.iter().any(|range| range.contains(&at));

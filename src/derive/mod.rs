@@ -1,10 +1,11 @@
 //! What is derived of a note: chunks, properties, the labels by which it is asked for, and the words of a text as every engine counts
-//! them. Pure.
+//! them, with those that say nothing. Pure.
 
 mod chunk;
 mod common;
 mod labels;
 mod properties;
+pub(crate) mod stop_words;
 pub mod words;
 
 pub use chunk::{

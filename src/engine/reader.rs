@@ -1,5 +1,7 @@
 //! Reading one generation.
 
+use std::ops::Range;
+
 use super::bm25::Statistics;
 use super::cosine::QueryVector;
 use super::error::EngineError;
@@ -26,6 +28,8 @@ pub struct ChunkText {
     pub text: String,
     /// Where the heading lines end in `text`.
     pub body_start: usize,
+    /// Where in `text` that part stands which is embedded.
+    pub prose: Range<usize>,
     /// First and last line, from 1.
     pub lines: (u32, u32),
 }

@@ -100,7 +100,7 @@ impl NewChunk {
         let own = stemming.words(chunk.body());
         let heading = stemming.words(&context);
         let content = (own.count + heading.count > 0)
-            .then(|| ContentHash::of(&Document { context, text: chunk.body().to_owned() }));
+            .then(|| ContentHash::of(&Document { context, text: chunk.prose().to_owned() }));
         Self { own, heading, content, chunk }
     }
 

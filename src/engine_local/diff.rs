@@ -117,5 +117,11 @@ pub(super) fn as_json(part: &UpdatePart<'_>) -> (String, Vec<String>) {
 
 pub(super) fn chunk_row<'a>(chunk: &'a NewChunk, heading_path: &'a str) -> ChunkRow<'a> {
     let NewChunk { chunk, .. } = chunk;
-    ChunkRow { heading_path, text: &chunk.text, body_start: chunk.body_start, line_end: chunk.lines.1 as u32 }
+    ChunkRow {
+        heading_path,
+        text: &chunk.text,
+        body_start: chunk.body_start,
+        prose: chunk.prose.clone(),
+        line_end: chunk.lines.1 as u32,
+    }
 }

@@ -183,7 +183,7 @@ impl Store {
         for (file, row, content) in taken {
             let (Some(file), Some(text)) = (self.files().get(file), self.catalog.chunk(row)?) else { continue };
             let context = embedded_context(&file.title, &text.heading_path);
-            let text = text.text.get(text.body_start..).unwrap_or_default().to_owned();
+            let text = text.text.get(text.prose).unwrap_or_default().to_owned();
             pending.push(PendingText { content, document: Document { context, text } });
         }
         Ok(pending)

@@ -4,7 +4,7 @@ use super::dialect::OPTIONS;
 use super::links::Links;
 use super::model::outside;
 use super::tags::{self, TagSet};
-use super::{Block, BlockKind, Heading, Lines, Link, Problem, mask};
+use super::{Block, BlockKind, Heading, Lines, Link, Problem, html, mask};
 use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
 use std::ops::Range;
 
@@ -128,6 +128,8 @@ impl BodyWalk<'_> {
                 self.doubt(self.text, range.clone());
                 if html.starts_with("<!--") {
                     self.html_comments.push(range);
+                } else if html::is_text(&html) {
+                    self.plain(&html, range);
                 }
             }
             Event::SoftBreak | Event::HardBreak => {

@@ -18,6 +18,7 @@ mod engine;
 mod fields;
 mod frontmatter;
 mod handover;
+mod html;
 mod lines;
 mod links;
 mod mask;

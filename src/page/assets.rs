@@ -35,6 +35,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "route.js"
     SCRIPT "login.js"
     SCRIPT "list.js"
+    SCRIPT "preview.js"
     SCRIPT "search.js"
     SCRIPT "browse.js"
     SCRIPT "note.js"

@@ -7,35 +7,62 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::query::ParsedQuery;
 use crate::config::StemmerLanguage;
+use crate::derive::stop_words;
 use crate::derive::words::{Stemming, plain_words};
 
-/// Finds the words of a query in texts.
+/// Finds the words of a query in texts: those that say what is looked for, and phrases as they are.
 pub struct Highlighter {
     stems: HashSet<String>,
+    phrases: Vec<Vec<String>>,
     stemming: Stemming,
 }
 
 impl Highlighter {
-    /// For a query as typed.
+    /// For a query as typed. Of words that every text has ("who", "has", "the") none is marked, but where the query has no others.
     pub fn new(query: &str, stemmer: StemmerLanguage) -> Self {
         let mut stemming = Stemming::new(stemmer);
         let query = ParsedQuery::new(query).keyword;
-        let words = query.words.iter().chain(query.phrases.iter().flatten());
-        let stems = words.map(|word| stemming.stem(word).to_owned()).collect();
-        Self { stems, stemming }
+        let all: Vec<&String> = query.words.iter().chain(query.phrases.iter().flatten()).collect();
+        let telling = stop_words::without(&all, stemmer);
+        let telling = if telling.is_empty() && query.phrases.is_empty() { all } else { telling };
+        let stems = telling.into_iter().map(|word| stemming.stem(word).to_owned()).collect();
+        Self { stems, phrases: query.phrases, stemming }
     }
 
     /// The bytes of `text` that are words of the query, in order.
     pub fn matches(&mut self, text: &str) -> Vec<Range<usize>> {
-        let mut matches: Vec<Range<usize>> = Vec::new();
-        for (at, word) in text.unicode_word_indices() {
-            let found = plain_words(word, true).iter().any(|word| self.stems.contains(self.stemming.stem(word)));
-            if found {
-                matches.push(at..at + word.len());
+        let words: Vec<(usize, &str, Vec<String>)> =
+            text.unicode_word_indices().map(|(at, word)| (at, word, plain_words(word, true))).collect();
+        let mut found: Vec<bool> = words
+            .iter()
+            .map(|(.., parts)| parts.iter().any(|part| self.stems.contains(self.stemming.stem(part))))
+            .collect();
+        for phrase in &self.phrases {
+            for start in 0..words.len() {
+                if let Some(end) = ends(&words[start..], phrase) {
+                    found[start..start + end].fill(true);
+                }
             }
         }
-        matches
+        words.iter().zip(found).filter(|(_, found)| *found).map(|((at, word, _), _)| *at..at + word.len()).collect()
     }
+}
+
+/// How many of the words a phrase takes that begins with the first.
+fn ends(words: &[(usize, &str, Vec<String>)], phrase: &[String]) -> Option<usize> {
+    let mut left = phrase;
+    for (taken, (.., parts)) in words.iter().enumerate() {
+        // Of an identifier the parts take places, not the whole.
+        let own: Vec<&String> = parts.iter().filter(|part| parts.len() == 1 || !part.contains('_')).collect();
+        let same = own.iter().zip(left).take_while(|(one, other)| **one == *other).count();
+        left = match same {
+            _ if own.is_empty() => left,
+            _ if same == left.len() => return Some(taken + 1),
+            _ if same == own.len() => &left[same..],
+            _ => return None,
+        };
+    }
+    None
 }
 
 /// The part of `text` with the most words of the query, of at most `max_chars` characters, cut at words where it can be;
@@ -84,6 +111,30 @@ mod tests {
         assert!(shown.starts_with('…') && shown.ends_with('…') && shown.chars().count() <= 120);
         let words: Vec<&str> = highlighter.matches(&shown).into_iter().map(|range| &shown[range]).collect();
         assert_eq!(words, ["zebra", "river"]);
+    }
+
+    fn marked(query: &str, text: &str) -> Vec<String> {
+        let mut highlighter = Highlighter::new(query, StemmerLanguage::English);
+        highlighter.matches(text).into_iter().map(|range| text[range].to_owned()).collect()
+    }
+
+    #[test]
+    fn stop_words_were_marked() {
+        let text = "Who has the tile cutter? The cutter of tiles is what the neighbour has.";
+        assert_eq!(marked("who has the tile cutter", text), ["tile", "cutter", "cutter", "tiles"]);
+        assert_eq!(marked("what would make us go back to paper", "to go back to paper"), ["go", "back", "paper"]);
+        assert_eq!(marked("to be or not to be", "not to be"), ["not", "to", "be"], "there is nothing else to mark");
+        assert_eq!(marked("don't panic", "Don't. Panic!"), ["Panic"]);
+        assert_eq!(marked("wer hat die Kelle", "die Kelle hat Bob, die hard"), ["Kelle"], "it is not English");
+        assert_eq!(marked("die hard", "die hard"), ["die", "hard"]);
+    }
+
+    #[test]
+    fn a_phrase_is_marked_as_it_is() {
+        let text = "the end of the line, and the line of the end";
+        assert_eq!(marked("\"the end of the line\"", text), ["the", "end", "of", "the", "line", "line", "end"]);
+        assert_eq!(marked("\"to be\"", "to be or not to be: be"), ["to", "be", "to", "be"]);
+        assert_eq!(marked("\"serde json\" x", "a serde_json y"), ["serde_json"]);
     }
 
     #[test]

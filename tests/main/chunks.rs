@@ -123,6 +123,112 @@ proptest! {
     }
 }
 
+/// What says nothing by itself, in all the ways in which it stands in notes.
+fn noise() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("<a id=\"an-old-name\"></a>".to_owned()),
+        (1usize..30).prop_map(|count| (0..count).map(|at| format!("[link{at}]: https://x.org/{at}\n")).collect()),
+        Just("![[drawing.png]]".to_owned()),
+        Just("***".to_owned()),
+        Just("<!-- a comment -->".to_owned()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn noise_between_passages_moves_none_of_their_boundaries_by_far(
+        blocks in prop::collection::vec(prop_oneof![3 => block(), 2 => noise()], 1..40),
+        more in prop_oneof![paragraph().prop_filter("fits a chunk", |text| token_estimate(text) <= 128), noise()],
+        at in any::<prop::sample::Index>(),
+    ) {
+        let before = blocks.join("\n\n");
+        note(before.as_bytes());
+        let mut after = blocks.clone();
+        after.insert(at.index(blocks.len() + 1), more);
+        let (before, after) = (cut(&before), cut(&after.join("\n\n")));
+        // At most three groups of blocks change, and the noise beside them goes to others.
+        prop_assert!(missing(&after, &before) <= 5, "{} new chunks", missing(&after, &before));
+    }
+}
+
+/// The passages of a note: lines, headings, and the first words of what is embedded.
+fn passages(text: &str) -> Vec<(usize, usize, String, String)> {
+    let shown =
+        |chunk: &Chunk| (chunk.lines.0, chunk.lines.1, chunk.heading_path.join(" > "), chunk.prose().to_owned());
+    cut(text).iter().map(shown).collect()
+}
+
+#[test]
+fn anchors_link_definitions_and_lone_embeds_were_passages_of_their_own() {
+    let filled = |word: &str| format!("{word} {}", "with as many other words as make a passage ".repeat(14).trim_end());
+    let (one, two) = (filled("one"), filled("two"));
+    for noise in [
+        "<a id=\"old\"></a>",
+        "[cargo]: https://doc.rust-lang.org/cargo/\n[book]: <../a book.md> \"The book\"",
+        "![[whiteboard.png|300]]",
+        "![A chart](chart.png)",
+        "***",
+        "- - -",
+        "<Listing number=\"2-2\" caption=\"The output\">",
+        "```rust\n{{#rustdoc_include ../src/main.rs}}\n```",
+        "^a1b2c3",
+    ] {
+        let lines = noise.lines().count();
+        // Under a heading with nothing else it goes with that to what follows, at the end to what is above.
+        let text = format!("# A\n\n{one}\n\n# B\n\n{noise}\n\n# C\n\n{two}\n");
+        let found = passages(&text);
+        assert_eq!(found, [(1, 3, "A".into(), one.clone()), (5, 10 + lines, "C".into(), two.clone())], "{noise}");
+        let text = format!("{one}\n\n{noise}\n");
+        assert_eq!(passages(&text), [(1, 2 + lines, String::new(), passages(&text)[0].3.clone())], "{noise}");
+        assert!(passages(&text)[0].3.starts_with(&one), "{noise}");
+        // Before all else, it goes to what follows.
+        let text = format!("{noise}\n\n# A\n\n{one}\n");
+        assert_eq!(passages(&text), [(1, 4 + lines, "A".into(), one.clone())], "{noise}");
+        // A note that is nothing else has one passage, which is embedded as it is.
+        assert_eq!(passages(noise), [(1, lines, String::new(), noise.to_owned())]);
+    }
+    // A comment is no passage, and is in none.
+    assert_eq!(cut("<!-- a comment -->\n\n%%another%%"), []);
+    assert_eq!(passages(&format!("{one}\n\n# A\n\n<!-- a comment -->\n\n{two}\n"))[1], (3, 7, "A".into(), two));
+}
+
+#[test]
+fn a_long_list_of_link_definitions_goes_to_one_passage() {
+    let links = |count: usize| (0..count).map(|at| format!("[link{at}]: ../chapter{at}.html\n")).collect::<String>();
+    let text = format!("# A\n\nSaid here.\n\n{}", links(40));
+    let all = cut(&text);
+    assert_eq!((all.len(), all[0].lines), (1, (1, 44)), "{all:#?}");
+    assert!(token_estimate(all[0].prose()) <= 256 && all[0].prose().starts_with("Said here."));
+    assert!(all[0].body().ends_with("[link39]: ../chapter39.html"), "its words are found");
+    // Pages of them are not carried along by what happens to stand above.
+    let text = format!("# A\n\nSaid here.\n\n# B\n\n{}", links(400));
+    let all = cut(&text);
+    assert!(all.len() > 10 && all[0].body() == "Said here.", "{}", all.len());
+    assert!(all.iter().all(|chunk| token_estimate(chunk.body()) <= 256));
+}
+
+#[test]
+fn a_heading_with_nothing_under_it_was_a_passage_of_its_own() {
+    let text = "# 2026-01-05\n\n## Tasks\n\n## Notes\n\nMet Bob.\n\n### Links\n\n## See also\n";
+    let all = cut(text);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    assert_eq!((all[0].lines, all[0].heading_path.join(" > ").as_str()), ((1, 11), "2026-01-05 > Notes"));
+    assert_eq!(all[0].prose(), "Met Bob.");
+    assert_eq!(all[0].text, text.trim_end());
+    assert!(all[0].body().starts_with("## Tasks"), "it is found by its words: {:?}", all[0].body());
+    // An outline is a passage, under what all of it is under.
+    let all = cut("# Ideas\n\n## A boat\n\n## A shed\n");
+    assert_eq!((all.len(), all[0].heading_path.join(" > ").as_str()), (1, "Ideas"));
+    assert_eq!(all[0].prose(), "## A boat\n\n## A shed");
+    assert_eq!(cut("# Ideas\n")[0].body(), "", "a title alone is what it was");
+    let long = (0..200).map(|at| format!("## Heading number {at}\n\n")).collect::<String>();
+    let all = cut(&long);
+    assert!((4..40).contains(&all.len()), "{}", all.len());
+    assert!(missing(&cut(&long.replacen("number 100", "changed", 1)), &all) <= 3);
+}
+
 #[test]
 fn what_a_person_left_open_takes_in_no_turn() {
     let front = "---\ntitle: x\nsource: capture\nsession: s\n---\n\n";

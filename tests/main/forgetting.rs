@@ -80,6 +80,25 @@ fn a_part_of_a_long_block_goes_without_its_fences() {
 }
 
 #[test]
+fn what_is_joined_to_a_passage_goes_with_it_and_headings_of_others_stay() {
+    let long = |word: &str| format!("{word} {}", "some more words of it and then some ".repeat(25).trim_end());
+    let source = format!(
+        "# T\n\n## Empty\n\n[a]: x.md\n\n## B\n\n{}\n\n{}\n\n## C\n\nsee\n\n## Last\n",
+        long("one"),
+        long("two")
+    );
+    let (note, chunks) = cut(&source);
+    assert!(chunks.len() > 2 && chunks[0].text.contains("## Empty") && chunks[0].text.contains("one"), "{chunks:#?}");
+    let text = without_chunk(&note, &source, &chunks[0]).unwrap().text.unwrap();
+    assert!(!text.contains("Empty") && !text.contains("[a]") && !text.contains("one"), "{text}");
+    assert!(text.starts_with("# T\n\n## B\n\n"), "others stand under it: {text}");
+    let last = chunks.last().unwrap();
+    assert!(last.text.contains("see") && last.text.ends_with("## Last"));
+    let text = without_chunk(&note, &source, last).unwrap().text.unwrap();
+    assert!(text.trim_end().ends_with("of it and then some"), "{text}");
+}
+
+#[test]
 fn a_note_that_is_private_stays_so() {
     let source = format!("{}\n\nA secret. #private\n", "alpha ".repeat(130));
     let (note, chunks) = cut(&source);

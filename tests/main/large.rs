@@ -21,7 +21,7 @@ pub const POINT: &str = "part-applied";
 
 /// A file of so many sections, of which each is a passage.
 fn sections(count: usize, word: &str) -> String {
-    (0..count).map(|at| format!("# {word}{at}x\n")).collect()
+    (0..count).map(|at| format!("# {word}{at}x\nsaid\n")).collect()
 }
 
 /// A store of its own, and what it reads.
@@ -161,7 +161,7 @@ fn a_huge_file_that_goes_or_changes_while_it_is_brought_in() {
     daemon.finds("new8999x", &["huge.md"]).finds("old7x", &[]).settle();
     assert!(daemon.find("gone19999x").is_empty() && daemon.find("old19999x").is_empty());
     // One section more is brought in at once: what is there stays.
-    daemon.write("huge.md", format!("{}# newest\n", sections(9_000, "new")));
+    daemon.write("huge.md", format!("{}# newest\nsaid\n", sections(9_000, "new")));
     daemon.finds("newest", &["huge.md"]);
     assert_as_rebuilt(&daemon, &["new8999x", "newest", "new4000x", "old7x", "aardvark"]);
 }
@@ -187,11 +187,11 @@ fn one_file_makes_no_million_passages() {
         problems.iter().find(|problem| problem["path"] == "huge.md").map(|problem| problem["reason"].to_string())
     };
     let said = problem(&daemon).unwrap();
-    assert!(said.contains("line 100001:") && said.contains("100000 passages"), "{said}");
+    assert!(said.contains("line 200001:") && said.contains("100000 passages"), "{said}");
     assert_eq!(daemon.status()["chunks"], 100_001);
     daemon.finds("big99999x", &["huge.md"]).finds("big100000x", &[]).finds("aardvark", &["notes/a.md"]);
     // What comes in before takes the place of what was last.
-    daemon.write("huge.md", sections(100_010, "big").replace("# big7x\n", "# big7x\n# inserted\n"));
+    daemon.write("huge.md", sections(100_010, "big").replace("# big7x\n", "# big7x\nsaid\n# inserted\n"));
     eventually("the section", || (!daemon.find("inserted").is_empty()).then_some(()));
     daemon.finds("big99998x", &["huge.md"]).finds("big99999x", &[]);
     daemon.write("huge.md", sections(10, "big"));

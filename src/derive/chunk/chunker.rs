@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::id::ChunkId;
+use super::join::{Draft, Joiner};
+use super::noise::is_noise;
 use super::split::{Piece, fits, groups, split};
 use super::turn;
 use crate::derive::properties::property_lines;
@@ -19,8 +21,10 @@ pub struct Chunk {
     pub heading_path: Vec<String>,
     /// What is shown: the source between [`Chunk::bytes`], without comments and the blank space around it.
     pub text: String,
-    /// Where in `text` the heading lines end. What follows is embedded and searched; headings have a field of their own.
+    /// Where in `text` the heading lines end. What follows is searched; headings have a field of their own.
     pub body_start: usize,
+    /// Where in `text` that part stands which is embedded: the body, without the noise that is joined to it.
+    pub prose: Range<usize>,
     /// Its bytes in the file.
     pub bytes: Range<usize>,
     /// Its first and last line in the file, from 1.
@@ -31,6 +35,11 @@ impl Chunk {
     /// The text under the heading lines.
     pub fn body(&self) -> &str {
         &self.text[self.body_start..]
+    }
+
+    /// The text that is embedded.
+    pub fn prose(&self) -> &str {
+        &self.text[self.prose.clone()]
     }
 }
 
@@ -68,8 +77,9 @@ pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
 
 /// The first of the chunks that [`chunk`] cuts, as many as the bounds allow.
 pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds) -> Cut {
+    let cut = Cut { chunks: Vec::new(), rest: None };
     let mut chunker =
-        Chunker { path, note, source, bounds, cut: Cut { chunks: Vec::new(), rest: None }, seen: HashMap::new() };
+        Chunker { path, note, source, bounds, cut, joiner: Joiner::new(note, source), seen: HashMap::new() };
     let mut lead: Option<Range<usize>> = None;
     let mut blocks = note.blocks.as_slice();
     while let Some(first) = blocks.first().filter(|_| chunker.cut.rest.is_none()) {
@@ -89,7 +99,9 @@ pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds)
                         if may && turn::begins(path.collection(), &source[part.clone()]) {
                             turns.push(part.start);
                         }
-                        pieces.extend(split(source, part, matches!(kind, BlockKind::Code) && whole));
+                        let noise = whole && is_noise(*kind, &note.visible(source, part.clone()));
+                        let split = split(source, part, matches!(kind, BlockKind::Code) && whole);
+                        pieces.extend(split.into_iter().map(|piece| Piece { noise: noise || piece.noise, ..piece }));
                     }
                 }
             }
@@ -104,6 +116,8 @@ pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds)
         }
         chunker.section(first.section, lead.take(), &pieces, &turns);
     }
+    let rest = chunker.joiner.finish();
+    rest.iter().for_each(|draft| chunker.push(draft));
     if chunker.cut.chunks.is_empty() && chunker.cut.rest.is_none() {
         chunker.whole();
     }
@@ -117,6 +131,7 @@ struct Chunker<'a> {
     /// What is left of them.
     bounds: Bounds,
     cut: Cut,
+    joiner: Joiner<'a>,
     seen: HashMap<ChunkId, u32>,
 }
 
@@ -124,8 +139,6 @@ impl Chunker<'_> {
     /// Cuts a section. `turns` is where its turns begin, when it is of a conversation: a turn is a chunk by itself, or several
     /// when it is too long for one.
     fn section(&mut self, section: Option<usize>, mut lead: Option<Range<usize>>, pieces: &[Piece], turns: &[usize]) {
-        let heading_path: Vec<String> =
-            self.note.heading_path(section).into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
         let mut start = 0;
         for end in turn::ends(pieces, turns) {
             let turn = &pieces[start..end];
@@ -134,12 +147,14 @@ impl Chunker<'_> {
             let groups = if whole { std::iter::once(0..turn.len()).collect() } else { groups(self.source, turn) };
             for group in groups {
                 let body = turn[group.start].span.start..turn[group.end - 1].span.end;
-                self.push(&heading_path, lead.take(), body);
+                let has_words = turn[group].iter().any(|piece| !piece.noise);
+                self.draft(Draft { section, lead: lead.take(), prose: body.clone(), body, has_words });
             }
             start = end;
         }
         if let Some(lead) = lead {
-            self.push(&heading_path, Some(lead.clone()), lead.end..lead.end);
+            let body = lead.end..lead.end;
+            self.draft(Draft { section, lead: Some(lead), prose: body.clone(), body, has_words: false });
         }
     }
 
@@ -153,29 +168,59 @@ impl Chunker<'_> {
         let bytes = trimmed(self.source, 0..self.note.body.start);
         let last = self.note.lines.line_of(bytes.end.saturating_sub(1));
         let id = ChunkId::new(self.path, &[], &text, 0);
-        self.cut.chunks.push(Chunk { id, heading_path: Vec::new(), text, body_start: 0, bytes, lines: (1, last) });
+        let prose = 0..text.len();
+        self.cut.chunks.push(Chunk {
+            id,
+            heading_path: Vec::new(),
+            text,
+            body_start: 0,
+            prose,
+            bytes,
+            lines: (1, last),
+        });
     }
 
-    fn push(&mut self, heading_path: &[String], lead: Option<Range<usize>>, body: Range<usize>) {
+    /// Passes on what shows anything.
+    fn draft(&mut self, draft: Draft) {
+        let shows = |span: Range<usize>| !self.note.visible(self.source, span).trim().is_empty();
+        if draft.has_words || draft.lead.clone().is_some_and(shows) || shows(draft.body.clone()) {
+            let done = self.joiner.add(draft);
+            done.iter().for_each(|draft| self.push(draft));
+        }
+    }
+
+    fn push(&mut self, draft: &Draft) {
         if self.cut.rest.is_some() {
             return;
         }
+        let heading_path = self.note.heading_path(draft.section);
+        let heading_path: Vec<String> =
+            heading_path.into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
+        let Draft { lead, body, prose, .. } = draft;
         let visible = |span: Range<usize>| self.note.visible(self.source, span);
-        let body_text = visible(body.clone());
-        let body_text = body_text.trim_matches(['\n', '\r']).trim_end();
         let mut text = match &lead {
-            Some(lead) => cut_lead(visible(lead.start..lead.end).trim()).to_owned(),
+            Some(lead) => cut_lead(visible(lead.clone()).trim()).to_owned(),
             None => String::new(),
         };
+        let mut body_text = visible(body.start..prose.start).into_owned();
+        let embedded = visible(prose.clone());
+        let shown = unframed(&embedded);
+        let prose_start = body_text.len() + shown.start;
+        body_text.push_str(&embedded);
+        body_text.push_str(&visible(prose.end..body.end));
+        let shown_body = unframed(&body_text);
         if text.is_empty() && body_text.trim().is_empty() {
             return;
         }
-        if !text.is_empty() && !body_text.is_empty() {
+        if !text.is_empty() && !shown_body.is_empty() {
             text.push_str("\n\n");
         }
         let body_start = text.len();
-        text.push_str(body_text);
-        let bytes = trimmed(self.source, lead.map_or(body.start, |lead| lead.start)..body.end);
+        // Where nothing is shown of it, there is nothing to embed.
+        let prose_start = (body_start + prose_start).saturating_sub(shown_body.start).max(body_start);
+        text.push_str(&body_text[shown_body]);
+        let prose = prose_start.min(text.len())..(prose_start + shown.len()).min(text.len());
+        let bytes = trimmed(self.source, draft.start()..body.end);
         let lines = (
             self.note.lines.line_of(bytes.start),
             self.note.lines.line_of(bytes.end.saturating_sub(1).max(bytes.start)),
@@ -186,11 +231,11 @@ impl Chunker<'_> {
             return;
         }
         self.bounds = Bounds { chunks: self.bounds.chunks - 1, bytes: self.bounds.bytes - size };
-        let first = ChunkId::new(self.path, heading_path, &text, 0);
+        let first = ChunkId::new(self.path, &heading_path, &text, 0);
         let ordinal = self.seen.entry(first).or_default();
-        let id = if *ordinal == 0 { first } else { ChunkId::new(self.path, heading_path, &text, *ordinal) };
+        let id = if *ordinal == 0 { first } else { ChunkId::new(self.path, &heading_path, &text, *ordinal) };
         *ordinal += 1;
-        self.cut.chunks.push(Chunk { id, heading_path: heading_path.to_vec(), text, body_start, bytes, lines });
+        self.cut.chunks.push(Chunk { id, heading_path, text, body_start, prose, bytes, lines });
     }
 }
 
@@ -207,6 +252,12 @@ const MAX_LEAD_CHARS: usize = 10 * MAX_HEADING_CHARS;
 
 fn cut_lead(text: &str) -> &str {
     text.char_indices().nth(MAX_LEAD_CHARS).map_or(text, |(end, _)| text[..end].trim_end())
+}
+
+/// Where a text stands without the blank lines above it and the blank space below.
+fn unframed(text: &str) -> Range<usize> {
+    let above = text.len() - text.trim_start_matches(['\n', '\r']).len();
+    above..text.trim_end().len().max(above)
 }
 
 /// The span without the blank space at its ends.

@@ -6,7 +6,9 @@
 mod chunker;
 mod cut;
 mod id;
+mod join;
 mod measure;
+mod noise;
 mod remove;
 mod split;
 mod turn;

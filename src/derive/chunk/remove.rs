@@ -41,18 +41,23 @@ pub enum RemoveError {
 /// When other text would read differently, or the note would no longer be private.
 pub fn without_chunk(note: &Note, source: &str, chunk: &Chunk) -> Result<Remainder, RemoveError> {
     let inside: Vec<&Block> = note.blocks.iter().filter(|block| overlap(&block.span, &chunk.bytes)).collect();
-    let body = inside.iter().find(|block| !is_heading(block)).map(|block| block.span.start.max(chunk.bytes.start));
-    let mut start = body.unwrap_or(chunk.bytes.end);
-    for heading in inside.iter().rev().filter(|block| is_heading(block)) {
-        let cut = heading.span.end..chunk.bytes.end;
-        let stays = |block: &Block| block.span != heading.span && !within(&block.span, &cut);
-        let below = |block: &&Block| heading.section.is_some_and(|top| stands_under(note, block.section, top));
-        if note.blocks.iter().filter(below).any(stays) {
-            break;
-        }
-        start = heading.span.start;
+    // A heading stays while other passages stand under it.
+    let stays = |heading: &&&Block| {
+        let others = |block: &&Block| block.span != heading.span && !within(&block.span, &chunk.bytes);
+        let below = |block: &Block| heading.section.is_some_and(|top| stands_under(note, block.section, top));
+        is_heading(heading) && note.blocks.iter().filter(others).any(below)
+    };
+    let (mut spans, mut at) = (Vec::new(), chunk.bytes.start);
+    for heading in inside.iter().filter(stays) {
+        spans.push(at..heading.span.start.max(at));
+        at = heading.span.end;
     }
-    let cuts = outside_fences(note, source, start..chunk.bytes.end);
+    spans.push(at..chunk.bytes.end.max(at));
+    // A comment between two headings that stay is no part of the passage.
+    let says =
+        |span: &Range<usize>| inside.iter().any(|block| block.kind != BlockKind::Comment && overlap(&block.span, span));
+    let cuts: Vec<Range<usize>> =
+        spans.into_iter().filter(says).flat_map(|span| outside_fences(note, source, span)).collect();
     if cuts.is_empty() {
         return Err(RemoveError::Entangled);
     }

@@ -6,10 +6,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::cut::cuts;
 use super::measure::{TokenTally, token_estimate};
+use super::noise::has_letters;
 
 /// About what a chunk should hold at most, in tokens.
 pub(super) const TARGET: usize = 128;
-/// What a chunk never exceeds: the length small embedding models were trained on.
+/// What is embedded of a chunk never exceeds this: the length small embedding models were trained on.
 pub(super) const LIMIT: usize = 256;
 
 /// A stretch of text that is not cut further.
@@ -18,6 +19,8 @@ pub(super) struct Piece {
     pub span: Range<usize>,
     pub tokens: usize,
     pub key: u64,
+    /// Whether it says nothing by itself.
+    pub noise: bool,
 }
 
 impl Piece {
@@ -25,7 +28,8 @@ impl Piece {
         let text = &source[span.clone()];
         let digest = blake3::hash(text.trim().as_bytes());
         let [a, b, c, d, e, f, g, h, ..] = *digest.as_bytes();
-        Self { tokens: token_estimate(text), key: u64::from_le_bytes([a, b, c, d, e, f, g, h]), span }
+        let key = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        Self { tokens: token_estimate(text), key, noise: !has_letters(text), span }
     }
 }
 

@@ -130,6 +130,7 @@ impl ExactStores {
                 heading_path: new.chunk.heading_path.clone(),
                 text: new.chunk.text.clone(),
                 body_start: new.chunk.body_start,
+                prose: new.chunk.prose.clone(),
                 lines: (new.chunk.lines.0 as u32, new.chunk.lines.1 as u32),
             };
             let vector = new.content.and_then(|content| self.vectors.get(&content)).cloned();
@@ -186,7 +187,7 @@ impl ExactStores {
             let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
             if chunk.vector.is_none() && self.now.model.is_some() {
                 let context = embedded_context(&file.title, &chunk.text.heading_path);
-                let document = Document { context, text: chunk.text.text[chunk.text.body_start..].to_owned() };
+                let document = Document { context, text: chunk.text.text[chunk.text.prose.clone()].to_owned() };
                 waiting.insert(content, PendingText { content, document });
             }
         }

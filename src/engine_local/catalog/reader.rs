@@ -1,5 +1,6 @@
 //! Reading one state of the catalog.
 
+use std::ops::Range;
 use std::path::Path;
 
 use rusqlite::{Connection, Row};
@@ -169,7 +170,8 @@ pub(super) fn details_checksum(id: u32, path: &str, seq: i64, metadata: &str, pr
 
 pub(super) fn read_chunk(connection: &Connection, row: u64) -> Result<Option<ChunkText>, CatalogError> {
     let mut select = connection.prepare_cached(
-        "SELECT file, hash, heading_path, text, body_start, line_start, line_end, checksum FROM chunks WHERE id = ?1",
+        "SELECT file, hash, heading_path, text, body_start, line_start, line_end, checksum, prose_start, prose_end FROM chunks \
+         WHERE id = ?1",
     )?;
     let mut rows = select.query([row as i64])?;
     let Some(found) = rows.next()? else { return Ok(None) };
@@ -181,10 +183,12 @@ pub(super) fn read_chunk(connection: &Connection, row: u64) -> Result<Option<Chu
         heading_path: Vec::new(),
         text: found.get(3)?,
         body_start: found.get::<_, i64>(4)? as usize,
+        prose: found.get::<_, i64>(8)? as usize..found.get::<_, i64>(9)? as usize,
         lines: (found.get(5)?, found.get(6)?),
     };
-    let ChunkText { file, id, text, body_start, lines, .. } = &chunk;
-    if chunk_checksum(row, *file, *id, &heading_path, text, *body_start, *lines) != found.get::<_, i32>(7)? {
+    let ChunkText { file, id, text, body_start, prose, lines, .. } = &chunk;
+    let parts = (*body_start, prose);
+    if chunk_checksum(row, *file, *id, &heading_path, text, parts, *lines) != found.get::<_, i32>(7)? {
         return Err(CatalogError::Damaged(format!("passage {row} fails its checksum")));
     }
     let heading_path = serde_json::from_str(&heading_path).map_err(|error| damaged(&error))?;
@@ -198,12 +202,17 @@ pub(super) fn chunk_checksum(
     id: ChunkId,
     heading_path: &str,
     text: &str,
-    body_start: usize,
+    (body_start, prose): (usize, &Range<usize>),
     lines: (u32, u32),
 ) -> i32 {
     let mut sum = Checksum::default();
     sum.number(row as i64).number(file).number(id.to_bits() as i64).text(heading_path).text(text);
-    sum.number(body_start as i64).number(lines.0).number(lines.1).short()
+    sum.number(body_start as i64)
+        .number(prose.start as i64)
+        .number(prose.end as i64)
+        .number(lines.0)
+        .number(lines.1)
+        .short()
 }
 
 /// Reads the files with ids from `first` on, at most `limit`, and their chunks.

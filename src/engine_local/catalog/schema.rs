@@ -12,7 +12,7 @@ use crate::fs::crash;
 
 /// Counts up whenever the tables or the chunking change; an index of another format is rebuilt. The columns of `vectors` had
 /// better stay as they are: embeddings are salvaged from any format that has them so.
-pub(super) const FORMAT: i64 = 7;
+pub(super) const FORMAT: i64 = 8;
 
 // A file's `checksum` answers for what is read at the start: its own row, and of each of its chunks what memory keeps. Its
 // `details` answers for the rest of the row, but for the stamps: one that is not the file's has the file read again.
@@ -32,6 +32,7 @@ CREATE INDEX files_by_seq ON files(seq);
 CREATE TABLE chunks(
     id INTEGER PRIMARY KEY, file INTEGER NOT NULL, ordinal INTEGER NOT NULL, hash INTEGER NOT NULL, content BLOB,
     heading_path TEXT NOT NULL, text TEXT NOT NULL, body_start INTEGER NOT NULL,
+    prose_start INTEGER NOT NULL, prose_end INTEGER NOT NULL,
     line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
     words_body INTEGER NOT NULL, words_heading INTEGER NOT NULL, words_own INTEGER NOT NULL,
     checksum INTEGER NOT NULL);

@@ -1,5 +1,6 @@
 //! Writing to the catalog: one batch, one transaction, one number.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, params};
@@ -43,6 +44,8 @@ pub struct ChunkRow<'a> {
     pub text: &'a str,
     /// Where the heading lines end in `text`.
     pub body_start: usize,
+    /// Where the part that is embedded stands in it.
+    pub prose: Range<usize>,
     /// Its last line, from 1.
     pub line_end: u32,
 }
@@ -310,11 +313,12 @@ fn put_file(transaction: &Transaction<'_>, row: &FileRow<'_>, seq: u64) -> Resul
 
 fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), CatalogError> {
     let mut insert = transaction.prepare_cached(
-        "INSERT OR REPLACE INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        "INSERT OR REPLACE INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+         ?16)",
     )?;
     let FileEntry { id: file_id, chunks, .. } = file.file.entry;
     for ((ordinal, chunk), row) in chunks.iter().enumerate().skip(file.first).zip(&file.chunks) {
-        let ChunkRow { heading_path, text, body_start, line_end } = *row;
+        let ChunkRow { heading_path, text, body_start, ref prose, line_end } = *row;
         let [body, heading, own] = chunk.words;
         let lines = (chunk.line, line_end);
         insert.execute(params![
@@ -326,12 +330,14 @@ fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), C
             heading_path,
             text,
             body_start as i64,
+            prose.start as i64,
+            prose.end as i64,
             chunk.line,
             line_end,
             body,
             heading,
             own,
-            chunk_checksum(chunk.row, *file_id, chunk.id, heading_path, text, body_start, lines)
+            chunk_checksum(chunk.row, *file_id, chunk.id, heading_path, text, (body_start, prose), lines)
         ])?;
     }
     Ok(())

@@ -136,6 +136,8 @@ fn headings_are_plain_text() {
         ("# 100% sure %%x%%", "100% sure"),
         ("# ünï #tag", "ünï #tag"),
         ("two\nlines\n===", "two lines"),
+        ("# Option<Vec<u8>> and `Box<T>`", "Option<Vec<u8>> and Box<T>"),
+        ("# Vec<T> <b>bold</b> <a id=\"x\"></a>x<br>y", "Vec<T> bold xy"),
     ] {
         assert_eq!(parse(source).headings[0].text, text, "{source}");
     }

@@ -3,14 +3,7 @@
 import { h, say, when } from "./dom.js";
 import { address, route } from "./route.js";
 import { scoresShown } from "./keys.js";
-
-/** What Markdown has around words and lines, which a list need not show. */
-const MARKUP = new RegExp([
-  /^[ \t]*(?:`{3,}|~{3,}).*$/, /^#{1,6} /, /^> ?(?:\[![^\]\n]*\][+-]?)?/, /\*\*|__|==|\[\[|\]\]|`/, /!(?=\[)/,
-  /\[(?=[^[\]\n]*\]\([^()\n]*\))/, /\]\([^()\n]*\)/, /<\/?[a-zA-Z][^<>\n]*>/, /<!--|-->/,
-].map(({ source }) => source).join("|"), "gm");
-/** The end of a line that goes on in the next: what follows is no item, row or quote, and there is no blank line. */
-const WRAP = /(?<=[^\n|])\n(?=[^\s|>*+#-])(?!\d+[.)] )/g;
+import { preview } from "./preview.js";
 
 /** The list item of a passage. `highlights` are places of the snippet, in characters. */
 export function hit(chunk) {
@@ -22,7 +15,7 @@ export function hit(chunk) {
     h("a", { class: "hit-title", href: opens },
       h("span", { class: "title" }, chunk.title),
       heading.map((text) => [h("span", { class: "sep", "aria-hidden": "true" }, " › "), h("span", { class: "under" }, text)])),
-    h("p", { class: "hit-text" }, shown(chunk)),
+    h("p", { class: "hit-text" }, preview(chunk).map(([text, marked]) => (marked ? h("mark", {}, text) : text))),
     h("p", { class: "hit-meta" },
       h("a", { class: "cite", href: chunk.obsidian_url, title: "Open in Obsidian" }, chunk.citation),
       copyButton(chunk.citation),
@@ -42,41 +35,6 @@ function scores({ score, scores: sides }) {
   const side = (name, value) => (value === undefined ? undefined : ` · ${name} ${value.toFixed(name === "words" ? 1 : 2)}`);
   return h("span", { class: "scores", hidden: !scoresShown() },
     `score ${score.toFixed(2)}`, side("words", sides.keyword), side("meaning", sides.semantic));
-}
-
-/** The text of a passage without its headings and markup, with the words of the query marked. */
-function shown({ snippet, content, highlights = [], heading_path: headings, title }) {
-  const characters = Array.from(snippet ?? content);
-  const marked = new Uint8Array(characters.length);
-  for (const [from, to] of highlights) marked.fill(1, from, to);
-  const text = characters.join("");
-  const drop = new Uint8Array(text.length);
-  const lead = /^(#{1,6} .*\n\s*)+/.exec(text);
-  if (lead && lead[0].length < text.length && [...headings, title].length) drop.fill(1, 0, lead[0].length);
-  for (const found of text.matchAll(MARKUP)) drop.fill(1, found.index, found.index + found[0].length);
-  const wraps = new Set(Array.from(text.matchAll(WRAP), (found) => found.index));
-  const parts = [];
-  let [run, on, at] = ["", 0, 0];
-  let last = "\n";
-  const flush = () => {
-    if (run) parts.push(on ? h("mark", {}, run) : run);
-    run = "";
-  };
-  characters.forEach((character, index) => {
-    // No line stays empty.
-    if (!drop[at] && !(character === "\n" && last === "\n")) {
-      if (marked[index] !== on) {
-        flush();
-        on = marked[index];
-      }
-      last = wraps.has(at) ? " " : character;
-      run += last;
-    }
-    at += character.length;
-  });
-  flush();
-  // Of a passage that is nothing but markup, that is shown.
-  return parts.length ? parts : text;
 }
 
 export function copyButton(citation) {

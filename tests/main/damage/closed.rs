@@ -112,8 +112,8 @@ fn a_bit_of_every_kind_of_row() {
         "UPDATE meta SET store = 'another'",
         "DELETE FROM chunks WHERE id = 5",
         "DELETE FROM files WHERE id = 5",
-        "INSERT INTO chunks SELECT 7777, 7777, 0, hash, content, heading_path, text, body_start, line_start, line_end, \
-         words_body, words_heading, words_own, checksum FROM chunks WHERE id = 5",
+        "INSERT INTO chunks SELECT 7777, 7777, 0, hash, content, heading_path, text, body_start, prose_start, prose_end, \
+         line_start, line_end, words_body, words_heading, words_own, checksum FROM chunks WHERE id = 5",
     ];
     for column in columns {
         fixture.heals(column, false, Said, |index| execute(index, column));
