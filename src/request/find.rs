@@ -79,7 +79,7 @@ impl ReadScope {
                     score: hit.score,
                     relevance: hit.relevance,
                     perhaps: hit.relevance.is_some_and(|relevance| relevance < config.min_score),
-                    scores: Scores { keyword: hit.keyword, semantic: hit.semantic },
+                    scores: Scores { keyword: hit.keyword, semantic: hit.semantic, coverage: hit.coverage },
                     chunk,
                 }),
                 Err(error) if error.is_damage() => degraded = Some(Degraded::Damaged(error.to_string())),

@@ -57,6 +57,8 @@ pub struct Hit {
     pub keyword: Option<f64>,
     /// Cosine, when the meaning was asked and the chunk is embedded.
     pub semantic: Option<f64>,
+    /// BM25 as a share of what it could be at most.
+    pub coverage: Option<f64>,
     /// How likely it answers, 0 to 1, which compares across answers; `None` where nothing was looked for, or the model was never measured.
     pub relevance: Option<f64>,
 }
@@ -201,8 +203,9 @@ pub fn search(
             Err(error) => return Err(error),
         };
         let CandidateScores { keyword, semantic, .. } = candidate.scores;
+        let coverage = relevance_of.coverage(&candidate.scores);
         let (file, score) = (candidate.file, candidate.score);
-        hits.push(Hit { file, chunk, score, keyword, semantic, relevance });
+        hits.push(Hit { file, chunk, score, keyword, semantic, coverage, relevance });
     }
     if hits.is_empty()
         && let Some(unknown) = unknown(&query.conditions, files, visible.set())

@@ -157,4 +157,7 @@ pub struct Scores {
     /// Cosine; absent when the meaning was not asked, or the passage is not embedded yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub semantic: Option<f64>,
+    /// BM25 as a share of what a passage with all of the words and nothing else comes near to, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
 }

@@ -324,6 +324,6 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
             tool["inputSchema"]["properties"].as_object().unwrap().keys().cloned().collect();
         // The tool is the mode. What it finds is shown to a model, always with what was saved before.
         let of_tool = same(&arguments, &[("query", "q")], &[]);
-        assert_eq!(of_tool, less(&["mode", "highlight", "fresh"]), "the tool {name}, and SearchQuery");
+        assert_eq!(of_tool, less(&["mode", "highlight", "fresh", "min_score"]), "the tool {name}, and SearchQuery");
     }
 }
