@@ -50,6 +50,9 @@ pub(super) struct SearchCommand {
     /// Hits at most.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
+    /// Passages shown on either side of a hit; in conversations turns, 2 unless told.
+    #[arg(long, value_name = "N")]
+    context: Option<usize>,
     /// Print whole passages instead of snippets.
     #[arg(long)]
     full: bool,
@@ -148,6 +151,7 @@ impl SearchCommand {
             since: self.since,
             until: self.until,
             limit: self.limit,
+            context: self.context,
             highlight: false,
         })?;
         let outcome = if response.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };

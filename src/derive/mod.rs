@@ -7,4 +7,4 @@ pub mod words;
 pub use chunk::{
     Bounds, Chunk, RemoveError, chunk, chunk_within, cut_heading, token_estimate, without_chunk, without_lines,
 };
-pub(crate) use chunk::{ChunkId, Remainder};
+pub(crate) use chunk::{CONVERSATIONS, ChunkId, Remainder, begins_turn};

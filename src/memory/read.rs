@@ -35,6 +35,7 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
         mode: config.mode,
         limit: limit(most, config.limit)?,
         filter: Filter::default(),
+        context: Some(0),
         turn: writer.turn().clone(),
     };
     writer.own_memory()?.find(request, Given { highlights: false, times: 1 }, started)

@@ -184,6 +184,7 @@ impl QuotePlaces<'_> {
             mode: Mode::Keyword,
             limit: CANDIDATES,
             filter: Filter::default(),
+            context: Some(0),
             turn: self.scope.turn().clone(),
         };
         let Ok(found) = self.scope.search_with(None, &request) else { return Vec::new() };

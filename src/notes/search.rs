@@ -6,7 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use crate::engine::Filter;
-use crate::request::{Edge, Given, RequestError, Viewer, limit, named, parse, query_text};
+use crate::request::{Edge, Given, RequestError, Viewer, context, limit, named, parse, query_text};
 use crate::search::SearchRequest;
 use crate::wire::{SearchQuery, SearchResponse};
 
@@ -34,6 +34,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchRes
         mode: query.mode.unwrap_or(config.mode),
         limit: limit(query.limit, config.limit)?,
         filter: filter(query, viewer.at())?,
+        context: context(query.context)?,
         turn: viewer.turn().clone(),
     };
     let mut found = viewer.read_scope()?.find(request, given, started)?;

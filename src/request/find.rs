@@ -9,9 +9,9 @@ use super::{ReadScope, RequestError, Room, share};
 use crate::config::Mode;
 use crate::engine::EngineError;
 use crate::models::Embedder;
-use crate::search::{Degraded, Highlighter, Results, SearchRequest, search, snippet};
+use crate::search::{Degraded, Highlighter, Results, SearchRequest, Window, search, snippet, snippet_around};
 use crate::sync::ModelStatus;
-use crate::wire::{HitView, Scores, SearchResponse};
+use crate::wire::{HitView, Scores, SearchResponse, citation};
 
 /// While notes change as fast as they are found, a search is begun anew so often.
 const MAX_CHANGED_ROUNDS: usize = 4;
@@ -60,17 +60,23 @@ impl ReadScope {
         let mut degraded = found.degraded;
         let mut highlighter = Highlighter::new(&request.text, config.stemmer);
         let mut results = Vec::with_capacity(found.hits.len());
+        let mut room = Room::of(self.limits, given.times);
         for hit in found.hits {
             let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
-            let highlights = given.highlights.then(|| in_characters(&snippet, &highlighter.matches(&snippet)));
             match self.view(&hit.file, hit.chunk) {
-                Ok(chunk) => results.push(HitView {
-                    snippet,
-                    highlights,
-                    score: hit.score,
-                    scores: Scores { keyword: hit.keyword, semantic: hit.semantic },
-                    chunk,
-                }),
+                Ok(chunk) => {
+                    let scores = Scores { keyword: hit.keyword, semantic: hit.semantic };
+                    let mut view = HitView { snippet, highlights: None, score: hit.score, scores, chunk };
+                    let wide = widened(&view, &hit.window, &mut highlighter, snippet_chars);
+                    if let Some(wide) = wide.filter(|wide| room.holds(&wide.chunk, wide.snippet.chars().count())) {
+                        view = wide;
+                    }
+                    // The best first: what does not fit is cut, and what is left of it left out.
+                    let Some(_) = room.take_chunk(&mut view.chunk, view.snippet.chars().count()) else { continue };
+                    let matches = given.highlights.then(|| highlighter.matches(&view.snippet));
+                    view.highlights = matches.map(|matches| in_characters(&view.snippet, &matches));
+                    results.push(view);
+                }
                 Err(error) if error.is_damage() => degraded = Some(Degraded::Damaged(error.to_string())),
                 Err(error) => return Err(error.into()),
             }
@@ -83,9 +89,6 @@ impl ReadScope {
             true => explain_briefly(&degraded, found.mode),
             false => self.explain(&degraded, found.mode),
         };
-        // The best first: what does not fit is cut, and what is left of it left out.
-        let mut room = Room::of(self.limits, given.times);
-        results.retain_mut(|hit| room.take_chunk(&mut hit.chunk, hit.snippet.chars().count()).is_some());
         Ok(SearchResponse {
             query: request.text,
             mode: found.mode,
@@ -149,6 +152,21 @@ impl ReadScope {
             false => format!("not everything may be found yet: {why}"),
         })
     }
+}
+
+/// A hit with what stands around it; `None` where that is nothing.
+fn widened(hit: &HitView, window: &Window, highlighter: &mut Highlighter, snippet_chars: usize) -> Option<HitView> {
+    if window.is_empty() {
+        return None;
+    }
+    let (before, after) = window.texts();
+    let snippet = snippet_around(&before, &hit.chunk.content, &after, highlighter, snippet_chars);
+    let mut chunk = hit.chunk.clone();
+    (chunk.line_start, chunk.line_end) = window.lines((chunk.line_start, chunk.line_end));
+    chunk.citation = citation(&chunk.path, chunk.line_start, chunk.line_end);
+    let texts = [before, chunk.content, after];
+    chunk.content = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+    Some(HitView { snippet, highlights: None, score: hit.score, scores: hit.scores, chunk })
 }
 
 /// Why an answer is less than it could be, without the names of files and models that an agent is not to know.

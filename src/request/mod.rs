@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-pub(crate) use checks::{limit, named, note_path, query_text, text};
+pub(crate) use checks::{context, limit, named, note_path, query_text, text};
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use limits::AgentLimits;

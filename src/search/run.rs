@@ -9,6 +9,7 @@ use super::fuse::rank;
 use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
 use super::visible::Visible;
+use super::window::{Window, Windows};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
 use crate::engine::{ChunkText, EngineError, FileEntry, Filter, QueryVector, Reader};
@@ -28,6 +29,8 @@ pub struct SearchRequest {
     pub limit: usize,
     /// Which files.
     pub filter: Filter,
+    /// How many passages are shown on either side of a hit, in conversations turns; when it is not said, 2 there, and else none.
+    pub context: Option<usize>,
     /// Whether anybody waits for the answer still.
     pub turn: Turn,
 }
@@ -45,6 +48,8 @@ pub struct Hit {
     pub keyword: Option<f64>,
     /// Cosine, when the meaning was asked and the chunk is embedded.
     pub semantic: Option<f64>,
+    /// What is shown around it.
+    pub window: Window,
 }
 
 /// Why an answer is less than what was asked for.
@@ -141,8 +146,14 @@ pub fn search(
             degraded = degraded.or(Some(Degraded::PhraseAbsent));
         }
     }
-    let mut hits = Vec::with_capacity(ranked.len());
+    // To list what is left, none of it is asked for.
+    let context = if query.only_excludes() { request.context.or(Some(0)) } else { request.context };
+    let mut windows = Windows::new(&retriever, context, &query.keyword)?;
+    let mut hits: Vec<Hit> = Vec::with_capacity(request.limit.min(ranked.len()));
     for candidate in ranked {
+        if hits.len() == request.limit {
+            break;
+        }
         go_on(&request.turn)?;
         let chunk = match reader.chunk(candidate.row) {
             Ok(Some(chunk)) => chunk,
@@ -155,9 +166,33 @@ pub fn search(
             Err(error) => return Err(error),
         };
         let CandidateScores { keyword, semantic, .. } = candidate.scores;
-        hits.push(Hit { file: candidate.file, chunk, score: candidate.score, keyword, semantic });
+        let window = windows.around(&candidate.file, candidate.ordinal, &chunk)?;
+        let file = candidate.file;
+        put(&mut hits, Hit { file, chunk, score: candidate.score, keyword, semantic, window });
+    }
+    if let Some(reason) = windows.damage {
+        degraded = Some(Degraded::Damaged(reason));
     }
     Ok(Results { mode, hits, degraded })
+}
+
+/// Adds a hit, the best come first. One that a better one shows is none; where its window overlaps with those of better ones, it
+/// becomes part of the best of them.
+fn put(hits: &mut Vec<Hit>, hit: Hit) {
+    if hits.iter().any(|other| other.file.id == hit.file.id && other.window.shows(&hit.window)) {
+        return;
+    }
+    let overlaps = |other: &Hit| other.file.id == hit.file.id && other.window.overlaps(&hit.window);
+    let Some(best) = hits.iter().position(overlaps) else {
+        hits.push(hit);
+        return;
+    };
+    let mut all = hits.split_off(best + 1);
+    let bridged: Vec<Hit> = all.extract_if(.., |other| overlaps(other)).collect();
+    hits.append(&mut all);
+    for other in bridged.into_iter().chain([hit]) {
+        hits[best].window.merge(other.window, other.chunk);
+    }
 }
 
 /// The stages between the query and its hits.
@@ -171,7 +206,8 @@ struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// The best candidates in order, at most `limit`. While one long file keeps others out of the candidates, more are asked for.
+    /// The best candidates in order, `limit` of them or more if there are. While one long file keeps others out of the candidates, more
+    /// are asked for.
     fn run(&self, words: &mut RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
         let mut width = self.config.candidates.max(self.limit);
         loop {
@@ -180,7 +216,6 @@ impl Ranking<'_> {
             rank(&mut candidates, self.mode, self.config);
             diversify(&mut candidates, self.config.per_file);
             if candidates.len() >= self.limit || !more || width >= MAX_WIDTH {
-                candidates.truncate(self.limit);
                 return Ok(candidates);
             }
             width *= 4;
@@ -199,7 +234,6 @@ impl Ranking<'_> {
                 break;
             }
         }
-        left.truncate(self.limit);
         Ok(left)
     }
 }

@@ -63,6 +63,7 @@ impl Fixture {
                 mode: Mode::Keyword,
                 limit: 100,
                 filter: Filter::default(),
+                context: None,
                 turn: Turn::default(),
             };
             let found = search(snapshot.as_ref(), None, &visible, &Config::default().search, &request).unwrap();

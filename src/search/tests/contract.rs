@@ -248,8 +248,14 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
             for (mode, query) in MODES.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
                 let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
                 let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates: 4, ..SearchConfig::default() };
-                let request =
-                    SearchRequest { text: query.into(), mode, limit, filter: filter.clone(), turn: Turn::default() };
+                let request = SearchRequest {
+                    text: query.into(),
+                    mode,
+                    limit,
+                    filter: filter.clone(),
+                    context: None,
+                    turn: Turn::default(),
+                };
                 let found = search(reader, Some(embedder), visible, &config, &request).unwrap();
                 let hits = found.hits.iter().map(|hit| {
                     let bits = [Some(hit.score), hit.keyword, hit.semantic].map(|score| score.map(f64::to_bits));
@@ -291,6 +297,7 @@ fn a_search_that_nobody_waits_for_ends() {
         mode: Mode::Keyword,
         limit: 5,
         filter: Filter::default(),
+        context: None,
         turn: turn.clone(),
     };
     let found = || search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request());

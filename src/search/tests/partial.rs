@@ -43,7 +43,7 @@ fn first(reader: &dyn Reader, embedder: &HashEmbedder, mode: Mode) -> usize {
     let visible = Visible::of(&Scope::Everything, reader.files());
     let right = (0..NOTES).filter(|at| {
         let (text, filter, turn) = (note(*at).0, Filter::default(), Turn::default());
-        let request = SearchRequest { text, mode, limit: 1, filter, turn };
+        let request = SearchRequest { text, mode, limit: 1, filter, context: None, turn };
         let found = search(reader, Some(embedder), &visible, &SearchConfig::default(), &request).unwrap();
         found.hits.first().is_some_and(|hit| hit.file.path.as_str() == format!("notes/{at}.md"))
     });

@@ -17,9 +17,15 @@ fn requests(all: &Daemon) -> Vec<Asked> {
     let mut asked: Vec<Asked> = Vec::new();
     let mut get = |target: String| asked.push(("GET", target, None));
     for word in WORDS.map(encode) {
-        for more in
-            ["", "&highlight=true", "&limit=1000", "&collection=notes", "&collection=journal", "&collection=agents"]
-        {
+        for more in [
+            "",
+            "&highlight=true",
+            "&limit=1000",
+            "&context=2",
+            "&collection=notes",
+            "&collection=journal",
+            "&collection=agents",
+        ] {
             get(format!("/api/user-memory/search?q={word}{more}"));
         }
         for more in [

@@ -137,8 +137,14 @@ fn without_the_words_the_meaning_answers() {
 
     let snapshot = store.snapshot_without_words().unwrap();
     for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
-        let request =
-            SearchRequest { text: "river".into(), mode, limit: 10, filter: Filter::default(), turn: Turn::default() };
+        let request = SearchRequest {
+            text: "river".into(),
+            mode,
+            limit: 10,
+            filter: Filter::default(),
+            context: None,
+            turn: Turn::default(),
+        };
         let visible = Visible::of(&Scope::Everything, snapshot.files());
         let found = search(snapshot.as_ref(), Some(&embedder), &visible, &Config::default().search, &request).unwrap();
         assert_eq!(found.hits.len(), 1, "{mode:?}");

@@ -89,6 +89,7 @@ fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
         mode: Mode::Keyword,
         limit: 100,
         filter: Filter::default(),
+        context: None,
         turn: Turn::default(),
     };
     let found = search(
