@@ -58,6 +58,9 @@ pub(super) struct SearchCommand {
     /// Only hits that are as likely to answer, 0 to 1; less likely ones than `[search] min_score` are called "perhaps".
     #[arg(long, value_name = "SHARE")]
     min_score: Option<f64>,
+    /// Passages shown on either side of a hit; in conversations turns, 2 unless told.
+    #[arg(long, value_name = "N")]
+    context: Option<usize>,
     /// Print whole passages instead of snippets.
     #[arg(long)]
     full: bool,
@@ -159,6 +162,7 @@ impl SearchCommand {
             min_score: self.min_score,
             // The daemon knows that it is asked over the socket; alone, all notes are read first.
             fresh: None,
+            context: self.context,
             highlight: false,
         })?;
         let outcome = if response.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };

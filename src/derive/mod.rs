@@ -11,7 +11,7 @@ pub mod words;
 pub use chunk::{
     Bounds, Chunk, RemoveError, chunk, chunk_within, cut_heading, token_estimate, without_chunk, without_lines,
 };
-pub(crate) use chunk::{ChunkId, Remainder};
+pub(crate) use chunk::{CONVERSATIONS, ChunkId, Remainder, begins_turn};
 pub(crate) use common::CommonWords;
 pub use labels::Label;
 pub(crate) use properties::{other_names, values_of};

@@ -23,11 +23,11 @@ struct Query {
     /// Words, "phrases", -word, path:*.md, has:task, property:value, or a question.
     #[schema(min_length = 1)]
     query: String,
-    /// 6 if not said.
+    /// 6 unless said.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
-    /// This top-level folder alone.
+    /// Top-level folder.
     #[serde(default)]
     collection: Option<String>,
     /// With this tag.
@@ -36,12 +36,15 @@ struct Query {
     /// Below `projects/`.
     #[serde(default)]
     path: Option<String>,
-    /// Changed since 2026-01-05, or 7d, 6mo ago.
+    /// Changed since 2026-01-05 or 7d.
     #[serde(default)]
     since: Option<String>,
     /// Changed by then.
     #[serde(default)]
     until: Option<String>,
+    /// Turns around it.
+    #[serde(default)]
+    context: Option<usize>,
 }
 
 /// What was found.
@@ -159,7 +162,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
                 name: "deep_search",
                 title: "Search",
                 description: "Finds passages in the person's notes by words and meaning. Look here first for what may have been \
-                    written down: a decision, a name, a preference, what was done when.",
+                    written down: a decision, a name, a preference.",
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, query| find(viewer, query, Mode::Hybrid),
@@ -198,6 +201,7 @@ fn find(viewer: &Viewer, query: Query, mode: Mode) -> Result<Hits, RequestError>
         until: query.until,
         limit: Some(query.limit.unwrap_or(HITS)),
         min_score: None,
+        context: query.context,
         highlight: false,
         fresh: Some(true),
     };

@@ -37,6 +37,7 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
         filter: Filter::default(),
         at: writer.at(),
         min_relevance: None,
+        context: Some(0),
         turn: writer.turn().clone(),
     };
     // What the person writes into it counts at once, too.

@@ -188,6 +188,7 @@ impl QuotePlaces<'_> {
             // No word of a quote is a time.
             at: Timestamp::UNIX_EPOCH,
             min_relevance: None,
+            context: Some(0),
             turn: self.scope.turn().clone(),
         };
         let Ok(found) = self.scope.search_with(None, &request) else { return Vec::new() };

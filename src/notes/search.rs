@@ -6,7 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use crate::engine::Filter;
-use crate::request::{Edge, Given, RequestError, Viewer, limit, min_score, parse, query_text};
+use crate::request::{Edge, Given, RequestError, Viewer, context, limit, min_score, parse, query_text};
 use crate::search::SearchRequest;
 use crate::wire::{SearchQuery, SearchResponse, named};
 
@@ -36,6 +36,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchRes
         filter: filter(query, viewer.at())?,
         at: viewer.at(),
         min_relevance: min_score(query.min_score)?,
+        context: context(query.context)?,
         turn: viewer.turn().clone(),
     };
     let fresh = if query.fresh == Some(true) { viewer.make_fresh() } else { None };

@@ -61,6 +61,22 @@ pub(crate) fn min_score(asked: Option<f64>) -> Result<Option<f64>, RequestError>
     }
 }
 
+/// Maximum number of passages on either side of a hit.
+pub(crate) const MAX_CONTEXT: usize = 20;
+
+/// How many passages are asked for on either side of a hit.
+///
+/// # Errors
+/// When it is over 20.
+pub(crate) fn context(asked: Option<usize>) -> Result<Option<usize>, RequestError> {
+    match asked {
+        Some(more) if more > MAX_CONTEXT => {
+            Err(RequestError::invalid(format!("`context` is {more}; it takes 0 to {MAX_CONTEXT}")))
+        }
+        asked => Ok(asked),
+    }
+}
+
 /// A path as somebody gives it.
 ///
 /// # Errors

@@ -9,9 +9,11 @@ use super::{ReadScope, RequestError, Room, share};
 use crate::config::Mode;
 use crate::engine::{Damage, EngineError};
 use crate::models::Embedder;
-use crate::search::{Correction, Degraded, Highlighter, Results, SearchRequest, UnknownName, search, snippet};
+use crate::search::{
+    Correction, Degraded, Highlighter, Results, SearchRequest, UnknownName, Window, search, snippet, snippet_around,
+};
 use crate::sync::ModelStatus;
-use crate::wire::{HitView, Scores, SearchResponse};
+use crate::wire::{HitView, Scores, SearchResponse, citation};
 
 /// While notes change as fast as they are found, a search is begun anew so often.
 const MAX_CHANGED_ROUNDS: usize = 4;
@@ -69,19 +71,25 @@ impl ReadScope {
         }
         let mut highlighter = Highlighter::new(&text, config.stemmer);
         let mut results = Vec::with_capacity(found.hits.len());
+        let mut room = Room::of(self.limits, given.times);
         for hit in found.hits {
             let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
-            let highlights = given.highlights.then(|| in_characters(&snippet, &highlighter.matches(&snippet)));
             match self.view(&hit.file, hit.chunk) {
-                Ok(chunk) => results.push(HitView {
-                    snippet,
-                    highlights,
-                    score: hit.score,
-                    relevance: hit.relevance,
-                    perhaps: hit.relevance.is_some_and(|relevance| relevance < config.min_score),
-                    scores: Scores { keyword: hit.keyword, semantic: hit.semantic, coverage: hit.coverage },
-                    chunk,
-                }),
+                Ok(chunk) => {
+                    let scores = Scores { keyword: hit.keyword, semantic: hit.semantic, coverage: hit.coverage };
+                    let perhaps = hit.relevance.is_some_and(|relevance| relevance < config.min_score);
+                    let (score, relevance) = (hit.score, hit.relevance);
+                    let mut view = HitView { snippet, highlights: None, score, relevance, perhaps, scores, chunk };
+                    let wide = widened(&view, &hit.window, &mut highlighter, snippet_chars);
+                    if let Some(wide) = wide.filter(|wide| room.holds(&wide.chunk, wide.snippet.chars().count())) {
+                        view = wide;
+                    }
+                    // The best first: what does not fit is cut, and what is left of it left out.
+                    let Some(_) = room.take_chunk(&mut view.chunk, view.snippet.chars().count()) else { continue };
+                    let matches = given.highlights.then(|| highlighter.matches(&view.snippet));
+                    view.highlights = matches.map(|matches| in_characters(&view.snippet, &matches));
+                    results.push(view);
+                }
                 Err(error) if error.is_damage() => degraded = Some(Degraded::Damaged(error.to_string())),
                 Err(error) => return Err(error.into()),
             }
@@ -94,9 +102,6 @@ impl ReadScope {
             true => explain_briefly(&degraded, found.mode),
             false => self.explain(&degraded, found.mode),
         };
-        // The best first: what does not fit is cut, and what is left of it left out.
-        let mut room = Room::of(self.limits, given.times);
-        results.retain_mut(|hit| room.take_chunk(&mut hit.chunk, hit.snippet.chars().count()).is_some());
         Ok(SearchResponse {
             query: request.text,
             mode: found.mode,
@@ -165,6 +170,22 @@ impl ReadScope {
             false => format!("not everything may be found yet: {why}"),
         })
     }
+}
+
+/// A hit with what stands around it; `None` where that is nothing.
+fn widened(hit: &HitView, window: &Window, highlighter: &mut Highlighter, snippet_chars: usize) -> Option<HitView> {
+    if window.is_empty() {
+        return None;
+    }
+    let (before, after) = window.texts();
+    let snippet = snippet_around(&before, &hit.chunk.content, &after, highlighter, snippet_chars);
+    let mut chunk = hit.chunk.clone();
+    (chunk.line_start, chunk.line_end) = window.lines((chunk.line_start, chunk.line_end));
+    chunk.citation = citation(&chunk.path, chunk.line_start, chunk.line_end);
+    let texts = [before, chunk.content, after];
+    chunk.content = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let (score, relevance, perhaps) = (hit.score, hit.relevance, hit.perhaps);
+    Some(HitView { snippet, highlights: None, score, relevance, perhaps, scores: hit.scores, chunk })
 }
 
 /// Why an answer is less than it could be, without the names of files and models that an agent is not to know.

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-pub(crate) use checks::{limit, min_score, note_path, query_text, text};
+pub(crate) use checks::{context, limit, min_score, note_path, query_text, text};
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use fresh::MAY_LACK_THE_NEWEST;

@@ -45,6 +45,11 @@ impl Room {
         end.is_some()
     }
 
+    /// Whether a chunk would fit whole, with a snippet of so many characters.
+    pub(crate) fn holds(&self, chunk: &ChunkView, snippet: usize) -> bool {
+        self.0.is_none_or(|left| snippet + around(chunk) + chunk.content.chars().count() <= left)
+    }
+
     /// Takes a chunk, and a snippet of so many characters: its frontmatter is left out where that does not fit, its text is cut.
     /// Tells whether it was cut; `None` where nothing of it fits.
     #[must_use]

@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     pub(super) row: u64,
     pub(super) file: Arc<FileEntry>,
     /// Its place among the file's chunks.
-    ordinal: usize,
+    pub(super) ordinal: usize,
     pub(super) scores: CandidateScores,
     /// What the hits are ordered by.
     pub(super) score: f64,

@@ -1,7 +1,8 @@
 //! From a query to hits with citations, in stages, each a value to the next:
 //!
 //! `query` (what was typed) → `retrieve` (the best chunks of the allowed files by words and by meaning, each scored on both) →
-//! `fuse` (one score, one order) → `diversify` (no file takes all places) → the cut, in `run` → `snippet`.
+//! `fuse` (one score, one order) → `diversify` (no file takes all places) → the cut, in `run` → `window`
+//! (what stands around a hit) → `snippet`.
 //!
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
 
@@ -20,11 +21,14 @@ mod snippet;
 mod tests;
 mod unknown;
 mod visible;
+mod window;
 
 pub use query::ParsedQuery;
 pub(crate) use respell::Correction;
 pub(crate) use run::Results;
 pub use run::{Degraded, SearchRequest, search};
+pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};
 pub(crate) use unknown::UnknownName;
 pub use visible::{Visible, subject};
+pub use window::Window;

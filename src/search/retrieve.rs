@@ -44,6 +44,12 @@ impl RetrievedWords<'_> {
         width.map_or(Ok(()), |width| self.best(width).map(drop))
     }
 
+    /// Whether the query's conditions do not rule out a chunk.
+    pub(super) fn let_through(&self, row: u64) -> Result<bool, EngineError> {
+        let Some(prepared) = &self.prepared else { return Ok(false) };
+        Ok(prepared.scores(&[row])?.iter().all(Option::is_some))
+    }
+
     fn best(&mut self, width: usize) -> Result<&[ScoredChunk], EngineError> {
         let found = match self.best.take() {
             Some((known, found)) if known == width => found,

@@ -16,6 +16,7 @@ use super::respell::{Correction, Respelled, respell};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::unknown::{UnknownName, unknown};
 use super::visible::Visible;
+use super::window::{Window, Windows};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
 use crate::derive::Label;
@@ -40,6 +41,8 @@ pub struct SearchRequest {
     pub filter: Filter,
     /// Now, for queries that say how long ago.
     pub at: Timestamp,
+    /// How many passages are shown on either side of a hit, in conversations turns; when it is not said, 2 there, and else none.
+    pub context: Option<usize>,
     /// Whether anybody waits for the answer still.
     pub turn: Turn,
 }
@@ -61,6 +64,8 @@ pub struct Hit {
     pub coverage: Option<f64>,
     /// How likely it answers, 0 to 1, which compares across answers; `None` where nothing was looked for, or the model was never measured.
     pub relevance: Option<f64>,
+    /// What is shown around it.
+    pub window: Window,
 }
 
 /// Why an answer is less than what was asked for.
@@ -182,10 +187,16 @@ pub fn search(
             degraded = degraded.or(Some(Degraded::PhraseAbsent));
         }
     }
-    let mut hits = Vec::with_capacity(ranked.len());
     let relevance_of = Relevance { mode, model: embedder.map(Embedder::name), most };
     let mut left_out = 0;
+    // To list what is left, none of it is asked for.
+    let context = if query.only_narrows() { request.context.or(Some(0)) } else { request.context };
+    let mut windows = Windows::new(&retriever, context, &query.keyword)?;
+    let mut hits: Vec<Hit> = Vec::with_capacity(request.limit.min(ranked.len()));
     for candidate in ranked {
+        if hits.len() + left_out == request.limit {
+            break;
+        }
         go_on(&request.turn)?;
         let relevance = relevance_of.of(&candidate).filter(|_| !query.only_narrows());
         if relevance.zip(request.min_relevance).is_some_and(|(relevance, min)| relevance < min) {
@@ -204,8 +215,12 @@ pub fn search(
         };
         let CandidateScores { keyword, semantic, .. } = candidate.scores;
         let coverage = relevance_of.coverage(&candidate.scores);
+        let window = windows.around(&candidate.file, candidate.ordinal, &chunk)?;
         let (file, score) = (candidate.file, candidate.score);
-        hits.push(Hit { file, chunk, score, keyword, semantic, coverage, relevance });
+        put(&mut hits, Hit { file, chunk, score, keyword, semantic, coverage, relevance, window });
+    }
+    if let Some(reason) = windows.damage {
+        degraded = Some(Degraded::Damaged(reason));
     }
     if hits.is_empty()
         && let Some(unknown) = unknown(&query.conditions, files, visible.set())
@@ -213,6 +228,25 @@ pub fn search(
         degraded = Some(Degraded::Unknown(unknown));
     }
     Ok(Results { mode, hits, left_out, degraded })
+}
+
+/// Adds a hit, the best come first. One that a better one shows is none; where its window overlaps with those of better ones, it
+/// becomes part of the best of them.
+fn put(hits: &mut Vec<Hit>, hit: Hit) {
+    if hits.iter().any(|other| other.file.id == hit.file.id && other.window.shows(&hit.window)) {
+        return;
+    }
+    let overlaps = |other: &Hit| other.file.id == hit.file.id && other.window.overlaps(&hit.window);
+    let Some(best) = hits.iter().position(overlaps) else {
+        hits.push(hit);
+        return;
+    };
+    let mut all = hits.split_off(best + 1);
+    let bridged: Vec<Hit> = all.extract_if(.., |other| overlaps(other)).collect();
+    hits.append(&mut all);
+    for other in bridged.into_iter().chain([hit]) {
+        hits[best].window.merge(other.window, other.chunk);
+    }
 }
 
 /// The stages between the query and its hits.
@@ -228,7 +262,8 @@ struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// The best candidates in order, at most `limit`. While one long file keeps others out of the candidates, more are asked for.
+    /// The best candidates in order, `limit` of them or more if there are. While one long file keeps others out of the candidates, more
+    /// are asked for.
     fn run(&self, words: &mut RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
         let mut width = self.config.candidates.max(self.limit);
         loop {
@@ -242,7 +277,6 @@ impl Ranking<'_> {
             }
             diversify(&mut candidates, self.config.per_file);
             if candidates.len() >= self.limit || !more || width >= MAX_WIDTH {
-                candidates.truncate(self.limit);
                 return Ok(candidates);
             }
             width *= 4;
@@ -261,7 +295,6 @@ impl Ranking<'_> {
                 break;
             }
         }
-        left.truncate(self.limit);
         Ok(left)
     }
 }

@@ -65,6 +65,26 @@ fn ends(words: &[(usize, &str, Vec<String>)], phrase: &[String]) -> Option<usize
     None
 }
 
+/// A snippet of a passage and of what stands around it: all of it where it fits, else the passage's own snippet and what follows.
+pub(crate) fn snippet_around(
+    before: &str,
+    own: &str,
+    after: &str,
+    highlighter: &mut Highlighter,
+    max_chars: usize,
+) -> String {
+    let texts = [before, own, after].into_iter().filter(|text| !text.is_empty());
+    let all = texts.collect::<Vec<_>>().join("\n\n");
+    if after.is_empty() || all.chars().count() <= max_chars {
+        return if after.is_empty() { snippet(own, highlighter, max_chars) } else { all };
+    }
+    // Half of it for what was found at least, and more where what follows is short.
+    let follows = after.chars().count().min(max_chars / 2);
+    let own = snippet(own, highlighter, max_chars.saturating_sub(follows + 2));
+    let rest = max_chars.saturating_sub(own.chars().count() + 2);
+    format!("{own}\n\n{}", snippet(after, highlighter, rest))
+}
+
 /// The part of `text` with the most words of the query, of at most `max_chars` characters, cut at words where it can be;
 /// `…` stands where something is left out.
 pub fn snippet(text: &str, highlighter: &mut Highlighter, max_chars: usize) -> String {
@@ -135,6 +155,19 @@ mod tests {
         assert_eq!(marked("\"the end of the line\"", text), ["the", "end", "of", "the", "line", "line", "end"]);
         assert_eq!(marked("\"to be\"", "to be or not to be: be"), ["to", "be", "to", "be"]);
         assert_eq!(marked("\"serde json\" x", "a serde_json y"), ["serde_json"]);
+    }
+
+    #[test]
+    fn what_follows_has_its_part_of_a_snippet() {
+        let question = format!("{} who has the tile cutter? {}", "filler ".repeat(60), "filler ".repeat(60));
+        let answer = format!("Ask Bob. {}", "He said more. ".repeat(60));
+        let mut highlighter = Highlighter::new("tile cutter", StemmerLanguage::English);
+        let shown = snippet_around("before", &question, &answer, &mut highlighter, 300);
+        assert!(shown.contains("tile cutter") && shown.contains("\n\nAsk Bob."), "{shown}");
+        assert!(shown.chars().count() <= 300);
+        let shown = snippet_around("before", "own", "after", &mut highlighter, 300);
+        assert_eq!(shown, "before\n\nown\n\nafter");
+        assert_eq!(snippet_around("before", "own", "", &mut highlighter, 5), "own");
     }
 
     #[test]

@@ -41,6 +41,10 @@ pub struct SearchQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 0, maximum = 1)]
     pub min_score: Option<f64>,
+    /// How many passages are shown on either side of a hit, 0 to 20: in conversations turns, 2 when it is not said; in other notes none
+    /// then. Hits that overlap become one.
+    #[param(minimum = 0, maximum = 20)]
+    pub context: Option<usize>,
     /// Whether each hit says where its snippet has words of the query.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub highlight: bool,
@@ -103,7 +107,7 @@ pub struct ChunkView {
     pub title: String,
     /// The headings it stands under, outermost first.
     pub heading_path: Vec<String>,
-    /// The passage.
+    /// The passage; where a search was asked for more, or finds it in a conversation, with what stands around it.
     pub content: String,
     /// Its first line, from 1.
     pub line_start: u32,
@@ -124,7 +128,7 @@ pub struct ChunkView {
     pub updated_at: String,
 }
 
-/// A passage that was found.
+/// A passage that was found. Lines and citation are those of all that is shown; the hash names the passage itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HitView {
     /// The passage.

@@ -73,6 +73,7 @@ impl Fixture {
                 filter: Filter::default(),
                 at: jiff::Timestamp::UNIX_EPOCH,
                 min_relevance: None,
+                context: None,
                 turn: Turn::default(),
             };
             let found = search(snapshot.as_ref(), None, &visible, &Config::default().search, &request).unwrap();

@@ -12,6 +12,7 @@ mod chunks;
 mod cli;
 mod collections;
 mod concurrency;
+mod conversations;
 mod crash;
 mod daemon;
 mod damage;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::id::ChunkId;
-use super::join::{Draft, Joiner};
+use super::join::{ChunkDraft, Joiner};
 use super::noise::is_noise;
 use super::split::{Piece, fits, groups, split};
 use super::turn;
@@ -148,13 +148,13 @@ impl Chunker<'_> {
             for group in groups {
                 let body = turn[group.start].span.start..turn[group.end - 1].span.end;
                 let has_words = turn[group].iter().any(|piece| !piece.noise);
-                self.draft(Draft { section, lead: lead.take(), prose: body.clone(), body, has_words });
+                self.draft(ChunkDraft { section, lead: lead.take(), prose: body.clone(), body, has_words });
             }
             start = end;
         }
         if let Some(lead) = lead {
             let body = lead.end..lead.end;
-            self.draft(Draft { section, lead: Some(lead), prose: body.clone(), body, has_words: false });
+            self.draft(ChunkDraft { section, lead: Some(lead), prose: body.clone(), body, has_words: false });
         }
     }
 
@@ -181,7 +181,7 @@ impl Chunker<'_> {
     }
 
     /// Passes on what shows anything.
-    fn draft(&mut self, draft: Draft) {
+    fn draft(&mut self, draft: ChunkDraft) {
         let shows = |span: Range<usize>| !self.note.visible(self.source, span).trim().is_empty();
         if draft.has_words || draft.lead.clone().is_some_and(shows) || shows(draft.body.clone()) {
             let done = self.joiner.add(draft);
@@ -189,14 +189,14 @@ impl Chunker<'_> {
         }
     }
 
-    fn push(&mut self, draft: &Draft) {
+    fn push(&mut self, draft: &ChunkDraft) {
         if self.cut.rest.is_some() {
             return;
         }
         let heading_path = self.note.heading_path(draft.section);
         let heading_path: Vec<String> =
             heading_path.into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
-        let Draft { lead, body, prose, .. } = draft;
+        let ChunkDraft { lead, body, prose, .. } = draft;
         let visible = |span: Range<usize>| self.note.visible(self.source, span);
         let mut text = match &lead {
             Some(lead) => cut_lead(visible(lead.clone()).trim()).to_owned(),

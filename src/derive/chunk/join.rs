@@ -18,7 +18,7 @@ const MAX_RUN: usize = 10_000;
 
 /// What may become a passage: blocks of one section that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Draft {
+pub(super) struct ChunkDraft {
     /// The section of its blocks.
     pub section: Option<usize>,
     /// The heading lines above it, where it is the first of its section.
@@ -31,7 +31,7 @@ pub(super) struct Draft {
     pub has_words: bool,
 }
 
-impl Draft {
+impl ChunkDraft {
     /// Where it begins.
     pub(super) fn start(&self) -> usize {
         self.lead.as_ref().map_or(self.body.start, |lead| lead.start)
@@ -43,9 +43,9 @@ pub(super) struct Joiner<'a> {
     note: &'a Note,
     source: &'a str,
     /// The last that says something.
-    last: Option<Draft>,
+    last: Option<ChunkDraft>,
     /// Those since, which do not.
-    run: Vec<Draft>,
+    run: Vec<ChunkDraft>,
 }
 
 impl<'a> Joiner<'a> {
@@ -54,7 +54,7 @@ impl<'a> Joiner<'a> {
     }
 
     /// Takes the next draft, and gives what is done with.
-    pub(super) fn add(&mut self, draft: Draft) -> Vec<Draft> {
+    pub(super) fn add(&mut self, draft: ChunkDraft) -> Vec<ChunkDraft> {
         if draft.has_words {
             return self.settle(Some(draft));
         }
@@ -63,14 +63,14 @@ impl<'a> Joiner<'a> {
     }
 
     /// Gives what is left.
-    pub(super) fn finish(&mut self) -> Vec<Draft> {
+    pub(super) fn finish(&mut self) -> Vec<ChunkDraft> {
         let mut done = self.settle(None);
         done.extend(self.last.take());
         done
     }
 
     /// Joins the run to what is on either side of it. `next` is kept back, for what comes after it.
-    fn settle(&mut self, next: Option<Draft>) -> Vec<Draft> {
+    fn settle(&mut self, next: Option<ChunkDraft>) -> Vec<ChunkDraft> {
         let mut run = std::mem::take(&mut self.run);
         let split = match (&self.last, &next) {
             (None, _) => 0,
@@ -106,7 +106,7 @@ impl<'a> Joiner<'a> {
     }
 
     /// What has no passage beside it that it could be joined to.
-    fn alone(&self, run: &[Draft]) -> Vec<Draft> {
+    fn alone(&self, run: &[ChunkDraft]) -> Vec<ChunkDraft> {
         let pieces: Vec<Piece> =
             run.iter().map(|draft| Piece::new(self.source, draft.start()..draft.body.end)).collect();
         let groups = match (pieces.first(), pieces.last()) {
@@ -124,7 +124,7 @@ impl<'a> Joiner<'a> {
 
     /// One draft of several, of which at most one says something. It stands where that does, else under the headings that all
     /// are under; those of its heading lines that it is not under are part of its text.
-    fn joined(&self, drafts: &[Draft]) -> Draft {
+    fn joined(&self, drafts: &[ChunkDraft]) -> ChunkDraft {
         let (first, last) = (&drafts[0], &drafts[drafts.len() - 1]);
         if drafts.len() == 1 {
             return first.clone();
@@ -143,7 +143,7 @@ impl<'a> Joiner<'a> {
         });
         let body = lead.as_ref().map_or(first.start(), |lead| lead.end)..last.body.end;
         let prose = speaks.map_or(body.clone(), |draft| draft.prose.clone());
-        Draft { section, lead, body, prose, has_words: speaks.is_some() }
+        ChunkDraft { section, lead, body, prose, has_words: speaks.is_some() }
     }
 
     /// The innermost heading that both sections are under.

@@ -18,3 +18,4 @@ pub(crate) use id::ChunkId;
 pub use measure::token_estimate;
 pub(crate) use remove::Remainder;
 pub use remove::{RemoveError, without_chunk, without_lines};
+pub(crate) use turn::{CONVERSATIONS, begins as begins_turn};

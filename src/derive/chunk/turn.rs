@@ -8,11 +8,11 @@ use super::split::Piece;
 use crate::note::Note;
 
 /// The collection whose notes are conversations.
-const COLLECTION: &str = "conversations";
+pub(crate) const CONVERSATIONS: &str = "conversations";
 
 /// Whether a block begins a turn: `**18:32 · Maya:** …`, or with the date before the time.
-pub(super) fn begins(collection: &str, block: &str) -> bool {
-    collection == COLLECTION && speaker(block).is_some()
+pub(crate) fn begins(collection: &str, block: &str) -> bool {
+    collection == CONVERSATIONS && speaker(block).is_some()
 }
 
 fn speaker(block: &str) -> Option<&str> {
@@ -39,7 +39,7 @@ pub(super) fn parts(collection: &str, note: &Note, source: &str, span: Range<usi
     let is_captured = || note.metadata.get("source").and_then(Value::as_str) == Some("capture");
     let mut parts = Vec::new();
     let mut start = span.start;
-    if collection == COLLECTION && is_captured() {
+    if collection == CONVERSATIONS && is_captured() {
         let mut at = span.start;
         for line in source[span.clone()].split_inclusive('\n') {
             if at > start && speaker(line).is_some() {

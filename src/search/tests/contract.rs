@@ -248,6 +248,7 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
                     filter: filter.clone(),
                     at: Timestamp::UNIX_EPOCH,
                     min_relevance: None,
+                    context: None,
                     turn: Turn::default(),
                 };
                 let found = search(reader, Some(embedder), visible, &config, &request).unwrap();
@@ -294,6 +295,7 @@ fn a_search_that_nobody_waits_for_ends() {
         filter: Filter::default(),
         at: Timestamp::UNIX_EPOCH,
         min_relevance: None,
+        context: None,
         turn: turn.clone(),
     };
     let found = || search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request());

@@ -43,8 +43,16 @@ fn first(reader: &dyn Reader, embedder: &HashEmbedder, mode: Mode) -> usize {
     let visible = Visible::of(&Scope::Everything, reader.files());
     let right = (0..NOTES).filter(|at| {
         let (text, filter, turn) = (note(*at).0, Filter::default(), Turn::default());
-        let request =
-            SearchRequest { text, mode, limit: 1, filter, at: jiff::Timestamp::UNIX_EPOCH, min_relevance: None, turn };
+        let request = SearchRequest {
+            text,
+            mode,
+            limit: 1,
+            filter,
+            at: jiff::Timestamp::UNIX_EPOCH,
+            min_relevance: None,
+            context: None,
+            turn,
+        };
         let found = search(reader, Some(embedder), &visible, &SearchConfig::default(), &request).unwrap();
         found.hits.first().is_some_and(|hit| hit.file.path.as_str() == format!("notes/{at}.md"))
     });

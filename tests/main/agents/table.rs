@@ -27,6 +27,7 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
             "&highlight=true",
             "&fresh=true",
             "&limit=1000",
+            "&context=2",
             "&collection=notes",
             "&collection=journal",
             "&collection=agents",

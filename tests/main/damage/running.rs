@@ -152,6 +152,7 @@ fn without_the_words_the_meaning_answers() {
             filter: Filter::default(),
             at: jiff::Timestamp::UNIX_EPOCH,
             min_relevance: None,
+            context: None,
             turn: Turn::default(),
         };
         let visible = Visible::of(&Scope::Everything, snapshot.files());

@@ -91,6 +91,7 @@ fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
         filter: Filter::default(),
         at: jiff::Timestamp::UNIX_EPOCH,
         min_relevance: None,
+        context: None,
         turn: Turn::default(),
     };
     let found = search(

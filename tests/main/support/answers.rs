@@ -112,6 +112,7 @@ fn variants(query: &str) -> Vec<SearchQuery> {
         variants.push(SearchQuery { collection: text("notes"), limit: Some(100), ..plain(mode) });
         variants.push(SearchQuery { path: text("journal/"), ..plain(mode) });
         variants.push(SearchQuery { tag: text("work"), ..plain(mode) });
+        variants.push(SearchQuery { context: Some(1), ..plain(mode) });
         variants.push(SearchQuery { since: text("2025-06-01T00:00:00Z"), ..plain(mode) });
         variants.push(SearchQuery { until: text("2025-06-01T00:00:00Z"), ..plain(mode) });
     }

@@ -1,0 +1,196 @@
+//! Conversations: what was asked is found with what was answered.
+
+use std::fs;
+
+use memory_vault::config::Mode;
+use memory_vault::wire::{HitView, SearchQuery};
+use serde_json::json;
+
+use crate::support::{Daemon, Mcp, TestVault, encode};
+
+/// A captured conversation, in which nothing of the question is in its answer.
+fn conversation() -> String {
+    let turns = [
+        "**10:00 · user:** Good morning",
+        "**10:01 · assistant:** Good morning! What is on today?",
+        "**10:02 · user:** The bathroom, with a ladder.",
+        "**10:03 · user:** Who has the tile cutter?",
+        "**10:04 · assistant:** Jonas borrowed it in March.",
+        "**10:05 · user:** Then I will call him, and bring the ladder back.",
+        "**10:06 · assistant:** His number is in your notes.",
+        "**10:07 · user:** Thanks, that is all.",
+    ];
+    format!("---\ntitle: Monday\nsource: capture\nsession: s1\n---\n\n{}\n", turns.join("\n\n"))
+}
+
+fn vault() -> TestVault {
+    let mut vault = TestVault::new();
+    vault
+        .write("conversations/2026-01-05-s1.md", conversation())
+        .write("notes/tools.md", "# Tools\n\nThe cutter for glass is in the shed, beside the tiles for the roof.\n")
+        .sync();
+    vault
+}
+
+fn found(vault: &TestVault, q: &str, context: Option<usize>) -> Vec<HitView> {
+    let query =
+        SearchQuery { q: q.into(), mode: Some(Mode::Keyword), context, highlight: true, ..SearchQuery::default() };
+    vault.search_with(&query).0.results
+}
+
+/// The times of the turns in a text.
+fn times(text: &str) -> Vec<&str> {
+    text.split("**10:").skip(1).map(|turn| &turn[..2]).collect()
+}
+
+#[test]
+fn a_question_that_was_captured_beat_its_answer() {
+    let vault = vault();
+    for mode in [Mode::Keyword, Mode::Hybrid] {
+        let found = vault.search_by(mode, "who has the tile cutter").0.results;
+        let hit = &found[0];
+        assert_eq!(hit.chunk.path, "conversations/2026-01-05-s1.md");
+        assert!(hit.chunk.content.contains("Jonas borrowed it"), "{}", hit.chunk.content);
+        assert!(hit.snippet.contains("tile cutter") && hit.snippet.contains("Jonas borrowed it"), "{}", hit.snippet);
+        assert_eq!(times(&hit.chunk.content)[..5], ["01", "02", "03", "04", "05"][..], "{}", hit.chunk.content);
+        assert_eq!((hit.chunk.line_start, hit.chunk.citation.split_once('#').unwrap().0), (9, hit.chunk.path.as_str()));
+        let again = found.iter().filter(|other| other.chunk.path == hit.chunk.path).count();
+        assert_eq!(again, 1, "what the window shows is no hit of its own");
+    }
+    // The name is that of the turn that was found.
+    let hit = &found(&vault, "tile cutter", None)[0];
+    let alone = &found(&vault, "tile cutter", Some(0))[0];
+    assert_eq!(hit.chunk.hash, alone.chunk.hash);
+    assert_eq!(alone.chunk.content, "**10:03 · user:** Who has the tile cutter?");
+    assert_eq!((alone.chunk.line_start, alone.chunk.line_end, hit.score), (13, 13, alone.score));
+    assert_eq!((hit.chunk.line_start, hit.chunk.line_end), (9, 17));
+    assert_eq!(hit.chunk.citation, "conversations/2026-01-05-s1.md#L9-L17");
+    let source = fs::read_to_string(vault.path("conversations/2026-01-05-s1.md")).unwrap();
+    let cited: Vec<&str> = source.lines().skip(8).take(9).collect();
+    assert_eq!(hit.chunk.content, cited.join("\n"), "the text is what the lines say");
+    let marked = hit.highlights.as_ref().unwrap().iter();
+    let marked: Vec<String> =
+        marked.map(|[from, to]| hit.snippet.chars().skip(*from).take(to - from).collect()).collect();
+    assert_eq!(marked, ["tile", "cutter"]);
+}
+
+#[test]
+fn windows_that_overlap_are_one_hit_and_others_take_their_place() {
+    let mut vault = vault();
+    vault.config.search.per_file = 0;
+    let many = |word: &str| {
+        let turn = |at: usize| match at % 20 {
+            3 | 5 | 8 => format!("**10:{at:02} · user:** {word} number {at}"),
+            _ => format!("**10:{at:02} · user:** nothing of it"),
+        };
+        (0..60).map(turn).collect::<Vec<_>>().join("\n\n")
+    };
+    vault.write("conversations/long.md", many("walrus")).restart();
+    let hits = found(&vault, "walrus", None);
+    let mut shown: Vec<&str> = hits.iter().flat_map(|hit| times(&hit.chunk.content)).collect();
+    shown.sort_unstable();
+    assert!(shown.windows(2).all(|pair| pair[0] != pair[1]), "no turn is shown twice: {shown:?}");
+    let said: usize = hits.iter().map(|hit| hit.chunk.content.matches("walrus").count()).sum();
+    assert_eq!(said, 9, "{hits:#?}");
+    assert!((3..=6).contains(&hits.len()), "{}", hits.len());
+    let limited = |limit| {
+        let query = SearchQuery { q: "walrus".into(), limit: Some(limit), ..SearchQuery::default() };
+        vault.search_with(&query).0.results.len()
+    };
+    assert_eq!((limited(1), limited(2), limited(3)), (1, 2, 3), "what was merged leaves its place to others");
+    assert!(found(&vault, "walrus", Some(0)).len() >= 9);
+    // Two that do not overlap are bridged by a third.
+    let text = "**10:00 · user:** seal seal seal\n\n**10:01 · user:** x\n\n**10:02 · user:** x\n\n**10:03 · user:** seal and others\n\n\
+                **10:04 · user:** x\n\n**10:05 · user:** x\n\n**10:06 · user:** seal seal seal\n";
+    vault.write("conversations/bridge.md", text).sync();
+    let hits = found(&vault, "seal", Some(1));
+    assert_eq!(hits.len(), 3, "windows of one turn do not touch");
+    let hits = found(&vault, "seal", Some(2));
+    assert_eq!((hits.len(), times(&hits[0].chunk.content).len()), (1, 7));
+}
+
+#[test]
+fn other_notes_show_what_is_around_a_passage_when_asked() {
+    let mut vault = vault();
+    let text = |at: usize| format!("Part{at} {}", format!("tells of subject{at} at length. ").repeat(8));
+    let sections: Vec<String> = (0..6).map(|at| format!("## S{at}\n\n{}", text(at))).collect();
+    vault.write("notes/long.md", sections.join("\n\n")).sync();
+    let alone = &found(&vault, "Part3", None)[0].chunk;
+    assert!(!alone.content.contains("Part2") && !alone.content.contains("Part4"), "{}", alone.content);
+    let around = &found(&vault, "Part3", Some(1))[0].chunk;
+    assert!(["Part2", "Part3", "Part4"].iter().all(|part| around.content.contains(part)), "{}", around.content);
+    assert!(!around.content.contains("Part1") && !around.content.contains("Part5"), "{}", around.content);
+    assert!(around.line_start < alone.line_start && around.line_end > alone.line_end);
+    assert_eq!(around.hash, alone.hash);
+    // What only stands among conversations has no turns.
+    vault.write("conversations/plan.md", sections.join("\n\n").replace("Part", "Plan")).sync();
+    let plan = &found(&vault, "Plan3", None)[0].chunk;
+    assert!(!plan.content.contains("Plan2") && !plan.content.contains("Plan4"), "{}", plan.content);
+}
+
+#[test]
+fn a_long_turn_is_shown_from_its_beginning_and_not_without_end() {
+    let mut vault = TestVault::new();
+    let long: String = (0..30).map(|at| format!("> sentence{at} of what was said at some length.\n>\n")).collect();
+    let text = format!(
+        "**10:00 · user:** before\n\n**10:01 · user:**\n{long}\n**10:02 · assistant:** after\n\n**10:03 · user:**\n{}\n",
+        long.replace("sentence", "other").repeat(20)
+    );
+    vault.write("conversations/long.md", text).sync();
+    let hits = found(&vault, "sentence29", None);
+    let content = &hits[0].chunk.content;
+    assert!(content.contains("sentence29") && content.contains("**10:02 · assistant:** after"), "{content}");
+    let own = found(&vault, "sentence29", Some(0))[0].chunk.content.chars().count();
+    assert!(content.chars().count() <= own + 2_100, "{}", content.len());
+    assert!(hits[0].snippet.contains("sentence29") && hits[0].snippet.chars().count() <= 700, "{}", hits[0].snippet);
+    assert!(hits[0].snippet.contains("after"), "{}", hits[0].snippet);
+}
+
+#[test]
+fn a_window_shows_no_word_that_must_not_occur() {
+    let vault = vault();
+    let hits = found(&vault, "cutter -ladder", None);
+    let hit = &hits.iter().find(|hit| hit.chunk.collection == "conversations").expect("the question").chunk;
+    assert_eq!(times(&hit.content), ["03", "04"], "{}", hit.content);
+    let all = found(&vault, "-ladder", None);
+    assert!(all.len() > 1 && all.iter().all(|hit| !hit.chunk.content.contains("ladder")), "{all:#?}");
+}
+
+#[test]
+fn an_agent_gets_a_window_only_where_it_fits() {
+    let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nmax_injected_chars = 300\n");
+    daemon.write("conversations/s1.md", conversation()).start();
+    let made = daemon.run(&["agent", "add", "ada", "--allow", "--json"]).ok().json();
+    assert!(made["token"].is_string());
+    let mut ada = Mcp::start(&mut daemon.command(&["mcp", "--agent", "ada"]));
+    let found = ada.tool("search", json!({ "query": "tile cutter" }));
+    let hit = &found["results"][0];
+    assert!(hit["snippet"].as_str().unwrap().contains("tile cutter"), "{found}");
+    assert_eq!(hit["citation"], "conversations/s1.md#L13", "{found}");
+}
+
+#[test]
+fn every_way_of_asking_takes_a_context() {
+    let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    daemon.write("conversations/s1.md", conversation()).start();
+    let q = encode("tile cutter");
+    let content = |more: &str| {
+        let found = daemon.get(&format!("/api/user-memory/search?q={q}{more}")).json();
+        times(found["results"][0]["content"].as_str().unwrap()).len()
+    };
+    assert_eq!((content(""), content("&context=0"), content("&context=1"), content("&context=20")), (5, 1, 3, 8));
+    let refused = daemon.get(&format!("/api/user-memory/search?q={q}&context=21"));
+    assert_eq!((refused.status, refused.error().contains("`context` is 21; it takes 0 to 20")), (400, true));
+    let shown = daemon.run(&["search", "tile", "cutter", "--full"]).ok().stdout;
+    assert!(shown.contains("Jonas borrowed it"), "{shown}");
+    let shown = daemon.run(&["search", "tile", "cutter", "-n", "1", "--full", "--context", "0"]).ok().stdout;
+    assert!(shown.contains("tile cutter") && !shown.contains("Jonas"), "{shown}");
+    let mut mcp = Mcp::start(&mut daemon.command(&["mcp"]));
+    let found = mcp.tool("search", json!({ "query": "tile cutter" }));
+    assert!(found["results"][0]["snippet"].as_str().unwrap().contains("Jonas"), "{found}");
+    let found = mcp.tool("search", json!({ "query": "tile cutter", "context": 0, "limit": 1 }));
+    assert!(!found.to_string().contains("Jonas"), "{found}");
+    // A program that knows `qmd serve` has the answer too.
+    let found = daemon.get(&format!("/search?q={q}")).json();
+    assert!(found["items"][0]["content"].as_str().unwrap().contains("Jonas"), "{found}");
+}
