@@ -22,6 +22,12 @@ pub fn note(data: &[u8]) {
     let mut ids = HashSet::new();
     for chunk in &chunks {
         let source = text.get(chunk.bytes.clone()).expect("a passage is whole characters");
+        if chunk.bytes.end <= note.body.start {
+            // It stands for a note that has no text.
+            assert!(chunks.len() == 1 && chunk.heading_path.is_empty() && chunk.lines.0 == 1, "{chunk:?}");
+            assert!(!chunk.text.trim().is_empty() && source.trim() == source, "{chunk:?}");
+            continue;
+        }
         assert!(chunk.bytes.start >= at, "passages overlap: {chunk:?}");
         at = chunk.bytes.end;
         covered[chunk.bytes.clone()].fill(true);

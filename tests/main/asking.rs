@@ -1,5 +1,8 @@
 //! The ways in which people ask.
 
+use std::fs;
+use std::path::Path;
+
 use memory_vault::config::Mode;
 
 use crate::support::TestVault;
@@ -241,19 +244,16 @@ fn a_slip_of_the_finger_is_made_good_and_said() {
 #[test]
 fn stop_words_do_not_weigh_like_names_in_a_small_vault() {
     let mut vault = TestVault::new();
-    vault.write(
-        "agents/me.md",
-        "# What I would like assistants to know\n\nWhat would make me go back to bed: noise. Us it would make go.\n",
-    );
-    vault.write(
-        "notes/scanner.md",
-        "# Scanner\n\nWe scan letters now. A stack on the desk would send us to paper again.\n",
-    );
-    vault.write(
-        "notes/walk.md",
-        "# Walks\n\nWe go back by what would be the shorter way, which takes us to make a stop.\n",
-    );
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("vault-template");
+    for entry in walkdir::WalkDir::new(&template).into_iter().map(Result::unwrap) {
+        let path = entry.path().strip_prefix(&template).unwrap().to_string_lossy().into_owned();
+        if path.ends_with(".md") {
+            vault.write(&path, fs::read(entry.path()).unwrap());
+        }
+    }
     vault.sync();
-    let asked = "what would make us go back to paper";
-    assert_eq!(first(&vault, Mode::Keyword, asked), "notes/scanner.md");
+    // "What I would like assistants to know" has all of the small words.
+    let found = vault.words("what would make us go back to paper");
+    let paths = found.paths();
+    assert!(paths[..3].iter().all(|path| *path == "notes/loans-in-a-spreadsheet.md"), "{paths:?}");
 }

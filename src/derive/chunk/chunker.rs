@@ -160,6 +160,10 @@ impl Chunker<'_> {
 
     /// A note that has no text is one chunk that says what it is: by its properties, else by its title.
     fn whole(&mut self) {
+        // What an agent may do is no knowledge, and is shown elsewhere.
+        if matches!(self.path.as_str().split('/').collect::<Vec<_>>()[..], ["agents", _, "agent.md"]) {
+            return;
+        }
         let lines = property_lines(self.note);
         let text = if lines.is_empty() { self.note.title.clone() } else { lines };
         if text.trim().is_empty() || self.bounds.chunks == 0 || self.bounds.bytes < text.len() {

@@ -74,9 +74,9 @@ impl Text {
     }
 }
 
-const PREFIX: &str = "zq";
+const PREFIX: &str = "z0";
 
-/// The nth mark: six letters that no stemmer shortens, so that one can take another's place without a change of length.
+/// The nth mark: six letters and digits that no stemmer shortens and nobody takes for a slip of the finger, so that one can take another's place without a change of length.
 pub fn mark(number: usize) -> String {
     let letters = b"bcdfghjkmnpqrtvw";
     let digits = (0..4).rev().map(|digit| char::from(letters[number >> (4 * digit) & 15]));
