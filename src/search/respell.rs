@@ -80,7 +80,9 @@ pub(super) fn respell(
 /// The words that begin so, those of most chunks first.
 fn completions(word: &str, asked: bool, retriever: &Retriever<'_>) -> Result<Vec<String>, EngineError> {
     let min = if word.chars().all(char::is_lowercase) { MIN_PREFIX } else { MIN_PREFIX_WITHOUT_CASE };
-    if !word.chars().all(char::is_alphanumeric) || (!asked && word.chars().count() < min) {
+    // A number is meant as it stands.
+    let may = |character: char| if asked { character.is_alphanumeric() } else { character.is_alphabetic() };
+    if !word.chars().all(may) || (!asked && word.chars().count() < min) {
         return Ok(Vec::new());
     }
     let mut found = retriever.reader.like(&Like::Prefix(word.to_owned()), retriever.scope)?;

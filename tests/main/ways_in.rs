@@ -316,7 +316,7 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
     };
     assert!(help.contains("<QUERY>"), "{help}");
     // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something.
-    let of_command = same(&command, &[], &["full", "json", "vault", "help"]);
+    let of_command = same(&command, &[("min-score", "min_score")], &["full", "json", "vault", "help"]);
     assert_eq!(of_command, less(&["q", "highlight", "fresh"]), "vault search --help, and SearchQuery");
     for name in ["search", "vector_search", "deep_search"] {
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
