@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::error::EngineError;
 use super::file_set::FileSet;
 use super::files::FileTable;
-use super::filter::is_at_or_below;
 use super::reader::Reader;
 use crate::access::Globs;
 use crate::derive::{Label, values_of};
@@ -122,5 +121,28 @@ fn compared(value: &str, with: &str) -> Ordering {
     match (value.trim().parse::<f64>(), with.trim().parse::<f64>()) {
         (Ok(value), Ok(with)) => value.total_cmp(&with),
         _ => folded(value.trim()).cmp(&folded(with.trim())),
+    }
+}
+
+/// Whether a tag is another, or one below it; both folded.
+pub(crate) fn is_at_or_below(tag: &str, wanted: &str) -> bool {
+    tag.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_stands_for_those_below_it() {
+        assert!(is_at_or_below("work", "work") && is_at_or_below("work/plan", "work"));
+        assert!(!is_at_or_below("workshop", "work"));
+    }
+
+    #[test]
+    fn numbers_are_compared_as_numbers() {
+        assert_eq!(compared("10", " 9.5"), Ordering::Greater);
+        assert_eq!(compared("2026-01-05", "2026-01-10"), Ordering::Less);
+        assert_eq!(compared("Calm", "calm"), Ordering::Equal);
     }
 }

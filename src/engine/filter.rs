@@ -1,6 +1,6 @@
 //! Which files a search may look at.
 
-use super::condition::Condition;
+use super::condition::{Condition, is_at_or_below};
 use super::error::EngineError;
 use super::file_set::FileSet;
 use super::reader::Reader;
@@ -68,19 +68,9 @@ fn may_hold(collection: &str, prefix: &str) -> bool {
     fits || collection == ROOT_COLLECTION || !collection.is_ascii()
 }
 
-pub(crate) fn is_at_or_below(tag: &str, wanted: &str) -> bool {
-    tag.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_tag_stands_for_those_below_it() {
-        assert!(is_at_or_below("work", "work") && is_at_or_below("work/plan", "work"));
-        assert!(!is_at_or_below("workshop", "work"));
-    }
 
     #[test]
     fn collections_that_cannot_hold_a_path_are_passed_over() {

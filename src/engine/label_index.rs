@@ -8,12 +8,15 @@ use crate::derive::Label;
 /// The labels are parted by so many of their bits: 100,000 labels make parts of 100.
 const PART_BITS: u32 = 10;
 
+/// Labels with their files, in order.
+type Part = Vec<(Label, u32)>;
+
 /// Labels with the files that have them.
 ///
 /// Every publication clones it: 1,024 shared parts, of which a change copies one.
 #[derive(Debug, Clone)]
 pub(super) struct LabelIndex {
-    parts: Box<[Arc<Vec<(Label, u32)>>]>,
+    parts: Box<[Arc<Part>]>,
 }
 
 impl Default for LabelIndex {

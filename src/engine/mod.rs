@@ -34,6 +34,7 @@ pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS, background_count};
 #[cfg(test)]
 pub(crate) use bm25::{FIELDS, rounded_length};
 pub(crate) use bm25::{Statistics, TermWeight};
+pub(crate) use condition::is_at_or_below;
 pub use condition::{Condition, Wanted};
 pub(crate) use cosine::{QueryVector, QueryVectorError};
 pub(crate) use damage::Damage;
@@ -42,7 +43,6 @@ pub use error::EngineError;
 pub use file_set::FileSet;
 pub(crate) use files::FileTable;
 pub use filter::Filter;
-pub(crate) use filter::is_at_or_below;
 pub use like::{Like, LikeWord};
 pub(crate) use open::Engine;
 pub(crate) use packed::pack;

@@ -16,7 +16,7 @@ use super::respell::{Correction, Respelled, respell};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::unknown::{UnknownName, unknown};
 use super::visible::Visible;
-use super::window::{Window, Windows};
+use super::window::{HitWindow, HitWindows};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
 use crate::derive::Label;
@@ -65,7 +65,7 @@ pub struct Hit {
     /// How likely it answers, 0 to 1, which compares across answers; `None` where nothing was looked for, or the model was never measured.
     pub relevance: Option<f64>,
     /// What is shown around it.
-    pub window: Window,
+    pub window: HitWindow,
 }
 
 /// Why an answer is less than what was asked for.
@@ -191,7 +191,7 @@ pub fn search(
     let mut left_out = 0;
     // To list what is left, none of it is asked for.
     let context = if query.only_narrows() { request.context.or(Some(0)) } else { request.context };
-    let mut windows = Windows::new(&retriever, context, &query.keyword)?;
+    let mut windows = HitWindows::new(&retriever, context, &query.keyword)?;
     let mut hits: Vec<Hit> = Vec::with_capacity(request.limit.min(ranked.len()));
     for candidate in ranked {
         if hits.len() + left_out == request.limit {
