@@ -10,7 +10,7 @@ use crate::config::Mode;
 use crate::engine::{Damage, EngineError};
 use crate::models::Embedder;
 use crate::search::{
-    Correction, Degraded, Highlighter, Results, SearchRequest, UnknownName, Window, search, snippet, snippet_around,
+    Correction, Degraded, Highlighter, HitWindow, Results, SearchRequest, UnknownName, search, snippet, snippet_around,
 };
 use crate::sync::ModelStatus;
 use crate::wire::{HitView, Scores, SearchResponse, citation};
@@ -173,7 +173,7 @@ impl ReadScope {
 }
 
 /// A hit with what stands around it; `None` where that is nothing.
-fn widened(hit: &HitView, window: &Window, highlighter: &mut Highlighter, snippet_chars: usize) -> Option<HitView> {
+fn widened(hit: &HitView, window: &HitWindow, highlighter: &mut Highlighter, snippet_chars: usize) -> Option<HitView> {
     if window.is_empty() {
         return None;
     }

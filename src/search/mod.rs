@@ -31,4 +31,4 @@ pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};
 pub(crate) use unknown::UnknownName;
 pub use visible::{Visible, subject};
-pub use window::Window;
+pub use window::HitWindow;

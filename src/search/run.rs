@@ -16,7 +16,7 @@ use super::respell::{Correction, Respelled, respell};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::unknown::{UnknownName, unknown};
 use super::visible::Visible;
-use super::window::{Window, Windows};
+use super::window::{HitWindow, Windows};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
 use crate::derive::Label;
@@ -65,7 +65,7 @@ pub struct Hit {
     /// How likely it answers, 0 to 1, which compares across answers; `None` where nothing was looked for, or the model was never measured.
     pub relevance: Option<f64>,
     /// What is shown around it.
-    pub window: Window,
+    pub window: HitWindow,
 }
 
 /// Why an answer is less than what was asked for.

@@ -17,12 +17,12 @@ const MAX_BACK: usize = 64;
 
 /// The passages around one that was found, by their places in the note.
 #[derive(Debug, Clone, Default)]
-pub struct Window {
+pub struct HitWindow {
     own: usize,
     around: BTreeMap<usize, ChunkText>,
 }
 
-impl Window {
+impl HitWindow {
     /// Whether it shows nothing but the passage itself.
     pub fn is_empty(&self) -> bool {
         self.around.is_empty()
@@ -100,8 +100,8 @@ impl<'a> Windows<'a> {
     }
 
     /// What stands around a passage of a note.
-    pub(super) fn around(&mut self, file: &FileEntry, own: usize, chunk: &ChunkText) -> Result<Window, EngineError> {
-        let mut window = Window { own, around: BTreeMap::new() };
+    pub(super) fn around(&mut self, file: &FileEntry, own: usize, chunk: &ChunkText) -> Result<HitWindow, EngineError> {
+        let mut window = HitWindow { own, around: BTreeMap::new() };
         let collection = file.path.collection();
         let in_turns = collection == CONVERSATIONS;
         let most = self.context.unwrap_or(if in_turns { TURNS } else { 0 });

@@ -185,7 +185,7 @@ fn every_way_of_asking_takes_a_context() {
     assert!(shown.contains("Jonas borrowed it"), "{shown}");
     let shown = daemon.run(&["search", "tile", "cutter", "-n", "1", "--full", "--context", "0"]).ok().stdout;
     assert!(shown.contains("tile cutter") && !shown.contains("Jonas"), "{shown}");
-    let mut mcp = Mcp::start(&mut daemon.command(&["mcp"]));
+    let mut mcp = Mcp::start(&mut daemon.command(&["mcp", "--owner"]));
     let found = mcp.tool("search", json!({ "query": "tile cutter" }));
     assert!(found["results"][0]["snippet"].as_str().unwrap().contains("Jonas"), "{found}");
     let found = mcp.tool("search", json!({ "query": "tile cutter", "context": 0, "limit": 1 }));
