@@ -27,19 +27,17 @@ struct Query {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 50)]
     limit: Option<usize>,
-    /// Top-level folder.
+    /// Top folder.
     #[serde(default)]
     collection: Option<String>,
-    /// With this tag.
     #[serde(default)]
     tag: Option<String>,
-    /// Below `projects/`.
+    /// `projects/`.
     #[serde(default)]
     path: Option<String>,
     /// Changed since 2026-01-05 or 7d.
     #[serde(default)]
     since: Option<String>,
-    /// Changed by then.
     #[serde(default)]
     until: Option<String>,
     /// Turns around it.
@@ -171,8 +169,8 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "search",
                 title: "Search by words",
-                description: "Finds passages in the person's notes by their words (BM25). For names, identifiers, error messages \
-                    and exact phrases: \"phrases\" must occur, -words must not.",
+                description: "Finds passages in the person's notes by their words. For names, identifiers, error messages: \
+                    \"phrases\" must occur, -words must not.",
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, query| find(viewer, query, Mode::Keyword),

@@ -278,3 +278,10 @@ fn a_heading_of_megabytes_makes_no_passage_of_megabytes() {
     assert_eq!((chunks.len(), chunks[0].body()), (1, "said below"));
     assert!(chunks[0].text.len() < 3000 && chunks[0].bytes == (0..text.len() - 1), "{:?}", chunks[0].bytes);
 }
+
+#[test]
+fn what_is_joined_stays_under_its_heading() {
+    let chunks = cut("# One\n\nA river and a boat.\n\n### Two\n\n");
+    let [chunk] = &chunks[..] else { panic!("{chunks:?}") };
+    assert_eq!((&chunk.text[..chunk.body_start], chunk.body()), ("# One\n\n", "A river and a boat.\n\n### Two"));
+}

@@ -138,8 +138,9 @@ impl<'a> Joiner<'a> {
             let headings = &self.note.headings;
             let from = headings.partition_point(|heading| heading.span.start < lead.start);
             let above = (from..headings.len())
-                .take_while(|at| headings[*at].span.end <= lead.end && self.stands_under(section, *at));
-            above.last().map(|at| lead.start..headings[at].span.end)
+                .take_while(|at| headings[*at].span.start < lead.end && self.stands_under(section, *at));
+            // A heading's span may have the end of its line, which its block has not.
+            above.last().map(|at| lead.start..headings[at].span.end.min(lead.end))
         });
         let body = lead.as_ref().map_or(first.start(), |lead| lead.end)..last.body.end;
         let prose = speaks.map_or(body.clone(), |draft| draft.prose.clone());
