@@ -69,6 +69,6 @@ mod tests {
         assert!(CommonWords::of(StemmerLanguage::German).share("fur") == 0.5, "folded as it is in texts");
         assert_eq!(CommonWords::of(StemmerLanguage::None).share("the"), 0.0);
         let shares = |common: &CommonWords| common.words.len();
-        assert!(shares(CommonWords::of(StemmerLanguage::Russian)) > 50 && shares(english) > 150);
+        assert!(shares(CommonWords::of(StemmerLanguage::Russian)) > 50 && shares(english) > 100);
     }
 }
