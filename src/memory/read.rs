@@ -36,13 +36,13 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
         limit: limit(most, config.limit)?,
         filter: Filter::default(),
         at: writer.at(),
-        min_relevance: None,
+        min_relevance: Some(0.0),
         context: Some(0),
         turn: writer.turn().clone(),
     };
     // What the person writes into it counts at once, too.
     writer.make_fresh();
-    writer.own_memory()?.find(request, Given { highlights: false, likely: false, times: 1 }, started)
+    writer.own_memory()?.find(request, Given { highlights: false, times: 1 }, started)
 }
 
 /// A chunk, lines or a whole file of an agent's own memory, as it is on disk.

@@ -15,7 +15,7 @@ use crate::wire::{SearchQuery, SearchResponse, named};
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
 pub fn search(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
-    found(viewer, query, Given { highlights: query.highlight, likely: true, times: 1 })
+    found(viewer, query, Given { highlights: query.highlight, times: 1 })
 }
 
 /// The same, where each hit is given twice.
@@ -23,7 +23,7 @@ pub fn search(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, Re
 /// # Errors
 /// As [`search`].
 pub(crate) fn search_for_both_shapes(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
-    found(viewer, query, Given { highlights: query.highlight, likely: true, times: 2 })
+    found(viewer, query, Given { highlights: query.highlight, times: 2 })
 }
 
 fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchResponse, RequestError> {

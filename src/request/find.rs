@@ -23,8 +23,6 @@ const MAX_CHANGED_ROUNDS: usize = 4;
 pub struct Given {
     /// With the places of the query's words in each snippet.
     pub highlights: bool,
-    /// Whether agents are given only what is as likely to answer as `[search] min_score` says, where nobody says otherwise.
-    pub likely: bool,
     /// How many times each hit stands in the answer; all of them count.
     pub times: usize,
 }
@@ -47,7 +45,7 @@ impl ReadScope {
             request.limit = request.limit.min(limits.max_results);
             snippet_chars = snippet_chars.min(limits.max_snippet_chars);
         }
-        if self.is_agents() && given.likely {
+        if self.is_agents() {
             request.min_relevance = request.min_relevance.or(Some(config.min_score));
         }
         let mut found = self.found(&request)?;
@@ -66,9 +64,8 @@ impl ReadScope {
         }
         let mut degraded = found.degraded;
         let mut text = request.text.clone();
-        if let Some(Degraded::Corrected(corrections)) = &degraded {
-            corrections.iter().flat_map(|correction| &correction.shown).for_each(|word| text += &format!(" {word}"));
-        }
+        let shown = found.corrections.iter().flat_map(|correction| &correction.shown);
+        shown.for_each(|word| text += &format!(" {word}"));
         let mut highlighter = Highlighter::new(&text, config.stemmer);
         let mut results = Vec::with_capacity(found.hits.len());
         let mut room = Room::of(self.limits, given.times);
@@ -102,11 +99,14 @@ impl ReadScope {
             true => explain_briefly(&degraded, found.mode),
             false => self.explain(&degraded, found.mode),
         };
+        let corrected = (!found.corrections.is_empty()).then(|| said_corrected(&found.corrections));
+        let lacks: Vec<String> =
+            corrected.into_iter().chain(degraded.map(explain).or_else(|| self.mending())).collect();
         Ok(SearchResponse {
             query: request.text,
             mode: found.mode,
             results,
-            degraded: degraded.map(explain).or_else(|| self.mending()),
+            degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
             left_out: found.left_out,
             no_such_collection: None,
             fresh: None,
@@ -150,7 +150,6 @@ impl ReadScope {
             }
             Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
             Degraded::Unknown(unknown) => said_unknown(unknown),
-            Degraded::Corrected(corrections) => said_corrected(corrections),
             Degraded::NoModel if self.workspace.is_read_only() => {
                 format!("{by_words}another process is writing the index; this is the index as it is now")
             }
@@ -198,7 +197,6 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",
         Degraded::Unknown(unknown) => return said_unknown(unknown),
-        Degraded::Corrected(corrections) => return said_corrected(corrections),
     }
     .into()
 }

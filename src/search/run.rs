@@ -79,8 +79,6 @@ pub enum Degraded {
     NoWords,
     /// Some passages cannot be read, for the reason given, and are left out.
     Damaged(String),
-    /// Words that are in no passage: others were looked for.
-    Corrected(Vec<Correction>),
     /// No note has a collection or tag that the query names.
     Unknown(UnknownName),
     /// A quoted phrase occurs nowhere as it is: its words were looked for.
@@ -103,6 +101,8 @@ pub struct Results {
     pub hits: Vec<Hit>,
     /// How many more were found that are less likely than was wanted.
     pub left_out: usize,
+    /// Words that are in no passage, for which others were looked for.
+    pub corrections: Vec<Correction>,
     /// Why the answer is less than what was asked for, if it is.
     pub degraded: Option<Degraded>,
 }
@@ -125,7 +125,13 @@ pub fn search(
     };
     let mut query = ParsedQuery::read(&request.text, &Surroundings { at: request.at, has_property: &has_property });
     if query.is_empty() || request.limit == 0 {
-        return Ok(Results { mode: request.mode, hits: Vec::new(), left_out: 0, degraded: None });
+        return Ok(Results {
+            mode: request.mode,
+            hits: Vec::new(),
+            left_out: 0,
+            corrections: Vec::new(),
+            degraded: None,
+        });
     }
     let mut filter = request.filter.clone();
     filter.conditions.extend(query.conditions.iter().cloned());
@@ -138,7 +144,7 @@ pub fn search(
         words = retriever.words(&query.keyword)?;
         most = retriever.words(likeliest)?.most();
     }
-    let mut degraded = (!corrections.is_empty()).then_some(Degraded::Corrected(corrections));
+    let mut degraded = None;
     let has_words = reader.has_words();
     let vector = if query.only_narrows() || (request.mode == Mode::Keyword && has_words) {
         None
@@ -227,7 +233,7 @@ pub fn search(
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    Ok(Results { mode, hits, left_out, degraded })
+    Ok(Results { mode, hits, left_out, corrections, degraded })
 }
 
 /// Adds a hit, the best come first. One that a better one shows is none; where its window overlaps with those of better ones, it

@@ -29,7 +29,7 @@ pub(super) fn unknown(conditions: &[Condition], files: &FileTable, scope: Option
 }
 
 /// The name that most likely was meant: one that goes on as it begins, else one with few letters changed.
-pub(crate) fn nearest(wanted: &str, there: &[&str]) -> Option<String> {
+fn nearest(wanted: &str, there: &[&str]) -> Option<String> {
     let wanted = folded(wanted);
     let distance = |name: &str| match folded(name) {
         name if !wanted.is_empty() && name.starts_with(&wanted) => 0,

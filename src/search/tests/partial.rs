@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use half::f16;
 
-use super::super::{SearchRequest, Visible, search};
+use super::super::{Degraded, SearchRequest, Visible, search};
 use crate::access::{Scope, Turn};
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
@@ -84,4 +84,27 @@ fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
         right.insert(percent, first(engine.publish().unwrap().as_ref(), &embedder, Mode::Hybrid));
     }
     assert!(right.values().all(|hybrid| *hybrid >= words), "{words} of {NOTES} by words, by percent: {right:?}");
+}
+
+#[test]
+fn a_correction_is_said_whatever_else_is() {
+    let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+    writer
+        .apply(vec![FileUpdate::of_text("notes/a.md", "The river is wide.\n", StemmerLanguage::English)], &[])
+        .unwrap();
+    let reader = writer.publish().unwrap();
+    let visible = Visible::of(&Scope::Everything, reader.files());
+    let request = SearchRequest {
+        text: "rvier".into(),
+        mode: Mode::Hybrid,
+        limit: 5,
+        filter: Filter::default(),
+        at: jiff::Timestamp::UNIX_EPOCH,
+        min_relevance: None,
+        context: None,
+        turn: Turn::default(),
+    };
+    let found = search(reader.as_ref(), None, &visible, &SearchConfig::default(), &request).unwrap();
+    assert_eq!(found.corrections.iter().map(|one| one.shown.as_slice()).collect::<Vec<_>>(), [["river".to_owned()]]);
+    assert_eq!((found.hits.len(), found.degraded), (1, Some(Degraded::NoModel)));
 }
