@@ -8,6 +8,7 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod eval;
 mod exit;
 mod export;
 mod forget;
@@ -71,6 +72,7 @@ enum Command {
     Restore(restore::RestoreCommand),
     Reindex(reindex::ReindexCommand),
     Verify(verify::VerifyCommand),
+    Eval(eval::EvalCommand),
     Collections(collections::CollectionsCommand),
     Agent(agent::AgentCommand),
     Token(token::TokenCommand),
@@ -117,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Restore(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
+        Command::Eval(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),
         Command::Token(command) => command.run(vault),

@@ -58,6 +58,9 @@ pub(super) struct SearchCommand {
     /// Only hits that are as likely to answer, 0 to 1; less likely ones than `[search] min_score` are called "perhaps".
     #[arg(long, value_name = "SHARE")]
     min_score: Option<f64>,
+    /// A key of `[search]` in memory.toml with another value, for this search: fusion=rrf. May be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// Passages shown on either side of a hit; in conversations turns, 2 unless told.
     #[arg(long, value_name = "N")]
     context: Option<usize>,
@@ -163,6 +166,7 @@ impl SearchCommand {
             // The daemon knows that it is asked over the socket; alone, all notes are read first.
             fresh: None,
             context: self.context,
+            set: joined(&self.set),
             highlight: false,
         })?;
         let outcome = if response.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };
@@ -202,6 +206,11 @@ impl SearchCommand {
         }
         Ok(outcome)
     }
+}
+
+/// Settings as a search takes them.
+pub(super) fn joined(settings: &[String]) -> Option<String> {
+    (!settings.is_empty()).then(|| settings.join(","))
 }
 
 struct Printer {

@@ -4,9 +4,11 @@
 //! it with a local GGUF model through llama.cpp: the bundled all-MiniLM-L6-v2 or any other embedding model on disk.
 //! [`HashEmbedder`] needs no model and is for tests.
 //!
+//! Some models give a vector for each token, too: [`TokenEmbedder`].
+//!
 //! Every vector belongs to a [`Fingerprint`], which says what made it; vectors of different fingerprints are never
-//! compared. A [`ContentHash`] names a vector by fingerprint and input, so that what was embedded once is never
-//! embedded again.
+//! compared. A [`ContentHash`] names the text that was embedded; with the fingerprint it names a vector, so that what was
+//! embedded once is never embedded again.
 //!
 //! Everything here blocks. Async callers call it from a blocking thread.
 
@@ -18,6 +20,7 @@ mod fingerprint;
 mod gguf;
 mod hashed;
 mod open;
+mod token_vectors;
 
 pub(crate) use calibration::Calibration;
 pub use document::Document;
@@ -29,3 +32,4 @@ pub use fingerprint::Fingerprint;
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
 pub use hashed::HashEmbedder;
 pub(crate) use open::{LoadEmbedder, open};
+pub use token_vectors::{TokenEmbedder, TokenVectors};

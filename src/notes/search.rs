@@ -1,10 +1,12 @@
 //! Finding chunks.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use jiff::Timestamp;
 
+use crate::config::SearchConfig;
 use crate::engine::Filter;
 use crate::request::{Edge, Given, RequestError, Viewer, context, limit, min_score, parse, query_text};
 use crate::search::SearchRequest;
@@ -28,7 +30,7 @@ pub(crate) fn search_for_both_shapes(viewer: &Viewer, query: &SearchQuery) -> Re
 
 fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchResponse, RequestError> {
     let started = Instant::now();
-    let config = &viewer.workspace().config().search;
+    let config = settings(viewer, query.set.as_deref())?;
     let request = SearchRequest {
         text: query_text("q", &query.q)?.to_owned(),
         mode: query.mode.unwrap_or(config.mode),
@@ -40,7 +42,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchRes
         turn: viewer.turn().clone(),
     };
     let fresh = if query.fresh == Some(true) { viewer.make_fresh() } else { None };
-    let mut found = viewer.read_scope()?.find(request, given, started)?;
+    let mut found = viewer.read_scope()?.find(request, &config, given, started)?;
     found.fresh = fresh;
     viewer.log("search", &query.q, found.citations());
     if let Some(name) = query.collection.as_ref().filter(|_| found.results.is_empty()) {
@@ -49,6 +51,20 @@ fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchRes
         found.degraded = says.or(found.degraded);
     }
     Ok(found)
+}
+
+/// `[search]`, with what the person sets otherwise for one search.
+fn settings<'a>(viewer: &'a Viewer, set: Option<&str>) -> Result<Cow<'a, SearchConfig>, RequestError> {
+    let config = &viewer.workspace().config().search;
+    let Some(set) = set else { return Ok(Cow::Borrowed(config)) };
+    if viewer.limits().is_some() {
+        return Err(RequestError::forbidden(
+            "`set` is the person's: an agent searches with the settings that there are",
+        ));
+    }
+    let hint = Some("`[search]` in memory.toml has the keys and what each takes".to_owned());
+    let wrong = |reason| RequestError { hint, ..RequestError::invalid(format!("`set`: {reason}")) };
+    config.with(set).map(Cow::Owned).map_err(wrong)
 }
 
 /// The collections of what is seen, where that of a name is not among them: to an agent one that is hidden is none.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{ReadScope, RequestError, Room, share};
-use crate::config::Mode;
+use crate::config::{Mode, SearchConfig};
 use crate::engine::{Damage, EngineError};
 use crate::models::Embedder;
 use crate::search::{
@@ -28,18 +28,18 @@ pub struct Given {
 }
 
 impl ReadScope {
-    /// Finds chunks of what is seen.
+    /// Finds chunks of what is seen, with the settings of `config`.
     ///
     /// # Errors
     /// When the index cannot be read.
     pub fn find(
         mut self,
         mut request: SearchRequest,
+        config: &SearchConfig,
         given: Given,
         started: Instant,
     ) -> Result<SearchResponse, RequestError> {
         let workspace = Arc::clone(&self.workspace);
-        let config = &workspace.config().search;
         let mut snippet_chars = config.max_snippet_chars;
         if let Some(limits) = self.limits {
             request.limit = request.limit.min(limits.max_results);
@@ -48,7 +48,7 @@ impl ReadScope {
         if self.is_agents() {
             request.min_relevance = request.min_relevance.or(Some(config.min_score));
         }
-        let mut found = self.found(&request)?;
+        let mut found = self.found(config, &request)?;
         if self.is_agents() {
             // What changed since it was indexed may be private by now. It is hidden before the ranking, not taken out after it.
             for _ in 0..MAX_CHANGED_ROUNDS {
@@ -58,7 +58,7 @@ impl ReadScope {
                     break;
                 }
                 changed.iter().for_each(|file| self.visible.hide(file));
-                found = self.found(&request)?;
+                found = self.found(config, &request)?;
             }
             found.hits.retain(|hit| self.is_as_indexed(&hit.file));
         }
@@ -73,7 +73,8 @@ impl ReadScope {
             let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
             match self.view(&hit.file, hit.chunk) {
                 Ok(chunk) => {
-                    let scores = Scores { keyword: hit.keyword, semantic: hit.semantic, coverage: hit.coverage };
+                    let scores =
+                        Scores { keyword: hit.keyword, semantic: hit.semantic, late: hit.late, coverage: hit.coverage };
                     let perhaps = hit.relevance.is_some_and(|relevance| relevance < config.min_score);
                     let (score, relevance) = (hit.score, hit.relevance);
                     let mut view = HitView { snippet, highlights: None, score, relevance, perhaps, scores, chunk };
@@ -115,8 +116,8 @@ impl ReadScope {
         })
     }
 
-    fn found(&self, request: &SearchRequest) -> Result<Results, RequestError> {
-        self.search_with(self.workspace.shared().embedder().as_deref(), request)
+    fn found(&self, config: &SearchConfig, request: &SearchRequest) -> Result<Results, RequestError> {
+        self.search_with(self.workspace.shared().embedder().as_deref(), config, request)
     }
 
     /// Searches what is seen, by words alone where there is no embedder.
@@ -126,9 +127,9 @@ impl ReadScope {
     pub fn search_with(
         &self,
         embedder: Option<&dyn Embedder>,
+        config: &SearchConfig,
         request: &SearchRequest,
     ) -> Result<Results, RequestError> {
-        let config = &self.workspace.config().search;
         let searching = || search(self.reader.as_ref(), embedder, &self.visible, config, request);
         const FAILED: &str = "the keyword index: a search in it failed unexpectedly";
         // tantivy panics on what it does not expect in its files.
@@ -144,6 +145,7 @@ impl ReadScope {
             Degraded::Embedding { embedded, of } => {
                 format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
             }
+            Degraded::NotDeep(reason) => format!("not looked at token by token: {reason}"),
             Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and being built anew".into(),
             Degraded::Damaged(reason) => {
                 format!("some passages cannot be shown ({reason}); the index is checked and mended")
@@ -193,6 +195,7 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::NoModel | Degraded::ModelFailed(_) if mode == Mode::Keyword => "searched by keyword alone",
         Degraded::NoModel | Degraded::ModelFailed(_) => "searched without the model",
         Degraded::Embedding { .. } => "some passages are found by keyword alone so far",
+        Degraded::NotDeep(_) => "not looked at token by token",
         Degraded::NoWords => "searched by meaning alone",
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",

@@ -1,7 +1,8 @@
 //! From a query to hits with citations, in stages, each a value to the next:
 //!
 //! `query` (what was typed, with `operators`) → `respell` (words that nobody has) → `retrieve` (the best chunks of the allowed files by words
-//! and by meaning, each scored on both) → `fuse` (one score, one order) → `named` (a note that is called so comes first) → `diversify` (no
+//! and by meaning, each scored on both) → `fuse` (one score, one order) → `late` (of a deep
+//! search: the best token by token) → `named` (a note that is called so comes first) → `diversify` (no
 //! file takes all places) → `relevance` and the cut, in `run` → `window` (what stands around a hit) → `snippet`.
 //!
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
@@ -9,6 +10,7 @@
 mod candidate;
 mod diversify;
 mod fuse;
+mod late;
 mod named;
 mod operators;
 mod query;

@@ -318,12 +318,16 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
     // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something.
     let of_command = same(&command, &[("min-score", "min_score")], &["full", "json", "vault", "help"]);
     assert_eq!(of_command, less(&["q", "highlight", "fresh"]), "vault search --help, and SearchQuery");
-    for name in ["search", "vector_search", "deep_search"] {
+    for name in ["search", "vector_search", "hybrid_search", "deep_search"] {
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
         let arguments: BTreeSet<String> =
             tool["inputSchema"]["properties"].as_object().unwrap().keys().cloned().collect();
         // The tool is the mode. What it finds is shown to a model, always with what was saved before.
         let of_tool = same(&arguments, &[("query", "q")], &[]);
-        assert_eq!(of_tool, less(&["mode", "highlight", "fresh", "min_score"]), "the tool {name}, and SearchQuery");
+        assert_eq!(
+            of_tool,
+            less(&["mode", "highlight", "fresh", "min_score", "set"]),
+            "the tool {name}, and SearchQuery"
+        );
     }
 }

@@ -179,7 +179,7 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
         to("/mcp", "tools/call", json!({ "name": "multi_get", "arguments": { "glob": "**" } })),
     ];
     for word in WORDS {
-        for name in ["search", "vector_search", "deep_search"] {
+        for name in ["search", "vector_search", "hybrid_search", "deep_search"] {
             asked.push(tool(name, json!({ "query": word, "limit": 50 })));
             asked.push(tool(name, json!({ "query": word, "collection": "journal" })));
             asked.push(to("/mcp", "tools/call", json!({ "name": name, "arguments": { "query": word } })));
