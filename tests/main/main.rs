@@ -18,6 +18,7 @@ mod daemon;
 mod damage;
 mod disk;
 mod docs;
+mod eval;
 mod forgetting;
 mod fresh;
 mod fuzzing;
