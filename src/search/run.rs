@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::candidate::{Candidate, CandidateScores};
 use super::diversify::diversify;
 use super::fuse::rank;
+use super::misread::{Misread, misread};
 use super::named::named_first;
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
@@ -103,6 +104,8 @@ pub struct Results {
     pub left_out: usize,
     /// Words that are in no passage, for which others were looked for.
     pub corrections: Vec<Correction>,
+    /// What was read as words, and may have been meant otherwise.
+    pub misread: Vec<Misread>,
     /// Why the answer is less than what was asked for, if it is.
     pub degraded: Option<Degraded>,
 }
@@ -130,9 +133,12 @@ pub fn search(
             hits: Vec::new(),
             left_out: 0,
             corrections: Vec::new(),
-            degraded: None,
+            misread: Vec::new(),
+            degraded: unknown(&request.filter, files, visible.set()).map(Degraded::Unknown),
         });
     }
+    // A line that asks one side alone asks it, whatever else was said.
+    let asked = query.asks.unwrap_or(request.mode);
     let mut filter = request.filter.clone();
     filter.conditions.extend(query.conditions.iter().cloned());
     let allow = filter.resolve(visible.set(), reader)?;
@@ -146,10 +152,10 @@ pub fn search(
     }
     let mut degraded = None;
     let has_words = reader.has_words();
-    let vector = if query.only_narrows() || (request.mode == Mode::Keyword && has_words) {
+    let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
         None
     } else {
-        let width = (request.mode == Mode::Hybrid).then(|| config.candidates.max(request.limit));
+        let width = (asked == Mode::Hybrid).then(|| config.candidates.max(request.limit));
         match embed_beside(reader, embedder, &query.semantic, request.turn.until_when(), || words.look_ahead(width))? {
             Ok(found) => Some(found),
             Err(reason) => {
@@ -166,7 +172,7 @@ pub fn search(
     let mode = match (has_words, &vector) {
         (false, _) => Mode::Semantic,
         (true, None) => Mode::Keyword,
-        (true, Some(_)) => request.mode,
+        (true, Some(_)) => asked,
     };
     if !has_words {
         degraded = Some(Degraded::NoWords);
@@ -229,11 +235,12 @@ pub fn search(
         degraded = Some(Degraded::Damaged(reason));
     }
     if hits.is_empty()
-        && let Some(unknown) = unknown(&query.conditions, files, visible.set())
+        && let Some(unknown) = unknown(&filter, files, visible.set())
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    Ok(Results { mode, hits, left_out, corrections, degraded })
+    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), reader, visible)?;
+    Ok(Results { mode, hits, left_out, corrections, misread, degraded })
 }
 
 /// Adds a hit, the best come first. One that a better one shows is none; where its window overlaps with those of better ones, it
