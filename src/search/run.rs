@@ -9,6 +9,7 @@ use super::candidate::{Candidate, CandidateScores};
 use super::diversify::diversify;
 use super::fuse::rank;
 use super::late::LateInteraction;
+use super::misread::{Misread, misread};
 use super::named::named_first;
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
@@ -108,6 +109,8 @@ pub struct Results {
     pub left_out: usize,
     /// Words that are in no passage, for which others were looked for.
     pub corrections: Vec<Correction>,
+    /// What was read as words, and may have been meant otherwise.
+    pub misread: Vec<Misread>,
     /// Why the answer is less than what was asked for, if it is.
     pub degraded: Option<Degraded>,
 }
@@ -135,9 +138,12 @@ pub fn search(
             hits: Vec::new(),
             left_out: 0,
             corrections: Vec::new(),
-            degraded: None,
+            misread: Vec::new(),
+            degraded: unknown(&request.filter, files, visible.set()).map(Degraded::Unknown),
         });
     }
+    // A line that asks one side alone asks it, whatever else was said.
+    let asked = query.asks.unwrap_or(request.mode);
     let mut filter = request.filter.clone();
     filter.conditions.extend(query.conditions.iter().cloned());
     let allow = filter.resolve(visible.set(), reader, &request.turn)?;
@@ -151,10 +157,10 @@ pub fn search(
     }
     let mut degraded = None;
     let has_words = reader.has_words();
-    let vector = if query.only_narrows() || (request.mode == Mode::Keyword && has_words) {
+    let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
         None
     } else {
-        let width = (request.mode != Mode::Semantic).then(|| config.candidates.max(request.limit));
+        let width = matches!(asked, Mode::Hybrid | Mode::Deep).then(|| config.candidates.max(request.limit));
         match embed_beside(reader, embedder, &query.semantic, request.turn.until_when(), || words.look_ahead(width))? {
             Ok(found) => Some(found),
             Err(reason) => {
@@ -168,7 +174,7 @@ pub fn search(
         degraded = Some(Degraded::Embedding { embedded, of });
     }
     // Without a model, the words answer for the meaning; without the words, the meaning answers for them.
-    let mode = match (has_words, &vector, request.mode) {
+    let mode = match (has_words, &vector, asked) {
         (false, ..) => Mode::Semantic,
         (true, None, _) => Mode::Keyword,
         (true, Some(_), Mode::Deep) => Mode::Hybrid,
@@ -178,7 +184,7 @@ pub fn search(
         degraded = Some(Degraded::NoWords);
     }
     let mut late = None;
-    if request.mode == Mode::Deep && mode == Mode::Hybrid {
+    if asked == Mode::Deep && mode == Mode::Hybrid {
         let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
         let until = request.turn.until_when();
         let of = |model| LateInteraction::of(&query.semantic, model, reader, config, until);
@@ -249,11 +255,13 @@ pub fn search(
         degraded = Some(Degraded::Damaged(reason));
     }
     if hits.is_empty()
-        && let Some(unknown) = unknown(&query.conditions, files, visible.set())
+        && let Some(unknown) = unknown(&filter, files, visible.set())
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    Ok(Results { mode: if is_deep { Mode::Deep } else { mode }, hits, left_out, corrections, degraded })
+    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), reader, visible)?;
+    let mode = if is_deep { Mode::Deep } else { mode };
+    Ok(Results { mode, hits, left_out, corrections, misread, degraded })
 }
 
 const NO_TOKENS: &str = "the model gives no vectors of single tokens";

@@ -23,6 +23,7 @@ mod forgetting;
 mod fresh;
 mod fuzzing;
 mod large;
+mod links;
 mod mcp;
 mod memory;
 #[cfg(unix)]

@@ -383,6 +383,10 @@ impl Reader for ExactReader {
         Ok(rows.iter().map(|row| vector(row).map(|vector| f64::from(query.cosine(vector)))).collect())
     }
 
+    fn vector(&self, row: u64) -> Option<Vec<f32>> {
+        self.chunks.get(&row)?.vector.clone()
+    }
+
     fn is_embedded(&self, row: u64) -> bool {
         self.chunks.get(&row).is_some_and(|chunk| chunk.vector.is_some())
     }
