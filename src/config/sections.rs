@@ -220,7 +220,7 @@ impl Default for SearchConfig {
             mode: Mode::Hybrid,
             limit: 10,
             per_file: 3,
-            fusion: Fusion::MinMax,
+            fusion: Fusion::Adaptive,
             semantic_weight: 0.45,
             rrf_k: 10,
             rrf_semantic_weight: 0.3,
@@ -252,6 +252,8 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fusion {
+    /// As min-max, with a weight that goes by how many of the query's words the best candidate has.
+    Adaptive,
     /// Each side scaled to 0..1 over the candidates, then weighted.
     MinMax,
     /// Reciprocal rank fusion.

@@ -309,7 +309,7 @@ impl Ranking<'_> {
         loop {
             go_on(self.turn)?;
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
-            rank(&mut candidates, self.mode, self.config);
+            rank(&mut candidates, self.mode, words.most(), self.config);
             if let Some(late) = &self.late
                 && let Err(error) = late.rank(&mut candidates)?
             {
