@@ -31,6 +31,7 @@ mod model;
 mod page;
 mod qmd;
 mod reviewed;
+mod scripts;
 mod search;
 mod server;
 mod smoke;
