@@ -319,7 +319,7 @@ describe("reading", () => {
     await eventually("the link", async () => (await (await vault.ask(path)).json()).incoming.length > 0);
     await page.goto(`${vault.origin}/#/search?note=notes/sourdough.md`);
     await page.waitForSelector("#reader .near li");
-    assert.match(await text(page, "#reader .near"), /Linked from\s*Shaping\s*How <b>the<\/b> dough[^]*Near this note/);
+    assert.match(await text(page, "#reader .near"), /Linked from[^]*Shaping\s*How <b>the<\/b> dough[^]*Near this note/);
     assert.deepEqual(await violations(page), []);
     await page.locator("#reader .near a", { hasText: "Shaping" }).first().click();
     await page.waitForFunction(() => document.querySelector("#reader h2")?.textContent === "Shaping");
