@@ -43,9 +43,10 @@ impl GetCommand {
             let max_bytes = config.index.max_file_bytes.max(1 << 30);
             within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes))
         };
-        let mut found = None;
+        let (mut found, mut tried) = (None, false);
         for spelled in readings(name, home.root(), &outside, current.as_deref()) {
             let spelled = as_on_disk(&home, &outside, spelled);
+            tried = true;
             match read_it(&spelled) {
                 Err(ReadError::Gone) => {}
                 read => {
@@ -58,7 +59,11 @@ impl GetCommand {
             Some(found) => found,
             None if is_hash(&self.what) => return self.passage(vault),
             None => {
-                let path = nearest(name, &home, &outside, &config)?;
+                let path = nearest(name, &home, &outside, &config).map_err(|error| match tried {
+                    // From where the command runs it may be a path, and then of a note that is not there.
+                    true if VaultPath::new(name).is_err() => absent(name, &home),
+                    _ => error,
+                })?;
                 let read = read_it(&path);
                 (path, read)
             }
@@ -132,20 +137,19 @@ pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<CommandTarget> {
 
 /// The note that a name most likely means, which is said; of several none.
 fn nearest(name: &str, home: &Home, outside: &Outside, config: &Config) -> anyhow::Result<VaultPath> {
-    let absent = || RequestError::not_found(format!("there is no {name} in {}", home.root().display()));
-    // A path that leaves the vault, or is the program's own, means no note of it.
-    if Path::new(name).is_absolute() || name.split('/').any(|part| part.starts_with('.')) {
-        return Err(absent().into());
+    let is_path = can_be_note(&VaultPath::new(name)?);
+    // What is the program's own means no note.
+    if name.split('/').any(|part| part.starts_with('.')) {
+        return Err(absent(name, home));
     }
     let rules = NoteRules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone());
     let there: Vec<VaultPath> = scan(home.root(), &rules, None).files.into_iter().map(|found| found.path).collect();
-    let is_path = can_be_note(&VaultPath::new(name)?);
     match &nearest_notes(name, &there)[..] {
-        [] => Err(absent().into()),
+        [] => Err(absent(name, home)),
         // Who spells a whole path out means that one.
         [path] if is_path => {
-            let hint = Some(format!("did you mean {path}?"));
-            Err(RequestError { hint, ..absent() }.into())
+            let message = format!("there is no {name} in {}; did you mean {path}?", home.root().display());
+            Err(RequestError::not_found(message).into())
         }
         [path] => {
             remark!("vault: this is {path}");
@@ -159,6 +163,10 @@ fn nearest(name: &str, home: &Home, outside: &Outside, config: &Config) -> anyho
             Err(RequestError::not_found(message).into())
         }
     }
+}
+
+fn absent(name: &str, home: &Home) -> anyhow::Error {
+    RequestError::not_found(format!("there is no {name} in {}", home.root().display())).into()
 }
 
 /// Maximum number of notes that are named where several are meant.

@@ -114,6 +114,10 @@ fn contents(note: &Note, source: &str) -> Vec<&'static str> {
             _ => {}
         }
     }
+    // Links of properties are links.
+    if note_links(note, source).iter().any(|link| !link.embeds) {
+        found.push("link");
+    }
     if !note.tags.is_empty() {
         found.push("tag");
     }
@@ -143,7 +147,7 @@ mod tests {
         let has = |key, value| labels.contains(&Label::of_property(key, value));
         assert!(has("Director", Some("ridley scott")) && has("year", None) && has("year", Some("1982")));
         assert!(!has("director", Some("Ford")) && !has("rating", None) && !has("director", Some("")));
-        assert_eq!(labels.len(), 7, "title and file name are one");
+        assert_eq!(labels.len(), 8, "title and file name are one");
         assert!(labels.contains(&Label::of_link("ridley scott").unwrap()) && !named("ridley scott"));
         assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
         assert_eq!(Label::of_name("  "), None);
@@ -162,6 +166,7 @@ mod tests {
         let has = |text: &str| contents(&Note::parse(text, "n"), text);
         assert_eq!(has("See [[a]] and ![[b.png]].\n\n- [ ] do it\n- done\n"), ["image", "link", "task"]);
         assert_eq!(has("```\ncode\n```\n\n> said #work\n\n| a |\n|---|\n| b |\n"), ["code", "quote", "table", "tag"]);
+        assert_eq!(has("---\nby: \"[[Ann]]\"\n---\nText.\n"), ["link"]);
         assert!(has("- [link](x.md)").iter().all(|kind| *kind == "link"));
         assert_eq!(Label::of_content("cheese"), None);
     }

@@ -7,7 +7,7 @@ use super::refs::Reference;
 use super::search::DATA;
 use super::tool::{About, Effect, Told, ToolEntry};
 use crate::notes;
-use crate::request::{RequestError, Viewer};
+use crate::request::{RequestError, Room, Viewer};
 use crate::wire::{Linked, LinksParams, LinksView, RelatedNote, RelatedParams, RelatedView};
 
 /// Notes when nobody says how many.
@@ -72,16 +72,23 @@ impl Told for NearNotes {
 }
 
 impl NearNotes {
-    fn new(related: RelatedView, links: LinksView) -> Self {
+    /// Both in one answer, of which an agent is given as much as of any: what is near first.
+    fn new(related: RelatedView, links: LinksView, mut room: Room) -> Self {
         let mut links_to: Vec<String> = links.outgoing.into_iter().filter_map(|link| link.path).collect();
         let mut unresolved: Vec<String> = links.unresolved.into_iter().map(|link| link.target).collect();
         for list in [&mut links_to, &mut unresolved] {
             list.sort();
             list.dedup();
         }
+        let chars = |note: &RelatedNote| {
+            let names = note.heading_path.iter().chain([&note.title, &note.snippet]);
+            names.map(|text| text.chars().count()).sum()
+        };
+        let results = related.results.into_iter().filter(|note| room.take(chars(note))).collect();
+        unresolved.retain(|target| room.take(target.chars().count()));
         Self {
             path: related.path,
-            results: related.results,
+            results,
             degraded: related.degraded,
             links_to,
             linked_from: links.incoming.into_iter().map(|link| link.citation).collect(),
@@ -116,5 +123,5 @@ fn near(viewer: &Viewer, path: String, line: Option<usize>, limit: Option<usize>
     let params = RelatedParams { path: path.clone(), line, limit: Some(limit.unwrap_or(NOTES)) };
     let related = notes::related(viewer, &params)?;
     let links = notes::links(viewer, &LinksParams { path, limit: Some(LINKS) })?;
-    Ok(NearNotes::new(related, links))
+    Ok(NearNotes::new(related, links, viewer.read_scope()?.room()))
 }

@@ -41,13 +41,14 @@ fn links_of(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestE
     let (file, source) = read_seen(&scope, &params.path)?;
     let targets = LinkTargets::of(&scope);
     let mut room = scope.room();
+    let mut title = file.title.clone();
     let mut view = LinksView {
         path: file.path.to_string(),
-        title: file.title.clone(),
+        cut: room.cut(&mut title),
+        title,
         outgoing: Vec::new(),
         incoming: Vec::new(),
         unresolved: Vec::new(),
-        cut: !room.try_take(file.title.chars().count()),
     };
     let lines = LinkLines::of(&source, file);
     for link in &lines.links {

@@ -1,15 +1,19 @@
 //! What looks like a condition and is none, so that its words were looked for.
 
+use std::collections::BTreeSet;
 use std::fmt;
+
+use serde_json::{Map, Value};
 
 use super::nearest::nearest;
 use super::operators::{CONDITIONS, is_condition};
 use super::query::NoCondition;
 use super::unknown::{UnknownKind, UnknownName};
 use super::visible::Visible;
+use crate::access::Turn;
+use crate::derive::property_names;
 use crate::engine::{EngineError, Reader};
 use crate::path::folded;
-use serde_json::{Map, Value};
 
 /// Why something was read as words that may have been meant as a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +42,8 @@ pub(super) fn misread(
     typed: &[NoCondition],
     has_property: &dyn Fn(&str) -> bool,
     found: bool,
-    reader: &dyn Reader,
-    visible: &Visible,
+    (reader, visible): (&dyn Reader, &Visible),
+    turn: &Turn,
 ) -> Result<Vec<Misread>, EngineError> {
     let mut said = Vec::new();
     for NoCondition { key, value } in typed {
@@ -52,7 +56,7 @@ pub(super) fn misread(
         }
         let mut near = one_slip(&folded(key), has_property);
         if near.is_none() && !found {
-            near = nearest_of_all(key, reader, visible)?;
+            near = nearest_of_all(key, reader, visible, turn)?;
         }
         let near =
             near.or_else(|| CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned()));
@@ -88,13 +92,21 @@ fn one_slip(key: &str, has_property: &dyn Fn(&str) -> bool) -> Option<String> {
     swapped.chain(without).chain(lettered).find(|name| name != key && has_property(name))
 }
 
-/// The nearest of all properties that notes which are seen have. Reads the frontmatter of each.
-fn nearest_of_all(key: &str, reader: &dyn Reader, visible: &Visible) -> Result<Option<String>, EngineError> {
-    let mut names = std::collections::BTreeSet::new();
+/// The nearest of all properties that notes which are seen have. Reads the frontmatter of each; what is damaged is passed over.
+fn nearest_of_all(
+    key: &str,
+    reader: &dyn Reader,
+    visible: &Visible,
+    turn: &Turn,
+) -> Result<Option<String>, EngineError> {
+    let mut names = BTreeSet::new();
     for file in reader.files().iter().filter(|file| visible.has(file)) {
-        let Some(metadata) = reader.metadata(file.id)? else { continue };
+        if turn.is_over() {
+            return Err(EngineError::abandoned());
+        }
+        let Ok(Some(metadata)) = reader.metadata(file.id) else { continue };
         let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
-        names.extend(crate::derive::property_names(&metadata));
+        names.extend(property_names(&metadata));
     }
     Ok(nearest(key, &names.iter().map(String::as_str).collect::<Vec<_>>()))
 }

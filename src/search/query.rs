@@ -86,7 +86,7 @@ impl ParsedQuery {
 
     /// Reads a query. A quote that is not closed is a word like any other.
     pub(super) fn read(text: &str, around: &Surroundings<'_>) -> Self {
-        let mut reading = Reading::new(around);
+        let mut reading = QueryReading::new(around);
         let text = cut(text, 64 * MAX_WORDS);
         let lines = lines(text);
         let mut intent = String::new();
@@ -117,13 +117,13 @@ impl ParsedQuery {
             (false, true) if has_lines => Some(Mode::Keyword),
             _ => None,
         };
-        let Reading { conditions, prefixes, no_conditions, .. } = reading;
+        let QueryReading { conditions, prefixes, no_conditions, .. } = reading;
         Self { keyword, semantic, name, conditions, open, prefixes, asks, no_conditions }
     }
 }
 
 /// A query while it is read.
-struct Reading<'a> {
+struct QueryReading<'a> {
     around: &'a Surroundings<'a>,
     keyword: WordQuery,
     semantic: String,
@@ -137,7 +137,7 @@ struct Reading<'a> {
     room: usize,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> QueryReading<'a> {
     fn new(around: &'a Surroundings<'a>) -> Self {
         Self {
             around,
@@ -440,7 +440,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_panics(text in "\\PC{0,80}|[\"\\-a ]{0,40}|([+\\-]?\\[?(tag|has|after|a):?[<>=\"é ]{0,2}[a\\]]{0,2} ?){0,6}") {
+        fn never_panics(text in "\\PC{0,80}|[\"\\-a ]{0,40}|((lex|vec|HYDE|intent):[ é]?|a |\\n|-){0,9}|([+\\-]?\\[?(tag|has|after|a):?[<>=\"é ]{0,2}[a\\]]{0,2} ?){0,6}") {
             let _ = ParsedQuery::new(&text);
             let _ = ParsedQuery::read(&text, &Surroundings { at: Timestamp::MAX, has_property: &|_| true });
         }

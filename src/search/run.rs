@@ -259,7 +259,7 @@ pub fn search(
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), reader, visible)?;
+    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), (reader, visible), &request.turn)?;
     let mode = if is_deep { Mode::Deep } else { mode };
     Ok(Results { mode, hits, left_out, corrections, misread, degraded })
 }

@@ -180,6 +180,7 @@ fn operators_narrow_and_what_is_none_is_words() {
         assert_eq!(sorted("tag:work"), ["plan.md"], "{mode:?}");
         assert_eq!(sorted("has:task"), ["plan.md"], "{mode:?}");
         assert_eq!(sorted("has:link in:notes"), ["README.md"], "{mode:?}");
+        assert_eq!(sorted("has:link in:Trips"), ["2023 Japan Trip.md"], "{mode:?}: in a property");
         assert_eq!(sorted("path:notes/*a*"), ["README.md", "plan.md", "umbrella-pomegranate.md"], "{mode:?}");
         assert_eq!(sorted("title:blade"), ["Blade Runner.md"], "{mode:?}");
         assert_eq!(sorted("after:2020-01-01 before:2020-01-02"), Vec::<String>::new(), "{mode:?}");

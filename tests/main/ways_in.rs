@@ -315,7 +315,7 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
     let less = |left_out: &[&str]| -> BTreeSet<String> {
         http.iter().filter(|name| !left_out.contains(&name.as_str())).cloned().collect()
     };
-    assert!(help.contains("<QUERY>"), "{help}");
+    assert!(help.contains("[QUERY]..."), "{help}");
     // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something. What is near a
     // note has an address and a tool of its own.
     let of_command = same(&command, &[("min-score", "min_score")], &["related", "full", "json", "vault", "help"]);
