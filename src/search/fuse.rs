@@ -50,7 +50,7 @@ const MOST_WORDS: (f64, f64) = (0.4, 0.35);
 /// Of 80 hand-written questions about each of two documentations MRR is 58.9 and 48.2 where a weight of 0.45 for all has 50.0 and 43.3, the
 /// words alone 37.6 and 37.8 and the meaning alone 51.9 and 44.4; of their headings as queries 93.8 and 84.4 against 94.0 and 84.0. The
 /// optimum is broad ([retrieval](../../docs/retrieval.md)).
-fn semantic_weight(scores: &[CandidateScores], most: f64) -> f64 {
+pub(super) fn semantic_weight(scores: &[CandidateScores], most: f64) -> f64 {
     let best = scores.iter().filter_map(|scored| scored.keyword).fold(0.0, f64::max);
     let coverage = if most > 0.0 { best / most } else { 0.0 };
     let share = (coverage - FEW_WORDS.0) / (MOST_WORDS.0 - FEW_WORDS.0);

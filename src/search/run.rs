@@ -311,7 +311,7 @@ impl Ranking<'_> {
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
             rank(&mut candidates, self.mode, words.most(), self.config);
             if let Some(late) = &self.late
-                && let Err(error) = late.rank(&mut candidates)?
+                && let Err(error) = late.rank(&mut candidates, words.most())?
             {
                 self.late = None;
                 self.not_deep = Some(Degraded::NotDeep(error.to_string()));
