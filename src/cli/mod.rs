@@ -15,6 +15,7 @@ mod get;
 mod import;
 mod init;
 mod mcp;
+mod model;
 mod open;
 mod outcome;
 mod output;
@@ -72,6 +73,7 @@ enum Command {
     Reindex(reindex::ReindexCommand),
     Verify(verify::VerifyCommand),
     Collections(collections::CollectionsCommand),
+    Model(model::ModelCommand),
     Agent(agent::AgentCommand),
     Token(token::TokenCommand),
     Backup(backup::BackupCommand),
@@ -118,6 +120,7 @@ pub fn main() -> ExitCode {
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
+        Command::Model(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),

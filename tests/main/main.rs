@@ -18,6 +18,7 @@ mod daemon;
 mod damage;
 mod disk;
 mod docs;
+mod endpoint;
 mod forgetting;
 mod fresh;
 mod fuzzing;
@@ -26,6 +27,7 @@ mod mcp;
 mod memory;
 #[cfg(unix)]
 mod model;
+mod models;
 mod page;
 mod qmd;
 mod reviewed;
