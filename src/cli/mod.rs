@@ -18,6 +18,7 @@ mod init;
 mod links;
 mod ls;
 mod mcp;
+mod model;
 mod open;
 mod outcome;
 mod output;
@@ -81,6 +82,7 @@ enum Command {
     Verify(verify::VerifyCommand),
     Eval(eval::EvalCommand),
     Collections(collections::CollectionsCommand),
+    Model(model::ModelCommand),
     Agent(agent::AgentCommand),
     Token(token::TokenCommand),
     Backup(backup::BackupCommand),
@@ -131,6 +133,7 @@ pub fn main() -> ExitCode {
         Command::Verify(command) => command.run(vault),
         Command::Eval(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
+        Command::Model(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),

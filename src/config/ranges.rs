@@ -26,6 +26,9 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("index.verify_hours", index.verify_hours, 0, 10_000),
         ("embed.threads", embed.threads as u64, 0, 256),
         ("embed.max_tokens", embed.max_tokens as u64, 0, 8192),
+        ("embed.batch_size", embed.batch_size as u64, 1, 2048),
+        ("embed.timeout_ms", embed.timeout_ms, 100, 600_000),
+        ("embed.query_timeout_ms", embed.query_timeout_ms, 50, 60_000),
         ("search.limit", search.limit as u64, 1, 1000),
         ("search.per_file", search.per_file as u64, 0, 1000),
         ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
@@ -55,6 +58,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
                 .find(|(_, value)| !(0.0..=1.0).contains(value))
                 .map(|(key, value)| format!("`{key}` is {value}; it takes 0.0 to 1.0"))
         })
+        .or_else(|| embed.violation())
         .or_else(|| agents.violation())
         .or_else(|| backup.violation())
         .or_else(|| super::collections::violation(collections))

@@ -18,6 +18,7 @@ mod daemon;
 mod damage;
 mod disk;
 mod docs;
+mod endpoint;
 mod eval;
 mod forgetting;
 mod fresh;
@@ -28,6 +29,7 @@ mod mcp;
 mod memory;
 #[cfg(unix)]
 mod model;
+mod models;
 mod page;
 mod qmd;
 mod reviewed;
