@@ -74,6 +74,9 @@ pub(super) struct SearchCommand {
     /// Passages shown on either side of a hit; in conversations turns, 2 unless told.
     #[arg(long, value_name = "N")]
     context: Option<usize>,
+    /// Say of each hit what its score is made of.
+    #[arg(long)]
+    explain: bool,
     /// Print whole passages instead of snippets.
     #[arg(long)]
     full: bool,
@@ -203,6 +206,7 @@ impl SearchCommand {
             outside: Outside::new(home.root(), &config.collections)?,
             highlighter: Highlighter::new(&response.query, config.search.stemmer),
             full: self.full,
+            explain: self.explain,
         };
         let mut out = stdout();
         for (at, hit) in response.results.iter().enumerate() {
@@ -232,6 +236,7 @@ struct Printer {
     outside: Outside,
     highlighter: Highlighter,
     full: bool,
+    explain: bool,
 }
 
 impl Printer {
@@ -252,10 +257,27 @@ impl Printer {
         write!(out, "  ")?;
         out.paint(DIM, &place.join(" > "))?;
         writeln!(out)?;
+        if self.explain {
+            out.paint(DIM, &format!("    {}\n", explained(hit)))?;
+        }
         let text = &chunk.content;
         let shown = if self.full { text.clone() } else { snippet(text, &mut self.highlighter, SHOWN_CHARS) };
         indented(&shown, &self.highlighter.matches(&shown), out)
     }
+}
+
+/// What a hit's score is made of.
+fn explained(hit: &HitView) -> String {
+    let scores = &hit.scores;
+    let part = |name: &str, value: Option<f64>, digits: usize| value.map(|value| format!("{name} {value:.digits$}"));
+    let of_words = scores.coverage.map(|coverage| format!(" ({:.0} % of the most there could be)", coverage * 100.0));
+    let parts = [
+        part("words", scores.keyword, 2).map(|words| words + &of_words.unwrap_or_default()),
+        part("meaning", scores.semantic, 3),
+        part("word by word", scores.late, 3),
+        part("relevance", hit.relevance, 3),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Prints a text with its matches marked, each line set in.

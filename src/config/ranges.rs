@@ -47,6 +47,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("search.semantic_weight", search.semantic_weight),
         ("search.rrf_semantic_weight", search.rrf_semantic_weight),
         ("search.min_score", search.min_score),
+        ("search.mmr_lambda", search.mmr_lambda),
     ];
     whole
         .iter()
@@ -59,6 +60,17 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
                 .map(|(key, value)| format!("`{key}` is {value}; it takes 0.0 to 1.0"))
         })
         .or_else(|| embed.violation())
+        .or_else(|| {
+            let known = |value: f64| (0.0..=36_500.0).contains(&value);
+            let reason = format!("`search.half_life_days` is {}; it takes 0.0 to 36500.0", search.half_life_days);
+            (!known(search.half_life_days)).then_some(reason)
+        })
+        .or_else(|| {
+            let wrong = search.weights.iter().find(|(_, weight)| !(0.0..=10.0).contains(*weight));
+            wrong.map(|(name, weight)| {
+                format!("the weight of `{name}` in `search.weights` is {weight}; it takes 0.0 to 10.0")
+            })
+        })
         .or_else(|| agents.violation())
         .or_else(|| backup.violation())
         .or_else(|| super::collections::violation(collections))

@@ -1,5 +1,6 @@
 //! The sections of `memory.toml`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -214,6 +215,12 @@ pub struct SearchConfig {
     pub rrf_semantic_weight: f64,
     /// Candidates taken from each side.
     pub candidates: usize,
+    /// What the scores of collections are multiplied with; 1 where nothing is said.
+    pub weights: BTreeMap<String, f64>,
+    /// After so many days conversations, file activity and searches count half; 0 means never.
+    pub half_life_days: f64,
+    /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
+    pub mmr_lambda: f64,
     /// How long a deep search may compute, in milliseconds.
     pub deep_ms: u64,
     /// Candidates that a deep search looks at closely, as far as there is time.
@@ -261,6 +268,9 @@ impl Default for SearchConfig {
             rrf_k: 10,
             rrf_semantic_weight: 0.3,
             candidates: 100,
+            weights: BTreeMap::new(),
+            half_life_days: 0.0,
+            mmr_lambda: 1.0,
             deep_ms: 250,
             deep_candidates: 50,
             stemmer: StemmerLanguage::English,

@@ -2,7 +2,7 @@
 //!
 //! `query` (what was typed, by `lines` and with `operators`) → `respell` (words that nobody has) → `retrieve` (the best chunks of the allowed
 //! files by words and by meaning, each scored on both) → `fuse` (one score, one order) → `late` (of a deep search: the best token by token) →
-//! `named` (a note that is called so comes first) → `diversify` (no
+//! `weigh` (what counts less) → `named` (a note that is called so comes first) → `diversify` (no
 //! file takes all places) → `relevance` and the cut, in `run` → `window` (what stands around a hit) → `snippet`.
 //!
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
@@ -27,6 +27,7 @@ mod snippet;
 mod tests;
 mod unknown;
 mod visible;
+mod weigh;
 mod window;
 
 pub(crate) use nearest::nearest_notes;

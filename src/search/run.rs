@@ -6,7 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::candidate::{Candidate, CandidateScores};
-use super::diversify::diversify;
+use super::diversify::{diversify, spread};
 use super::fuse::rank;
 use super::late::LateInteraction;
 use super::misread::{Misread, misread};
@@ -18,6 +18,7 @@ use super::respell::{Correction, Respelled, respell};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::unknown::{UnknownName, unknown};
 use super::visible::Visible;
+use super::weigh::weigh;
 use super::window::{HitWindow, HitWindows};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
@@ -201,8 +202,9 @@ pub fn search(
         named
     });
     let named = named.filter(|named| !named.is_empty());
-    let vector = vector.as_ref();
-    let mut ranking = Ranking { retriever: &retriever, mode, vector, config, limit, named, turn, late, not_deep: None };
+    let (vector, now_ms) = (vector.as_ref(), request.at.as_millisecond());
+    let mut ranking =
+        Ranking { retriever: &retriever, mode, vector, config, limit, named, turn, now_ms, late, not_deep: None };
     let excluding = (!query.keyword.excluded.is_empty()).then_some(&words);
     let mut ranked = if query.only_narrows() { ranking.rest(excluding)? } else { ranking.run(&mut words)? };
     if ranked.is_empty()
@@ -295,6 +297,8 @@ struct Ranking<'a> {
     /// The files that are called what was typed, when there are any.
     named: Option<FileSet>,
     turn: &'a Turn,
+    /// Now, in milliseconds since 1970.
+    now_ms: i64,
     /// How the best are looked at closely, in a deep search.
     late: Option<LateInteraction<'a>>,
     /// Why they were not, when the model failed on the way.
@@ -316,6 +320,7 @@ impl Ranking<'_> {
                 self.late = None;
                 self.not_deep = Some(Degraded::NotDeep(error.to_string()));
             }
+            weigh(&mut candidates, self.retriever.reader.files(), self.config, self.now_ms);
             if let Some(named) = &self.named {
                 let by = (self.mode, self.vector);
                 self.retriever.add_named(&mut candidates, named, words, by, self.limit)?;
@@ -323,6 +328,7 @@ impl Ranking<'_> {
             }
             diversify(&mut candidates, self.config.per_file);
             if candidates.len() >= self.limit || !more || width >= MAX_WIDTH {
+                spread(&mut candidates, self.retriever.reader, self.config.mmr_lambda, self.limit);
                 return Ok(candidates);
             }
             width *= 4;

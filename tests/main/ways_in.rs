@@ -318,7 +318,8 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
     assert!(help.contains("[QUERY]..."), "{help}");
     // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something. What is near a
     // note has an address and a tool of its own.
-    let of_command = same(&command, &[("min-score", "min_score")], &["related", "full", "json", "vault", "help"]);
+    let of_command =
+        same(&command, &[("min-score", "min_score")], &["related", "full", "explain", "json", "vault", "help"]);
     assert_eq!(of_command, less(&["q", "highlight", "fresh"]), "vault search --help, and SearchQuery");
     for name in ["search", "vector_search", "hybrid_search", "deep_search"] {
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
