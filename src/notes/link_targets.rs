@@ -36,7 +36,7 @@ impl<'a> LinkTargets<'a> {
         let wanted = normal(target, &folder);
         let bare = without_extension(&wanted);
         let from_here = if folder.is_empty() { bare.to_owned() } else { format!("{folder}/{bare}") };
-        let at_path = self.seen(target_name(target)).filter_map(|file| {
+        let at_path = self.seen(target_name(target)).into_iter().filter_map(|file| {
             let path = folded(file.path.as_str());
             let stem = without_extension(&path);
             let fits = [&path, stem].iter().any(|path| {
@@ -49,7 +49,7 @@ impl<'a> LinkTargets<'a> {
         });
         let found = at_path.min_by(|(one, _), (other, _)| one.cmp(other)).map(|(_, file)| file);
         found.or_else(|| {
-            let called = self.seen(target).filter(|file| self.is_called(file, target));
+            let called = self.seen(target).into_iter().filter(|file| self.is_called(file, target));
             called.min_by_key(|file| (file.path.as_str().matches('/').count(), &file.path))
         })
     }
@@ -71,9 +71,8 @@ impl<'a> LinkTargets<'a> {
     }
 
     /// The notes that are seen and have a name, whichever of theirs.
-    fn seen(&self, name: &str) -> impl Iterator<Item = &'a Arc<FileEntry>> + use<'a> {
-        let label = Label::of_name(name);
-        label.map(|label| self.labelled(label)).into_iter().flatten()
+    fn seen(&self, name: &str) -> Vec<&'a Arc<FileEntry>> {
+        Label::of_name(name).map_or_else(Vec::new, |label| self.labelled(label))
     }
 
     fn labelled(&self, label: Label) -> Vec<&'a Arc<FileEntry>> {
