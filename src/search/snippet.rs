@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn nothing_was_marked_where_no_blanks_part_words() {
         assert_eq!(marked("東京タワー", "きのう東京タワーに行く。東京"), ["東京タワー", "東京"]);
-        assert_eq!(marked("\"東京タワー\"", "東京の東京タワー"), ["東京タワー"]);
+        assert_eq!(marked("\"東京タワー\"", "東京の東京タワー"), ["東京", "東京タワー"]);
         assert_eq!(marked("ขนาดรูปภาพ", "เปลี่ยนขนาดรูปภาพใน Obsidian"), ["ขนาด", "รูปภาพ"]);
         assert_eq!(marked("김치 obsidian", "신김치를 Obsidian東京"), ["김치", "Obsidian"]);
         assert_eq!(marked("书 瓦", "读书，瓦が"), ["书", "瓦"]);

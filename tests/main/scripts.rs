@@ -143,7 +143,7 @@ fn half_a_word_with_marks_on_its_letters_did_not_go_on() {
 fn what_looks_the_same_was_another_word() {
     let mut vault = TestVault::new();
     vault.write("notes/lao.md", "# ສວນ\n\nຫົດນ\u{ecd}\u{ec9}\u{eb2}ທຸກເຊົ້າ\n");
-    vault.write("notes/thai.md", "# สวน\n\nรดน\u{e4d}\u{e49}\u{e32}ทุกเช้า\n");
+    vault.write("notes/thai.md", "# สวน\n\nมี น\u{e4d}\u{e49}\u{e32} ทุกเช้า\n");
     vault.write("notes/hebrew.md", "# שיר\n\nשָׁלוֹם עֲלֵיכֶם\n");
     vault.write("notes/arabic.md", "# درس\n\nهٰذا كِتَابٌ جديـــد\n");
     vault.write("notes/german.md", "# Reise\n\nMit dem Donau\u{ad}dampfer.\n").sync();
