@@ -45,7 +45,7 @@ impl App {
     /// # Errors
     /// When the configuration has a glob that cannot be read.
     pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
-        let model = models::open(&config.embed, home.root());
+        let model = models::open(&config.embed, home.root(), &home.index_dir(&config.index.dir));
         Self::with_model(home, config, lock, watch, model)
     }
 

@@ -9,7 +9,7 @@ use crate::engine::Reader;
 use crate::fs::folder_bytes;
 use crate::jobs::{phase, to_embed, verification};
 use crate::request::{Owner, RequestError, rfc3339};
-use crate::sync::WatchState;
+use crate::sync::{ModelStatus, WatchState};
 use crate::vault::{self, conflict_copy};
 use crate::wire::{Backup, ConflictCopy, Model, Skipped, Status, Watching};
 
@@ -46,6 +46,7 @@ impl App {
             chunks: snapshot.map_or(0, |snapshot| snapshot.statistics(None).chunks as usize),
             embedded,
             embeddable,
+            withheld: snapshot.map_or(0, |snapshot| withheld(&progress.model, snapshot)),
             pending_files: progress.pending_files,
             pending_embeddings: to_embed(&progress, snapshot),
             files_done: progress.files_done,
@@ -64,6 +65,15 @@ impl App {
             backup: self.backup.as_ref().map(|timer| backup(timer.state())),
         })
     }
+}
+
+/// How many passages the model is not given.
+fn withheld(model: &ModelStatus, snapshot: &dyn Reader) -> usize {
+    if !matches!(model, ModelStatus::Ready { takes_private: false, .. }) {
+        return 0;
+    }
+    let private = snapshot.files().facets().private().iter().filter_map(|file| snapshot.files().get(file));
+    private.flat_map(|file| &file.chunks).filter(|chunk| chunk.content.is_some()).count()
 }
 
 fn conflict_copies(snapshot: &dyn Reader) -> Vec<ConflictCopy> {

@@ -31,7 +31,7 @@ fn start(root: &Path, engine: Option<Box<dyn Engine>>) -> App {
     let (home, config) = (Home::open(root).unwrap(), Config::default());
     let lock = home.lock().unwrap();
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder::new(32));
-    let model: crate::models::LoadEmbedder = Box::new(move || Ok(embedder));
+    let model: crate::models::LoadEmbedder = Box::new(move || Ok(Arc::clone(&embedder)));
     let app = match engine {
         Some(engine) => App::with_engine(home, config, lock, false, Some(model), Clock::default(), engine),
         None => App::with_model(home, config, lock, false, Some(model)),

@@ -170,7 +170,9 @@ impl EvalCommand {
         run.took_ms.extend(found.took_ms);
         if found.mode != run.mode {
             let why = found.degraded.unwrap_or_default();
-            bail!("`{}` was searched by {} instead of {}: {why}", question.query, name(found.mode), name(run.mode));
+            let hint = if run.mode == Mode::Deep { "; `--set deep_ms=5000` gives it more time" } else { "" };
+            let (by, wanted) = (name(found.mode), name(run.mode));
+            bail!("`{}` was searched by {by} instead of {wanted}: {why}{hint}", question.query);
         }
         Ok(found.results)
     }

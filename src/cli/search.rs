@@ -9,6 +9,7 @@ use clap::{Args, Command};
 
 use super::backend::{Backend, home};
 use super::outcome::Outcome;
+use super::related::related;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Config, Mode};
 use crate::path::VaultPath;
@@ -25,15 +26,24 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path};
 /// is searched too. When nothing is found the exit code is 1.
 ///
 /// Conditions, each with - before it for its opposite: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
-/// has:link|image|code|table|quote|task|tag, and any property: status:done author:"Ann Lee" [rating:>3] [status].
+/// has:link|image|code|table|quote|task|tag, and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
+///
+/// Lines that ask one side alone: "lex: words", "vec: a question", "hyde: what an answer might say"; "intent: what it is about" helps them.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'"
+    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'\n  vault search --related notes/sourdough.md:12"
 )]
 pub(super) struct SearchCommand {
     /// What to look for.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "related")]
     query: Vec<String>,
+    /// Instead: the notes near this one, or near its passage on that line; those linked with it are marked.
+    #[arg(
+        long,
+        value_name = "PATH[:LINE]",
+        conflicts_with_all = ["query", "mode", "collection", "tag", "path", "since", "until", "min_score", "context", "full"]
+    )]
+    related: Option<String>,
     /// By words, by meaning, or both.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
@@ -64,6 +74,9 @@ pub(super) struct SearchCommand {
     /// Passages shown on either side of a hit; in conversations turns, 2 unless told.
     #[arg(long, value_name = "N")]
     context: Option<usize>,
+    /// Say of each hit what its score is made of.
+    #[arg(long)]
+    explain: bool,
     /// Print whole passages instead of snippets.
     #[arg(long)]
     full: bool,
@@ -136,6 +149,9 @@ fn is_negated_word(arg: &OsString) -> bool {
 
 impl SearchCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        if let Some(what) = &self.related {
+            return related(what, self.limit, self.json, vault);
+        }
         let query = self.query.join(" ");
         if query.trim().is_empty() {
             let hint = Some("say what to look for: `vault search sourdough fridge`, or a question".to_owned());
@@ -190,6 +206,7 @@ impl SearchCommand {
             outside: Outside::new(home.root(), &config.collections)?,
             highlighter: Highlighter::new(&response.query, config.search.stemmer),
             full: self.full,
+            explain: self.explain,
         };
         let mut out = stdout();
         for (at, hit) in response.results.iter().enumerate() {
@@ -219,6 +236,7 @@ struct Printer {
     outside: Outside,
     highlighter: Highlighter,
     full: bool,
+    explain: bool,
 }
 
 impl Printer {
@@ -239,10 +257,27 @@ impl Printer {
         write!(out, "  ")?;
         out.paint(DIM, &place.join(" > "))?;
         writeln!(out)?;
+        if self.explain {
+            out.paint(DIM, &format!("    {}\n", explained(hit)))?;
+        }
         let text = &chunk.content;
         let shown = if self.full { text.clone() } else { snippet(text, &mut self.highlighter, SHOWN_CHARS) };
         indented(&shown, &self.highlighter.matches(&shown), out)
     }
+}
+
+/// What a hit's score is made of.
+fn explained(hit: &HitView) -> String {
+    let scores = &hit.scores;
+    let part = |name: &str, value: Option<f64>, digits: usize| value.map(|value| format!("{name} {value:.digits$}"));
+    let of_words = scores.coverage.map(|coverage| format!(" ({:.0} % of the most there could be)", coverage * 100.0));
+    let parts = [
+        part("words", scores.keyword, 2).map(|words| words + &of_words.unwrap_or_default()),
+        part("meaning", scores.semantic, 3),
+        part("word by word", scores.late, 3),
+        part("relevance", hit.relevance, 3),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Prints a text with its matches marked, each line set in.

@@ -142,6 +142,9 @@ fn show_progress(shared: &Shared) {
     }
     match done.model {
         ModelStatus::Failed(reason) => remark!("vault: search is by keyword alone: {reason}"),
+        ModelStatus::Ready { trouble: Some(trouble), .. } => {
+            remark!("vault: {its} meaning waits for the model, which is tried again: {trouble}");
+        }
         ModelStatus::Ready { .. } => {
             let _ = say!("and by {its} meaning");
         }

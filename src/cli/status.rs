@@ -92,6 +92,14 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         (state, None) => state.to_owned(),
     };
     line("model", &model)?;
+    if let Some(trouble) = &status.model.trouble {
+        line("", &format!("it is tried again: {trouble}"))?;
+    }
+    if status.withheld > 0 {
+        let withheld = count(status.withheld, "passage");
+        let why = "not sent to another machine (`embed.send_private`), and found by their words alone";
+        line("", &format!("{withheld} of private notes are {why}"))?;
+    }
     if served {
         for (name, value) in watching(&status.watching) {
             line(name, &value)?;

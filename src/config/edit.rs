@@ -13,12 +13,21 @@ impl Config {
     /// # Errors
     /// When the file cannot be read or written, or is not right as it is.
     pub fn set_switches(root: &Path, section: &str, switches: &[(&str, bool)]) -> Result<Self, ConfigError> {
+        let values: Vec<_> = switches.iter().map(|(key, on)| (*key, NewValue::Switch(*on))).collect();
+        Self::set_values(root, section, &values)
+    }
+
+    /// The same with any values.
+    ///
+    /// # Errors
+    /// As for [`Config::set_switches`], and when a value is out of its range; the file is then as it was.
+    pub(crate) fn set_values(root: &Path, section: &str, values: &[(&str, NewValue<'_>)]) -> Result<Self, ConfigError> {
         // A link to a file elsewhere stays one.
         let path = root.join(FILE_NAME).canonicalize().on("read", &root.join(FILE_NAME))?;
         for _ in 0..2 {
             let text = std::fs::read_to_string(&path).on("read", &path)?;
             let before = Self::parse(&text, &path)?;
-            let edited = with_switches(&text, section, switches)
+            let edited = with_values(&text, section, values)
                 .map_err(|error| ConfigError::Range { path: path.clone(), message: error.to_string() })?;
             let after = Self::parse(&edited, &path)?;
             // The person may be saving it at this very moment.
@@ -35,17 +44,35 @@ fn mode(path: &Path) -> u32 {
     path.metadata().map_or(0o644, |meta| meta.permissions().mode() & 0o777)
 }
 
-fn with_switches(text: &str, section: &str, switches: &[(&str, bool)]) -> Result<String, toml_edit::TomlError> {
+/// What a key is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewValue<'a> {
+    /// On or off.
+    Switch(bool),
+    /// A text.
+    Text(&'a str),
+}
+
+impl From<NewValue<'_>> for toml_edit::Value {
+    fn from(value: NewValue<'_>) -> Self {
+        match value {
+            NewValue::Switch(on) => on.into(),
+            NewValue::Text(text) => text.into(),
+        }
+    }
+}
+
+fn with_values(text: &str, section: &str, values: &[(&str, NewValue<'_>)]) -> Result<String, toml_edit::TomlError> {
     let mut document: toml_edit::DocumentMut = text.parse()?;
-    for (key, on) in switches {
+    for (key, new) in values {
         let item = &mut document[section][key];
         match item.as_value_mut() {
             Some(value) => {
                 let decor = value.decor().clone();
-                *value = (*on).into();
+                *value = (*new).into();
                 *value.decor_mut() = decor;
             }
-            None => *item = toml_edit::value(*on),
+            None => *item = toml_edit::value(*new),
         }
     }
     // A section that was made for the keys is a table of its own.
@@ -59,6 +86,18 @@ fn with_switches(text: &str, section: &str, switches: &[(&str, bool)]) -> Result
 mod tests {
     use super::*;
     use std::fs;
+
+    fn with_switches(text: &str, section: &str, switches: &[(&str, bool)]) -> Result<String, toml_edit::TomlError> {
+        let values: Vec<_> = switches.iter().map(|(key, on)| (*key, NewValue::Switch(*on))).collect();
+        with_values(text, section, &values)
+    }
+
+    #[test]
+    fn a_text_is_quoted_and_its_comment_stays() {
+        let text = "[embed]\nmodel = \"bundled\" # small\n";
+        let edited = with_values(text, "embed", &[("model", NewValue::Text("a \"b\".gguf"))]).unwrap();
+        assert_eq!(edited, "[embed]\nmodel = 'a \"b\".gguf' # small\n");
+    }
 
     #[test]
     fn comments_and_order_stay() {

@@ -97,6 +97,10 @@ mod tests {
         assert!(unknown.contains("limti") && unknown.contains("line 2"), "{unknown}");
         let range = parse("[search]\nlimit = 0").unwrap_err().to_string();
         assert_eq!(range, "memory.toml: `search.limit` is 0; it takes 1 to 1000");
+        let nameless = parse("[embed]\nendpoint = \"localhost:11434\"").unwrap_err().to_string();
+        assert!(nameless.contains("`embed.endpoint` needs `embed.model`"), "{nameless}");
+        let pasted = parse("[embed]\napi_key_env = \"sk-proj-quokka\"").unwrap_err().to_string();
+        assert!(pasted.contains("`embed.api_key_env`") && !pasted.contains("quokka"), "{pasted}");
         let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
         assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
     }

@@ -16,6 +16,7 @@ pub(crate) use agents::{AGENT_RANGES, AgentsConfig, ScopeRule};
 pub use agents::{ScopeConfig, ScopeDecision};
 pub(crate) use capture::{CaptureConfig, RetentionConfig};
 pub(crate) use collections::CollectionConfig;
+pub(crate) use edit::NewValue;
 pub(crate) use load::ConfigError;
 pub use sections::{Config, Mode, SHIPPED, StemmerLanguage, WatchMode};
 pub(crate) use sections::{EmbedConfig, FILE_NAME, Fusion, IndexConfig, PoolingChoice, SearchConfig};

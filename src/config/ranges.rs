@@ -26,6 +26,9 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("index.verify_hours", index.verify_hours, 0, 10_000),
         ("embed.threads", embed.threads as u64, 0, 256),
         ("embed.max_tokens", embed.max_tokens as u64, 0, 8192),
+        ("embed.batch_size", embed.batch_size as u64, 1, 2048),
+        ("embed.timeout_ms", embed.timeout_ms, 100, 600_000),
+        ("embed.query_timeout_ms", embed.query_timeout_ms, 50, 60_000),
         ("search.limit", search.limit as u64, 1, 1000),
         ("search.per_file", search.per_file as u64, 0, 1000),
         ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
@@ -44,6 +47,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("search.semantic_weight", search.semantic_weight),
         ("search.rrf_semantic_weight", search.rrf_semantic_weight),
         ("search.min_score", search.min_score),
+        ("search.mmr_lambda", search.mmr_lambda),
     ];
     whole
         .iter()
@@ -54,6 +58,18 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
                 .iter()
                 .find(|(_, value)| !(0.0..=1.0).contains(value))
                 .map(|(key, value)| format!("`{key}` is {value}; it takes 0.0 to 1.0"))
+        })
+        .or_else(|| embed.violation())
+        .or_else(|| {
+            let known = |value: f64| (0.0..=36_500.0).contains(&value);
+            let reason = format!("`search.half_life_days` is {}; it takes 0.0 to 36500.0", search.half_life_days);
+            (!known(search.half_life_days)).then_some(reason)
+        })
+        .or_else(|| {
+            let wrong = search.weights.iter().find(|(_, weight)| !(0.0..=10.0).contains(*weight));
+            wrong.map(|(name, weight)| {
+                format!("the weight of `{name}` in `search.weights` is {weight}; it takes 0.0 to 10.0")
+            })
         })
         .or_else(|| agents.violation())
         .or_else(|| backup.violation())

@@ -1,5 +1,6 @@
 //! The sections of `memory.toml`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,7 @@ pub enum WatchMode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbedConfig {
-    /// `bundled`, `none`, or the path of a GGUF file.
+    /// `bundled`, `none`, or the path of a GGUF file; at an endpoint the model's name there.
     pub model: String,
     /// What is put before a query.
     pub query_prefix: String,
@@ -129,6 +130,18 @@ pub struct EmbedConfig {
     pub threads: usize,
     /// Tokens of a text that the model is given; 0 means the model's own number.
     pub max_tokens: usize,
+    /// An OpenAI-compatible service that embeds instead; empty means none.
+    pub endpoint: String,
+    /// The environment variable that has its key.
+    pub api_key_env: String,
+    /// Texts of a request to it.
+    pub batch_size: usize,
+    /// A request with notes is given up after that.
+    pub timeout_ms: u64,
+    /// One with a query.
+    pub query_timeout_ms: u64,
+    /// Whether private notes are sent to a service on another machine.
+    pub send_private: bool,
 }
 
 impl Default for EmbedConfig {
@@ -140,7 +153,31 @@ impl Default for EmbedConfig {
             pooling: PoolingChoice::Auto,
             threads: 0,
             max_tokens: 0,
+            endpoint: String::new(),
+            api_key_env: String::new(),
+            batch_size: 32,
+            timeout_ms: 60_000,
+            query_timeout_ms: 3_000,
+            send_private: false,
         }
+    }
+}
+
+impl EmbedConfig {
+    /// What of it does not go together, as a sentence that names the key.
+    pub(super) fn violation(&self) -> Option<String> {
+        if !self.endpoint.is_empty() && ["", "bundled"].contains(&self.model.as_str()) {
+            return Some(
+                "`embed.endpoint` needs `embed.model`, the model's name there; or \"none\" for words alone".into(),
+            );
+        }
+        let mut letters = self.api_key_env.chars();
+        let is_name = letters.next().is_none_or(|first| first.is_ascii_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        // It may be the key itself, so it is not said.
+        (!is_name).then(|| {
+            "`embed.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here".into()
+        })
     }
 }
 
@@ -178,6 +215,12 @@ pub struct SearchConfig {
     pub rrf_semantic_weight: f64,
     /// Candidates taken from each side.
     pub candidates: usize,
+    /// What the scores of collections are multiplied with; 1 where nothing is said.
+    pub weights: BTreeMap<String, f64>,
+    /// After so many days conversations, file activity and searches count half; 0 means never.
+    pub half_life_days: f64,
+    /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
+    pub mmr_lambda: f64,
     /// How long a deep search may compute, in milliseconds.
     pub deep_ms: u64,
     /// Candidates that a deep search looks at closely, as far as there is time.
@@ -220,11 +263,14 @@ impl Default for SearchConfig {
             mode: Mode::Hybrid,
             limit: 10,
             per_file: 3,
-            fusion: Fusion::MinMax,
+            fusion: Fusion::Adaptive,
             semantic_weight: 0.45,
             rrf_k: 10,
             rrf_semantic_weight: 0.3,
             candidates: 100,
+            weights: BTreeMap::new(),
+            half_life_days: 0.0,
+            mmr_lambda: 1.0,
             deep_ms: 250,
             deep_candidates: 50,
             stemmer: StemmerLanguage::English,
@@ -252,6 +298,8 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fusion {
+    /// As min-max, with a weight that goes by how many of the query's words the best candidate has.
+    Adaptive,
     /// Each side scaled to 0..1 over the candidates, then weighted.
     MinMax,
     /// Reciprocal rank fusion.

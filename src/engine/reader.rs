@@ -108,6 +108,9 @@ pub trait Reader: Send + Sync {
     /// As [`Reader::nearest`].
     fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError>;
 
+    /// A chunk's vector; `None` where it has none.
+    fn vector(&self, row: u64) -> Option<Vec<f32>>;
+
     /// Whether a chunk has its vector.
     fn is_embedded(&self, row: u64) -> bool;
 

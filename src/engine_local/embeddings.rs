@@ -19,11 +19,15 @@ use crate::models::{Embedder, Fingerprint};
 pub(super) struct Embeddings {
     model: i64,
     pub(super) fingerprint: Fingerprint,
+    /// Whether the model is given private notes.
+    takes_private: bool,
     pub(super) vectors: VectorSet,
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
     /// What is to be embedded next.
     queue: BTreeMap<QueuePlace, ContentHash>,
+    /// Counts how often texts were put back.
+    turn: u32,
     /// Embeddings in the catalog, those that no chunk has any more included.
     kept: usize,
     /// Texts that are to leave nothing behind: the model may be at one of them still.
@@ -41,9 +45,9 @@ struct QueuePlace {
 }
 
 impl QueuePlace {
-    /// Behind all others.
-    fn last(file: u32, row: u64) -> Self {
-        Self { late: true, newest: Reverse(i64::MIN), file, row }
+    /// Behind all others, and behind those that were put there in an earlier turn: what fails again is not in the way of what failed once.
+    fn last(turn: u32, file: u32, row: u64) -> Self {
+        Self { late: true, newest: Reverse(i64::MIN + i64::from(u32::MAX - turn)), file, row }
     }
 }
 
@@ -73,7 +77,7 @@ impl Embeddings {
                     }
                     // Its own place in the queue may be past: whoever is first answers for the text.
                     Some((row, file)) => {
-                        self.queue.insert(QueuePlace::last(*file, *row), *content);
+                        self.queue.insert(QueuePlace::last(self.turn, *file, *row), *content);
                     }
                 }
             }
@@ -118,7 +122,12 @@ impl Store {
         self.mark()?;
         let dimension = embedder.dimension();
         let model = model_number(embedder.fingerprint().as_str());
-        let Vectors { rows, known, damaged } = self.catalog.vectors(model, dimension)?;
+        let Vectors { mut rows, known, damaged } = self.catalog.vectors(model, dimension)?;
+        let takes_private = embedder.takes_private();
+        if !takes_private {
+            // Of before they were private, or of the same text elsewhere: what is found is not to hang on that.
+            rows.retain(|row| self.files().get(row.file).is_some_and(|file| !file.private));
+        }
         if damaged > 0 {
             self.notices.push(format!("{damaged} stored embeddings were damaged, and are made anew"));
         }
@@ -127,13 +136,15 @@ impl Store {
         let mut embeddings = Embeddings {
             model,
             fingerprint: embedder.fingerprint().clone(),
+            takes_private,
             vectors,
             waiting: HashMap::new(),
             queue: BTreeMap::new(),
+            turn: 0,
             kept: known,
             forgotten,
         };
-        for file in self.files().iter() {
+        for file in self.files().iter().filter(|file| takes_private || !file.private) {
             let without = file.chunks.iter().filter(|chunk| !embeddings.vectors.contains(chunk.row));
             let texts: Vec<_> = without.filter_map(|chunk| Some((chunk.content?, chunk.row))).collect();
             embeddings.wait(file.id, file.stamp.mtime_ns, &texts);
@@ -148,12 +159,17 @@ impl Store {
                 }
                 Err(error) => tracing::info!("the saved graph is not used, and will be built anew: {error}"),
             }
-        } else if embeddings.vectors.len() == self.embeddable {
+        } else if embeddings.vectors.len() == self.embeddable_by(takes_private) {
             // The scan serves as well; what is saved would only take room.
             remove(&self.graph_folder())?;
         }
         self.embeddings = Some(embeddings);
         Ok(())
+    }
+
+    /// Whether private notes are kept from the model.
+    pub(super) fn withholds_private(&self) -> bool {
+        self.embeddings.as_ref().is_some_and(|embeddings| !embeddings.takes_private)
     }
 
     /// How many texts wait to be embedded.
@@ -213,9 +229,10 @@ impl Store {
     /// Puts texts that could not be embedded back into the queue, behind all others.
     pub fn requeue(&mut self, contents: &[ContentHash]) {
         let Some(embeddings) = &mut self.embeddings else { return };
+        embeddings.turn = embeddings.turn.saturating_add(1);
         for content in contents {
             if let Some((row, file)) = embeddings.waiting.get(content).and_then(|rows| rows.first()) {
-                embeddings.queue.insert(QueuePlace::last(*file, *row), *content);
+                embeddings.queue.insert(QueuePlace::last(embeddings.turn, *file, *row), *content);
             }
         }
     }
@@ -257,7 +274,8 @@ impl Store {
         let contents: HashSet<ContentHash> = damaged.iter().map(|(_, content)| *content).collect();
         let files = self.files().clone();
         let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
-        for file in files.iter() {
+        let takes_private = embeddings.takes_private;
+        for file in files.iter().filter(|file| takes_private || !file.private) {
             let texts = file.chunks.iter().filter_map(|chunk| Some((chunk.content?, chunk.row)));
             let texts: Vec<_> = texts.filter(|(content, _)| contents.contains(content)).collect();
             embeddings.wait(file.id, file.stamp.mtime_ns, &texts);

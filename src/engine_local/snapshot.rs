@@ -32,8 +32,10 @@ pub struct Snapshot {
     model: Option<Fingerprint>,
     /// The embeddings; `None` while no model is there.
     vectors: Option<VectorSet>,
-    /// Chunks that have something to embed.
+    /// Chunks that the model is to embed.
     embeddable: usize,
+    /// Whether those of private notes are not among them.
+    withholds_private: bool,
     pub(super) statistics: OnceLock<Statistics>,
     pub(super) readers: Vec<Mutex<CatalogReader>>,
     /// Where the readers go when nobody holds the snapshot any more.
@@ -77,6 +79,7 @@ impl Snapshot {
         Ok(Self {
             seq: 0,
             embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
+            withholds_private: false,
             files,
             keyword: Some(open_searcher(&folder.join("tantivy"))?),
             model: None,
@@ -146,6 +149,10 @@ impl Reader for Snapshot {
         Ok(vectors.cosines(query, rows)?.into_iter().map(|score| score.map(f64::from)).collect())
     }
 
+    fn vector(&self, row: u64) -> Option<Vec<f32>> {
+        self.vectors.as_ref()?.vector(row)
+    }
+
     fn is_embedded(&self, row: u64) -> bool {
         self.vectors.as_ref().is_some_and(|vectors| vectors.contains(row))
     }
@@ -154,7 +161,8 @@ impl Reader for Snapshot {
         let embedded = self.vectors.as_ref().map_or(0, VectorSet::len);
         let Some(scope) = scope else { return (embedded, self.embeddable) };
         let all = embedded == self.embeddable;
-        let within = scope.iter().filter_map(|file| self.files.get(file)).flat_map(|file| &file.chunks);
+        let within = scope.iter().filter_map(|file| self.files.get(file));
+        let within = within.filter(|file| !(self.withholds_private && file.private)).flat_map(|file| &file.chunks);
         let embeddable = within.filter(|chunk| chunk.content.is_some());
         embeddable
             .fold((0, 0), |(embedded, of), chunk| (embedded + usize::from(all || self.is_embedded(chunk.row)), of + 1))
@@ -239,7 +247,8 @@ impl Store {
             keyword,
             model: self.embeddings.as_ref().map(|embeddings| embeddings.fingerprint.clone()),
             vectors: self.embeddings.as_ref().map(|embeddings| embeddings.vectors.clone()),
-            embeddable: self.embeddable,
+            embeddable: self.embeddable(),
+            withholds_private: self.withholds_private(),
             statistics: OnceLock::new(),
             readers,
             spare: Arc::clone(&self.spare),

@@ -44,7 +44,9 @@ pub struct Store {
     files: FileTable,
     by_path: HashMap<VaultPath, u32>,
     pub(super) embeddings: Option<Embeddings>,
-    pub(super) embeddable: usize,
+    /// Chunks that have something to embed, and those of them that are in private notes.
+    embeddable: usize,
+    private_embeddable: usize,
     pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
     /// The last snapshot, while anybody holds it.
     pub(super) published: Weak<Snapshot>,
@@ -95,6 +97,7 @@ impl Store {
             marker,
             searcher: None,
             embeddable: 0,
+            private_embeddable: 0,
             files: FileTable::default(),
             by_path: HashMap::new(),
             embeddings: None,
@@ -159,16 +162,35 @@ impl Store {
     /// The catalog keeps what a note says of itself; what the configuration says is added here, so that a change of it needs
     /// no reading.
     fn enter(&mut self, mut file: FileEntry) {
-        file.private |= self.settings.private.is_match(file.path.as_str());
+        file.private = self.is_private(&file);
         let file = Arc::new(file);
-        self.embeddable += file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
+        let embeddable = file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
+        self.embeddable += embeddable;
+        self.private_embeddable += if file.private { embeddable } else { 0 };
         self.by_path.insert(file.path.clone(), file.id);
         self.files.insert(file);
     }
 
+    /// Whether a note is private by what it says or by the configuration.
+    fn is_private(&self, file: &FileEntry) -> bool {
+        file.private || self.settings.private.is_match(file.path.as_str())
+    }
+
+    /// How many chunks the model is to embed.
+    pub(super) fn embeddable(&self) -> usize {
+        self.embeddable_by(!self.withholds_private())
+    }
+
+    /// How many a model is to embed that is given private notes, or is not.
+    pub(super) fn embeddable_by(&self, takes_private: bool) -> usize {
+        self.embeddable - if takes_private { 0 } else { self.private_embeddable }
+    }
+
     fn leave(&mut self, path: &VaultPath) -> Option<Arc<FileEntry>> {
         let file = Arc::clone(self.files.get(self.by_path.remove(path)?)?);
-        self.embeddable -= file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
+        let embeddable = file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
+        self.embeddable -= embeddable;
+        self.private_embeddable -= if file.private { embeddable } else { 0 };
         self.files.remove(file.id);
         Some(file)
     }
@@ -258,8 +280,12 @@ impl Store {
                 chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
             };
             let (had, has) = (contents(old_chunks), contents(chunks));
-            gone.extend(old_chunks.iter().filter(|chunk| has.get(&chunk.row) != Some(&chunk.content)));
-            let is_new = |chunk: &&ChunkEntry| had.get(&chunk.row) != Some(&chunk.content);
+            // A model that is not to have private notes has none of them, and all of one that no longer is private.
+            let withheld = self.withholds_private() && self.is_private(&change.entry);
+            let was_withheld = self.withholds_private() && old.as_ref().is_some_and(|old| old.private);
+            let turned = withheld != was_withheld;
+            gone.extend(old_chunks.iter().filter(|chunk| turned || has.get(&chunk.row) != Some(&chunk.content)));
+            let is_new = |chunk: &&ChunkEntry| !withheld && (turned || had.get(&chunk.row) != Some(&chunk.content));
             added.push(Added {
                 file: change.entry.id,
                 mtime_ns: part.update.stamp.mtime_ns,

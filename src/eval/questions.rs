@@ -138,7 +138,7 @@ mod tests {
             [
                 ("a".to_owned(), vec!["b → c.md#L1-L2".to_owned()]),
                 ("nothing answers".to_owned(), vec![]),
-                ("d".to_owned(), ["e#f, g", "Notes/a, b.md#L3-L3", "x.md", "Y"].map(str::to_owned).to_vec()),
+                ("d".to_owned(), ["e#F, g", "Notes/a, b.md#L3-L3", "x.md", "Y"].map(str::to_owned).to_vec()),
             ]
         );
         let sections: Vec<String> = read(text).unwrap().into_iter().map(|question| question.section).collect();

@@ -37,7 +37,7 @@ impl Target {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (note, part) = match text.trim().split_once('#') {
             None => (text, Part::Whole),
-            Some((note, part)) => (note, lines(part).unwrap_or_else(|| Part::Heading(folded(part)))),
+            Some((note, part)) => (note, lines(part).unwrap_or_else(|| Part::Heading(part.trim().to_owned()))),
         };
         let note = note.trim().trim_start_matches("./").to_owned();
         (!note.is_empty()).then_some(Self { note, part })
@@ -58,7 +58,8 @@ impl Target {
             && match &self.part {
                 Part::Whole => true,
                 Part::Heading(heading) => {
-                    folded(place.title) == *heading || place.heading_path.iter().any(|name| folded(name) == *heading)
+                    let is_called = |name: &str| words(name) == words(heading);
+                    is_called(place.title) || place.heading_path.iter().any(|name| is_called(name))
                 }
                 Part::Lines(first, last) => place.lines.0 <= *last && *first <= place.lines.1,
             }
@@ -77,6 +78,12 @@ impl fmt::Display for Target {
 
 fn folded(text: &str) -> String {
     text.trim().to_lowercase()
+}
+
+/// A heading without its marks: "Using `Box<T>`" and "Using Box<T>" are one.
+fn words(heading: &str) -> String {
+    let marks = |character: &char| !"`*_[]\\".contains(*character);
+    folded(&heading.chars().filter(marks).collect::<String>())
 }
 
 /// `L3-L8` or `L3`.
@@ -101,7 +108,7 @@ mod tests {
             "bread.md",
             "bread",
             "Bread",
-            "bread#rising",
+            "bread#*rising*",
             "bread.md#L9-L12",
             "bread.md#L5",
             "./bread.md",

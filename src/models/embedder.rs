@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Document, Fingerprint, TokenEmbedder};
 
@@ -40,6 +40,16 @@ pub trait Embedder: Send + Sync {
     /// Makes calls under way, and all later ones, return [`ModelError::Stopped`] soon, so that a program can end in the
     /// middle of a bulk import.
     fn stop(&self) {}
+
+    /// Whether it may be given private notes: not where they would leave this machine.
+    fn takes_private(&self) -> bool {
+        true
+    }
+
+    /// How many texts it wants to be given at a time; `None` where whoever asks knows better.
+    fn batch_size(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Why there is no embedding.
@@ -97,9 +107,24 @@ pub enum ModelError {
         /// Whether it may work another time: it was short of memory or threads, and not at odds with a text.
         may_pass: bool,
     },
+    /// The endpoint did not answer as it should.
+    #[error("the embedding endpoint {endpoint} {problem}")]
+    Endpoint {
+        /// Its host.
+        endpoint: String,
+        /// What it did, as the end of a sentence.
+        problem: String,
+        /// What is to be done about it.
+        kind: ModelErrorKind,
+        /// Before that long it is not to be asked again.
+        retry_after: Option<Duration>,
+    },
     /// A worker panicked; the text that did it gets no vector, later ones do.
     #[error("embedding failed unexpectedly: {0}; please report this")]
     Panicked(String),
+    /// It failed on a text again and again in a way that may pass, and not on others.
+    #[error("the model fails on this text again and again, and not on others")]
+    GivenUp,
     /// The answer was not there in time.
     #[error("the model took too long")]
     TimedOut,
@@ -115,6 +140,8 @@ pub enum ModelErrorKind {
     Transient,
     /// It will not work again for the same model and text.
     Permanent,
+    /// It will not work for any text until somebody changes something.
+    Refused,
     /// Somebody ended it.
     Stopped,
 }
@@ -126,13 +153,23 @@ impl ModelError {
             Self::Io { .. } | Self::TimedOut => ModelErrorKind::Transient,
             Self::Stopped => ModelErrorKind::Stopped,
             Self::Llama { may_pass: true, .. } => ModelErrorKind::Transient,
+            Self::Endpoint { kind, .. } => *kind,
             Self::BadModelFile { .. }
             | Self::UnsuitableModel { .. }
             | Self::BadOption { .. }
             | Self::NoBundledModel
             | Self::NoModels
             | Self::Llama { .. }
+            | Self::GivenUp
             | Self::Panicked(_) => ModelErrorKind::Permanent,
+        }
+    }
+
+    /// For how long the model is not to be asked again, where it said so.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Endpoint { retry_after, .. } => *retry_after,
+            _ => None,
         }
     }
 }

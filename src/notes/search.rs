@@ -1,7 +1,6 @@
 //! Finding chunks.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use crate::config::SearchConfig;
 use crate::engine::Filter;
 use crate::request::{Edge, Given, RequestError, Viewer, context, limit, min_score, parse, query_text};
 use crate::search::SearchRequest;
-use crate::wire::{SearchQuery, SearchResponse, named};
+use crate::wire::{SearchQuery, SearchResponse};
 
 /// Finds chunks.
 ///
@@ -45,11 +44,6 @@ fn found(viewer: &Viewer, query: &SearchQuery, given: Given) -> Result<SearchRes
     let mut found = viewer.read_scope()?.find(request, &config, given, started)?;
     found.fresh = fresh;
     viewer.log("search", &query.q, found.citations());
-    if let Some(name) = query.collection.as_ref().filter(|_| found.results.is_empty()) {
-        found.no_such_collection = collections_but(viewer, name)?;
-        let says = found.no_such_collection.as_ref().map(|names| no_collection(name, names));
-        found.degraded = says.or(found.degraded);
-    }
     Ok(found)
 }
 
@@ -65,28 +59,6 @@ fn settings<'a>(viewer: &'a Viewer, set: Option<&str>) -> Result<Cow<'a, SearchC
     let hint = Some("`[search]` in memory.toml has the keys and what each takes".to_owned());
     let wrong = |reason| RequestError { hint, ..RequestError::invalid(format!("`set`: {reason}")) };
     config.with(set).map(Cow::Owned).map_err(wrong)
-}
-
-/// The collections of what is seen, where that of a name is not among them: to an agent one that is hidden is none.
-fn collections_but(viewer: &Viewer, name: &str) -> Result<Option<Vec<String>>, RequestError> {
-    // While the vault is read for the first time, nobody knows.
-    if !viewer.workspace().shared().progress().caught_up
-        || viewer.read_scope()?.files().any(|file| file.path.collection() == name)
-    {
-        return Ok(None);
-    }
-    let scope = viewer.settled_scope()?;
-    let names: BTreeSet<&str> = scope.files().map(|file| file.path.collection()).collect();
-    Ok((!names.contains(name)).then(|| names.into_iter().map(str::to_owned).collect()))
-}
-
-/// Says that there is no collection of a name, and which there are. It is no error, as programs ask for collections that are yet to
-/// be filled.
-fn no_collection(name: &str, there: &[String]) -> String {
-    match named(there) {
-        None => format!("no note is in a collection `{name}`"),
-        Some(there) => format!("no note is in a collection `{name}`; notes are in {there}"),
-    }
 }
 
 fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {

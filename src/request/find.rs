@@ -10,7 +10,7 @@ use crate::config::{Mode, SearchConfig};
 use crate::engine::{Damage, EngineError};
 use crate::models::Embedder;
 use crate::search::{
-    Correction, Degraded, Highlighter, HitWindow, Results, SearchRequest, UnknownName, search, snippet, snippet_around,
+    Correction, Degraded, Highlighter, HitWindow, Results, SearchRequest, UnknownKind, search, snippet, snippet_around,
 };
 use crate::sync::ModelStatus;
 use crate::wire::{HitView, Scores, SearchResponse, citation};
@@ -61,7 +61,24 @@ impl ReadScope {
                 found = self.found(config, &request)?;
             }
             found.hits.retain(|hit| self.is_as_indexed(&hit.file));
+            if let Some(Degraded::Unknown(_)) = found.degraded {
+                // What it says that there is, is named.
+                self.settle()?;
+                found = self.found(config, &request)?;
+            }
         }
+        let no_such_collection = match &found.degraded {
+            // While the vault is read for the first time, nobody knows.
+            Some(Degraded::Unknown(_)) if !workspace.shared().progress().caught_up => {
+                found.degraded = None;
+                None
+            }
+            Some(Degraded::Unknown(unknown)) => {
+                let is_filter = request.filter.collection.as_ref() == Some(&unknown.name);
+                (is_filter && unknown.kind == UnknownKind::Collection).then(|| unknown.there.clone())
+            }
+            _ => None,
+        };
         let mut degraded = found.degraded;
         let mut text = request.text.clone();
         let shown = found.corrections.iter().flat_map(|correction| &correction.shown);
@@ -101,15 +118,16 @@ impl ReadScope {
             false => self.explain(&degraded, found.mode),
         };
         let corrected = (!found.corrections.is_empty()).then(|| said_corrected(&found.corrections));
+        let misread = found.misread.iter().map(ToString::to_string);
         let lacks: Vec<String> =
-            corrected.into_iter().chain(degraded.map(explain).or_else(|| self.mending())).collect();
+            corrected.into_iter().chain(misread).chain(degraded.map(explain).or_else(|| self.mending())).collect();
         Ok(SearchResponse {
             query: request.text,
             mode: found.mode,
             results,
             degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
             left_out: found.left_out,
-            no_such_collection: None,
+            no_such_collection,
             fresh: None,
             embedded_share: share(embedded, of),
             took_ms: (!self.is_agents()).then(|| started.elapsed().as_secs_f64() * 1000.0),
@@ -130,7 +148,11 @@ impl ReadScope {
         config: &SearchConfig,
         request: &SearchRequest,
     ) -> Result<Results, RequestError> {
-        let searching = || search(self.reader.as_ref(), embedder, &self.visible, config, request);
+        self.searched(|| search(self.reader.as_ref(), embedder, &self.visible, config, request))
+    }
+
+    /// What a search comes to, whatever becomes of it.
+    pub(super) fn searched<T>(&self, searching: impl FnOnce() -> Result<T, EngineError>) -> Result<T, RequestError> {
         const FAILED: &str = "the keyword index: a search in it failed unexpectedly";
         // tantivy panics on what it does not expect in its files.
         let found = catch_unwind(AssertUnwindSafe(searching))
@@ -151,7 +173,7 @@ impl ReadScope {
                 format!("some passages cannot be shown ({reason}); the index is checked and mended")
             }
             Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
-            Degraded::Unknown(unknown) => said_unknown(unknown),
+            Degraded::Unknown(unknown) => unknown.to_string(),
             Degraded::NoModel if self.workspace.is_read_only() => {
                 format!("{by_words}another process is writing the index; this is the index as it is now")
             }
@@ -199,15 +221,9 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::NoWords => "searched by meaning alone",
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",
-        Degraded::Unknown(unknown) => return said_unknown(unknown),
+        Degraded::Unknown(unknown) => return unknown.to_string(),
     }
     .into()
-}
-
-/// Says that a name is nobody's: of what is seen, so that a hidden one is none.
-fn said_unknown(UnknownName { kind, name, nearest }: &UnknownName) -> String {
-    let meant = nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
-    format!("no note has the {kind} `{name}`{meant}")
 }
 
 /// Says which words stand in the place of others.

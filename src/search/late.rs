@@ -2,16 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::candidate::{Candidate, sort};
-use super::fuse::min_max;
+use super::candidate::{Candidate, CandidateScores, sort};
+use super::fuse::{min_max, semantic_weight};
 use crate::config::SearchConfig;
 use crate::engine::{EngineError, Reader};
 use crate::models::{Document, ModelError, TokenEmbedder, TokenVectors};
 
-/// The weights of the words, of the meaning of the whole and of MaxSim, each scaled to 0..1 over the candidates that were looked at.
-const WORDS: f64 = 0.45;
-const WHOLE: f64 = 0.15;
-const TOKENS: f64 = 0.40;
+/// The share of MaxSim in the meaning; the cosine of the whole chunk has the rest. The words have the weight that they have in the fusion.
+///
+/// MRR of 80 hand-written questions about each of two documentations, the best 50 looked at: 59.3 and 49.3 (58.9 and 48.0 without); of 120
+/// headings of each as queries 97.8 and 91.0 (97.1 and 87.6). With shares of 0.3 to 0.6 the mean of the four differs by less than one point.
+const TOKENS: f64 = 0.5;
 
 /// A query's tokens, and until when chunks may be computed for them.
 pub(super) struct LateInteraction<'a> {
@@ -40,11 +41,12 @@ impl<'a> LateInteraction<'a> {
         Ok(Self { reader, model, query, deadline, candidates: config.deep_candidates })
     }
 
-    /// Ranks the best candidates anew, as many as there is time for; the others stay behind them. `candidates` are in order.
+    /// Ranks the best candidates anew, as many as there is time for; the others stay behind them. `candidates` are in order, and no score by
+    /// words reaches `most`.
     ///
     /// # Errors
     /// When the store cannot be read; within, when the model fails on a chunk, and all is as it was.
-    pub(super) fn rank(&self, candidates: &mut [Candidate]) -> Result<Result<(), ModelError>, EngineError> {
+    pub(super) fn rank(&self, candidates: &mut [Candidate], most: f64) -> Result<Result<(), ModelError>, EngineError> {
         let best = candidates.len().min(self.candidates);
         let mut documents = Vec::with_capacity(best);
         for candidate in &candidates[..best] {
@@ -67,7 +69,7 @@ impl<'a> LateInteraction<'a> {
         }
         // Above all that was not looked at.
         let least = rest.first().map_or(0.0, |candidate| candidate.score);
-        let scores = scores(looked_at);
+        let scores = scores(looked_at, most);
         for (candidate, score) in looked_at.iter_mut().zip(scores) {
             candidate.score = least + (1.0 - least) * score;
         }
@@ -77,14 +79,16 @@ impl<'a> LateInteraction<'a> {
 }
 
 /// One score of 0 to 1 for each; what waits for its vector is taken to be as near as it is by its words, as in hybrid searches.
-fn scores(candidates: &[Candidate]) -> Vec<f64> {
+fn scores(candidates: &[Candidate], most: f64) -> Vec<f64> {
     let side = |score: fn(&Candidate) -> Option<f64>| min_max(&candidates.iter().map(score).collect::<Vec<_>>());
     let words = side(|candidate| candidate.scores.keyword);
     let whole = side(|candidate| candidate.scores.semantic);
     let tokens = side(|candidate| candidate.scores.late);
+    let meaning =
+        semantic_weight(&candidates.iter().map(|candidate| candidate.scores).collect::<Vec<CandidateScores>>(), most);
     let sum = |at: usize| {
         let whole = if candidates[at].scores.waits { words[at] } else { whole[at] };
-        WORDS * words[at] + WHOLE * whole + TOKENS * tokens[at]
+        (1.0 - meaning) * words[at] + meaning * ((1.0 - TOKENS) * whole + TOKENS * tokens[at])
     };
     (0..candidates.len()).map(sum).collect()
 }

@@ -6,9 +6,10 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::candidate::{Candidate, CandidateScores};
-use super::diversify::diversify;
+use super::diversify::{diversify, spread};
 use super::fuse::rank;
 use super::late::LateInteraction;
+use super::misread::{Misread, misread};
 use super::named::named_first;
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
@@ -17,6 +18,7 @@ use super::respell::{Correction, Respelled, respell};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::unknown::{UnknownName, unknown};
 use super::visible::Visible;
+use super::weigh::weigh;
 use super::window::{HitWindow, HitWindows};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig};
@@ -108,6 +110,8 @@ pub struct Results {
     pub left_out: usize,
     /// Words that are in no passage, for which others were looked for.
     pub corrections: Vec<Correction>,
+    /// What was read as words, and may have been meant otherwise.
+    pub misread: Vec<Misread>,
     /// Why the answer is less than what was asked for, if it is.
     pub degraded: Option<Degraded>,
 }
@@ -135,9 +139,12 @@ pub fn search(
             hits: Vec::new(),
             left_out: 0,
             corrections: Vec::new(),
-            degraded: None,
+            misread: Vec::new(),
+            degraded: unknown(&request.filter, files, visible.set()).map(Degraded::Unknown),
         });
     }
+    // A line that asks one side alone asks it, whatever else was said.
+    let asked = query.asks.unwrap_or(request.mode);
     let mut filter = request.filter.clone();
     filter.conditions.extend(query.conditions.iter().cloned());
     let allow = filter.resolve(visible.set(), reader, &request.turn)?;
@@ -151,10 +158,10 @@ pub fn search(
     }
     let mut degraded = None;
     let has_words = reader.has_words();
-    let vector = if query.only_narrows() || (request.mode == Mode::Keyword && has_words) {
+    let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
         None
     } else {
-        let width = (request.mode != Mode::Semantic).then(|| config.candidates.max(request.limit));
+        let width = matches!(asked, Mode::Hybrid | Mode::Deep).then(|| config.candidates.max(request.limit));
         match embed_beside(reader, embedder, &query.semantic, request.turn.until_when(), || words.look_ahead(width))? {
             Ok(found) => Some(found),
             Err(reason) => {
@@ -168,7 +175,7 @@ pub fn search(
         degraded = Some(Degraded::Embedding { embedded, of });
     }
     // Without a model, the words answer for the meaning; without the words, the meaning answers for them.
-    let mode = match (has_words, &vector, request.mode) {
+    let mode = match (has_words, &vector, asked) {
         (false, ..) => Mode::Semantic,
         (true, None, _) => Mode::Keyword,
         (true, Some(_), Mode::Deep) => Mode::Hybrid,
@@ -178,7 +185,7 @@ pub fn search(
         degraded = Some(Degraded::NoWords);
     }
     let mut late = None;
-    if request.mode == Mode::Deep && mode == Mode::Hybrid {
+    if asked == Mode::Deep && mode == Mode::Hybrid {
         let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
         let until = request.turn.until_when();
         let of = |model| LateInteraction::of(&query.semantic, model, reader, config, until);
@@ -195,8 +202,9 @@ pub fn search(
         named
     });
     let named = named.filter(|named| !named.is_empty());
-    let vector = vector.as_ref();
-    let mut ranking = Ranking { retriever: &retriever, mode, vector, config, limit, named, turn, late, not_deep: None };
+    let (vector, now_ms) = (vector.as_ref(), request.at.as_millisecond());
+    let mut ranking =
+        Ranking { retriever: &retriever, mode, vector, config, limit, named, turn, now_ms, late, not_deep: None };
     let excluding = (!query.keyword.excluded.is_empty()).then_some(&words);
     let mut ranked = if query.only_narrows() { ranking.rest(excluding)? } else { ranking.run(&mut words)? };
     if ranked.is_empty()
@@ -249,11 +257,13 @@ pub fn search(
         degraded = Some(Degraded::Damaged(reason));
     }
     if hits.is_empty()
-        && let Some(unknown) = unknown(&query.conditions, files, visible.set())
+        && let Some(unknown) = unknown(&filter, files, visible.set())
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    Ok(Results { mode: if is_deep { Mode::Deep } else { mode }, hits, left_out, corrections, degraded })
+    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), (reader, visible), &request.turn)?;
+    let mode = if is_deep { Mode::Deep } else { mode };
+    Ok(Results { mode, hits, left_out, corrections, misread, degraded })
 }
 
 const NO_TOKENS: &str = "the model gives no vectors of single tokens";
@@ -287,6 +297,8 @@ struct Ranking<'a> {
     /// The files that are called what was typed, when there are any.
     named: Option<FileSet>,
     turn: &'a Turn,
+    /// Now, in milliseconds since 1970.
+    now_ms: i64,
     /// How the best are looked at closely, in a deep search.
     late: Option<LateInteraction<'a>>,
     /// Why they were not, when the model failed on the way.
@@ -301,13 +313,14 @@ impl Ranking<'_> {
         loop {
             go_on(self.turn)?;
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
-            rank(&mut candidates, self.mode, self.config);
+            rank(&mut candidates, self.mode, words.most(), self.config);
             if let Some(late) = &self.late
-                && let Err(error) = late.rank(&mut candidates)?
+                && let Err(error) = late.rank(&mut candidates, words.most())?
             {
                 self.late = None;
                 self.not_deep = Some(Degraded::NotDeep(error.to_string()));
             }
+            weigh(&mut candidates, self.retriever.reader.files(), self.config, self.now_ms);
             if let Some(named) = &self.named {
                 let by = (self.mode, self.vector);
                 self.retriever.add_named(&mut candidates, named, words, by, self.limit)?;
@@ -315,6 +328,7 @@ impl Ranking<'_> {
             }
             diversify(&mut candidates, self.config.per_file);
             if candidates.len() >= self.limit || !more || width >= MAX_WIDTH {
+                spread(&mut candidates, self.retriever.reader, self.config.mmr_lambda, self.limit);
                 return Ok(candidates);
             }
             width *= 4;

@@ -11,7 +11,7 @@ use half::f16;
 use crate::engine::{ContentHash, PendingText};
 use crate::models::{Document, Embedder, ModelError, ModelErrorKind};
 
-/// Texts of one request at most.
+/// Texts of one request at most, where the model does not say.
 pub(super) const BATCH: usize = 24;
 /// At least: smaller requests cost more in the stores than they gain.
 const SMALLEST_BATCH: usize = 4;
@@ -22,17 +22,27 @@ const WAIT_GOAL: Duration = Duration::from_millis(500);
 /// Requests under way: one more than is being worked on, so that the model never waits for the writer.
 pub(super) const IN_FLIGHT: usize = 3;
 
-/// What became of one request. A request that was stopped has neither.
-#[derive(Default)]
+/// What became of one request. A request that was stopped has nothing.
 pub(super) struct Embedded {
     /// The number of the model that was asked: another may have taken its place since.
     pub model: u64,
+    /// When it was sent.
+    pub sent: Instant,
+    /// How long it took from then.
+    pub took: Duration,
+    /// What came of its texts.
+    pub outcome: EmbedOutcome,
+}
+
+/// What came of the texts of a request.
+#[derive(Default)]
+pub(super) struct EmbedOutcome {
     /// The texts with their vectors.
     pub vectors: Vec<(ContentHash, Vec<f16>)>,
     /// The texts that the model fails on, and how.
     pub failed: Vec<(ContentHash, ModelError)>,
-    /// How long it took from when it was sent.
-    pub took: Duration,
+    /// The texts that are to be tried again, and why.
+    pub later: Option<(Vec<ContentHash>, ModelError)>,
 }
 
 /// Threads that wait for the embedder.
@@ -43,6 +53,8 @@ pub(super) struct Dispatcher {
     pub(super) in_flight: usize,
     /// Texts of the next request at most.
     pub(super) batch: usize,
+    /// As many as the model wants, where it says.
+    wanted: Option<usize>,
 }
 
 /// Texts, and when they were sent.
@@ -55,6 +67,7 @@ impl Dispatcher {
         embedder: Arc<dyn Embedder>,
         report: impl Fn(Embedded) + Send + Clone + 'static,
     ) -> Self {
+        let wanted = embedder.batch_size();
         let (requests, receiver) = channel::<EmbedRequest>();
         let receiver = Arc::new(Mutex::new(receiver));
         let closing = Arc::new(AtomicBool::new(false));
@@ -64,13 +77,13 @@ impl Dispatcher {
                 let closing = Arc::clone(&closing);
                 std::thread::spawn(move || {
                     while let Some((sent, texts)) = next(&receiver).filter(|_| !closing.load(Ordering::Relaxed)) {
-                        let embedded = embed(embedder.as_ref(), texts);
-                        report(Embedded { model, took: sent.elapsed(), ..embedded });
+                        let outcome = embed(embedder.as_ref(), texts);
+                        report(Embedded { model, sent, took: sent.elapsed(), outcome });
                     }
                 })
             })
             .collect();
-        Self { requests: Some(requests), threads, closing, in_flight: 0, batch: BATCH }
+        Self { requests: Some(requests), threads, closing, in_flight: 0, batch: wanted.unwrap_or(BATCH), wanted }
     }
 
     /// Sends a request. Its end is reported, whatever it is.
@@ -85,7 +98,17 @@ impl Dispatcher {
     /// Takes note of a request's end.
     pub(super) fn ended(&mut self, took: Duration) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.batch = next_batch(self.batch, took);
+        self.batch = match self.wanted {
+            // How long it takes is the way there and back, more than the texts.
+            Some(wanted) => (self.batch * 2).min(wanted),
+            None => next_batch(self.batch, took),
+        };
+    }
+
+    /// Takes note of the end of a request of which so many texts are to be tried again: in smaller ones, as one of them may be why.
+    pub(super) fn failed(&mut self, texts: usize) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.batch = (texts / 2).max(1);
     }
 }
 
@@ -113,28 +136,41 @@ fn next_batch(batch: usize, took: Duration) -> usize {
     }
 }
 
-/// Embeds a request; where that fails, its texts one by one, so that one that the model cannot take costs no other.
-fn embed(embedder: &dyn Embedder, request: Vec<PendingText>) -> Embedded {
+/// Embeds a request; where the model cannot take one of its texts, they go one by one, so that it costs no other.
+fn embed(embedder: &dyn Embedder, request: Vec<PendingText>) -> EmbedOutcome {
     let (contents, documents): (Vec<ContentHash>, Vec<Document>) =
         request.into_iter().map(|pending| (pending.content, pending.document)).unzip();
-    let mut embedded = Embedded::default();
+    let mut outcome = EmbedOutcome::default();
     match embedder.embed_documents(&documents, None) {
         Ok(vectors) => {
-            embedded.vectors = contents.into_iter().zip(vectors.iter().map(|vector| halved(vector))).collect()
+            outcome.vectors = contents.into_iter().zip(vectors.iter().map(|vector| halved(vector))).collect()
         }
-        Err(error) if error.kind() == ModelErrorKind::Stopped => {}
-        Err(error) if contents.len() == 1 => embedded.failed.push((contents[0], error)),
-        Err(_) => {
-            for (content, document) in contents.into_iter().zip(&documents) {
-                match embedder.embed_documents(std::slice::from_ref(document), None) {
-                    Ok(vectors) => embedded.vectors.extend(vectors.first().map(|vector| (content, halved(vector)))),
-                    Err(error) if error.kind() == ModelErrorKind::Stopped => break,
-                    Err(error) => embedded.failed.push((content, error)),
+        Err(error) => match error.kind() {
+            ModelErrorKind::Stopped => {}
+            ModelErrorKind::Transient | ModelErrorKind::Refused => outcome.later = Some((contents, error)),
+            ModelErrorKind::Permanent if contents.len() == 1 => outcome.failed.push((contents[0], error)),
+            ModelErrorKind::Permanent => return one_by_one(embedder, contents, &documents),
+        },
+    }
+    outcome
+}
+
+fn one_by_one(embedder: &dyn Embedder, contents: Vec<ContentHash>, documents: &[Document]) -> EmbedOutcome {
+    let mut outcome = EmbedOutcome::default();
+    for (at, content) in contents.iter().copied().enumerate() {
+        match embedder.embed_documents(&documents[at..=at], None) {
+            Ok(vectors) => outcome.vectors.extend(vectors.first().map(|vector| (content, halved(vector)))),
+            Err(error) => match error.kind() {
+                ModelErrorKind::Stopped => break,
+                ModelErrorKind::Permanent => outcome.failed.push((content, error)),
+                ModelErrorKind::Transient | ModelErrorKind::Refused => {
+                    outcome.later = Some((contents[at..].to_vec(), error));
+                    break;
                 }
-            }
+            },
         }
     }
-    embedded
+    outcome
 }
 
 fn halved(vector: &[f32]) -> Vec<f16> {
@@ -144,6 +180,59 @@ fn halved(vector: &[f32]) -> Vec<f16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::models::{Fingerprint, HashEmbedder};
+
+    /// Fails on texts that name a kind of failure.
+    struct Picky(HashEmbedder);
+
+    impl Embedder for Picky {
+        fn fingerprint(&self) -> &Fingerprint {
+            self.0.fingerprint()
+        }
+
+        fn name(&self) -> &str {
+            "picky"
+        }
+
+        fn dimension(&self) -> usize {
+            self.0.dimension()
+        }
+
+        fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
+            self.0.embed_query(text, deadline)
+        }
+
+        fn embed_documents(&self, documents: &[Document], at: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+            for document in documents {
+                match document.text.as_str() {
+                    "busy" => return Err(ModelError::TimedOut),
+                    "bad" => return Err(ModelError::Panicked("bad".into())),
+                    "stop" => return Err(ModelError::Stopped),
+                    _ => {}
+                }
+            }
+            self.0.embed_documents(documents, at)
+        }
+    }
+
+    fn outcome(texts: &[&str]) -> [usize; 3] {
+        let pending = |(at, text): (usize, &&str)| PendingText {
+            content: ContentHash::from_bytes([at as u8; 16]),
+            document: Document { context: String::new(), text: (*text).to_owned() },
+        };
+        let outcome = embed(&Picky(HashEmbedder::new(8)), texts.iter().enumerate().map(pending).collect());
+        [outcome.vectors.len(), outcome.failed.len(), outcome.later.map_or(0, |(texts, _)| texts.len())]
+    }
+
+    #[test]
+    fn a_bad_text_costs_no_other_and_what_may_pass_is_tried_later() {
+        assert_eq!(outcome(&["a", "b"]), [2, 0, 0]);
+        assert_eq!(outcome(&["a", "bad", "b"]), [2, 1, 0]);
+        assert_eq!(outcome(&["a", "busy", "b"]), [0, 0, 3], "not one by one: each would wait as long");
+        assert_eq!(outcome(&["bad", "a", "busy", "b"]), [1, 1, 2]);
+        assert_eq!(outcome(&["bad"]), [0, 1, 0]);
+        assert_eq!(outcome(&["a", "stop"]), [0, 0, 0]);
+    }
 
     #[test]
     fn requests_shrink_where_they_are_slow_and_grow_where_they_are_quick() {

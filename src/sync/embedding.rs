@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::dispatch::{BATCH, Dispatcher, Embedded, IN_FLIGHT};
+use super::dispatch::{BATCH, Dispatcher, EmbedOutcome, Embedded, IN_FLIGHT};
+use super::retry::{Released, Retry};
 use super::shared::ModelStatus;
 use super::worker::{Worker, WorkerMessage};
 use crate::allocator;
-use crate::engine::EngineError;
-use crate::models::Embedder;
+use crate::engine::{ContentHash, EngineError};
+use crate::models::{Embedder, ModelError, ModelErrorKind};
 
 /// Numbers the models.
 static MODELS: AtomicU64 = AtomicU64::new(1);
@@ -29,6 +30,7 @@ impl Worker<'_> {
         // What the one before has made still, vectors or a graph, is not this one's.
         self.model = MODELS.fetch_add(1, Ordering::Relaxed);
         self.dispatcher = None;
+        self.retry = Retry::default();
         if let Some((_, stop)) = &self.builder {
             stop.store(true, Ordering::Relaxed);
         }
@@ -39,17 +41,33 @@ impl Worker<'_> {
             let _ = messages.send(WorkerMessage::Embedded(embedded));
         }));
         self.publish()?;
-        let model = ModelStatus::Ready { name: embedder.name().to_owned(), dimension: embedder.dimension() };
+        self.show_model(None);
         let pending_embeddings = self.store.pending();
-        self.shared.update(|progress| (progress.model, progress.pending_embeddings) = (model, pending_embeddings));
+        self.shared.update(|progress| progress.pending_embeddings = pending_embeddings);
         Ok(())
+    }
+
+    /// Shows that the model is in use, and its trouble, if it has some.
+    fn show_model(&self, trouble: Option<String>) {
+        let Some(embedder) = &self.embedder else { return };
+        let model = ModelStatus::Ready {
+            name: embedder.name().to_owned(),
+            dimension: embedder.dimension(),
+            takes_private: embedder.takes_private(),
+            trouble,
+        };
+        self.shared.update(|progress| progress.model = model);
     }
 
     /// Keeps the embedder busy, publishes what it has done, and has a graph built when one is due.
     pub(super) fn embed(&mut self) -> Result<(), EngineError> {
         if let Some(dispatcher) = &mut self.dispatcher {
-            while dispatcher.in_flight < IN_FLIGHT {
-                let pending = self.store.take_pending(dispatcher.batch)?;
+            while dispatcher.in_flight < self.retry.in_flight(IN_FLIGHT) && self.retry.may_send(Instant::now()) {
+                let mut pending = self.store.take_pending(dispatcher.batch)?;
+                if pending.is_empty() && dispatcher.in_flight == 0 {
+                    self.store.requeue(&self.retry.take_held());
+                    pending = self.store.take_pending(1)?;
+                }
                 if pending.is_empty() {
                     break;
                 }
@@ -77,21 +95,67 @@ impl Worker<'_> {
         if embedded.model != self.model {
             return Ok(());
         }
+        let EmbedOutcome { vectors, mut failed, later } = embedded.outcome;
         if let Some(dispatcher) = &mut self.dispatcher {
-            dispatcher.ended(embedded.took);
+            match &later {
+                Some((contents, _)) => dispatcher.failed(contents.len()),
+                None => dispatcher.ended(embedded.took),
+            }
         }
-        let Embedded { vectors, failed, .. } = embedded;
         let count = vectors.len();
         self.store.embedded(vectors)?;
         self.unpublished += count;
         self.shared.update(|progress| progress.embeddings_done += count);
+        if count > 0 || !failed.is_empty() {
+            let Released { again, given_up } = self.retry.answered();
+            self.store.requeue(&again);
+            if later.is_none() {
+                self.say_that_it_works();
+            }
+            failed.extend(given_up.into_iter().map(|content| (content, ModelError::GivenUp)));
+        }
         if let Some((content, error)) = failed.first() {
             let texts = if failed.len() == 1 { "text" } else { "texts" };
             tracing::warn!("{} {texts} could not be embedded, {content} for one: {error}", failed.len());
             self.shared.update(|progress| progress.failure = Some(error.to_string()));
             self.failed.extend(failed.into_iter().map(|(content, _)| content));
         }
+        if let Some((contents, error)) = later {
+            self.try_later(&contents, &error, embedded.sent);
+        }
         Ok(())
+    }
+
+    /// Has texts wait that were not embedded for a reason that may pass, or for one that somebody has to see to.
+    fn try_later(&mut self, contents: &[ContentHash], error: &ModelError, sent: Instant) {
+        match contents {
+            [alone] => self.retry.hold(*alone),
+            several => self.store.requeue(several),
+        }
+        // What was under way when it refused has nothing to add.
+        if self.retry.has_ended() {
+            return;
+        }
+        if error.kind() == ModelErrorKind::Refused {
+            tracing::warn!("search is by keyword alone: {error}");
+            self.retry.end();
+            let reason = format!("{error}; mend that, and start anew");
+            self.shared.update(|progress| progress.model = ModelStatus::Failed(reason));
+            return;
+        }
+        self.retry.failed(sent, Instant::now(), error.retry_after());
+        let trouble = error.to_string();
+        if self.trouble.as_ref() != Some(&trouble) {
+            tracing::warn!("embedding waits and is tried again: {trouble}");
+            self.trouble = Some(trouble.clone());
+        }
+        self.show_model(Some(trouble));
+    }
+
+    fn say_that_it_works(&mut self) {
+        if self.trouble.take().is_some() {
+            self.show_model(None);
+        }
     }
 
     /// Has built on a thread of its own what would hold the writer up.

@@ -16,6 +16,7 @@ mod options;
 mod plan;
 mod prepare;
 mod reading;
+mod retry;
 mod shared;
 mod syncer;
 mod verify;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::fresh::Freshness;
 use crate::engine::Reader;
-use crate::models::Embedder;
+use crate::models::{Embedder, ModelError};
 use crate::vault::WatchedBy;
 
 /// What was mended is listed up to this length; then the last is said alone.
@@ -44,6 +44,10 @@ pub enum ModelStatus {
         name: String,
         /// The length of its vectors.
         dimension: usize,
+        /// Whether it is given private notes.
+        takes_private: bool,
+        /// Why texts wait for it, while it fails in a way that may pass.
+        trouble: Option<String>,
     },
     /// It cannot be used, for the reason given: search is by keyword alone.
     Failed(String),
@@ -134,7 +138,7 @@ impl SyncProgress {
             && match self.model {
                 ModelStatus::Off | ModelStatus::Failed(_) => true,
                 ModelStatus::Loading => false,
-                ModelStatus::Ready { .. } => self.pending_embeddings == 0,
+                ModelStatus::Ready { ref trouble, .. } => self.pending_embeddings == 0 || trouble.is_some(),
             }
     }
 }
@@ -224,6 +228,15 @@ impl Shared {
         let before = std::mem::replace(&mut *self.embedder.write().unwrap_or_else(PoisonError::into_inner), embedder);
         // Its threads are waited for, and no search is to wait for that.
         drop(before);
+    }
+
+    /// Shows why there is no model. It is said once in the log, however often it is tried.
+    pub(super) fn show_unloaded(&self, error: &ModelError) {
+        let failed = ModelStatus::Failed(error.to_string());
+        if self.lock().model != failed {
+            tracing::warn!("search is by keyword alone: {error}");
+            self.update(|progress| progress.model = failed);
+        }
     }
 
     /// Whether a model was asked for later than all that came before it: one that took long to load is not to replace another.

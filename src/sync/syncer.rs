@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use super::heal::{RETRY, RepairBackoff};
 use super::options::{RefusedError, SyncOptions};
-use super::shared::{ModelStatus, Phase, Shared, Verified};
+use super::retry::pause;
+use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::engine::{ContentHash, Damage, EngineError, Writer};
-use crate::models::{Embedder, LoadEmbedder};
+use crate::models::{Embedder, LoadEmbedder, ModelErrorKind};
 use crate::vault::{Identity, Signal};
 
 /// The handle of the writer thread. Dropping it stops the thread and closes the stores.
@@ -100,7 +101,7 @@ impl Syncer {
     /// Loads another model, and turns to it once it is there: what has no vector of it is embedded, and until then found by its
     /// words. Where it cannot be loaded, the one there was stays.
     pub fn replace_model(&self, load: LoadEmbedder) {
-        load_model(load, self.messages.clone());
+        load_model(load, self.messages.clone(), Arc::clone(&self.shared));
     }
 
     /// Says that a search has met damage: everything is checked, and what is damaged is mended.
@@ -112,10 +113,21 @@ impl Syncer {
 /// Counts the models that were asked for.
 static ASKED: AtomicU64 = AtomicU64::new(1);
 
-fn load_model(load: LoadEmbedder, messages: Sender<WorkerMessage>) {
+/// Loads a model, and tries again while it fails in a way that may pass: an endpoint may be started later than this program.
+fn load_model(mut load: LoadEmbedder, messages: Sender<WorkerMessage>, shared: Arc<Shared>) {
     let asked = ASKED.fetch_add(1, Ordering::SeqCst);
     std::thread::spawn(move || {
-        let _ = messages.send(WorkerMessage::Model { asked, loaded: load() });
+        for failures in 1.. {
+            let loaded = load();
+            let may_pass = loaded.as_ref().err().filter(|error| error.kind() == ModelErrorKind::Transient);
+            let again = may_pass.map(|error| pause(failures).max(error.retry_after().unwrap_or_default()));
+            let told = messages.send(WorkerMessage::Model { asked, loaded });
+            let Some(again) = again.filter(|_| told.is_ok()) else { return };
+            let is_over = |progress: &SyncProgress| progress.phase == Phase::Stopped;
+            if is_over(&shared.wait(again, is_over)) || !shared.is_newest_model(asked) {
+                return;
+            }
+        }
     });
 }
 
@@ -146,7 +158,7 @@ fn run(
     let mut options = options;
     if let Some(load) = options.model.take() {
         shared.update(|progress| progress.model = ModelStatus::Loading);
-        load_model(load, messages.clone());
+        load_model(load, messages.clone(), Arc::clone(shared));
     }
     let (mut embedder, mut backoff) = (None, RepairBackoff::default());
     // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
@@ -294,7 +306,7 @@ fn wait_or_stop(
                 tracing::warn!("the model stays as it was: {error}");
             }
             Ok(WorkerMessage::Model { loaded: Err(error), .. }) => {
-                shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()))
+                shared.show_unloaded(&error);
             }
             Ok(_) => {}
             Err(_) => return,

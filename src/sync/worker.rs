@@ -12,7 +12,8 @@ use super::dispatch::{Dispatcher, Embedded};
 use super::embedding::PUBLISH_EVERY;
 use super::large::Large;
 use super::options::{RefusedError, SyncOptions};
-use super::shared::{ModelStatus, Phase, Shared, Verified};
+use super::retry::Retry;
+use super::shared::{Phase, Shared, Verified};
 use super::verify::{VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
 use crate::engine::{Built, ContentHash, Damage, EngineError, Writer};
@@ -101,6 +102,10 @@ pub(super) struct Worker<'a> {
     pub(super) model: u64,
     /// Texts that the model failed on; tried again at the next scan.
     pub(super) failed: Vec<ContentHash>,
+    /// When the model is asked again after it failed.
+    pub(super) retry: Retry,
+    /// Why it is not asked now, as it was said last.
+    pub(super) trouble: Option<String>,
     /// Embeddings that are kept and not yet published.
     pub(super) unpublished: usize,
     pub(super) published: Instant,
@@ -138,6 +143,8 @@ impl<'a> Worker<'a> {
             verifying: Verifying::new(options.index.verify_hours, suspicious),
             store,
             failed: Vec::new(),
+            retry: Retry::default(),
+            trouble: None,
             unpublished: 0,
             published: Instant::now(),
             next: None,
@@ -245,6 +252,9 @@ impl<'a> Worker<'a> {
             if self.unpublished > 0 {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
+            if let Some(due) = self.retry.due(now) {
+                until = until.min(due);
+            }
             if self.is_idle() {
                 self.store.tidy(true)?;
                 until = self.verify_when_idle(until)?;
@@ -302,10 +312,7 @@ impl<'a> Worker<'a> {
                 tracing::warn!("the model stays as it was: {error}");
                 self.shared.update(|progress| progress.failure = Some(error.to_string()));
             }
-            WorkerMessage::Model { loaded: Err(error), .. } => {
-                tracing::warn!("search is by keyword alone: {error}");
-                self.shared.update(|progress| progress.model = ModelStatus::Failed(error.to_string()));
-            }
+            WorkerMessage::Model { loaded: Err(error), .. } => self.shared.show_unloaded(&error),
             WorkerMessage::Built { model, built } => {
                 self.builder = None;
                 if let Some(built) = built.filter(|_| model == self.model) {

@@ -11,8 +11,9 @@ use crate::config::Mode;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words, `"phrases"`, `+required`, `-excluded` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`,
-    /// `path:daily/*`, `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, `status:done` or `[rating:>3]` (any property).
+    /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
+    /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task` and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
+    /// `lex: words`, `vec: a question` and `hyde: what an answer might say` ask one side each; `intent: what it is about` helps them.
     pub q: String,
     /// Which sides are asked; `[search] mode` when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,6 +28,9 @@ pub struct Status {
     pub embedded: usize,
     /// Passages that have something to embed.
     pub embeddable: usize,
+    /// Passages of private notes, where the model is on another machine and is not given them: they are found by their words alone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub withheld: usize,
     /// Notes that wait to be read.
     pub pending_files: usize,
     /// Passages that wait to be embedded.
@@ -136,18 +139,25 @@ pub struct Model {
     /// The length of its vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimension: Option<usize>,
+    /// Why passages wait for it, while it fails in a way that may pass. It is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Model {
     /// What is known of a model, as it is told.
     pub fn of(model: ModelStatus) -> Self {
-        let (state, detail, dimension) = match model {
-            ModelStatus::Off => ("off", None, None),
-            ModelStatus::Loading => ("loading", None, None),
-            ModelStatus::Ready { name, dimension } => ("ready", Some(name), Some(dimension)),
-            ModelStatus::Failed(reason) => ("failed", Some(reason), None),
+        let (state, detail, dimension, trouble) = match model {
+            ModelStatus::Off => ("off", None, None, None),
+            ModelStatus::Loading => ("loading", None, None, None),
+            ModelStatus::Ready { name, dimension, trouble, .. } => ("ready", Some(name), Some(dimension), trouble),
+            ModelStatus::Failed(reason) => ("failed", Some(reason), None, None),
         };
-        Self { state: state.into(), detail, dimension }
+        Self { state: state.into(), detail, dimension, trouble }
     }
 }
 

@@ -91,7 +91,7 @@ describe("the way in", () => {
 });
 
 describe("searching", () => {
-  test("as one types, in three modes, with the words marked and scores on demand", async () => {
+  test("as one types, in every mode, with the words marked and scores on demand", async () => {
     const page = await opened();
     await focused(page, "#query");
     assert.equal(await text(page, ".summary"), "Written last");
@@ -106,6 +106,9 @@ describe("searching", () => {
     assert.equal(await page.locator(".scores").first().isVisible(), false);
     await page.click(".toggle-scores");
     assert.equal(await page.getAttribute(".toggle-scores", "aria-pressed"), "true");
+    await page.click(".modes label:has([value=deep])");
+    await page.waitForFunction(() => /word by word [\d.]+/.test(document.querySelector(".scores")?.textContent ?? ""));
+    assert.match(await text(page, ".hit-title"), /loans in a spreadsheet/);
     await page.click(".modes label:has([value=semantic])");
     await page.waitForFunction(() => !/words/.test(document.querySelector(".scores")?.textContent ?? "words"));
     assert.equal(parameters(page).get("mode"), "semantic");
@@ -192,6 +195,7 @@ describe("the keyboard", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     await page.waitForSelector("dialog.help");
+    assert.match(await text(page, "dialog.help"), /What to type[^]*\[rating:>3\]/);
     assert.deepEqual(await violations(page), []);
     await page.keyboard.press("Escape");
     await page.waitForSelector("dialog.help", { state: "detached" });
@@ -309,6 +313,20 @@ describe("reading", () => {
     await page.click("#reader .body a[data-heading=Here]");
     await inView("Here");
     assert.equal(parameters(page).get("note"), "notes/links.md");
+  });
+
+  test("below a note stand the notes that link to it, and those near it", async () => {
+    vault.write("notes/to-shape.md", "# Shaping\n\nHow <b>the</b> dough is shaped: [[sourdough]] overnight in the fridge.\n");
+    const page = await opened();
+    const path = "/api/user-memory/links?path=notes/sourdough.md";
+    await eventually("the link", async () => (await (await vault.ask(path)).json()).incoming.length > 0);
+    await page.goto(`${vault.origin}/#/search?note=notes/sourdough.md`);
+    await page.waitForSelector("#reader .near li");
+    assert.match(await text(page, "#reader .near"), /Linked from[^]*Shaping\s*How <b>the<\/b> dough[^]*Near this note/);
+    assert.deepEqual(await violations(page), []);
+    await page.locator("#reader .near a", { hasText: "Shaping" }).first().click();
+    await page.waitForFunction(() => document.querySelector("#reader h2")?.textContent === "Shaping");
+    assert.equal(parameters(page).get("lines"), "3-3");
   });
 
   test("a note that changes on disk is shown anew", async () => {

@@ -18,14 +18,18 @@ mod daemon;
 mod damage;
 mod disk;
 mod docs;
+mod endpoint;
+mod eval;
 mod forgetting;
 mod fresh;
 mod fuzzing;
 mod large;
+mod links;
 mod mcp;
 mod memory;
 #[cfg(unix)]
 mod model;
+mod models;
 mod page;
 mod qmd;
 mod reviewed;

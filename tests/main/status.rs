@@ -80,7 +80,8 @@ fn what_waits_to_be_embedded_is_counted_as_what_is_embedded() {
     let home = Home::open(&vault.path("")).unwrap();
     let lock = eventually("the lock", || home.lock().ok());
     let model: Arc<dyn Embedder> = Arc::new(Held::default());
-    let app = App::with_model(home, Config::default(), lock, false, Some(Box::new(move || Ok(model)))).unwrap();
+    let app =
+        App::with_model(home, Config::default(), lock, false, Some(Box::new(move || Ok(Arc::clone(&model))))).unwrap();
     let status = eventually("passages that wait", || {
         let status = app.status(&app.owner()).unwrap();
         (status.files == 40 && status.pending_embeddings > 0 && status.model.state == "ready").then_some(status)
@@ -266,7 +267,8 @@ fn a_model_is_replaced_while_the_vault_is_served() {
     let lock = eventually("the lock", || home.lock().ok());
     // It is at a text when another takes its place, and what comes of that is nobody's.
     let held: Arc<dyn Embedder> = Arc::new(Held::default());
-    let app = App::with_model(home, Config::default(), lock, true, Some(Box::new(move || Ok(held)))).unwrap();
+    let app =
+        App::with_model(home, Config::default(), lock, true, Some(Box::new(move || Ok(Arc::clone(&held))))).unwrap();
     eventually("texts that wait", || (app.status(&app.owner()).unwrap().pending_embeddings > 0).then_some(()));
     let found = |dimension: usize| {
         eventually("the vectors of the next model", || {

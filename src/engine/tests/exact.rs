@@ -44,6 +44,8 @@ pub(crate) struct ExactReader {
 struct ExactStores {
     now: ExactReader,
     vectors: HashMap<ContentHash, Vec<f32>>,
+    /// Whether private notes are kept from the model.
+    withholds_private: bool,
     /// What was taken and has not come back.
     taken: HashSet<ContentHash>,
     next: u64,
@@ -133,7 +135,8 @@ impl ExactStores {
                 prose: new.chunk.prose.clone(),
                 lines: (new.chunk.lines.0 as u32, new.chunk.lines.1 as u32),
             };
-            let vector = new.content.and_then(|content| self.vectors.get(&content)).cloned();
+            let withheld = self.withholds_private && update.private;
+            let vector = new.content.filter(|_| !withheld).and_then(|content| self.vectors.get(&content)).cloned();
             let words = [words(&body.join(" ")), words(&new.heading.stemmed), words(&new.own.plain)];
             self.now.chunks.insert(self.next, ExactChunk { text, words, vector });
             chunks.push(ChunkEntry {
@@ -185,7 +188,7 @@ impl ExactStores {
         let mut waiting: HashMap<ContentHash, PendingText> = HashMap::new();
         for (file, entry) in self.each_entry() {
             let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
-            if chunk.vector.is_none() && self.now.model.is_some() {
+            if chunk.vector.is_none() && self.now.model.is_some() && !(self.withholds_private && file.private) {
                 waiting.insert(content, PendingText { content, document: chunk.text.document(&file.title) });
             }
         }
@@ -242,6 +245,7 @@ impl Writer for ExactWriter {
     fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
         let stores = &mut self.stores;
         stores.taken.clear();
+        stores.withholds_private = !embedder.takes_private();
         if stores.now.model.as_ref() != Some(embedder.fingerprint()) {
             stores.now.model = Some(embedder.fingerprint().clone());
             stores.vectors.clear();
@@ -268,7 +272,8 @@ impl Writer for ExactWriter {
             stores.taken.remove(&content);
             stores.vectors.insert(content, rounded(&vector).iter().map(|value| value.to_f32()).collect());
         }
-        for (_, entry) in stores.each_entry() {
+        let embeddable = stores.each_entry().filter(|(file, _)| !(stores.withholds_private && file.private));
+        for (_, entry) in embeddable.collect::<Vec<_>>() {
             let vector = entry.content.and_then(|content| stores.vectors.get(&content)).cloned();
             stores.now.chunks.get_mut(&entry.row).expect("an entry has a chunk").vector = vector;
         }
@@ -381,6 +386,10 @@ impl Reader for ExactReader {
     fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
         let vector = |row| self.chunks.get(row).and_then(|chunk: &ExactChunk| chunk.vector.as_ref());
         Ok(rows.iter().map(|row| vector(row).map(|vector| f64::from(query.cosine(vector)))).collect())
+    }
+
+    fn vector(&self, row: u64) -> Option<Vec<f32>> {
+        self.chunks.get(&row)?.vector.clone()
     }
 
     fn is_embedded(&self, row: u64) -> bool {

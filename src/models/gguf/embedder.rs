@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use super::super::query_cache::QueryCache;
 use super::super::{Document, Embedder, Fingerprint, ModelError, TokenEmbedder};
 use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
-use super::query_cache::QueryCache;
 use super::queue::{Reply, Sequence, TextQueue, Wanted, WorkerLane};
 use super::token_cache::TokenCache;
 use super::tokens::Tokenizer;

@@ -38,7 +38,8 @@ impl Header {
             return Err(bad("it is not a file".to_owned()));
         }
         let file = File::open(path).map_err(ModelError::io("read the model", path))?;
-        let mut reader = HeaderReader { input: BufReader::new(file), at: 0, size: metadata.len() };
+        let mut reader =
+            HeaderReader { input: BufReader::new(file), at: 0, size: metadata.len(), knows_all_types: true };
         reader.header().map_err(|damage| match damage {
             HeaderError::Io(source) => ModelError::Io { action: "read the model", path: path.to_owned(), source },
             HeaderError::Cut => bad(format!(
@@ -87,7 +88,12 @@ struct HeaderReader {
     input: BufReader<File>,
     at: u64,
     size: u64,
+    /// Whether the size of every tensor is known so far.
+    knows_all_types: bool,
 }
+
+/// After all that the header announces.
+const MAX_TRAILING_BYTES: u64 = 1 << 20;
 
 impl HeaderReader {
     fn header(&mut self) -> Result<Header, HeaderError> {
@@ -127,8 +133,13 @@ impl HeaderReader {
             return Err(HeaderError::Other("it holds no tensors, only metadata".to_owned()));
         }
         let end = self.at.checked_next_multiple_of(alignment).and_then(|start| start.checked_add(data_bytes));
-        if end.is_none_or(|end| end > self.size) {
-            return Err(HeaderError::Cut);
+        let Some(end) = end.filter(|end| *end <= self.size) else { return Err(HeaderError::Cut) };
+        // Files end with padding at most. Hashing gigabytes of nothing would take long, and nobody would know what for.
+        if self.knows_all_types && self.size - end > MAX_TRAILING_BYTES.max(alignment) {
+            let (size, end) = (self.size, end);
+            return Err(HeaderError::Other(format!(
+                "it has {size} bytes, and what its header announces ends after {end}"
+            )));
         }
         Ok(Header { values })
     }
@@ -195,7 +206,10 @@ impl HeaderReader {
         // A type that is not in the table counts as one byte: whether its tensor is whole is left to llama.cpp.
         let bytes = match block(kind) {
             Some((size, bytes)) => elements.div_ceil(size).checked_mul(bytes),
-            None => Some(1),
+            None => {
+                self.knows_all_types = false;
+                Some(1)
+            }
         };
         bytes.and_then(|bytes| offset.checked_add(bytes)).ok_or(HeaderError::Cut)
     }

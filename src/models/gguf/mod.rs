@@ -19,6 +19,7 @@
 //! llama.cpp ends the process when it is given more than it has room for, and says little when a file is broken, so
 //! `file` checks files first and `worker` checks every sequence.
 
+mod about;
 mod backend;
 mod bfloat;
 mod bundled;
@@ -26,7 +27,6 @@ mod cache;
 mod embedder;
 mod file;
 mod model;
-mod query_cache;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -35,5 +35,6 @@ mod token_embedder;
 mod tokens;
 mod worker;
 
+pub(crate) use about::read_model_file;
 pub use embedder::GgufEmbedder;
 pub use model::{GgufOptions, ModelSource, Pooling};

@@ -178,4 +178,24 @@ mod tests {
             queue.stop();
         });
     }
+
+    #[test]
+    fn what_nobody_waits_for_any_more_is_not_computed() {
+        let queue = TextQueue::default();
+        let text = |index| Sequence { index, tokens: Vec::new(), wanted: Wanted::Pooled };
+        drop(queue.documents((1..4).map(text).collect()).unwrap());
+        let good = queue.documents(VecDeque::from([text(9)])).unwrap();
+        let (seen, computed) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                serve(&queue, WorkerLane::All, |sequence| {
+                    let _ = seen.send(sequence.index);
+                    Ok((sequence.index, vec![1.0]))
+                });
+            });
+            assert!(matches!(good.recv(), Ok(Ok((9, _)))));
+            queue.stop();
+        });
+        assert_eq!(computed.try_iter().collect::<Vec<_>>(), [1, 9]);
+    }
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::super::{SearchRequest, Visible, search};
+use super::super::{RelatedRequest, SearchRequest, Visible, related, search};
 use crate::access::Turn;
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::derive::Label;
@@ -34,7 +34,7 @@ const WORDS: [&str; 14] = [
     "v1.2",
     "water",
 ];
-const QUERIES: [&str; 20] = [
+const QUERIES: [&str; 22] = [
     "river boat",
     "garden apple water",
     "\"green apple\"",
@@ -55,6 +55,8 @@ const QUERIES: [&str; 20] = [
     "rivre boatign",
     "boa* apple",
     "gardan water",
+    "modo:calm river",
+    "lex: boat -apple vec: green garden",
 ];
 const DIMENSIONS: [usize; 3] = [16, 24, 32];
 const MODES: [Mode; 4] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid, Mode::Deep];
@@ -261,11 +263,30 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
                     format!("{}#{:?} {:?} {bits:?} {metadata:?}", hit.file.path, hit.chunk.lines, hit.chunk.id)
                 });
                 let hits: Vec<String> = hits.collect();
-                said.push(format!("{scope} {at} {query} {mode:?} {limit}: {:?} {hits:#?}", found.degraded));
+                let lacks = (found.degraded, found.misread);
+                said.push(format!("{scope} {at} {query} {mode:?} {limit}: {lacks:?} {hits:#?}"));
             }
+        }
+        if ["all", "derived"].contains(scope) {
+            said.extend(near(reader, scope, visible));
         }
     }
     said
+}
+
+/// What is near the first file, and near the second line of the next.
+fn near(reader: &dyn Reader, scope: &str, visible: &Visible) -> Vec<String> {
+    let mut files: Vec<_> = reader.files().iter().filter(|file| visible.has(file)).collect();
+    files.sort_by(|one, two| one.path.cmp(&two.path));
+    let asked = files.iter().zip([None, Some(2)]);
+    asked
+        .map(|(file, line)| {
+            let request = RelatedRequest { file, line, limit: 3, turn: &Turn::default() };
+            let found = related(reader, visible, LANGUAGE, &request).unwrap();
+            let near = found.notes.iter().map(|near| (near.file.path.as_str(), near.chunk.lines, near.score.to_bits()));
+            format!("{scope} near {} {line:?}: {:?} {:?}", file.path, found.mode, near.collect::<Vec<_>>())
+        })
+        .collect()
 }
 
 proptest! {

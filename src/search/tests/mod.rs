@@ -4,3 +4,4 @@ mod contract;
 mod deep;
 mod named;
 mod partial;
+mod ranking;

@@ -9,7 +9,7 @@ use memory_vault::agents;
 use memory_vault::config::{ScopeConfig, ScopeDecision};
 use memory_vault::notes;
 use memory_vault::request::{Role, Viewer};
-use memory_vault::wire::{BrowseParams, HitView, NoteParams, SearchQuery};
+use memory_vault::wire::{BrowseParams, HitView, LinksParams, LinksView, NoteParams, SearchQuery};
 use proptest::prelude::*;
 
 use crate::support::{Connection, Daemon, Over, Request, TestVault, eventually};
@@ -386,6 +386,14 @@ fn characters(value: &serde_json::Value) -> usize {
     }
 }
 
+/// What links give of notes.
+fn texts_of(links: &LinksView) -> serde_json::Value {
+    let own = links.outgoing.iter().chain(&links.unresolved);
+    let own = own.map(|link| (&link.target, &link.title, &link.text)).collect::<Vec<_>>();
+    let others = links.incoming.iter().map(|link| (&link.title, &link.text)).collect::<Vec<_>>();
+    serde_json::json!([links.title, own, others])
+}
+
 #[test]
 fn whatever_is_given_of_a_note_counts_against_the_room() {
     let limits = "can_read_user_memory: true\nlimits: { max_injected_chars: 400 }";
@@ -414,6 +422,15 @@ fn whatever_is_given_of_a_note_counts_against_the_room() {
     let (passage, cut) = notes::passage(&ada(&vault).unwrap(), &hash).unwrap();
     let given = serde_json::json!([passage.chunk.content, passage.chunk.metadata, passage.annotations]);
     assert!(characters(&given) <= 400 && cut, "that it was cut is told: {given}");
+    let lines: String = (0..40).map(|at| format!("See [[long]] and [[nothing {at}]].\n\n")).collect();
+    vault.write("notes/links.md", lines).sync();
+    let of = |path: &str| LinksParams { path: path.into(), limit: None };
+    for path in ["notes/links.md", "notes/long.md"] {
+        let links = notes::links(&ada(&vault).unwrap(), &of(path)).unwrap();
+        assert!(links.cut && characters(&texts_of(&links)) <= 400, "{links:?}");
+    }
+    let all = notes::links(&vault.owner(), &of("notes/long.md")).unwrap();
+    assert!(all.incoming.len() == 40 && !all.cut, "the person gets all");
     let (whole, cut) = notes::passage(&vault.owner(), &hash).unwrap();
     assert!(!cut && whole.chunk.content.len() > passage.chunk.content.len(), "the person gets all");
 }

@@ -23,6 +23,7 @@ pub fn vault_command() -> Command {
         .env_remove("VAULT_LOG")
         .env("HOME", scratch.join("home"))
         .env("XDG_CACHE_HOME", scratch.join("cache"))
+        .env("XDG_DATA_HOME", scratch.join("data"))
         .env("XDG_STATE_HOME", scratch.join("state"))
         .env("XDG_CONFIG_HOME", scratch.join("config"))
         .stdin(Stdio::null());

@@ -3,6 +3,7 @@
 mod answers;
 mod daemon;
 mod dice;
+mod endpoint;
 mod http;
 mod mcp;
 mod namespace;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 pub use answers::{Answers, assert_same, difference};
 pub use daemon::{Daemon, Ran, encode, vault_command};
 pub use dice::Dice;
+pub use endpoint::{Endpoint, Fault};
 pub use http::{Connection, Reply, Request};
 pub use mcp::{Mcp, VERSION};
 pub use namespace::in_own_namespaces;

@@ -139,7 +139,8 @@ impl TestVault {
         let ahead_ms = Arc::clone(&self.ahead_ms);
         let clock =
             Clock::new(move || Timestamp::now() + SignedDuration::from_millis(ahead_ms.load(Ordering::Relaxed)));
-        let app = App::with_clock(home, config, lock, false, Some(Box::new(move || Ok(embedder))), clock).unwrap();
+        let app = App::with_clock(home, config, lock, false, Some(Box::new(move || Ok(Arc::clone(&embedder)))), clock)
+            .unwrap();
         settle(&app);
         app
     }

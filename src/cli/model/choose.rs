@@ -1,0 +1,226 @@
+//! `vault model use`, `import` and `pull`: a model is checked, and memory.toml names it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::json;
+
+use super::super::backend::home;
+use super::super::outcome::Outcome;
+use super::super::progress::Bar;
+use super::super::terminal::{remark, say, stdout};
+use super::shape::{PoolingName, ShapeArgs};
+use crate::config::{Config, EmbedConfig, NewValue};
+use crate::models::{self, KnownModel, download, model_file, models_folder, read_model_file};
+use crate::vault::Home;
+
+/// What memory.toml says of a model.
+struct Chosen {
+    model: String,
+    query_prefix: String,
+    document_prefix: String,
+    pooling: String,
+    /// What the model calls itself, once it is opened.
+    is: Option<String>,
+    dimension: Option<usize>,
+}
+
+/// Takes 64 hex digits.
+pub(super) fn sha256(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 64 && text.chars().all(|digit| digit.is_ascii_hexdigit());
+    is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(|| "a SHA-256 is 64 hex digits".into())
+}
+
+pub(super) fn use_model(vault: Option<&Path>, name: &str, shape: ShapeArgs, json: bool) -> anyhow::Result<Outcome> {
+    let home = home(vault)?;
+    let chosen = if ["bundled", "none"].contains(&name) {
+        shaped(name, None, shape)
+    } else {
+        let path = find(name, home.root())?;
+        let named = path_in_config(&path, &home);
+        checked(&path, &named, shape, &home)?
+    };
+    settle(&home, &chosen, true, None, json)
+}
+
+pub(super) fn import(
+    vault: Option<&Path>,
+    file: &Path,
+    used: bool,
+    shape: ShapeArgs,
+    json: bool,
+) -> anyhow::Result<Outcome> {
+    let home = home(vault)?;
+    let file = &std::path::absolute(file)?;
+    let name = file_name(file)?;
+    // It is known to work before anything is copied.
+    let chosen = checked(file, &name, shape, &home)?;
+    let folder = models_folder();
+    let target = folder.join(&name);
+    if target != *file {
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+        copy(file, &target).with_context(|| format!("cannot copy the model to {}", target.display()))?;
+    }
+    settle(&home, &chosen, used, Some(&target), json)
+}
+
+pub(super) fn pull(
+    vault: Option<&Path>,
+    address: &str,
+    wanted: Option<&str>,
+    used: bool,
+    shape: ShapeArgs,
+    json: bool,
+) -> anyhow::Result<Outcome> {
+    let home = home(vault)?;
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let name = file_name(Path::new(path.rsplit('/').next().unwrap_or_default()))
+        .with_context(|| format!("{address} names no GGUF file"))?;
+    let folder = models_folder();
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    let target = folder.join(&name);
+    let fetched = target.with_extension("gguf.new");
+    let bar = Bar::bytes("downloading");
+    let got = download(address, &fetched, wanted, &mut |done, left| bar.show(done as usize, left as usize));
+    bar.finish();
+    let sha256 = got?;
+    // What is no model is not kept, and takes no other's place.
+    let chosen = checked(&fetched, &name, shape, &home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
+    fs::rename(&fetched, &target).with_context(|| format!("cannot write {}", target.display()))?;
+    if wanted.is_none() && !json {
+        say!("its SHA-256 is {sha256}")?;
+    }
+    settle(&home, &chosen, used, Some(&target), json)
+}
+
+/// The name of a GGUF file, as it is kept.
+fn file_name(path: &Path) -> anyhow::Result<String> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !name.to_ascii_lowercase().ends_with(".gguf") || name.starts_with('.') {
+        bail!("{} is not called as a GGUF file is: NAME.gguf", path.display());
+    }
+    Ok(name.to_owned())
+}
+
+/// The file that a name means.
+pub(super) fn find(name: &str, root: &Path) -> anyhow::Result<PathBuf> {
+    // As the shell means it, and not from the vault's folder.
+    let given = std::path::absolute(name)?;
+    let folder = models_folder();
+    let candidates = [model_file(name, root), folder.join(format!("{name}.gguf")), given, folder.join(name)];
+    candidates.iter().find(|path| path.is_file()).cloned().with_context(|| {
+        format!("no model is called {name:?}: `vault model list` has those that are in {}", folder.display())
+    })
+}
+
+/// How memory.toml names a file: by its name alone where models are, from the vault's folder within it, else by its whole path.
+fn path_in_config(path: &Path, home: &Home) -> String {
+    let folder = models_folder();
+    let short = path.strip_prefix(&folder).or_else(|_| path.strip_prefix(home.root())).unwrap_or(path);
+    short.to_string_lossy().into_owned()
+}
+
+/// What memory.toml is to say of a model.
+fn shaped(model: &str, known: Option<&KnownModel>, shape: ShapeArgs) -> Chosen {
+    let of = |said: Option<String>, known: Option<&str>| said.unwrap_or_else(|| known.unwrap_or_default().to_owned());
+    Chosen {
+        model: model.to_owned(),
+        query_prefix: of(shape.query_prefix, known.map(|known| known.query_prefix)),
+        document_prefix: of(shape.document_prefix, known.map(|known| known.document_prefix)),
+        pooling: shape.pooling.map_or("auto", PoolingName::as_str).to_owned(),
+        is: None,
+        dimension: None,
+    }
+}
+
+/// Checks a file: its header, and whether it embeds a text. `named` is how memory.toml is to name it.
+fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
+    let file = read_model_file(path)?;
+    let known = KnownModel::of(&file);
+    let said = shape.pooling.is_some();
+    let mut chosen = shaped(named, known, shape);
+    // Where the file does not say it, or is known to say it wrong.
+    if let Some(known) = known.filter(|known| !said && file.pooling != Some(known.pooling)) {
+        known.pooling.clone_into(&mut chosen.pooling);
+    }
+    let config = EmbedConfig { threads: 1, ..chosen.config(path) };
+    let opened = models::open(&config, home.root(), Path::new("")).map(|mut open| open()).transpose()?;
+    if let Some(embedder) = opened {
+        (chosen.is, chosen.dimension) = (Some(embedder.name().to_owned()), Some(embedder.dimension()));
+    }
+    Ok(chosen)
+}
+
+impl Chosen {
+    /// The configuration by which it is opened, from `path`.
+    fn config(&self, path: &Path) -> EmbedConfig {
+        let pooling = serde_json::from_value(json!(self.pooling)).unwrap_or(crate::config::PoolingChoice::Auto);
+        EmbedConfig {
+            model: path.to_string_lossy().into_owned(),
+            query_prefix: self.query_prefix.clone(),
+            document_prefix: self.document_prefix.clone(),
+            pooling,
+            ..EmbedConfig::default()
+        }
+    }
+}
+
+/// Copies a file so that it is there whole or not at all.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    let beside = to.with_extension("gguf.new");
+    fs::copy(from, &beside)?;
+    fs::File::open(&beside)?.sync_all()?;
+    fs::rename(&beside, to)
+}
+
+/// Has memory.toml name the model, unless it is only kept, and says what was done.
+fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>, json: bool) -> anyhow::Result<Outcome> {
+    let before = Config::load(home.root())?.embed;
+    let pooling = serde_json::to_value(before.pooling)?;
+    let wanted = [
+        ("model", before.model.as_str(), chosen.model.as_str()),
+        ("query_prefix", &before.query_prefix, &chosen.query_prefix),
+        ("document_prefix", &before.document_prefix, &chosen.document_prefix),
+        ("pooling", pooling.as_str().unwrap_or_default(), &chosen.pooling),
+        ("endpoint", &before.endpoint, ""),
+    ];
+    let changes: Vec<(&str, NewValue<'_>)> = wanted
+        .iter()
+        .filter(|(_, before, after)| used && before != after)
+        .map(|(key, _, after)| (*key, NewValue::Text(after)))
+        .collect();
+    if !changes.is_empty() {
+        Config::set_values(home.root(), "embed", &changes)?;
+    }
+    if json {
+        stdout().json(&json!({
+            "model": chosen.model,
+            "name": chosen.is,
+            "dimension": chosen.dimension,
+            "query_prefix": chosen.query_prefix,
+            "document_prefix": chosen.document_prefix,
+            "pooling": chosen.pooling,
+            "path": kept,
+            "used": used,
+            "changed": changes.iter().map(|(key, _)| format!("embed.{key}")).collect::<Vec<_>>(),
+        }))?;
+        return Ok(Outcome::Done);
+    }
+    let name = chosen.is.as_deref().unwrap_or(&chosen.model);
+    if let Some(kept) = kept {
+        say!("{name} works, and is in {}", kept.display())?;
+    }
+    match (used, changes.is_empty()) {
+        (false, _) => say!("use it with `vault model use {}`", chosen.model)?,
+        (true, true) => say!("memory.toml names it already")?,
+        (true, false) => {
+            let keys: Vec<String> = changes.iter().map(|(key, _)| format!("`embed.{key}`")).collect();
+            say!("memory.toml: {} set for {name}", keys.join(", "))?;
+            if home.daemon().is_some() {
+                remark!("vault: the daemon uses it from its next start; every passage is then embedded anew");
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,158 @@
+//! Fetches a model's file, from where the person says.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+/// A server that says nothing for so long is not there any more.
+const SILENCE: Duration = Duration::from_secs(30);
+/// The bytes that are read at a time.
+const PIECE: usize = 1 << 16;
+
+/// Why there is no file.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DownloadError {
+    /// What was written is no address.
+    #[error("{0:?} is no address to download from: it begins with https://, or with http:// where --sha256 is given")]
+    Address(String),
+    /// The server did not give it.
+    #[error("{address} cannot be downloaded: {reason}")]
+    Server {
+        /// Where it was looked for.
+        address: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The file could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is not what was wanted. Nothing of it is kept.
+    #[error("what {address} gave is not what was wanted: its SHA-256 is {found}, not {wanted}; it was not kept")]
+    Checksum {
+        /// Where it came from.
+        address: String,
+        /// What it is.
+        found: String,
+        /// What it should be.
+        wanted: String,
+    },
+}
+
+/// Downloads `address` to `target`, by way of a file beside it that a later call goes on with, and gives its SHA-256 in hex. With
+/// `wanted`, nothing else than that is kept. `show` is told how many bytes are there and how many are not, as far as that is known.
+///
+/// # Errors
+/// When the server does not give it, it cannot be written, or is not what was wanted.
+pub(crate) fn download(
+    address: &str,
+    target: &Path,
+    wanted: Option<&str>,
+    show: &mut dyn FnMut(u64, u64),
+) -> Result<String, DownloadError> {
+    let encrypted = address.starts_with("https://");
+    if !(encrypted || (wanted.is_some() && address.starts_with("http://"))) {
+        return Err(DownloadError::Address(address.to_owned()));
+    }
+    let part = target.with_extension("part");
+    let io = |source| DownloadError::Io { path: part.clone(), source };
+    let mut file = OpenOptions::new().create(true).read(true).append(true).open(&part).map_err(io)?;
+    let mut hasher = Sha256::new();
+    let mut here = hash_all(&mut file, &mut hasher).map_err(io)?;
+    let failed = |reason: String| DownloadError::Server { address: address.to_owned(), reason };
+
+    let agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(5)
+        // What was begun encrypted is not ended in the open.
+        .https_only(encrypted)
+        .timeout_connect(Some(SILENCE))
+        .timeout_recv_response(Some(SILENCE))
+        .timeout_per_read(Some(SILENCE))
+        .user_agent(concat!("memory-vault/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .new_agent();
+    let mut request = agent.get(address);
+    if here > 0 {
+        request = request.header("range", format!("bytes={here}-"));
+    }
+    let mut answer = request.call().map_err(|error| failed(error.to_string()))?;
+    let mut is_whole = false;
+    match answer.status().as_u16() {
+        206 if here > 0 && begins_at(&answer, here) => {}
+        // It gives all of it again.
+        200 => {
+            file.set_len(0).map_err(io)?;
+            (here, hasher) = (0, Sha256::new());
+        }
+        // There is no more: the last call ended before it could say so.
+        416 if here > 0 && ends_at(&answer, here) => is_whole = true,
+        416 => {
+            let _ = std::fs::remove_file(&part);
+            return Err(failed("what was there of it does not fit; try again, from the start".into()));
+        }
+        status => return Err(failed(format!("the server answered {status}"))),
+    }
+    let length = answer.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let all = length.map(|length| here + length);
+    let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
+    let mut piece = vec![0; PIECE];
+    while !is_whole {
+        let read =
+            body.read(&mut piece).map_err(|error| failed(format!("{error}; the next call goes on from there")))?;
+        if read == 0 {
+            break;
+        }
+        file.write_all(&piece[..read]).map_err(io)?;
+        hasher.update(&piece[..read]);
+        here += read as u64;
+        show(here, all.unwrap_or(here).saturating_sub(here));
+    }
+    if all.is_some_and(|all| here < all && !is_whole) {
+        return Err(failed("it ended in the middle; the next call goes on from there".into()));
+    }
+    let found = hex(&hasher.finalize());
+    if let Some(wanted) = wanted.filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
+        let _ = std::fs::remove_file(&part);
+        return Err(DownloadError::Checksum { address: address.to_owned(), found, wanted: wanted.to_owned() });
+    }
+    file.sync_all().map_err(io)?;
+    std::fs::rename(&part, target).map_err(|source| DownloadError::Io { path: target.to_owned(), source })?;
+    Ok(found)
+}
+
+fn hash_all(file: &mut File, hasher: &mut Sha256) -> std::io::Result<u64> {
+    let (mut piece, mut here) = (vec![0; PIECE], 0);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(here),
+            read => {
+                hasher.update(&piece[..read]);
+                here += read as u64;
+            }
+        }
+    }
+}
+
+fn content_range(answer: &ureq::http::Response<ureq::Body>) -> Option<&str> {
+    answer.headers().get("content-range")?.to_str().ok()?.trim().strip_prefix("bytes ")
+}
+
+fn begins_at(answer: &ureq::http::Response<ureq::Body>, here: u64) -> bool {
+    content_range(answer).is_some_and(|range| range.starts_with(&format!("{here}-")))
+}
+
+fn ends_at(answer: &ureq::http::Response<ureq::Body>, here: u64) -> bool {
+    content_range(answer) == Some(format!("*/{here}").as_str())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,164 @@
+//! Where an endpoint is, out of what people write.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+
+/// The address of an OpenAI-compatible endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Address {
+    /// The one that is asked, whole.
+    pub(super) url: String,
+    /// Host and port as they were written, for people.
+    pub(super) host: String,
+    /// Without the port and without brackets.
+    name: String,
+    port: u16,
+    is_encrypted: bool,
+}
+
+impl Address {
+    /// Reads a bare host, an address that ends in `/v1`, or the full one that ends in `/embeddings`. Without a scheme it is
+    /// `http` on this machine and `https` elsewhere, so that no text goes out unencrypted unless somebody wrote so.
+    ///
+    /// # Errors
+    /// Why it is no address.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
+            return Err("it has white space in it".into());
+        }
+        let (scheme, rest) = match text.split_once("://") {
+            Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
+            None => (None, text),
+        };
+        if rest.contains('#') {
+            return Err("it has a `#` in it".into());
+        }
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (host, path) = rest.split_at(end);
+        if host.contains('@') {
+            return Err(
+                "it has a name or password in it; name the key's environment variable in `embed.api_key_env`".into()
+            );
+        }
+        let (name, port) = split_port(host).ok_or("it names no host")?;
+        let is_encrypted = match scheme.as_deref() {
+            None => !is_here(&name),
+            Some("http") => false,
+            Some("https") => true,
+            Some(other) => return Err(format!("{other:?} is neither http nor https")),
+        };
+        let (path, query) = match path.split_once('?') {
+            Some((path, query)) => (path, format!("?{query}")),
+            None => (path, String::new()),
+        };
+        let path = path.trim_end_matches('/');
+        let path = match path {
+            full if full.ends_with("/embeddings") => full.to_owned(),
+            versioned if versioned.ends_with("/v1") => format!("{versioned}/embeddings"),
+            base => format!("{base}/v1/embeddings"),
+        };
+        let scheme = if is_encrypted { "https" } else { "http" };
+        Ok(Self {
+            url: format!("{scheme}://{host}{path}{query}"),
+            host: host.to_owned(),
+            port: port.unwrap_or(if is_encrypted { 443 } else { 80 }),
+            name,
+            is_encrypted,
+        })
+    }
+
+    /// Whether what is sent there stays on this machine.
+    pub(super) fn is_loopback(&self) -> bool {
+        if !is_here(&self.name) {
+            return false;
+        }
+        // The machine may have another mind of what `localhost` is.
+        let found = (self.name.as_str(), self.port).to_socket_addrs();
+        found.is_ok_and(|found| {
+            let found: Vec<SocketAddr> = found.collect();
+            !found.is_empty() && found.iter().all(|address| is_loopback(address.ip()))
+        })
+    }
+
+    /// Whether others on the way can read what is sent.
+    pub(super) fn is_open_to_all(&self) -> bool {
+        !self.is_encrypted && !is_here(&self.name)
+    }
+}
+
+fn is_here(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
+}
+
+fn is_loopback(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => ip == Ipv6Addr::LOCALHOST || ip.to_ipv4_mapped().as_ref().is_some_and(Ipv4Addr::is_loopback),
+    }
+}
+
+/// The name of a host without brackets, and its port.
+fn split_port(host: &str) -> Option<(String, Option<u16>)> {
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => {
+            let (name, port) = rest.split_once(']')?;
+            name.parse::<Ipv6Addr>().ok()?;
+            (name, port.strip_prefix(':').or_else(|| port.is_empty().then_some("")))
+        }
+        None => match host.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (host, Some("")),
+        },
+    };
+    let port = match port? {
+        "" => None,
+        port => Some(port.parse().ok()?),
+    };
+    (!name.is_empty()).then(|| (name.to_owned(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_v1_and_full_address_are_the_same() {
+        for (written, url) in [
+            ("localhost:11434", "http://localhost:11434/v1/embeddings"),
+            ("http://localhost:11434/", "http://localhost:11434/v1/embeddings"),
+            ("127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1/embeddings"),
+            ("[::1]:1234/v1/", "http://[::1]:1234/v1/embeddings"),
+            ("api.openai.com", "https://api.openai.com/v1/embeddings"),
+            ("https://api.openai.com/v1", "https://api.openai.com/v1/embeddings"),
+            ("HTTPS://api.openai.com/v1/embeddings", "https://api.openai.com/v1/embeddings"),
+            ("http://192.168.1.5:8080", "http://192.168.1.5:8080/v1/embeddings"),
+            ("https://x.test/openai/embeddings?version=2", "https://x.test/openai/embeddings?version=2"),
+        ] {
+            assert_eq!(Address::parse(written).unwrap().url, url, "{written}");
+        }
+        for bad in
+            ["", "http://", "ftp://x", "a b", "http://me:secret@x", "x:99999", "http://x#y", "[nonsense]:1", ":80"]
+        {
+            assert!(Address::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for (written, is_loopback) in [
+            ("127.0.0.1:1", true),
+            ("127.8.9.1", true),
+            ("[::1]:1", true),
+            ("https://127.0.0.1", true),
+            ("[::ffff:127.0.0.1]:1", true),
+            ("192.168.1.5:1", false),
+            ("0.0.0.0:1", false),
+            ("localhost.evil.test", false),
+            ("127.0.0.1.evil.test", false),
+        ] {
+            assert_eq!(Address::parse(written).unwrap().is_loopback(), is_loopback, "{written}");
+        }
+        assert!(Address::parse("http://x.test").unwrap().is_open_to_all());
+        assert!(!Address::parse("http://127.0.0.1").unwrap().is_open_to_all());
+    }
+}

@@ -1,0 +1,116 @@
+//! What an endpoint answers, of which nothing is believed.
+
+use serde::Deserialize;
+
+use super::super::embedder::unit;
+
+/// Why an answer with a good status is none.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BadAnswer {
+    /// Another time it may be better: half of it is missing, or somebody else has answered.
+    Passing(String),
+    /// It is so for these texts.
+    Lasting(String),
+    /// Another model answers than the one that was asked before.
+    OtherModel(String),
+}
+
+/// As OpenAI has it. Other fields are no business of ours.
+#[derive(Deserialize)]
+struct EndpointAnswer {
+    data: Vec<AnsweredText>,
+}
+
+#[derive(Deserialize)]
+struct AnsweredText {
+    /// Absent where a server keeps the order.
+    index: Option<usize>,
+    embedding: Vec<Option<f32>>,
+}
+
+/// Takes `count` vectors out of an answer, in the order of the texts, each of length 1, and all of `dimension` numbers where that is known.
+pub(super) fn vectors(body: &[u8], count: usize, dimension: Option<usize>) -> Result<Vec<Vec<f32>>, BadAnswer> {
+    let lasting = |problem: String| Err(BadAnswer::Lasting(problem));
+    let answer: EndpointAnswer = match serde_json::from_slice(body) {
+        Ok(answer) => answer,
+        Err(error) if error.is_eof() => return Err(BadAnswer::Passing("gave half an answer".into())),
+        // A number that JSON does not have, as some give for a text they fail on; or another shape.
+        Err(error) if body.trim_ascii_start().starts_with(b"{") => {
+            return lasting(format!("gave no embeddings: {error}"));
+        }
+        Err(_) => return Err(BadAnswer::Passing("gave something else than JSON".into())),
+    };
+    if answer.data.len() != count {
+        return lasting(format!("gave {} vectors for {count} texts", answer.data.len()));
+    }
+    let lengths = || answer.data.iter().map(|answered| answered.embedding.len());
+    if let Some((dimension, other)) = dimension.zip(lengths().next())
+        && other != dimension
+        && lengths().all(|length| length == other)
+        && count > 0
+    {
+        let problem =
+            format!("gives vectors of {other} numbers, where they had {dimension}: another model has taken its place");
+        return Err(BadAnswer::OtherModel(problem));
+    }
+    let mut vectors = vec![Vec::new(); count];
+    for (at, answered) in answer.data.into_iter().enumerate() {
+        let index = answered.index.unwrap_or(at);
+        let vector: Option<Vec<f32>> = answered.embedding.into_iter().collect();
+        let vector = vector.as_deref().and_then(unit).ok_or_else(|| {
+            BadAnswer::Lasting("gave a vector without a direction: it is all zero, or not all numbers".into())
+        })?;
+        if let Some(dimension) = dimension.filter(|dimension| *dimension != vector.len()) {
+            let problem = format!("gave a vector of {} numbers, where the model has {dimension}", vector.len());
+            return lasting(problem);
+        }
+        match vectors.get_mut(index) {
+            Some(place) if place.is_empty() => *place = vector,
+            _ => return lasting(format!("gave a vector for text {index} that was not asked for, or two")),
+        }
+    }
+    if vectors.windows(2).any(|pair| pair[0].len() != pair[1].len()) {
+        return lasting("gave vectors of different lengths".into());
+    }
+    Ok(vectors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(body: &str) -> Result<Vec<Vec<f32>>, BadAnswer> {
+        vectors(body.as_bytes(), 2, Some(2))
+    }
+
+    #[test]
+    fn vectors_come_in_the_order_of_the_texts_and_of_length_1() {
+        let body = r#"{"data":[{"index":1,"embedding":[0,2]},{"index":0,"embedding":[3,4]}],"model":"x"}"#;
+        assert_eq!(of(body), Ok(vec![vec![0.6, 0.8], vec![0.0, 1.0]]));
+        let body = r#"{"data":[{"embedding":[1,0]},{"embedding":[0,1]}]}"#;
+        assert_eq!(of(body), Ok(vec![vec![1.0, 0.0], vec![0.0, 1.0]]));
+    }
+
+    #[test]
+    fn what_is_no_answer_for_these_texts_is_told_from_what_may_pass() {
+        for body in [
+            r#"{"data":[{"embedding":[1,0]}]}"#,
+            r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0,0]}]}"#,
+            r#"{"data":[{"embedding":[1,0]},{"embedding":[0,0]}]}"#,
+            r#"{"data":[{"embedding":[1,0]},{"embedding":[NaN,0]}]}"#,
+            r#"{"data":[{"embedding":[1,0]},{"embedding":[null,0]}]}"#,
+            r#"{"data":[{"embedding":[1,0]},{"embedding":[1e39,0]}]}"#,
+            r#"{"data":[{"embedding":[1,0]},{"embedding":[]}]}"#,
+            r#"{"data":[{"index":1,"embedding":[1,0]},{"index":1,"embedding":[1,0]}]}"#,
+            r#"{"data":[{"index":7,"embedding":[1,0]},{"index":0,"embedding":[1,0]}]}"#,
+            r#"{"error":"no"}"#,
+        ] {
+            assert!(matches!(of(body), Err(BadAnswer::Lasting(_))), "{body}: {:?}", of(body));
+        }
+        let others = r#"{"data":[{"embedding":[1,0,0]},{"embedding":[1,0,0]}]}"#;
+        assert!(matches!(of(others), Err(BadAnswer::OtherModel(_))));
+        for body in ["", "<html>", "Bad gateway", r#"{"data":[{"embedding":[1,0]},{"embed"#] {
+            assert!(matches!(of(body), Err(BadAnswer::Passing(_))), "{body}: {:?}", of(body));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Models that are known to work, with what their files do not say.
+
+use super::ModelFile;
+
+/// A model that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KnownModel {
+    /// Its name, as its makers write it.
+    pub name: &'static str,
+    /// How its name begins in the files that there are of it, letters and digits alone.
+    stems: &'static [&'static str],
+    architecture: &'static str,
+    /// The length of its vectors.
+    pub dimension: usize,
+    /// How its tokens become one vector: `mean` or `cls`.
+    pub pooling: &'static str,
+    /// Goes before a query.
+    pub query_prefix: &'static str,
+    /// Goes before a document.
+    pub document_prefix: &'static str,
+    /// What it reads.
+    pub languages: &'static str,
+    /// Under which licence it is.
+    pub licence: &'static str,
+}
+
+const ASKED_OF_PASSAGES: &str = "Represent this sentence for searching relevant passages: ";
+
+/// As their makers' pages have it.
+pub(crate) const KNOWN_MODELS: [KnownModel; 6] = [
+    KnownModel {
+        name: "all-MiniLM-L6-v2",
+        stems: &["allminilml6v2"],
+        architecture: "bert",
+        dimension: 384,
+        pooling: "mean",
+        query_prefix: "",
+        document_prefix: "",
+        languages: "English",
+        licence: "Apache-2.0",
+    },
+    KnownModel {
+        name: "snowflake-arctic-embed-s",
+        stems: &["snowflakearcticembeds", "arcticembeds"],
+        architecture: "bert",
+        dimension: 384,
+        pooling: "cls",
+        query_prefix: ASKED_OF_PASSAGES,
+        document_prefix: "",
+        languages: "English",
+        licence: "Apache-2.0",
+    },
+    KnownModel {
+        name: "bge-small-en-v1.5",
+        stems: &["bgesmallenv15"],
+        architecture: "bert",
+        dimension: 384,
+        pooling: "cls",
+        query_prefix: ASKED_OF_PASSAGES,
+        document_prefix: "",
+        languages: "English",
+        licence: "MIT",
+    },
+    KnownModel {
+        name: "multilingual-e5-small",
+        stems: &["multilinguale5small"],
+        architecture: "bert",
+        dimension: 384,
+        pooling: "mean",
+        query_prefix: "query: ",
+        document_prefix: "passage: ",
+        languages: "about 100 languages",
+        licence: "MIT",
+    },
+    KnownModel {
+        name: "nomic-embed-text-v1.5",
+        stems: &["nomicembedtextv15"],
+        architecture: "nomic-bert",
+        dimension: 768,
+        pooling: "mean",
+        query_prefix: "search_query: ",
+        document_prefix: "search_document: ",
+        languages: "English",
+        licence: "Apache-2.0",
+    },
+    KnownModel {
+        name: "embeddinggemma-300m",
+        stems: &["embeddinggemma"],
+        architecture: "gemma-embedding",
+        dimension: 768,
+        pooling: "mean",
+        query_prefix: "task: search result | query: ",
+        document_prefix: "title: none | text: ",
+        languages: "over 100 languages",
+        licence: "Gemma Terms of Use",
+    },
+];
+
+impl KnownModel {
+    /// The known model that a file is of: by the name that it has within or on the disk, and by its shape.
+    pub(crate) fn of(file: &ModelFile) -> Option<&'static Self> {
+        let names = [&file.name, &file.stem].map(|name| plain(name));
+        KNOWN_MODELS.iter().find(|known| {
+            let is_called = |name: &String| known.stems.iter().any(|stem| begins_with(name, stem));
+            known.architecture == file.architecture && known.dimension == file.dimension && names.iter().any(is_called)
+        })
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// What follows may be a quantisation or a size, and is no part of a longer word, as in `embedsmall`.
+fn begins_with(name: &str, stem: &str) -> bool {
+    let after = ["q", "f16", "f32", "bf16", "300m", "v15", "gguf", "ggml"];
+    name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || after.iter().any(|after| rest.starts_with(after)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, architecture: &str, dimension: usize) -> ModelFile {
+        ModelFile { name: name.into(), architecture: architecture.into(), dimension, ..ModelFile::default() }
+    }
+
+    #[test]
+    fn a_model_is_known_by_name_and_shape() {
+        for (name, architecture, dimension, known) in [
+            ("all-MiniLM-L6-v2", "bert", 384, Some("all-MiniLM-L6-v2")),
+            ("all-MiniLM-L6-v2.Q8_0", "bert", 384, Some("all-MiniLM-L6-v2")),
+            ("Snowflake Arctic Embed S", "bert", 384, Some("snowflake-arctic-embed-s")),
+            ("snowflake-arctic-embed-s-f16", "bert", 384, Some("snowflake-arctic-embed-s")),
+            ("snowflake-arctic-embed-small", "bert", 384, None),
+            ("bge-small-en-v1.5", "bert", 384, Some("bge-small-en-v1.5")),
+            ("bge-small-zh-v1.5", "bert", 384, None),
+            ("multilingual-e5-small", "bert", 384, Some("multilingual-e5-small")),
+            ("nomic-embed-text-v1.5", "nomic-bert", 768, Some("nomic-embed-text-v1.5")),
+            ("nomic-embed-text-v1", "nomic-bert", 768, None),
+            ("nomic-embed-text-v1.5", "bert", 768, None),
+            ("Embeddinggemma 300M", "gemma-embedding", 768, Some("embeddinggemma-300m")),
+            ("all-MiniLM-L12-v2", "bert", 384, None),
+        ] {
+            let found = KnownModel::of(&file(name, architecture, dimension)).map(|known| known.name);
+            assert_eq!(found, known, "{name}");
+        }
+        let renamed = ModelFile { stem: "bge-small-en-v1.5-q8_0".into(), ..file("model", "bert", 384) };
+        assert_eq!(KnownModel::of(&renamed).map(|known| known.pooling), Some("cls"));
+    }
+}

@@ -1,0 +1,414 @@
+//! Embeddings from an OpenAI-compatible endpoint, which fails in every way that one can.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use memory_vault::app::App;
+use memory_vault::config::{Config, Mode};
+use memory_vault::models::{Document, Embedder, EndpointEmbedder, EndpointOptions, ModelError, ModelErrorKind};
+use memory_vault::notes;
+use memory_vault::vault::Home;
+use memory_vault::wire::{SearchQuery, Status};
+
+use crate::support::{Daemon, Endpoint, Fault, PATIENCE, Ran, eventually};
+
+fn options(endpoint: &str) -> EndpointOptions {
+    EndpointOptions {
+        endpoint: endpoint.into(),
+        model: "hashed".into(),
+        api_key_env: String::new(),
+        query_prefix: String::new(),
+        document_prefix: String::new(),
+        batch_size: 8,
+        timeout: PATIENCE,
+        query_timeout: PATIENCE,
+        send_private: false,
+    }
+}
+
+fn open(options: EndpointOptions) -> Result<EndpointEmbedder, ModelError> {
+    let folder = tempfile::tempdir().unwrap();
+    EndpointEmbedder::open(options, &folder.path().join("index"), folder.path())
+}
+
+fn documents(texts: &[&str]) -> Vec<Document> {
+    texts.iter().map(|text| Document { context: String::new(), text: (*text).to_owned() }).collect()
+}
+
+fn config(endpoint: &Endpoint, more: &str) -> Config {
+    let text = format!("[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\n{more}", endpoint.address());
+    Config::parse(&text, Path::new("memory.toml")).unwrap()
+}
+
+fn start(vault: &Daemon, config: Config) -> App {
+    let home = Home::open(&vault.path("")).unwrap();
+    let lock = eventually("the lock", || home.lock().ok());
+    App::start(home, config, lock, true).unwrap()
+}
+
+fn status(app: &App) -> Status {
+    app.status(&app.owner()).unwrap()
+}
+
+/// The status, once so many passages are embedded.
+#[track_caller]
+fn embedded(app: &App, passages: usize) -> Status {
+    eventually("passages to be embedded", || Some(status(app)).filter(|status| status.embedded == passages))
+}
+
+fn by_meaning(app: &App, query: &str) -> (Vec<String>, Option<String>) {
+    let params = SearchQuery { q: query.into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
+    let found = notes::search(&app.owner(), &params).unwrap();
+    (found.results.iter().map(|hit| hit.chunk.path.clone()).collect(), found.degraded)
+}
+
+#[test]
+fn notes_are_found_by_what_an_endpoint_makes_of_them() {
+    let endpoint = Endpoint::start();
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
+    let app = start(&vault, config(&endpoint, "document_prefix = \"passage: \"\nquery_prefix = \"query: \"\n"));
+    let model = embedded(&app, 2).model;
+    let name = format!("hashed at {}", endpoint.address());
+    assert_eq!(
+        (model.state.as_str(), model.detail, model.dimension, model.trouble),
+        ("ready", Some(name), Some(32), None)
+    );
+    let (paths, degraded) = by_meaning(&app, "river boat");
+    assert_eq!((paths[0].as_str(), degraded), ("notes/a.md", None));
+    assert_eq!((endpoint.sent("query: river boat"), endpoint.sent("passage: River")), (1, 1));
+    assert!(endpoint.asked().iter().all(|asked| asked.path == "/v1/embeddings" && asked.authorization.is_none()));
+    // What was asked before is not sent again.
+    by_meaning(&app, "river boat");
+    assert_eq!(endpoint.sent("query: river boat"), 1);
+}
+
+#[test]
+fn each_fault_is_named_and_told_from_others() {
+    use ModelErrorKind::{Permanent, Refused, Transient};
+    let endpoint = Endpoint::start();
+    let cases = [
+        (Fault::Status(429, "Retry-After: 7\r\n", ""), Transient, "is busy (429)"),
+        (Fault::Status(429, "", r#"{"error":{"code":"insufficient_quota"}}"#), Refused, "quota is used up"),
+        (
+            Fault::Status(500, "", r#"{"error":{"message":"out of\nmemory"}}"#),
+            Transient,
+            "has failed (500): out of memory",
+        ),
+        (Fault::Status(503, "Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n", "<html>"), Transient, "has failed (503)"),
+        (
+            Fault::Status(400, "", r#"{"error":"input is too long"}"#),
+            Permanent,
+            "refuses a text (400): input is too long",
+        ),
+        (Fault::Status(401, "", r#"{"error":{"message":"sk-quokka"}}"#), Refused, "wants a key"),
+        (Fault::Status(404, "", r#"{"error":"model \"hashed\" not found"}"#), Refused, "model \"hashed\" not found"),
+        (Fault::Status(307, "Location: /elsewhere\r\n", ""), Refused, "redirect"),
+        (Fault::Html, Transient, "something else than JSON"),
+        (Fault::Half, Transient, ""),
+        (Fault::Dimension(7), Permanent, "7 numbers"),
+        (Fault::Nan, Permanent, "gave no embeddings"),
+        (Fault::Fewer, Permanent, "1 vectors for 2 texts"),
+    ];
+    for (fault, kind, said) in cases {
+        endpoint.fails(|_| None);
+        let embedder = open(options(&endpoint.address())).unwrap();
+        endpoint.asked().clear();
+        let failing = fault.clone();
+        endpoint.fails(move |_| Some(failing.clone()));
+        let error = embedder.embed_documents(&documents(&["one", "two"]), None).unwrap_err();
+        assert_eq!(error.kind(), kind, "{fault:?}: {error}");
+        let told = error.to_string();
+        assert!(
+            told.contains(said) && told.contains(&endpoint.address()) && !told.contains("quokka"),
+            "{fault:?}: {told}"
+        );
+        assert_eq!(endpoint.asked().len(), 1, "{fault:?}: an embedder tries once, and follows nothing");
+        // At a start it is the same.
+        let error = open(options(&endpoint.address())).err().unwrap();
+        if !matches!(fault, Fault::Dimension(_) | Fault::Fewer) {
+            assert_eq!(error.kind(), kind, "{fault:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_model_that_is_changed_in_the_middle_is_noticed() {
+    let endpoint = Endpoint::start();
+    let embedder = open(options(&endpoint.address())).unwrap();
+    endpoint.change_model(64);
+    let error = embedder.embed_documents(&documents(&["one", "two"]), None).unwrap_err();
+    assert!(error.kind() == ModelErrorKind::Refused && error.to_string().contains("64 numbers"), "{error}");
+}
+
+#[test]
+fn a_hang_ends_in_time_and_a_stop_ends_it_at_once() {
+    let endpoint = Endpoint::start();
+    let quick = EndpointOptions { timeout: Duration::from_millis(200), ..options(&endpoint.address()) };
+    let embedder = open(quick).unwrap();
+    endpoint.fails(|_| Some(Fault::Hang));
+    let error = embedder.embed_documents(&documents(&["one"]), None).unwrap_err();
+    assert!(error.kind() == ModelErrorKind::Transient && error.to_string().contains("within 200ms"), "{error}");
+    let soon = Some(Instant::now() + Duration::from_millis(50));
+    assert!(matches!(embedder.embed_query("who waits", soon), Err(ModelError::TimedOut)));
+    let passed = Some(Instant::now());
+    assert!(matches!(embedder.embed_query("who waits", passed), Err(ModelError::TimedOut)));
+
+    endpoint.fails(|_| None);
+    let patient = open(options(&endpoint.address())).unwrap();
+    endpoint.fails(|_| Some(Fault::Hang));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| patient.embed_documents(&documents(&["held"]), None));
+        eventually("the request", || (endpoint.sent("held") == 1).then_some(()));
+        patient.stop();
+        assert!(matches!(waiting.join().unwrap(), Err(ModelError::Stopped)));
+    });
+    assert!(matches!(patient.embed_query("too late", None), Err(ModelError::Stopped)));
+}
+
+#[test]
+fn a_redirect_gets_neither_texts_nor_the_key() {
+    let (endpoint, elsewhere) = (Endpoint::start(), Endpoint::start());
+    let location: &'static str = format!("Location: http://{}/v1/embeddings\r\n", elsewhere.address()).leak();
+    for status in [301, 302, 303, 307, 308] {
+        endpoint.fails(move |_| Some(Fault::Status(status, location, "")));
+        let with_key = EndpointOptions { api_key_env: "PATH".into(), ..options(&endpoint.address()) };
+        assert_eq!(open(with_key).err().unwrap().kind(), ModelErrorKind::Refused);
+    }
+    assert_eq!(elsewhere.asked().len(), 0);
+}
+
+#[test]
+fn a_key_is_taken_from_the_variable_that_was_named_and_shown_nowhere() {
+    let endpoint = Endpoint::start();
+    // Every process has this one, and it is none that anybody would read a key from.
+    let key = std::env::var("PATH").unwrap();
+    let with_key = || EndpointOptions { api_key_env: "PATH".into(), ..options(&endpoint.address()) };
+    let embedder = open(with_key()).unwrap();
+    assert_eq!(endpoint.asked()[0].authorization, Some(format!("Bearer {key}")));
+    let said: &'static str =
+        serde_json::json!({"error": {"message": format!("the key {key} is odd")}}).to_string().leak();
+    endpoint.fails(move |_| Some(Fault::Status(400, "", said)));
+    let error = embedder.embed_documents(&documents(&["one"]), None).unwrap_err();
+    assert!(error.to_string().contains("is odd") && !format!("{error} {error:?}").contains(&key), "{error:?}");
+    let missing = EndpointOptions { api_key_env: "NO_SUCH_VARIABLE".into(), ..with_key() };
+    let error = open(missing).err().unwrap();
+    assert!(matches!(&error, ModelError::BadOption { option: "api_key_env", .. }), "{error}");
+}
+
+#[test]
+fn no_key_that_lies_in_the_environment_is_used() {
+    let endpoint = Endpoint::start();
+    let text = format!("[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\n", endpoint.address());
+    let mut vault = Daemon::with_config(&text);
+    vault.write("notes/a.md", "# River\n\nA boat.\n");
+    let mut command = vault.command(&["search", "boat"]);
+    let proxy = Endpoint::start();
+    for name in ["OPENAI_API_KEY", "OPENAI_KEY", "API_KEY", "EMBED_API_KEY", "VAULT_API_KEY"] {
+        command.env(name, "quokka");
+    }
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env(name, format!("http://{}", proxy.address()));
+    }
+    Ran::of(&mut command).ok();
+    let asked = endpoint.asked();
+    assert!(!asked.is_empty() && asked.iter().all(|asked| asked.authorization.is_none()), "{asked:?}");
+    assert!(proxy.asked().is_empty(), "a proxy that nobody wrote down gets no notes");
+}
+
+#[test]
+fn a_bad_text_costs_no_other() {
+    // Refused, not a number, too few vectors: it is asked about by itself. And a server that fails on it as on anything.
+    for fault in [Fault::Status(400, "", "{}"), Fault::Nan, Fault::Fewer] {
+        let endpoint = Endpoint::start();
+        let mut vault = Daemon::with_config("");
+        for at in 0..20 {
+            vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\nA text about {at} boats.\n"));
+        }
+        vault.write("notes/bad.md", "# Bad\n\nA poisonous text.\n");
+        let failing = fault.clone();
+        endpoint.fails(move |asked| asked.texts.iter().any(|text| text.contains("poisonous")).then(|| failing.clone()));
+        let app = start(&vault, config(&endpoint, ""));
+        embedded(&app, 20);
+        eventually("the text that failed to be named", || status(&app).failure);
+        assert_eq!(endpoint.sent("poisonous"), 2, "{fault:?}: with others, and alone");
+    }
+}
+
+#[test]
+fn a_text_that_makes_the_server_fail_holds_up_no_other() {
+    let endpoint = Endpoint::start();
+    let mut vault = Daemon::with_config("");
+    for at in 0..3 {
+        vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\nA text about {at} boats.\n"));
+    }
+    vault.write("notes/bad.md", "# Bad\n\nA poisonous text.\n");
+    endpoint.fails(|asked| {
+        let bad = asked.texts.iter().any(|text| text.contains("poisonous"));
+        bad.then_some(Fault::Status(500, "", ""))
+    });
+    let app = start(&vault, config(&endpoint, ""));
+    let status = embedded(&app, 3);
+    assert_eq!(status.model.state, "ready");
+}
+
+#[test]
+fn an_endpoint_that_fails_for_a_while_is_tried_again() {
+    let endpoint = Endpoint::start();
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
+    let failures = AtomicUsize::new(0);
+    let broken = Arc::new(AtomicBool::new(true));
+    let is_broken = Arc::clone(&broken);
+    endpoint.fails(move |asked| {
+        let about_notes = asked.texts.iter().any(|text| text.contains("River") || text.contains("Garden"));
+        let fails = about_notes && is_broken.load(Ordering::SeqCst);
+        fails.then(|| failures.fetch_add(1, Ordering::SeqCst)).map(|_| Fault::Status(503, "", ""))
+    });
+    let app = start(&vault, config(&endpoint, ""));
+    let told = eventually("the trouble", || status(&app).model.trouble);
+    assert!(told.contains("has failed (503)"), "{told}");
+    // Nobody is kept waiting for it, and nothing else suffers.
+    assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
+    assert_eq!(status(&app).failure, None);
+    broken.store(false, Ordering::SeqCst);
+    assert_eq!(embedded(&app, 2).model.trouble, None);
+}
+
+#[test]
+fn an_endpoint_that_is_started_later_is_found() {
+    let address = Endpoint::start().address();
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/a.md", "# River\n\nA boat on the river.\n");
+    let text = format!("[embed]\nendpoint = \"{address}\"\nmodel = \"hashed\"\n");
+    let app = start(&vault, Config::parse(&text, Path::new("memory.toml")).unwrap());
+    let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
+    assert!(failed.detail.unwrap().contains("cannot be reached"));
+    eventually("the words to answer", || (by_meaning(&app, "boat").0 == ["notes/a.md"]).then_some(()));
+    let _endpoint = eventually("the port", || {
+        std::net::TcpListener::bind(&address).ok()?;
+        Some(Endpoint::at(&address))
+    });
+    embedded(&app, 1);
+}
+
+#[test]
+fn after_five_failures_nobody_is_kept_waiting() {
+    let endpoint = Endpoint::start();
+    let embedder = open(options(&endpoint.address())).unwrap();
+    endpoint.fails(|_| Some(Fault::Status(500, "", "")));
+    for at in 0..5 {
+        assert!(embedder.embed_query(&format!("query {at}"), None).is_err());
+    }
+    let asked = endpoint.asked().len();
+    endpoint.fails(|_| None);
+    let error = embedder.embed_query("query 6", None).unwrap_err();
+    assert!(error.kind() == ModelErrorKind::Transient && error.to_string().contains("is left alone"), "{error}");
+    assert_eq!(endpoint.asked().len(), asked, "it was not asked");
+}
+
+#[test]
+fn what_is_refused_is_not_asked_for_again() {
+    let endpoint = Endpoint::start();
+    let mut vault = Daemon::with_config("");
+    for at in 0..40 {
+        vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\nA text about {at} boats.\n"));
+    }
+    endpoint.fails(|asked| {
+        let about_notes = asked.texts.iter().any(|text| text.contains("boats"));
+        about_notes.then_some(Fault::Status(403, "", ""))
+    });
+    let app = start(&vault, config(&endpoint, "batch_size = 4\n"));
+    let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
+    assert!(failed.detail.unwrap().contains("wants a key"));
+    assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
+    assert!(endpoint.sent("boats") <= 12, "the requests that were under way: {}", endpoint.sent("boats"));
+}
+
+#[test]
+fn another_model_behind_the_same_name_is_not_taken_for_it() {
+    let endpoint = Endpoint::start();
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
+    let run = |expected: usize| {
+        let app = start(&vault, config(&endpoint, ""));
+        embedded(&app, 2);
+        assert_eq!(by_meaning(&app, "river boat").0[0], "notes/a.md");
+        drop(app);
+        assert_eq!(endpoint.sent("boat on the river"), expected);
+    };
+    run(1);
+    run(1);
+    endpoint.change_model(64);
+    run(2);
+    // Its vectors are there still.
+    endpoint.change_model(32);
+    run(2);
+}
+
+#[test]
+fn private_notes_go_to_no_other_machine() {
+    let endpoint = Endpoint::start();
+    // This machine, by an address that could be any.
+    let elsewhere = endpoint.address().replace("127.0.0.1", "http://0.0.0.0");
+    let text = |more: &str| {
+        let text = format!(
+            "[embed]\nendpoint = \"{elsewhere}\"\nmodel = \"hashed\"\n{more}[access]\nprivate = [\"journal/**\"]\n"
+        );
+        Config::parse(&text, Path::new("memory.toml")).unwrap()
+    };
+    let mut vault = Daemon::with_config("");
+    vault
+        .write("notes/open.md", "# Open\n\nAn open boat.\n")
+        .write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n")
+        .write("notes/twin.md", "---\nprivate: true\n---\n# Open\n\nAn open boat.\n")
+        .write("journal/day.md", "# Day\n\nA wombat of mine.\n");
+    let app = start(&vault, text(""));
+    embedded(&app, 1);
+    let told = eventually("all to be done", || {
+        Some(status(&app)).filter(|status| status.caught_up && status.pending_embeddings == 0)
+    });
+    assert_eq!((told.embedded, told.embeddable, told.withheld), (1, 1, 3));
+    assert_eq!((endpoint.sent("quokka"), endpoint.sent("wombat")), (0, 0));
+    let params = SearchQuery { q: "quokka".into(), ..SearchQuery::default() };
+    let found = notes::search(&app.owner(), &params).unwrap();
+    assert_eq!((found.results[0].chunk.path.as_str(), found.degraded), ("notes/secret.md", None));
+    // A note that is opened is embedded, and one that is closed loses what was made of it.
+    vault.write("notes/secret.md", "# Secret\n\nA quokka of mine.\n");
+    embedded(&app, 2);
+    assert_eq!(endpoint.sent("A quokka"), 1);
+    vault.write("notes/open.md", "---\nprivate: true\n---\n# Open\n\nAn open boat.\n");
+    eventually("the note to be private", || (status(&app).withheld == 3).then_some(()));
+    assert_eq!((status(&app).embedded, status(&app).embeddable), (1, 1));
+    drop(app);
+    let app = start(&vault, text(""));
+    let told = eventually("the same after a start", || {
+        Some(status(&app)).filter(|status| status.caught_up && status.model.state == "ready")
+    });
+    assert_eq!((told.embedded, told.embeddable, told.withheld), (1, 1, 3));
+    drop(app);
+    let app = start(&vault, text("").tap(|config| config.embed.send_private = true));
+    assert_eq!((embedded(&app, 4).withheld, endpoint.sent("wombat")), (0, 1));
+}
+
+#[test]
+fn private_notes_stay_with_an_endpoint_on_this_machine() {
+    let endpoint = Endpoint::start();
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n");
+    let app = start(&vault, config(&endpoint, ""));
+    assert_eq!(embedded(&app, 1).withheld, 0);
+}
+
+trait Tap {
+    fn tap(self, change: impl FnOnce(&mut Self)) -> Self;
+}
+
+impl Tap for Config {
+    fn tap(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}

@@ -1,0 +1,226 @@
+//! `vault model`: what is here, what is chosen, fetched and timed, and what is refused.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::support::{Daemon, Ran};
+
+const CONFIG: &str = "# mine\n[embed]\n# which\nmodel = \"none\" # for now\n";
+
+/// The bundled model's file.
+fn minilm() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("models/all-minilm-l6-v2.q8_0.gguf")
+}
+
+/// A vault, and a folder of models of its own.
+struct Models {
+    vault: Daemon,
+    data: tempfile::TempDir,
+}
+
+impl Models {
+    fn new() -> Self {
+        Self { vault: Daemon::with_config(CONFIG), data: tempfile::tempdir().unwrap() }
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let args: Vec<&str> = ["model"].iter().chain(args).copied().collect();
+        Ran::of(self.vault.command(&args).env("XDG_DATA_HOME", self.data.path()).env("HOME", self.data.path()))
+    }
+
+    /// What it says when it fails.
+    #[track_caller]
+    fn refuses(&self, args: &[&str]) -> String {
+        let ran = self.run(args);
+        assert_eq!(ran.code, 2, "{} {}", ran.stdout, ran.stderr);
+        assert_eq!(self.config(), CONFIG, "nothing was chosen");
+        ran.stderr
+    }
+
+    fn config(&self) -> String {
+        fs::read_to_string(self.vault.path("memory.toml")).unwrap()
+    }
+
+    fn list(&self) -> Vec<Value> {
+        self.run(&["list", "--json"]).ok().json()["models"].as_array().unwrap().clone()
+    }
+
+    /// A file to import, of these bytes.
+    fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.data.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn what_is_here_is_listed_and_what_is_used_is_marked() {
+    let models = Models::new();
+    let told = models.run(&["list"]).ok().stdout;
+    assert!(told.contains("  bundled") && told.contains("search is by words alone"), "{told}");
+    assert!(told.contains("multilingual-e5-small") && told.contains("MIT"), "{told}");
+    models.run(&["use", "bundled"]).ok();
+    let listed = models.list();
+    assert_eq!(
+        (listed.len(), &listed[0]["in_use"], &listed[0]["known"]),
+        (1, &true.into(), &"all-MiniLM-L6-v2".into())
+    );
+    assert_eq!(models.config(), CONFIG.replace("\"none\"", "\"bundled\""), "comments stay");
+    models.run(&["use", "none"]).ok();
+    assert_eq!(models.config(), CONFIG);
+    assert!(models.refuses(&["use", "no-such-model"]).contains("no model is called"));
+    assert!(models.refuses(&["bench"]).contains("name a model to time"));
+}
+
+#[test]
+fn a_file_is_imported_and_then_found_by() {
+    let mut models = Models::new();
+    models
+        .vault
+        .write("notes/a.md", "# River\n\nA boat on the river.\n")
+        .write("notes/b.md", "# Garden\n\nAn apple tree.\n");
+    let told = models.run(&["import", minilm().to_str().unwrap(), "--keep", "--json"]).ok().json();
+    assert_eq!((&told["used"], &told["dimension"]), (&false.into(), &384.into()), "{told}");
+    assert_eq!(models.config(), CONFIG);
+    let listed = models.list();
+    let name = "all-minilm-l6-v2.q8_0.gguf";
+    assert_eq!((&listed[1]["name"], &listed[1]["in_use"]), (&name.into(), &false.into()));
+    // By the beginning of its name, too.
+    let told = models.run(&["use", "all-minilm-l6-v2.q8_0", "--query-prefix", "query: "]).ok().stdout;
+    assert!(told.contains("`embed.model`, `embed.query_prefix` set for all-MiniLM-L6-v2"), "{told}");
+    assert!(models.config().contains(&format!("# which\nmodel = \"{name}\" # for now\nquery_prefix = \"query: \"\n")));
+    assert_eq!(models.list()[1]["in_use"], true);
+    let mut search = models.vault.command(&["search", "--mode", "semantic", "--json", "a ship"]);
+    let found = Ran::of(search.env("XDG_DATA_HOME", models.data.path()).env("HOME", models.data.path())).ok().json();
+    assert_eq!(found["results"][0]["path"], "notes/a.md", "{found}");
+    let timed = models.run(&["bench", "--passages", "3", "--json"]).ok().json();
+    assert_eq!((&timed["dimension"], &timed["passages"]), (&384.into(), &3.into()));
+    assert!(timed["passages_per_second"].as_f64().unwrap() > 0.0 && timed["query_p50_ms"].as_f64().unwrap() > 0.0);
+    // One that is gone is said, and not forgotten.
+    fs::remove_dir_all(models.data.path()).unwrap();
+    let listed = models.list();
+    assert!(listed[1]["problem"].as_str().unwrap().contains("could not read") && listed[1]["in_use"] == true);
+}
+
+#[test]
+fn what_is_no_model_is_refused_and_not_kept() {
+    let models = Models::new();
+    let model = fs::read(minilm()).unwrap();
+    let text = models.file("text.gguf", b"# A note\n");
+    assert!(models.refuses(&["import", &text]).contains("does not begin with GGUF"));
+    let cut = models.file("cut.gguf", &model[..model.len() / 2]);
+    assert!(models.refuses(&["import", &cut]).contains("in the middle"));
+    let key = b"general.architecture";
+    let at = model.windows(key.len()).position(|window| window == key).unwrap() + key.len() + 12;
+    assert_eq!(&model[at..at + 4], b"bert");
+    for (architecture, said) in [(b"clip", "pictures"), (b"zzzz", "names no pooling")] {
+        let mut other = model.clone();
+        other[at..at + 4].copy_from_slice(architecture);
+        let other = models.file("other.gguf", &other);
+        let told = models.refuses(&["import", &other]);
+        assert!(told.contains(said) && told.contains("other.gguf"), "{told}");
+    }
+    // With a pooling, it is up to llama.cpp, which does not know it.
+    let other = models.data.path().join("other.gguf");
+    assert!(models.refuses(&["import", other.to_str().unwrap(), "--pooling", "mean"]).contains("other.gguf"));
+    // 8 GB of nothing, and 8 GB with a model at the beginning: neither is read to its end.
+    for (bytes, said) in [(&b""[..], "does not begin with GGUF"), (&model[..], "8000000000 bytes")] {
+        let huge = models.file("huge.gguf", bytes);
+        fs::File::options().write(true).open(&huge).unwrap().set_len(8_000_000_000).unwrap();
+        assert!(models.refuses(&["import", &huge]).contains(said));
+    }
+    assert!(models.refuses(&["import", "no-such-file.gguf"]).contains("could not read"));
+    let named = models.file("model.bin", &model);
+    assert!(models.refuses(&["import", &named]).contains("NAME.gguf"));
+    assert_eq!(models.list().len(), 1, "nothing was kept");
+}
+
+/// Serves a file, at first only half of it.
+struct Web {
+    address: String,
+    ranges: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+impl Web {
+    fn serve(file: Vec<u8>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/models/tiny.gguf?download=true", listener.local_addr().unwrap());
+        let ranges: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
+        let seen = Arc::clone(&ranges);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let range = answer(stream, &file, seen.lock().unwrap().is_empty());
+                seen.lock().unwrap().push(range.ok().flatten());
+            }
+        });
+        Self { address, ranges }
+    }
+}
+
+fn answer(mut stream: TcpStream, file: &[u8], half: bool) -> std::io::Result<Option<String>> {
+    let mut range = None;
+    for line in BufReader::new(stream.try_clone()?).lines() {
+        let line = line?.to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        range = line.strip_prefix("range: bytes=").map(str::to_owned).or(range);
+    }
+    let start = range.as_deref().and_then(|range| range.trim_end_matches('-').parse().ok()).unwrap_or(0);
+    let rest = &file[start..];
+    let (status, all) = if range.is_some() { ("206 Partial Content", file.len()) } else { ("200 OK", file.len()) };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {}\r\nContent-Range: bytes {start}-{}/{all}\r\nConnection: close\r\n\r\n",
+        rest.len(),
+        all - 1
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(if half { &rest[..rest.len() / 2] } else { rest })?;
+    Ok(range)
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_download_goes_on_where_it_ended_and_is_checked() {
+    let models = Models::new();
+    let file = fs::read(minilm()).unwrap();
+    let web = Web::serve(file.clone());
+    let sum = sha256(&file);
+    let sum = sum.as_str();
+    assert!(models.refuses(&["pull", &web.address]).contains("begins with https://"));
+    assert!(models.refuses(&["pull", "https://example.test/", "--sha256", sum]).contains("names no GGUF file"));
+    let told = models.refuses(&["pull", &web.address, "--sha256", sum]);
+    assert!(told.contains("goes on from there"), "{told}");
+    models.run(&["pull", &web.address, "--sha256", sum]).ok();
+    assert!(models.config().contains("model = \"tiny.gguf\" # for now"));
+    let ranges = web.ranges.lock().unwrap().clone();
+    assert_eq!(ranges, [None, Some(format!("{}-", file.len() / 2))]);
+    let listed = models.list();
+    assert_eq!((listed.len(), &listed[1]["bytes"]), (2, &file.len().into()));
+}
+
+#[test]
+fn a_download_that_is_something_else_is_not_kept() {
+    let models = Models::new();
+    let wrong = "0".repeat(64);
+    let web = Web::serve(b"# A note".to_vec());
+    models.refuses(&["pull", &web.address, "--sha256", &wrong]);
+    let told = models.refuses(&["pull", &web.address, "--sha256", &wrong]);
+    assert!(told.contains("is not what was wanted"), "{told}");
+    assert!(models.refuses(&["pull", &web.address, "--sha256", "xyz"]).contains("64 hex digits"));
+    // It is what was wanted, and no model.
+    let told = models.refuses(&["pull", &web.address, "--sha256", &sha256(b"# A note")]);
+    assert!(told.contains("does not begin with GGUF"), "{told}");
+    let left = |folder: &Path| fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
+    let folder = models.run(&["list", "--json"]).ok().json()["folder"].as_str().unwrap().to_owned();
+    assert_eq!(left(Path::new(&folder)), [] as [PathBuf; 0]);
+}
