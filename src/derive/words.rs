@@ -2,7 +2,8 @@
 //!
 //! A word is a run of letters and digits, folded (case, accents, compatibility forms). Apostrophes within it are dropped
 //! (`don't` is `dont`); an identifier (`serde_json`) counts as its parts and as a whole; `C++` and `C#` keep their
-//! signs. Han and Kana, which have no spaces, become overlapping pairs (measured: they take Japanese from 83.0 to 96.1 success@5).
+//! signs. Han and Kana, which have no spaces, become overlapping pairs (measured: they take Japanese from 83.0 to 96.1 success@5), and so
+//! does Hangul, whose words end in particles that nobody types.
 //! Thai, Lao, Khmer and Burmese, which have none either, are parted by a dictionary: pairs take Thai down.
 
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::config::StemmerLanguage;
 
-/// Marks a word that takes no position of its own: an identifier as a whole, beside its parts.
+/// Marks a word that takes no position of its own: an identifier as a whole, beside its parts; a sign beside its pairs.
 pub const BESIDE: char = '\u{1}';
 /// Maximum length of a word. Longer ones are cut: nobody types them, and a megabyte of base64 should not become a term.
 const MAX_WORD_CHARS: usize = 64;
@@ -83,13 +84,13 @@ impl Stemming {
     /// The words of a text.
     pub fn words(&mut self, text: &str) -> Words {
         let mut words = Words::default();
-        each_word(text, |word, beside| {
+        each_word(text, |word, standing| {
             words.count += 1;
             for (out, word) in [(&mut words.plain, word), (&mut words.stemmed, self.stem(word))] {
                 if !out.is_empty() {
                     out.push(' ');
                 }
-                if beside {
+                if standing != Standing::Own {
                     out.push(BESIDE);
                 }
                 out.push_str(word);
@@ -99,15 +100,26 @@ impl Stemming {
     }
 }
 
-/// The words of a query or phrase, without identifiers as a whole: those that take a position each.
+/// The words of a query or phrase: those that take a position each, and identifiers as a whole if they are wanted.
 pub fn plain_words(text: &str, with_wholes: bool) -> Vec<String> {
     let mut words = Vec::new();
-    each_word(text, |word, beside| {
-        if with_wholes || !beside {
+    each_word(text, |word, standing| {
+        if standing == Standing::Own || (with_wholes && standing == Standing::Whole) {
             words.push(word.to_owned());
         }
     });
     words
+}
+
+/// How a word stands among the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// At a position of its own.
+    Own,
+    /// An identifier as a whole, beside its parts.
+    Whole,
+    /// A sign by itself, beside the pairs that it is in. Texts have it, so that a word of one sign is found; a query of several is pairs.
+    Single,
 }
 
 /// Folds a text as words are: compatibility forms, lower case, no accents.
@@ -117,20 +129,49 @@ pub fn fold(text: &str) -> String {
     }
     let folded: String =
         text.nfkd().filter(|character| !drops(*character)).flat_map(char::to_lowercase).nfc().collect();
-    // Two letters of Thai and Lao that NFKD takes apart and NFC leaves so, and without which no dictionary knows the word.
-    match folded.contains(['\u{e4d}', '\u{ecd}']) {
-        true => folded.replace("\u{e4d}\u{e32}", "\u{e33}").replace("\u{ecd}\u{eb2}", "\u{eb3}"),
-        false => folded,
+    if folded.contains(CIRCLES) { with_am(&folded) } else { folded }
+}
+
+/// The circle of sara am, of Thai and of Lao.
+const CIRCLES: [char; 2] = ['\u{e4d}', '\u{ecd}'];
+
+/// Makes one letter of sara am, which NFKD takes apart and NFC leaves so, and puts it behind the tone's mark: typed as its two parts, as is
+/// common in Lao, it stands around that, and looks the same. Without this no dictionary knows the word.
+fn with_am(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, circle)) = rest.char_indices().find(|(_, character)| CIRCLES.contains(character)) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + circle.len_utf8()..];
+        let tone = rest.chars().next().filter(|next| matches!(next, '\u{e48}'..='\u{e4b}' | '\u{ec8}'..='\u{ecb}'));
+        let after = &rest[tone.map_or(0, char::len_utf8)..];
+        match after.strip_prefix(['\u{e32}', '\u{eb2}']) {
+            Some(after) => {
+                out.extend(tone);
+                out.push(if circle == '\u{e4d}' { '\u{e33}' } else { '\u{eb3}' });
+                rest = after;
+            }
+            None => out.push(circle),
+        }
     }
+    out.push_str(rest);
+    out
 }
 
-/// Latin, Greek and Cyrillic accents go; the vowel signs of other scripts are part of the word.
+/// Latin, Greek and Cyrillic accents go, and the points of Hebrew and Arabic, which are written for learners and in holy books alone; the
+/// vowel signs of other scripts are part of the word. So does what shapes a word and is not seen: where a line may break, what draws it long.
 fn drops(character: char) -> bool {
-    matches!(character, '\u{300}'..='\u{36f}')
+    matches!(
+        character,
+        '\u{300}'..='\u{36f}'
+            | '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}' | '\u{5c7}'
+            | '\u{640}' | '\u{64b}'..='\u{652}' | '\u{670}'
+            | '\u{ad}' | '\u{200d}'
+    )
 }
 
-/// Calls `each` with every word, and whether it stands beside its parts.
-fn each_word(text: &str, mut each: impl FnMut(&str, bool)) {
+/// Calls `each` with every word, and how it stands.
+fn each_word(text: &str, mut each: impl FnMut(&str, Standing)) {
     let folded = fold(text);
     let mut rest = folded.as_str();
     while let Some(start) = rest.find(|character: char| is_word(character)) {
@@ -142,7 +183,8 @@ fn each_word(text: &str, mut each: impl FnMut(&str, bool)) {
     }
 }
 
-fn is_word(character: char) -> bool {
+/// Whether a character is part of a word: a letter, a digit, or a mark on one, which in some scripts every other word has.
+pub(crate) fn is_word(character: char) -> bool {
     character.is_alphanumeric() || is_combining_mark(character)
 }
 
@@ -166,19 +208,19 @@ fn identifier_end(text: &str) -> usize {
     end
 }
 
-fn emit_identifier(identifier: &str, after: &str, each: &mut impl FnMut(&str, bool)) {
+fn emit_identifier(identifier: &str, after: &str, each: &mut impl FnMut(&str, Standing)) {
     if identifier.contains('_') {
-        each(cut(identifier), true);
+        each(cut(identifier), Standing::Whole);
     } else {
         let signs = after.len() - after.trim_start_matches('+').len();
         if signs > 0 || (after.starts_with('#') && !after[1..].starts_with(is_word)) {
             let sign = if signs > 0 { &after[..signs.min(2)] } else { "#" };
-            each(&format!("{}{sign}", cut(identifier)), true);
+            each(&format!("{}{sign}", cut(identifier)), Standing::Whole);
         }
     }
     for part in identifier.split('_').filter(|part| !part.is_empty()) {
         if part.contains(is_apostrophe) {
-            each(cut(&part.replace(is_apostrophe, "")), false);
+            each(cut(&part.replace(is_apostrophe, "")), Standing::Own);
         } else {
             emit_scripts(part, each);
         }
@@ -190,16 +232,16 @@ fn emit_identifier(identifier: &str, after: &str, each: &mut impl FnMut(&str, bo
 enum Parting {
     /// By blanks and marks, as they have been already.
     Spaces,
-    /// Han and Kana: by overlapping pairs.
+    /// Han, Kana and Hangul: by overlapping pairs.
     Pairs,
     /// Thai, Lao, Khmer, Burmese: by a dictionary.
     Dictionary,
 }
 
 /// Splits a run of letters where one way of parting words ends and another starts, and each as it is to be.
-fn emit_scripts(run: &str, each: &mut impl FnMut(&str, bool)) {
+fn emit_scripts(run: &str, each: &mut impl FnMut(&str, Standing)) {
     if run.is_ascii() {
-        return each(cut(run), false);
+        return each(cut(run), Standing::Own);
     }
     let mut rest = run;
     while let Some(first) = rest.chars().next() {
@@ -208,18 +250,12 @@ fn emit_scripts(run: &str, each: &mut impl FnMut(&str, bool)) {
         let (part, after) = rest.split_at(end);
         rest = after;
         match parting {
-            Parting::Spaces => each(cut(part), false),
-            Parting::Pairs => {
-                let starts: Vec<usize> = part.char_indices().map(|(at, _)| at).chain([part.len()]).collect();
-                match starts.len() {
-                    2 => each(part, false),
-                    _ => starts.windows(3).for_each(|pair| each(&part[pair[0]..pair[2]], false)),
-                }
-            }
+            Parting::Spaces => each(cut(part), Standing::Own),
+            Parting::Pairs => emit_pairs(part, each),
             Parting::Dictionary => {
                 let mut start = 0;
                 for end in SEGMENTER.segment_str(part).filter(|end| *end > 0) {
-                    each(cut(&part[start..end]), false);
+                    each(cut(&part[start..end]), Standing::Own);
                     start = end;
                 }
             }
@@ -227,16 +263,45 @@ fn emit_scripts(run: &str, each: &mut impl FnMut(&str, bool)) {
     }
 }
 
+/// Overlapping pairs, and the signs that are words by themselves: each of Han, and of Hangul the first of two, as a particle follows it.
+fn emit_pairs(run: &str, each: &mut impl FnMut(&str, Standing)) {
+    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+    if starts.len() == 2 {
+        return each(run, Standing::Own);
+    }
+    for (at, sign) in starts.windows(2).enumerate() {
+        let single = &run[sign[0]..sign[1]];
+        let is_word = match single.chars().next() {
+            Some('\u{ac00}'..='\u{d7a3}') => at == 0 && starts.len() == 3,
+            Some('\u{3040}'..='\u{30ff}') | None => false,
+            Some(_) => true,
+        };
+        if is_word {
+            each(single, Standing::Single);
+        }
+        if let Some(end) = starts.get(at + 2) {
+            each(&run[sign[0]..*end], Standing::Own);
+        }
+    }
+}
+
 static SEGMENTER: LazyLock<WordSegmenterBorrowed<'static>> =
     LazyLock::new(|| WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()));
 
+/// Whether blanks and marks alone do not part the words of a script.
+pub(crate) fn is_parted_within(character: char) -> bool {
+    parting(character) != Parting::Spaces
+}
+
 fn parting(character: char) -> Parting {
     match character {
-        '\u{3040}'..='\u{30ff}'
+        '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}'
         | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3134f}' => Parting::Pairs,
+        | '\u{20000}'..='\u{3134f}'
+        | '\u{ac00}'..='\u{d7a3}' => Parting::Pairs,
         '\u{e00}'..='\u{eff}'
         | '\u{1000}'..='\u{109f}'
         | '\u{1780}'..='\u{17ff}'
@@ -265,19 +330,41 @@ mod tests {
             ("naïve Straße ÉCOLE", "naive straße ecole"),
             ("東京", "東京"),
             ("東京タワーに行く", "東京 京タ タワ ワー ーに に行 行く"),
+            ("人々が", "人々 々が"),
             ("v1.2 東", "v1 2 東"),
-            ("한국어 문장", "한국어 문장"),
+            ("한국어 문장을", "한국 국어 문장 장을"),
+            ("물 2잔", "물 2 잔"),
             ("ขนาดรูปภาพ", "ขนาด รูปภาพ"),
             ("ทำงานกับ Rust", "ทำงาน กับ rust"),
             ("ภาษา2026ไทย", "ภาษา 2026 ไทย"),
             ("ພາສາລາວ ភាសាខ្មែរជាភាសា", "ພາສາ ລາວ ភាសាខ្មែរ ជា ភាសា"),
             ("မြန်မာစကား", "မြန်မာ စကား"),
+            ("น้ำ น\u{e4d}\u{e49}\u{e32} น\u{e49}\u{e4d}\u{e32}", "น้ำ น้ำ น้ำ"),
+            ("ນ\u{ec9}\u{eb3} ນ\u{ecd}\u{ec9}\u{eb2} ນ\u{ec9}\u{ecd}\u{eb2}", "ນ້ຳ ນ້ຳ ນ້ຳ"),
+            ("שָׁלוֹם كِتَابٌ كتـــاب", "שלום كتاب كتاب"),
+            ("Donau\u{ad}dampf র\u{200d}্যাব", "donaudampf র্যাব"),
             ("__init__ _x_", "init x"),
             ("", ""),
             ("!?…", ""),
         ] {
             assert_eq!(plain_words(text, true).join(" "), words, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_word_of_one_sign_was_in_no_text() {
+        let mut stemming = Stemming::new(StemmerLanguage::English);
+        for (text, words) in [
+            ("想读的书", "\u{1}想 想读 \u{1}读 读的 \u{1}的 的书 \u{1}书"),
+            ("瓦が", "\u{1}瓦 瓦が"),
+            ("강을 따라", "\u{1}강 강을 \u{1}따 따라"),
+            ("한강", "\u{1}한 한강"),
+            ("書", "書"),
+        ] {
+            assert_eq!(stemming.words(text).plain, words);
+            assert!(plain_words(text, true).iter().all(|word| !word.starts_with(BESIDE)));
+        }
+        assert_eq!(plain_words("想读的书", true), ["想读", "读的", "的书"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
-use crate::derive::words::{Stemming, plain_words};
+use crate::derive::words::{Stemming, is_word, plain_words};
 use crate::engine::{EngineError, Field, Like, WordQuery};
 
 /// A word that no chunk has which is seen, and those that were looked for in its place, the likeliest first.
@@ -81,7 +81,7 @@ pub(super) fn respell(
 fn completions(word: &str, asked: bool, retriever: &Retriever<'_>) -> Result<Vec<String>, EngineError> {
     let min = if word.chars().all(char::is_lowercase) { MIN_PREFIX } else { MIN_PREFIX_WITHOUT_CASE };
     // A number is meant as it stands.
-    let may = |character: char| if asked { character.is_alphanumeric() } else { character.is_alphabetic() };
+    let may = |character: char| is_word(character) && (asked || !character.is_numeric());
     if !word.chars().all(may) || (!asked && word.chars().count() < min) {
         return Ok(Vec::new());
     }

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::query::ParsedQuery;
 use crate::config::StemmerLanguage;
 use crate::derive::stop_words;
-use crate::derive::words::{Stemming, plain_words};
+use crate::derive::words::{Stemming, is_parted_within, plain_words};
 
 /// Finds the words of a query in texts: those that say what is looked for, and phrases as they are.
 pub struct Highlighter {
@@ -31,8 +31,7 @@ impl Highlighter {
 
     /// The bytes of `text` that are words of the query, in order.
     pub fn matches(&mut self, text: &str) -> Vec<Range<usize>> {
-        let words: Vec<(usize, &str, Vec<String>)> =
-            text.unicode_word_indices().map(|(at, word)| (at, word, plain_words(word, true))).collect();
+        let words = placed(text);
         let mut found: Vec<bool> = words
             .iter()
             .map(|(.., parts)| parts.iter().any(|part| self.stems.contains(self.stemming.stem(part))))
@@ -44,8 +43,47 @@ impl Highlighter {
                 }
             }
         }
-        words.iter().zip(found).filter(|(_, found)| *found).map(|((at, word, _), _)| *at..at + word.len()).collect()
+        let found = words.iter().zip(found).filter(|(_, found)| *found);
+        let mut ranges: Vec<Range<usize>> = found.map(|((at, word, _), _)| *at..at + word.len()).collect();
+        for sign in self.stems.iter().filter(|stem| stem.starts_with(is_parted_within) && stem.chars().nth(1).is_none())
+        {
+            ranges.extend(text.match_indices(sign.as_str()).map(|(at, _)| at..at + sign.len()));
+        }
+        ranges.sort_by_key(|range| (range.start, range.end));
+        // Pairs overlap.
+        ranges.dedup_by(|next, last| {
+            let overlaps = next.start < last.end;
+            last.end = if overlaps { last.end.max(next.end) } else { last.end };
+            overlaps
+        });
+        ranges
     }
+}
+
+/// The words of a text, where each stands, and its parts as they are looked for. What no blanks part is taken a part at a time.
+fn placed(text: &str) -> Vec<(usize, &str, Vec<String>)> {
+    let mut words = Vec::new();
+    let mut segments = text.unicode_word_indices().peekable();
+    while let Some((at, word)) = segments.next() {
+        if !word.starts_with(is_parted_within) {
+            words.push((at, word, plain_words(word, true)));
+            continue;
+        }
+        let mut end = at + word.len();
+        while let Some((_, more)) = segments.next_if(|(next, more)| *next == end && more.starts_with(is_parted_within))
+        {
+            end += more.len();
+        }
+        let (mut at, mut rest) = (at, &text[at..end]);
+        for part in plain_words(rest, false) {
+            // What was folded stands there in another form, and is not marked.
+            let Some(found) = rest.find(&part) else { continue };
+            words.push((at + found, &rest[found..found + part.len()], vec![part]));
+            let next = found + rest[found..].chars().next().map_or(0, char::len_utf8);
+            (at, rest) = (at + next, &rest[next..]);
+        }
+    }
+    words
 }
 
 /// How many of the words a phrase takes that begins with the first.
@@ -155,6 +193,18 @@ mod tests {
         assert_eq!(marked("\"the end of the line\"", text), ["the", "end", "of", "the", "line", "line", "end"]);
         assert_eq!(marked("\"to be\"", "to be or not to be: be"), ["to", "be", "to", "be"]);
         assert_eq!(marked("\"serde json\" x", "a serde_json y"), ["serde_json"]);
+    }
+
+    #[test]
+    fn nothing_was_marked_where_no_blanks_part_words() {
+        assert_eq!(marked("東京タワー", "きのう東京タワーに行く。東京"), ["東京タワー", "東京"]);
+        assert_eq!(marked("\"東京タワー\"", "東京の東京タワー"), ["東京", "東京タワー"]);
+        assert_eq!(marked("ขนาดรูปภาพ", "เปลี่ยนขนาดรูปภาพใน Obsidian"), ["ขนาด", "รูปภาพ"]);
+        assert_eq!(marked("김치 obsidian", "신김치를 Obsidian東京"), ["김치", "Obsidian"]);
+        assert_eq!(marked("书 瓦", "读书，瓦が"), ["书", "瓦"]);
+        let long = format!("{}外婆的荠菜馄饨最好吃。{}", "今天天气很好。".repeat(60), "明天下雨。".repeat(60));
+        let shown = snippet(&long, &mut Highlighter::new("荠菜馄饨", StemmerLanguage::English), 60);
+        assert!(shown.contains("荠菜馄饨"), "{shown}");
     }
 
     #[test]

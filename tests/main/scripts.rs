@@ -108,3 +108,53 @@ fn notes_are_found_in_every_script() {
     }
     assert!(failed.is_empty(), "{failed}");
 }
+
+#[test]
+fn a_noun_was_not_found_for_the_particle_after_it() {
+    let mut vault = TestVault::new();
+    vault.write("notes/soup.md", "# 국\n\n할머니는 꼭 멸치로 육수를 내셨다.\n");
+    vault.write("notes/book.md", "# 일기\n\n오늘은 책을 읽었다.\n").sync();
+    assert_eq!(vault.words("멸치 곰국").paths(), ["notes/soup.md"]);
+    assert_eq!(vault.words("+육수").paths(), ["notes/soup.md"]);
+    assert_eq!(vault.words("책").paths(), ["notes/book.md"]);
+}
+
+#[test]
+fn a_word_of_one_sign_was_never_found() {
+    let mut vault = TestVault::new();
+    vault.write("notes/roof.md", "# 屋根\n\n大工さんは瓦が割れていると言った。\n");
+    vault.write("notes/books.md", "# 暑假\n\n给孩子买几本有趣的书。\n").sync();
+    assert_eq!(vault.words("瓦").paths(), ["notes/roof.md"]);
+    assert_eq!(vault.words("书").paths(), ["notes/books.md"]);
+    assert_eq!(vault.words("+书 孩子").paths(), ["notes/books.md"]);
+}
+
+#[test]
+fn half_a_word_with_marks_on_its_letters_did_not_go_on() {
+    let mut vault = TestVault::new();
+    vault.write("notes/tamil.md", "# சாம்பார்\n\nகடைசியில் பெருங்காயம் சேர்க்கவும்.\n");
+    vault.write("notes/hindi.md", "# बैठक\n\nकल विद्यालय जाना है।\n").sync();
+    assert_eq!(vault.words("பெருங்").paths(), ["notes/tamil.md"]);
+    assert_eq!(vault.words("विद्या").paths(), ["notes/hindi.md"]);
+    assert_eq!(vault.words("विद्* x").paths(), ["notes/hindi.md"]);
+}
+
+#[test]
+fn what_looks_the_same_was_another_word() {
+    let mut vault = TestVault::new();
+    vault.write("notes/lao.md", "# ສວນ\n\nຫົດນ\u{ecd}\u{ec9}\u{eb2}ທຸກເຊົ້າ\n");
+    vault.write("notes/thai.md", "# สวน\n\nมี น\u{e4d}\u{e49}\u{e32} ทุกเช้า\n");
+    vault.write("notes/hebrew.md", "# שיר\n\nשָׁלוֹם עֲלֵיכֶם\n");
+    vault.write("notes/arabic.md", "# درس\n\nهٰذا كِتَابٌ جديـــد\n");
+    vault.write("notes/german.md", "# Reise\n\nMit dem Donau\u{ad}dampfer.\n").sync();
+    for (query, path) in [
+        ("ນ\u{ec9}\u{eb3}", "notes/lao.md"),
+        ("น\u{e49}\u{e33}", "notes/thai.md"),
+        ("שלום", "notes/hebrew.md"),
+        ("كتاب", "notes/arabic.md"),
+        ("جديد", "notes/arabic.md"),
+        ("Donaudampfer", "notes/german.md"),
+    ] {
+        assert_eq!(vault.words(query).paths(), [path], "{query}");
+    }
+}

@@ -30,7 +30,8 @@ pub(crate) struct Payload {
 /// Counts up whenever the words change, or indexes of before may be wrong; an index of another format is rebuilt.
 ///
 /// 2: what was removed first after a start could come back (see `burn_number`). 3: Thai, Lao, Khmer and Burmese are words.
-pub const FORMAT: u32 = 4;
+/// 5: Korean is pairs; sara am, points and soft hyphens do not count.
+pub const FORMAT: u32 = 5;
 
 /// A chunk as the index takes it. The words are in the form of [`Words`](crate::derive::words::Words).
 #[derive(Debug)]
