@@ -189,6 +189,8 @@ impl EvalCommand {
             }
         }
         if asked.is_empty() {
+            // There has to be such an agent.
+            backend.agent(agent)?;
             remark!("vault: {agent} has not searched");
             return Ok(Outcome::NothingFound);
         }

@@ -3,9 +3,29 @@
 use super::candidate::{Candidate, CandidateScores, sort};
 use crate::config::{Fusion, Mode, SearchConfig};
 
-/// Gives each candidate the score that `mode` orders by, and puts the best first. `most` is what no score by words reaches.
-pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, most: f64, config: &SearchConfig) {
-    let fused = fuse(&candidates.iter().map(|candidate| candidate.scores).collect::<Vec<_>>(), most, config);
+/// What is known of a query's words before any is found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AskedWords {
+    /// How many there are.
+    pub(super) count: usize,
+    /// What no score by words reaches.
+    pub(super) most: f64,
+}
+
+impl AskedWords {
+    /// How much of what was asked a score by words stands for, 0 to 1. Whoever types one word that is there means it.
+    fn covered_by(self, score: f64) -> f64 {
+        match self.count {
+            _ if score <= 0.0 || self.most <= 0.0 => 0.0,
+            1 => 1.0,
+            _ => score / self.most,
+        }
+    }
+}
+
+/// Gives each candidate the score that `mode` orders by, and puts the best first.
+pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, asked: AskedWords, config: &SearchConfig) {
+    let fused = fuse(&candidates.iter().map(|candidate| candidate.scores).collect::<Vec<_>>(), asked, config);
     for (candidate, fused) in candidates.iter_mut().zip(fused) {
         candidate.score = match mode {
             Mode::Keyword => candidate.scores.keyword.unwrap_or(0.0),
@@ -22,11 +42,11 @@ pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, most: f64, config: 
 /// near in meaning as it is by its words. Of 600 headings of two documentations, with scores that were recorded once and vectors left out
 /// at random, the right chunk was first with 10, 25, 50 and 75 % embedded in 94.7, 94.7, 94.6 and 94.0 % (words alone 94.7, all embedded
 /// 93.0) and in 71.1, 71.7, 72.3 and 73.0 % (71.0 and 71.0); a missing cosine that counted as 0 had been first in 43 and 31 % at 10 %.
-fn fuse(scores: &[CandidateScores], most: f64, config: &SearchConfig) -> Vec<f64> {
+fn fuse(scores: &[CandidateScores], asked: AskedWords, config: &SearchConfig) -> Vec<f64> {
     let keyword: Vec<Option<f64>> = scores.iter().map(|scored| scored.keyword).collect();
     let semantic: Vec<Option<f64>> = scores.iter().map(|scored| scored.semantic).collect();
     let (keyword, semantic, weight) = match config.fusion {
-        Fusion::Adaptive => (min_max(&keyword), min_max(&semantic), semantic_weight(scores, most)),
+        Fusion::Adaptive => (min_max(&keyword), min_max(&semantic), semantic_weight(scores, asked)),
         Fusion::MinMax => (min_max(&keyword), min_max(&semantic), config.semantic_weight),
         Fusion::Rrf => {
             let k = f64::from(config.rrf_k);
@@ -50,10 +70,9 @@ const MOST_WORDS: (f64, f64) = (0.4, 0.35);
 /// Of 80 hand-written questions about each of two documentations MRR is 58.9 and 48.2 where a weight of 0.45 for all has 50.0 and 43.3, the
 /// words alone 37.6 and 37.8 and the meaning alone 51.9 and 44.4; of their headings as queries 93.8 and 84.4 against 94.0 and 84.0. The
 /// optimum is broad ([retrieval](../../docs/retrieval.md)).
-pub(super) fn semantic_weight(scores: &[CandidateScores], most: f64) -> f64 {
+pub(super) fn semantic_weight(scores: &[CandidateScores], asked: AskedWords) -> f64 {
     let best = scores.iter().filter_map(|scored| scored.keyword).fold(0.0, f64::max);
-    let coverage = if most > 0.0 { best / most } else { 0.0 };
-    let share = (coverage - FEW_WORDS.0) / (MOST_WORDS.0 - FEW_WORDS.0);
+    let share = (asked.covered_by(best) - FEW_WORDS.0) / (MOST_WORDS.0 - FEW_WORDS.0);
     FEW_WORDS.1 + (MOST_WORDS.1 - FEW_WORDS.1) * share.clamp(0.0, 1.0)
 }
 
@@ -83,6 +102,8 @@ mod tests {
         CandidateScores { keyword, semantic, ..CandidateScores::default() }
     }
 
+    const TWO: AskedWords = AskedWords { count: 2, most: 20.0 };
+
     fn linear() -> SearchConfig {
         SearchConfig { fusion: Fusion::MinMax, semantic_weight: 0.4, ..SearchConfig::default() }
     }
@@ -91,9 +112,9 @@ mod tests {
     fn what_waits_for_its_vector_is_ranked_by_its_words() {
         let waits = |keyword| CandidateScores { waits: true, ..scored(Some(keyword), None) };
         let config = linear();
-        let all = fuse(&[waits(10.0), waits(5.0), waits(0.0)], 20.0, &config);
+        let all = fuse(&[waits(10.0), waits(5.0), waits(0.0)], TWO, &config);
         assert_eq!(all, [1.0, 0.5, 0.0], "with no vector at all, the words decide");
-        let some = fuse(&[waits(10.0), scored(Some(8.0), Some(0.9)), scored(Some(0.0), Some(0.1))], 20.0, &config);
+        let some = fuse(&[waits(10.0), scored(Some(8.0), Some(0.9)), scored(Some(0.0), Some(0.1))], TWO, &config);
         assert!(some[0] > some[1] && some[1] > some[2], "{some:?}");
     }
 
@@ -101,18 +122,27 @@ mod tests {
     fn min_max_scales_each_side_over_the_candidates() {
         let config = linear();
         let three = [scored(Some(10.0), Some(0.2)), scored(Some(5.0), Some(0.8)), scored(Some(0.0), None)];
-        let fused = fuse(&three, 20.0, &config);
+        let fused = fuse(&three, TWO, &config);
         assert_eq!(fused, [0.6, 0.6 * 0.5 + 0.4, 0.0]);
-        let equal = fuse(&[scored(Some(3.0), None), scored(Some(3.0), None)], 20.0, &config);
+        let equal = fuse(&[scored(Some(3.0), None), scored(Some(3.0), None)], TWO, &config);
         assert_eq!(equal, [0.6, 0.6], "a side whose scores are all equal gives 1");
     }
 
     #[test]
     fn the_more_of_the_words_are_there_the_more_they_count() {
-        let weight = |best: f64| semantic_weight(&[scored(Some(best), None), scored(Some(0.0), Some(0.3))], 10.0);
+        let weigh = |count, best: f64| {
+            let asked = AskedWords { count, most: 10.0 };
+            semantic_weight(&[scored(Some(best), None), scored(Some(0.0), Some(0.3))], asked)
+        };
+        let weight = |best| weigh(2, best);
         assert_eq!([weight(0.0), weight(1.0), weight(4.0), weight(10.0)], [0.8, 0.8, 0.35, 0.35]);
         assert!((weight(2.5) - 0.575).abs() < 1e-9);
-        assert_eq!(semantic_weight(&[scored(None, Some(0.5))], 0.0), 0.8, "no words at all");
+        assert_eq!(
+            semantic_weight(&[scored(None, Some(0.5))], AskedWords { count: 0, most: 0.0 }),
+            0.8,
+            "no words at all"
+        );
+        assert_eq!([weigh(1, 0.0), weigh(1, 0.5)], [0.8, 0.35], "one word is there or not");
     }
 
     #[test]

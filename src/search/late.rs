@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::candidate::{Candidate, CandidateScores, sort};
-use super::fuse::{min_max, semantic_weight};
+use super::fuse::{AskedWords, min_max, semantic_weight};
 use crate::config::SearchConfig;
 use crate::engine::{EngineError, Reader};
 use crate::models::{Document, ModelError, TokenEmbedder, TokenVectors};
@@ -41,12 +41,15 @@ impl<'a> LateInteraction<'a> {
         Ok(Self { reader, model, query, deadline, candidates: config.deep_candidates })
     }
 
-    /// Ranks the best candidates anew, as many as there is time for; the others stay behind them. `candidates` are in order, and no score by
-    /// words reaches `most`.
+    /// Ranks the best candidates anew, as many as there is time for; the others stay behind them. `candidates` are in order.
     ///
     /// # Errors
     /// When the store cannot be read; within, when the model fails on a chunk, and all is as it was.
-    pub(super) fn rank(&self, candidates: &mut [Candidate], most: f64) -> Result<Result<(), ModelError>, EngineError> {
+    pub(super) fn rank(
+        &self,
+        candidates: &mut [Candidate],
+        asked: AskedWords,
+    ) -> Result<Result<(), ModelError>, EngineError> {
         let best = candidates.len().min(self.candidates);
         let mut documents = Vec::with_capacity(best);
         for candidate in &candidates[..best] {
@@ -69,7 +72,7 @@ impl<'a> LateInteraction<'a> {
         }
         // Above all that was not looked at.
         let least = rest.first().map_or(0.0, |candidate| candidate.score);
-        let scores = scores(looked_at, most);
+        let scores = scores(looked_at, asked);
         for (candidate, score) in looked_at.iter_mut().zip(scores) {
             candidate.score = least + (1.0 - least) * score;
         }
@@ -79,13 +82,13 @@ impl<'a> LateInteraction<'a> {
 }
 
 /// One score of 0 to 1 for each; what waits for its vector is taken to be as near as it is by its words, as in hybrid searches.
-fn scores(candidates: &[Candidate], most: f64) -> Vec<f64> {
+fn scores(candidates: &[Candidate], asked: AskedWords) -> Vec<f64> {
     let side = |score: fn(&Candidate) -> Option<f64>| min_max(&candidates.iter().map(score).collect::<Vec<_>>());
     let words = side(|candidate| candidate.scores.keyword);
     let whole = side(|candidate| candidate.scores.semantic);
     let tokens = side(|candidate| candidate.scores.late);
     let meaning =
-        semantic_weight(&candidates.iter().map(|candidate| candidate.scores).collect::<Vec<CandidateScores>>(), most);
+        semantic_weight(&candidates.iter().map(|candidate| candidate.scores).collect::<Vec<CandidateScores>>(), asked);
     let sum = |at: usize| {
         let whole = if candidates[at].scores.waits { words[at] } else { whole[at] };
         (1.0 - meaning) * words[at] + meaning * ((1.0 - TOKENS) * whole + TOKENS * tokens[at])

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::candidate::{Candidate, CandidateScores};
+use super::fuse::AskedWords;
 use crate::config::{Mode, StemmerLanguage};
 use crate::engine::{
     EngineError, Field, FileEntry, FileSet, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery,
@@ -23,12 +24,19 @@ pub(super) struct Retriever<'a> {
 pub(super) struct RetrievedWords<'a> {
     /// `None` while the words are damaged.
     prepared: Option<Box<dyn PreparedWords + 'a>>,
+    /// How many words there are, those of phrases too.
+    count: usize,
     allow: Option<&'a FileSet>,
     /// The best so many, once they were looked for.
     best: Option<(usize, Vec<ScoredChunk>)>,
 }
 
 impl RetrievedWords<'_> {
+    /// What is known of them whatever is found.
+    pub(super) fn asked(&self) -> AskedWords {
+        AskedWords { count: self.count, most: self.most() }
+    }
+
     /// What no score by words reaches.
     pub(super) fn most(&self) -> f64 {
         self.prepared.as_ref().map_or(0.0, |prepared| prepared.most())
@@ -63,7 +71,8 @@ impl<'a> Retriever<'a> {
     /// Prepares the words of a query.
     pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
         let prepared = self.reader.words(query, self.language, self.scope)?;
-        Ok(RetrievedWords { prepared, allow: self.allow, best: None })
+        let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
+        Ok(RetrievedWords { prepared, count, allow: self.allow, best: None })
     }
 
     /// The best `width` candidates by words and by meaning, as `mode` asks, each scored on both where both are asked; and

@@ -313,9 +313,9 @@ impl Ranking<'_> {
         loop {
             go_on(self.turn)?;
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
-            rank(&mut candidates, self.mode, words.most(), self.config);
+            rank(&mut candidates, self.mode, words.asked(), self.config);
             if let Some(late) = &self.late
-                && let Err(error) = late.rank(&mut candidates, words.most())?
+                && let Err(error) = late.rank(&mut candidates, words.asked())?
             {
                 self.late = None;
                 self.not_deep = Some(Degraded::NotDeep(error.to_string()));
