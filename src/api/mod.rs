@@ -8,6 +8,7 @@ mod caller;
 mod capture;
 mod error;
 mod events;
+mod links;
 mod memory;
 mod open;
 mod openapi;

@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, memory, page, qmd, routes, writes};
+use super::{agents, capture, events, links, memory, page, qmd, routes, writes};
 
 mod limits;
 
@@ -26,6 +26,10 @@ use limits::Exact;
         routes::collections,
         routes::chunk,
         routes::note,
+        links::links,
+        links::related,
+        links::tags,
+        links::notes_in,
         events::events,
         page::token,
         page::leave,

@@ -24,8 +24,8 @@ use crate::wire::{
     AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, ForgetParams, Forgotten, RestoreParams, Restored,
 };
 use crate::wire::{
-    BrowseParams, ChunkView, ReindexParams, Reindexing, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status,
-    Verification, percent_encode,
+    BrowseParams, ChunkView, LinksParams, LinksView, NotesParams, NotesView, ReindexParams, Reindexing, RelatedParams,
+    RelatedView, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status, TagsView, Verification, percent_encode,
 };
 
 /// Who answers.
@@ -139,6 +139,34 @@ impl Backend {
                 found.fresh = (!app.is_read_only()).then_some(true);
                 Ok(found)
             }
+        }
+    }
+
+    pub(super) fn related(&mut self, params: &RelatedParams) -> anyhow::Result<RelatedView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/user-memory/related", params),
+            Self::Here(app) => Ok(notes::related(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn links(&mut self, params: &LinksParams) -> anyhow::Result<LinksView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/user-memory/links", params),
+            Self::Here(app) => Ok(notes::links(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn tags(&mut self) -> anyhow::Result<TagsView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/user-memory/tags", &()),
+            Self::Here(app) => Ok(notes::tags(&app.owner())?),
+        }
+    }
+
+    pub(super) fn notes(&mut self, params: &NotesParams) -> anyhow::Result<NotesView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/user-memory/notes", params),
+            Self::Here(app) => Ok(notes::list(&app.owner(), params)?),
         }
     }
 

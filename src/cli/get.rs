@@ -9,20 +9,22 @@ use clap::Args;
 use super::backend::{Backend, home};
 use super::outcome::Outcome;
 use super::output::count;
-use super::terminal::{say, stdout};
+use super::terminal::{remark, say, stdout};
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
 use crate::request::RequestError;
+use crate::search::nearest_notes;
 use crate::vault::{Home, NoteRules, Outside, ReadError, read, scan};
 use crate::wire::{citation, split_lines};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
-/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, or a hash.
+/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, or a hash. A
+/// name does as well: of the note that is called so, else of the one whose name begins so, has it, or is a slip of the finger away.
 #[derive(Debug, Args)]
 pub(super) struct GetCommand {
-    /// PATH, PATH:LINE, PATH:LINE-LINE or HASH.
+    /// PATH, PATH:LINE, PATH:LINE-LINE, NAME or HASH.
     what: String,
     /// Print JSON.
     #[arg(long)]
@@ -36,28 +38,32 @@ impl GetCommand {
         let (name, lines) = named_lines(&self.what);
         let outside = Outside::new(home.root(), &config.collections)?;
         let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
-        let mut found = Err(ReadError::Gone);
-        let mut path = None;
+        let read_it = |path: &VaultPath| {
+            let (folder, within) = outside.place(home.root(), path);
+            let max_bytes = config.index.max_file_bytes.max(1 << 30);
+            within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes))
+        };
+        let mut found = None;
         for spelled in readings(name, home.root(), &outside, current.as_deref()) {
             let spelled = as_on_disk(&home, &outside, spelled);
-            let (folder, within) = outside.place(home.root(), &spelled);
-            let max_bytes = config.index.max_file_bytes.max(1 << 30);
-            found = within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes));
-            path = Some(spelled);
-            if !matches!(found, Err(ReadError::Gone)) {
-                break;
+            match read_it(&spelled) {
+                Err(ReadError::Gone) => {}
+                read => {
+                    found = Some((spelled, read));
+                    break;
+                }
             }
         }
-        let (path, source) = match (path, found) {
-            (Some(path), Ok(source)) => (path, source),
-            (_, Err(ReadError::Gone)) if is_hash(&self.what) => return self.passage(vault),
-            (Some(_), Err(ReadError::Gone)) => {
-                let message = format!("there is no {name} in {}", home.root().display());
-                return Err(RequestError::not_found(message).into());
+        let (path, read) = match found {
+            Some(found) => found,
+            None if is_hash(&self.what) => return self.passage(vault),
+            None => {
+                let path = nearest(name, &home, &outside, &config)?;
+                let read = read_it(&path);
+                (path, read)
             }
-            (Some(_), Err(error)) => bail!("{name}: {error}"),
-            (None, _) => return Err(no_note(name)),
         };
+        let source = read.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         let name = path.as_str();
         let index = Lines::new(&source.text);
         let last = index.count().max(1);
@@ -121,6 +127,60 @@ pub(super) fn place(what: &str, home: &Home) -> anyhow::Result<CommandTarget> {
     match there.or(spelled.first()) {
         Some(path) => Ok(CommandTarget::Note(path.clone(), lines)),
         None => Err(no_note(name)),
+    }
+}
+
+/// The note that a name most likely means, which is said; of several none.
+fn nearest(name: &str, home: &Home, outside: &Outside, config: &Config) -> anyhow::Result<VaultPath> {
+    let absent = || RequestError::not_found(format!("there is no {name} in {}", home.root().display()));
+    // A path that leaves the vault, or is the program's own, means no note of it.
+    if Path::new(name).is_absolute() || name.split('/').any(|part| part.starts_with('.')) {
+        return Err(absent().into());
+    }
+    let rules = NoteRules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone());
+    let there: Vec<VaultPath> = scan(home.root(), &rules, None).files.into_iter().map(|found| found.path).collect();
+    let is_path = can_be_note(&VaultPath::new(name)?);
+    match &nearest_notes(name, &there)[..] {
+        [] => Err(absent().into()),
+        // Who spells a whole path out means that one.
+        [path] if is_path => {
+            let hint = Some(format!("did you mean {path}?"));
+            Err(RequestError { hint, ..absent() }.into())
+        }
+        [path] => {
+            remark!("vault: this is {path}");
+            Ok((*path).clone())
+        }
+        several => {
+            let shown: Vec<&str> = several.iter().take(MAX_SHOWN).map(|path| path.as_str()).collect();
+            let more = several.len() - shown.len();
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            let message = format!("{name} may be any of {}: {}{more}", several.len(), shown.join(", "));
+            Err(RequestError::not_found(message).into())
+        }
+    }
+}
+
+/// Maximum number of notes that are named where several are meant.
+const MAX_SHOWN: usize = 10;
+
+/// The note that is meant, and the line in it: by what a search names, or by its name.
+pub(super) fn meant(what: &str, home: &Home, backend: &mut Backend) -> anyhow::Result<(String, Option<usize>)> {
+    let config = Config::load(home.root())?;
+    let outside = Outside::new(home.root(), &config.collections)?;
+    let is_there = |path: &VaultPath| outside.on_disk(home.root(), path).symlink_metadata().is_ok();
+    match place(what, home) {
+        Ok(CommandTarget::Hash(hash)) => {
+            let chunk = backend.chunk(&hash)?;
+            Ok((chunk.path, Some(chunk.line_start as usize)))
+        }
+        Ok(CommandTarget::Note(path, lines)) if is_there(&path) => {
+            Ok((path.to_string(), lines.map(|(first, _)| first)))
+        }
+        _ => {
+            let (name, lines) = named_lines(what);
+            Ok((nearest(name, home, &outside, &config)?.to_string(), lines.map(|(first, _)| first)))
+        }
     }
 }
 

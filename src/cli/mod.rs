@@ -8,12 +8,15 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod eval;
 mod exit;
 mod export;
 mod forget;
 mod get;
 mod import;
 mod init;
+mod links;
+mod ls;
 mod mcp;
 mod model;
 mod open;
@@ -21,12 +24,14 @@ mod outcome;
 mod output;
 mod progress;
 mod reindex;
+mod related;
 mod restore;
 mod save;
 mod search;
 mod serve;
 mod service;
 mod status;
+mod tags;
 mod terminal;
 mod token;
 mod verify;
@@ -64,6 +69,9 @@ enum Command {
     Mcp(mcp::McpCommand),
     Search(search::SearchCommand),
     Get(get::GetCommand),
+    Links(links::LinksCommand),
+    Ls(ls::LsCommand),
+    Tags(tags::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
     Annotate(annotate::AnnotateCommand),
@@ -72,6 +80,7 @@ enum Command {
     Restore(restore::RestoreCommand),
     Reindex(reindex::ReindexCommand),
     Verify(verify::VerifyCommand),
+    Eval(eval::EvalCommand),
     Collections(collections::CollectionsCommand),
     Model(model::ModelCommand),
     Agent(agent::AgentCommand),
@@ -111,6 +120,9 @@ pub fn main() -> ExitCode {
         Command::Mcp(command) => command.run(vault),
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
+        Command::Links(command) => command.run(vault),
+        Command::Ls(command) => command.run(vault),
+        Command::Tags(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
         Command::Annotate(command) => command.run(vault),
@@ -119,6 +131,7 @@ pub fn main() -> ExitCode {
         Command::Restore(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
+        Command::Eval(command) => command.run(vault),
         Command::Collections(command) => command.run(vault),
         Command::Model(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),

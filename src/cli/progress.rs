@@ -30,6 +30,11 @@ impl Bar {
         Self::new("embedding passages")
     }
 
+    /// Counts questions.
+    pub(super) fn questions() -> Self {
+        Self::new("asking")
+    }
+
     /// Counts bytes.
     pub(super) fn bytes(what: &'static str) -> Self {
         Self::with_template(what, "{msg:20} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {left}")

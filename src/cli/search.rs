@@ -9,6 +9,7 @@ use clap::{Args, Command};
 
 use super::backend::{Backend, home};
 use super::outcome::Outcome;
+use super::related::related;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
 use crate::config::{Config, Mode};
 use crate::path::VaultPath;
@@ -25,15 +26,24 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path};
 /// is searched too. When nothing is found the exit code is 1.
 ///
 /// Conditions, each with - before it for its opposite: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
-/// has:link|image|code|table|quote|task|tag, and any property: status:done author:"Ann Lee" [rating:>3] [status].
+/// has:link|image|code|table|quote|task|tag, and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
+///
+/// Lines that ask one side alone: "lex: words", "vec: a question", "hyde: what an answer might say"; "intent: what it is about" helps them.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'"
+    after_help = "Examples:\n  vault search sourdough fridge\n  vault search \"how do I know the dough has risen\" -n 3\n  vault search sourdough -temporary\n  vault search '\"exact phrase\" -draft' --collection notes --since 30d --json\n  vault search 'status:open [rating:>3] -tag:work'\n  vault search --related notes/sourdough.md:12"
 )]
 pub(super) struct SearchCommand {
     /// What to look for.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "related")]
     query: Vec<String>,
+    /// Instead: the notes near this one, or near its passage on that line; those linked with it are marked.
+    #[arg(
+        long,
+        value_name = "PATH[:LINE]",
+        conflicts_with_all = ["query", "mode", "collection", "tag", "path", "since", "until", "min_score", "context", "full"]
+    )]
+    related: Option<String>,
     /// By words, by meaning, or both.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
@@ -58,6 +68,9 @@ pub(super) struct SearchCommand {
     /// Only hits that are as likely to answer, 0 to 1; less likely ones than `[search] min_score` are called "perhaps".
     #[arg(long, value_name = "SHARE")]
     min_score: Option<f64>,
+    /// A key of `[search]` in memory.toml with another value, for this search: fusion=rrf. May be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// Passages shown on either side of a hit; in conversations turns, 2 unless told.
     #[arg(long, value_name = "N")]
     context: Option<usize>,
@@ -133,6 +146,9 @@ fn is_negated_word(arg: &OsString) -> bool {
 
 impl SearchCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        if let Some(what) = &self.related {
+            return related(what, self.limit, self.json, vault);
+        }
         let query = self.query.join(" ");
         if query.trim().is_empty() {
             let hint = Some("say what to look for: `vault search sourdough fridge`, or a question".to_owned());
@@ -163,6 +179,7 @@ impl SearchCommand {
             // The daemon knows that it is asked over the socket; alone, all notes are read first.
             fresh: None,
             context: self.context,
+            set: joined(&self.set),
             highlight: false,
         })?;
         let outcome = if response.results.is_empty() { Outcome::NothingFound } else { Outcome::Done };
@@ -202,6 +219,11 @@ impl SearchCommand {
         }
         Ok(outcome)
     }
+}
+
+/// Settings as a search takes them.
+pub(super) fn joined(settings: &[String]) -> Option<String> {
+    (!settings.is_empty()).then(|| settings.join(","))
 }
 
 struct Printer {

@@ -33,6 +33,8 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("search.per_file", search.per_file as u64, 0, 1000),
         ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
         ("search.candidates", search.candidates as u64, 10, 1000),
+        ("search.deep_ms", search.deep_ms, 10, 60_000),
+        ("search.deep_candidates", search.deep_candidates as u64, 1, 1000),
         ("search.max_snippet_chars", search.max_snippet_chars as u64, 50, 10_000),
         ("retention.conversations_days", retention.conversations_days, 0, 36_500),
         ("retention.files_days", retention.files_days, 0, 36_500),

@@ -8,6 +8,7 @@ use super::agents::{AgentsConfig, ScopeConfig};
 use super::backup::BackupConfig;
 use super::capture::{CaptureConfig, RetentionConfig};
 use super::collections::CollectionConfig;
+use super::ranges::first_violation;
 
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";
@@ -213,12 +214,40 @@ pub struct SearchConfig {
     pub rrf_semantic_weight: f64,
     /// Candidates taken from each side.
     pub candidates: usize,
+    /// How long a deep search may compute, in milliseconds.
+    pub deep_ms: u64,
+    /// Candidates that a deep search looks at closely, as far as there is time.
+    pub deep_candidates: usize,
     /// The language whose word forms are taken for one another.
     pub stemmer: StemmerLanguage,
     /// Characters of a snippet at most.
     pub max_snippet_chars: usize,
     /// What is less likely to answer is "perhaps", and not given to agents.
     pub min_score: f64,
+}
+
+impl SearchConfig {
+    /// The same with some of its keys set otherwise, as `key=value` with commas between them.
+    ///
+    /// # Errors
+    /// When there is no such key, or it does not take the value.
+    pub fn with(&self, settings: &str) -> Result<Self, String> {
+        let table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
+        let mut config = toml::Table::from_iter([("search".to_owned(), toml::Value::Table(table))]);
+        for setting in settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
+            let (key, value) = setting.split_once('=').ok_or_else(|| format!("`{setting}` is not `key=value`"))?;
+            // What is no number is a text, with quotes or without.
+            let value: toml::Value = value.trim().parse().unwrap_or_else(|_| value.trim().into());
+            if let Some(toml::Value::Table(search)) = config.get_mut("search") {
+                search.insert(key.trim().to_owned(), value);
+            }
+        }
+        let config: Config = config.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        match first_violation(&config) {
+            Some(reason) => Err(reason),
+            None => Ok(config.search),
+        }
+    }
 }
 
 impl Default for SearchConfig {
@@ -232,6 +261,8 @@ impl Default for SearchConfig {
             rrf_k: 10,
             rrf_semantic_weight: 0.3,
             candidates: 100,
+            deep_ms: 250,
+            deep_candidates: 50,
             stemmer: StemmerLanguage::English,
             max_snippet_chars: 700,
             min_score: 0.1,
@@ -249,6 +280,8 @@ pub enum Mode {
     Semantic,
     /// Both, fused.
     Hybrid,
+    /// Both, and the best looked at token by token (late interaction): better, in a quarter of a second.
+    Deep,
 }
 
 /// How keyword and semantic scores become one.

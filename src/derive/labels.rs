@@ -1,13 +1,17 @@
-//! What a note may be asked for by, as numbers: the names by which it is meant as a whole, and its properties.
+//! What a note may be asked for by, as numbers: the names by which it is meant as a whole, its properties, and the names it links to.
 
 use serde_json::{Map, Value};
 
+use super::links::{note_links, target_name};
 use super::properties::{Property, properties};
 use super::words::{fold, plain_words};
 use crate::note::{BlockKind, LinkKind, Note, aliases};
 
 /// Maximum number of other names of a note.
 const MAX_ALIASES: usize = 64;
+/// Maximum number of names by which it is known that a note links to others. Of one with more, which is data of some program, the rest lead
+/// somewhere and are not found from there.
+const MAX_LINKS: usize = 10_000;
 
 /// A name of a note, or a property with a value or with any: the first eight bytes of a BLAKE3, which nobody makes meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,9 +20,18 @@ pub struct Label(u64);
 impl Label {
     /// Of a name. Case, accents, marks and blanks do not count; `None` where there is nothing else.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::named("name", name)
+    }
+
+    /// Of a link to what has a name; the same names are the same.
+    pub(crate) fn of_link(name: &str) -> Option<Self> {
+        Self::named("to", name)
+    }
+
+    fn named(kind: &str, name: &str) -> Option<Self> {
         let words = plain_words(name, true);
         let folded = if words.is_empty() { fold(name.trim()) } else { words.join(" ") };
-        (!folded.is_empty()).then(|| Self::new("name", &folded))
+        (!folded.is_empty()).then(|| Self::new(kind, &folded))
     }
 
     /// Of a property, with a value or with any. Case and accents do not count.
@@ -32,16 +45,26 @@ impl Label {
         CONTENTS.contains(&kind).then(|| Self::new("has", kind))
     }
 
-    /// All of a note: title, file name, aliases, properties, and what its text has; sorted, each once.
+    /// All of a note: title, file name, aliases, properties, what its text has, and what it links to; sorted, each once.
     pub(crate) fn all(note: &Note, stem: &str, source: &str) -> Box<[Self]> {
         let aliases = aliases(&note.metadata);
         let names = [note.title.as_str(), stem].into_iter().chain(aliases.iter().take(MAX_ALIASES).map(String::as_str));
         let mut labels: Vec<Self> = names.filter_map(Self::of_name).collect();
         labels.extend(Self::of_properties(&note.metadata));
         labels.extend(contents(note, source).into_iter().filter_map(Self::of_content));
+        labels.extend(Self::of_links(note, source));
         labels.sort_unstable();
         labels.dedup();
         labels.into()
+    }
+
+    fn of_links(note: &Note, source: &str) -> Vec<Self> {
+        let links = note_links(note, source);
+        let mut labels: Vec<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels.truncate(MAX_LINKS);
+        labels
     }
 
     fn of_properties(metadata: &Map<String, Value>) -> Vec<Self> {
@@ -120,9 +143,18 @@ mod tests {
         let has = |key, value| labels.contains(&Label::of_property(key, value));
         assert!(has("Director", Some("ridley scott")) && has("year", None) && has("year", Some("1982")));
         assert!(!has("director", Some("Ford")) && !has("rating", None) && !has("director", Some("")));
-        assert_eq!(labels.len(), 6, "title and file name are one");
+        assert_eq!(labels.len(), 7, "title and file name are one");
+        assert!(labels.contains(&Label::of_link("ridley scott").unwrap()) && !named("ridley scott"));
         assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
         assert_eq!(Label::of_name("  "), None);
+    }
+
+    #[test]
+    fn a_note_is_known_once_by_each_name_that_it_links_to() {
+        let text = "[[a/Plan]] [[plan.md|again]] [x](PLAN.md) [[other]] `[[code]]`";
+        let labels = Label::of_links(&Note::parse(text, "n"), text);
+        assert_eq!(labels.len(), 2);
+        assert!(["plan", "Other"].iter().all(|name| labels.contains(&Label::of_link(name).unwrap())));
     }
 
     #[test]

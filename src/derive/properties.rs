@@ -51,6 +51,11 @@ pub(crate) fn properties(metadata: &Map<String, Value>) -> Vec<Property> {
     found
 }
 
+/// The names of the properties.
+pub(crate) fn property_names(metadata: &Map<String, Value>) -> impl Iterator<Item = String> {
+    properties(metadata).into_iter().map(|property| property.key)
+}
+
 /// The values of one property; case and accents do not count in its key.
 pub(crate) fn values_of(metadata: &Map<String, Value>, key: &str) -> Vec<String> {
     let wanted = fold(key.trim());

@@ -8,7 +8,7 @@ use super::error::EngineError;
 use super::file_set::FileSet;
 use super::files::FileTable;
 use super::reader::Reader;
-use crate::access::Globs;
+use crate::access::{Globs, Turn};
 use crate::derive::{Label, values_of};
 use crate::path::folded;
 
@@ -51,9 +51,9 @@ impl Condition {
     /// Those of `set` that meet it.
     ///
     /// # Errors
-    /// When a store cannot be read.
-    pub(super) fn narrow(&self, set: &mut FileSet, reader: &dyn Reader) -> Result<(), EngineError> {
-        let meets = self.wanted.files(set, reader)?;
+    /// When a store cannot be read, or nobody waits any more.
+    pub(super) fn narrow(&self, set: &mut FileSet, reader: &dyn Reader, turn: &Turn) -> Result<(), EngineError> {
+        let meets = self.wanted.files(set, reader, turn)?;
         if self.negated {
             set.subtract(&meets)
         } else {
@@ -67,8 +67,8 @@ impl Wanted {
     /// The files that are so; of those in `set` at least.
     ///
     /// # Errors
-    /// When a store cannot be read.
-    pub(crate) fn files(&self, set: &FileSet, reader: &dyn Reader) -> Result<FileSet, EngineError> {
+    /// When a store cannot be read, or nobody waits any more.
+    pub(crate) fn files(&self, set: &FileSet, reader: &dyn Reader, turn: &Turn) -> Result<FileSet, EngineError> {
         let (files, facets) = (reader.files(), reader.files().facets());
         Ok(match self {
             Self::Collection(wanted) => facets.of_collections(|name| name == wanted),
@@ -91,7 +91,16 @@ impl Wanted {
                 having.intersect(set);
                 let mut meets = FileSet::new();
                 for file in having.iter() {
-                    let Some(metadata) = reader.metadata(file)? else { continue };
+                    if turn.is_over() {
+                        return Err(EngineError::abandoned());
+                    }
+                    // What is damaged meets nothing; a check finds it.
+                    let metadata = match reader.metadata(file) {
+                        Ok(Some(metadata)) => metadata,
+                        Ok(None) => continue,
+                        Err(error) if error.is_damage() => continue,
+                        Err(error) => return Err(error),
+                    };
                     let Ok(Value::Object(metadata)) = serde_json::from_str(&metadata) else { continue };
                     let values = values_of(&metadata, key);
                     if values.iter().any(|value| ordering.contains(&compared(value, with))) {

@@ -4,6 +4,7 @@ use super::condition::{Condition, is_at_or_below};
 use super::error::EngineError;
 use super::file_set::FileSet;
 use super::reader::Reader;
+use crate::access::Turn;
 use crate::path::{ROOT_COLLECTION, folded};
 
 /// What the caller narrows a search to. Empty parts narrow nothing.
@@ -28,8 +29,13 @@ impl Filter {
     /// The files of a scope (all when `None`) that pass the filter; `None` when all files do.
     ///
     /// # Errors
-    /// When a store cannot be read.
-    pub fn resolve(&self, scope: Option<&FileSet>, reader: &dyn Reader) -> Result<Option<FileSet>, EngineError> {
+    /// When a store cannot be read, or nobody waits any more.
+    pub fn resolve(
+        &self,
+        scope: Option<&FileSet>,
+        reader: &dyn Reader,
+        turn: &Turn,
+    ) -> Result<Option<FileSet>, EngineError> {
         if *self == Self::default() {
             return Ok(scope.cloned());
         }
@@ -53,7 +59,7 @@ impl Filter {
             set = set.iter().filter(within).collect();
         }
         for condition in &self.conditions {
-            condition.narrow(&mut set, reader)?;
+            condition.narrow(&mut set, reader, turn)?;
         }
         Ok((set != *facets.all()).then_some(set))
     }

@@ -9,9 +9,10 @@ use super::file_set::FileSet;
 use super::files::FileTable;
 use super::like::{Like, LikeWord};
 use super::terms::{Field, WordQuery};
+use super::update::embedded_context;
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
-use crate::models::Fingerprint;
+use crate::models::{Document, Fingerprint};
 
 /// What a hit shows of its chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,14 @@ pub struct ChunkText {
     pub lines: (u32, u32),
 }
 
+impl ChunkText {
+    /// What is embedded of it, in a note with the given title.
+    pub(crate) fn document(&self, title: &str) -> Document {
+        let text = self.text.get(self.prose.clone()).unwrap_or_default().to_owned();
+        Document { context: embedded_context(title, &self.heading_path), text }
+    }
+}
+
 /// A chunk that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoredChunk {
@@ -50,7 +59,8 @@ pub struct ScoredChunk {
 /// Sets of files narrow what is found (`allow`) and what is counted (`scope`); `None` is all files. A `scope` is what the caller may
 /// see: hidden chunks move no score.
 pub trait Reader: Send + Sync {
-    /// Its number. It never goes down; texts, words and files are the same in all of one number, of which some have more vectors.
+    /// Its number, which does not go down while the stores are there; those that are made from nothing begin anew. Chunks and words are
+    /// the same in all of one number; there may be more vectors, and later times at which files were seen unchanged.
     fn generation(&self) -> u64;
 
     /// The files and what is known of their chunks, with sets for filters.
@@ -97,6 +107,9 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// As [`Reader::nearest`].
     fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError>;
+
+    /// A chunk's vector; `None` where it has none.
+    fn vector(&self, row: u64) -> Option<Vec<f32>>;
 
     /// Whether a chunk has its vector.
     fn is_embedded(&self, row: u64) -> bool;

@@ -11,9 +11,9 @@ use super::catalog::{Catalog, Vectors, model_number};
 use super::damage::{IndexError, remove};
 use super::store::Store;
 use super::vectors::{Graph, Row, VectorSet};
-use crate::engine::{ChunkEntry, ContentHash, PendingText, embedded_context, rounded};
+use crate::engine::{ChunkEntry, ContentHash, PendingText, rounded};
 use crate::fs::crash;
-use crate::models::{Document, Embedder, Fingerprint};
+use crate::models::{Embedder, Fingerprint};
 
 /// The embeddings of one model.
 pub(super) struct Embeddings {
@@ -198,9 +198,7 @@ impl Store {
         let mut pending = Vec::with_capacity(taken.len());
         for (file, row, content) in taken {
             let (Some(file), Some(text)) = (self.files().get(file), self.catalog.chunk(row)?) else { continue };
-            let context = embedded_context(&file.title, &text.heading_path);
-            let text = text.text.get(text.prose).unwrap_or_default().to_owned();
-            pending.push(PendingText { content, document: Document { context, text } });
+            pending.push(PendingText { content, document: text.document(&file.title) });
         }
         Ok(pending)
     }

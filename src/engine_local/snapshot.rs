@@ -149,6 +149,10 @@ impl Reader for Snapshot {
         Ok(vectors.cosines(query, rows)?.into_iter().map(|score| score.map(f64::from)).collect())
     }
 
+    fn vector(&self, row: u64) -> Option<Vec<f32>> {
+        self.vectors.as_ref()?.vector(row)
+    }
+
     fn is_embedded(&self, row: u64) -> bool {
         self.vectors.as_ref().is_some_and(|vectors| vectors.contains(row))
     }

@@ -10,6 +10,7 @@ mod memory;
 mod multi_get;
 mod prompts;
 mod refs;
+mod related;
 mod resources;
 mod router;
 mod schema;

@@ -3,12 +3,12 @@
 use std::sync::LazyLock;
 
 use super::tool::ToolEntry;
-use super::{get, memory, multi_get, search, status};
+use super::{get, memory, multi_get, related, search, status};
 use crate::access::Principal;
 
 static TOOLS: LazyLock<Vec<ToolEntry>> = LazyLock::new(|| {
     let mut tools = search::tools();
-    tools.extend([get::tool(), multi_get::tool(), status::tool()]);
+    tools.extend([get::tool(), multi_get::tool(), related::tool(), status::tool()]);
     tools
 });
 

@@ -42,7 +42,7 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
     };
     // What the person writes into it counts at once, too.
     writer.make_fresh();
-    writer.own_memory()?.find(request, Given { highlights: false, times: 1 }, started)
+    writer.own_memory()?.find(request, config, Given { highlights: false, times: 1 }, started)
 }
 
 /// A chunk, lines or a whole file of an agent's own memory, as it is on disk.

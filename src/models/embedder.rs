@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::{Document, Fingerprint};
+use super::{Document, Fingerprint, TokenEmbedder};
 
 /// Turns text into vectors of length 1, whose dot product is their cosine.
 pub trait Embedder: Send + Sync {
@@ -31,6 +31,11 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// As [`Embedder::embed_query`].
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError>;
+
+    /// The vectors of single tokens, for late interaction; `None` of a model that has none to offer.
+    fn tokens(&self) -> Option<&dyn TokenEmbedder> {
+        None
+    }
 
     /// Makes calls under way, and all later ones, return [`ModelError::Stopped`] soon, so that a program can end in the
     /// middle of a bulk import.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::embedder::unit;
-use super::{Document, Embedder, Fingerprint, ModelError};
+use super::{Document, Embedder, Fingerprint, ModelError, TokenEmbedder, TokenVectors};
 
 /// A deterministic embedder for tests and benches: texts that share words, or parts of words, are near each other.
 ///
@@ -91,6 +91,26 @@ impl Embedder for HashEmbedder {
     fn embed_documents(&self, documents: &[Document], _: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         self.documents.fetch_add(documents.len(), Ordering::Relaxed);
         Ok(documents.iter().map(|document| self.embed(&document.input())).collect())
+    }
+
+    fn tokens(&self) -> Option<&dyn TokenEmbedder> {
+        Some(self)
+    }
+}
+
+/// A word is a token.
+impl TokenEmbedder for HashEmbedder {
+    fn query_tokens(&self, text: &str, _: Instant) -> Result<TokenVectors, ModelError> {
+        let vectors: Vec<f32> = text.unicode_words().flat_map(|word| self.embed(word)).collect();
+        Ok(TokenVectors::new(self.dimension, &vectors))
+    }
+
+    fn document_tokens(
+        &self,
+        documents: &[Document],
+        deadline: Instant,
+    ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
+        documents.iter().map(|document| self.query_tokens(&document.input(), deadline).map(Some)).collect()
     }
 }
 

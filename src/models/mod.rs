@@ -5,9 +5,11 @@
 //! [`EndpointEmbedder`] asks an OpenAI-compatible service, if the configuration names one. [`HashEmbedder`] needs no model and is for
 //! tests.
 //!
+//! Some models give a vector for each token, too: [`TokenEmbedder`].
+//!
 //! Every vector belongs to a [`Fingerprint`], which says what made it; vectors of different fingerprints are never
-//! compared. A [`ContentHash`] names a vector by fingerprint and input, so that what was embedded once is never
-//! embedded again.
+//! compared. A [`ContentHash`] names the text that was embedded; with the fingerprint it names a vector, so that what was
+//! embedded once is never embedded again.
 //!
 //! Everything here blocks. Async callers call it from a blocking thread.
 
@@ -26,6 +28,7 @@ mod known;
 mod model_file;
 mod open;
 mod query_cache;
+mod token_vectors;
 
 pub(crate) use calibration::Calibration;
 pub use document::Document;
@@ -45,3 +48,4 @@ pub(crate) use model_file::ModelFile;
 #[cfg(not(feature = "gguf"))]
 pub(crate) use open::read_model_file;
 pub(crate) use open::{LoadEmbedder, open};
+pub use token_vectors::{TokenEmbedder, TokenVectors};

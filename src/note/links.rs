@@ -114,6 +114,25 @@ pub(super) fn destination(link_type: LinkType, written: &str) -> Option<Destinat
     }
 }
 
+/// The wikilinks of a text that is no Markdown, as the value of a property; their spans are of the text.
+pub(crate) fn wikilinks_in(text: &str) -> Vec<Link> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    while let Some(open) = text[start..].find("[[").map(|at| start + at) {
+        let Some(close) = text[open..].find("]]").map(|at| open + at) else { break };
+        let inner = &text[open + 2..close];
+        start = close + 2;
+        let (written, shows) = inner.split_once('|').map_or((inner, None), |(written, shows)| (written, Some(shows)));
+        if let Some(Destination { target, heading, block }) =
+            destination(LinkType::WikiLink { has_pothole: false }, written)
+        {
+            let text = shows.map(|shows| shows.trim().to_owned()).filter(|shows| !shows.is_empty());
+            found.push(Link { kind: LinkKind::Wiki, target, heading, block, text, span: open..start, line: 1 });
+        }
+    }
+    found
+}
+
 /// `note#heading`, `note#a#b`, `note#^block`, `note^block`, `#heading`.
 fn split(written: &str) -> Destination {
     let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -129,7 +148,7 @@ fn split(written: &str) -> Destination {
 }
 
 /// `https:`, `mailto:`, `obsidian:`; not `C:`.
-pub(super) fn has_scheme(written: &str) -> bool {
+pub(crate) fn has_scheme(written: &str) -> bool {
     let Some((scheme, _)) = written.split_once(':') else {
         return false;
     };

@@ -39,6 +39,7 @@ mod tests;
 pub(crate) use compose::{INHERITED, PRIVATE, compose, kept_private, title_of, written};
 pub(crate) use fields::aliases;
 pub(crate) use lines::Lines;
+pub(crate) use links::{has_scheme, wikilinks_in};
 pub(crate) use model::{Block, Heading, Link, LinkKind, Problem};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
 pub(crate) use revise::revise;

@@ -3,9 +3,63 @@
 use std::sync::Arc;
 
 use crate::engine::FileEntry;
-use crate::request::{RequestError, Viewer, rfc3339};
+use crate::path::ROOT_COLLECTION;
+use crate::request::{ReadScope, RequestError, Viewer, limit, rfc3339};
+use crate::search::{UnknownName, unknown_collection};
 use crate::vault::globs;
-use crate::wire::{Listing, ListingParams, NoteName};
+use crate::wire::{Listing, ListingParams, NoteName, NotesParams, NotesView};
+
+/// Notes of a page, when nobody says how many.
+const NOTES: usize = 50;
+
+/// The notes that are seen, the newest first.
+///
+/// # Errors
+/// When a parameter makes no sense, or the index is not open yet.
+pub fn list(viewer: &Viewer, params: &NotesParams) -> Result<NotesView, RequestError> {
+    let (limit, offset) = (limit(params.limit, NOTES)?, params.offset.unwrap_or(0));
+    let folder = params.folder.as_deref().map(|folder| folder.trim_matches('/')).filter(|folder| !folder.is_empty());
+    let scope = viewer.settled_scope()?;
+    let is_in = |file: &&Arc<FileEntry>| {
+        folder.is_none_or(|folder| {
+            let below = file.path.as_str().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+            below || (folder == ROOT_COLLECTION && file.path.collection() == folder)
+        })
+    };
+    let mut files: Vec<&Arc<FileEntry>> = scope.files().filter(is_in).collect();
+    files.sort_by(|one, two| two.updated_ms.cmp(&one.updated_ms).then_with(|| one.path.cmp(&two.path)));
+    let mut room = scope.room();
+    let mut notes = Vec::new();
+    for file in files.iter().skip(offset).take(scope.results(limit)) {
+        if !room.take(file.title.chars().count() + file.path.as_str().chars().count()) {
+            break;
+        }
+        notes.push(note_name(file));
+    }
+    viewer.log("notes", folder.unwrap_or_default(), notes.iter().map(|note| note.path.clone()).collect());
+    let degraded = folder.filter(|_| files.is_empty()).and_then(|folder| none_in(&scope, folder));
+    Ok(NotesView { notes, total: files.len(), degraded })
+}
+
+/// Says that there is no collection of a name, or no note in a folder.
+fn none_in(scope: &ReadScope, folder: &str) -> Option<String> {
+    // While the vault is read for the first time, nobody knows.
+    if !scope.workspace().shared().progress().caught_up {
+        return None;
+    }
+    let collection = folder.split('/').next().unwrap_or(folder);
+    let unknown: Option<UnknownName> = unknown_collection(collection, scope.reader().files(), scope.visible());
+    Some(unknown.map_or_else(|| format!("no note is in the folder `{folder}`"), |unknown| unknown.to_string()))
+}
+
+fn note_name(file: &FileEntry) -> NoteName {
+    NoteName {
+        path: file.path.to_string(),
+        title: file.title.clone(),
+        bytes: file.stamp.size,
+        updated_at: rfc3339(file.updated_ms),
+    }
+}
 
 /// The names of the notes that are seen.
 ///
@@ -21,16 +75,7 @@ pub(crate) fn listing(viewer: &Viewer, params: &ListingParams) -> Result<Listing
         .filter(|file| glob.as_ref().is_none_or(|glob| glob.is_match(file.path.as_str())))
         .collect();
     files.sort_by(|one, two| one.path.cmp(&two.path));
-    let notes: Vec<NoteName> = files
-        .iter()
-        .take(params.limit)
-        .map(|file| NoteName {
-            path: file.path.to_string(),
-            title: file.title.clone(),
-            bytes: file.stamp.size,
-            updated_at: rfc3339(file.updated_ms),
-        })
-        .collect();
+    let notes: Vec<NoteName> = files.iter().take(params.limit).map(|file| note_name(file)).collect();
     let given = notes.iter().map(|note| note.path.clone()).collect();
     viewer.log("list", params.glob.as_deref().unwrap_or_default(), given);
     Ok(Listing { notes, total: files.len() })

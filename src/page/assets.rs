@@ -40,6 +40,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "browse.js"
     SCRIPT "note.js"
     SCRIPT "tree.js"
+    SCRIPT "near.js"
     SCRIPT "change.js"
     SCRIPT "stats.js"
     SCRIPT "charts.js"

@@ -40,9 +40,10 @@ impl Policies {
         Some(self.known(slug)?.policy)
     }
 
-    /// What an agent's page gives, as JSON.
-    pub fn given(&self, slug: &str) -> Option<Value> {
-        Some(self.known(slug)?.given)
+    /// What an agent may do and, as JSON, what its page gives, both of one look at the page.
+    pub fn with_given(&self, slug: &str) -> Option<(Arc<Policy>, Value)> {
+        let known = self.known(slug)?;
+        Some((known.policy, known.given))
     }
 
     /// The folders in `agents/` that have a page, in alphabetical order.

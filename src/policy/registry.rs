@@ -84,7 +84,7 @@ impl AgentRegistry {
     /// # Errors
     /// When the disk refuses.
     pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, AgentsError> {
-        let given = self.policies.given(slug).unwrap_or_default().to_string();
+        let given = self.policies.with_given(slug).map(|(_, given)| given).unwrap_or_default().to_string();
         let token = Token::random().map_err(AgentsError::Random)?;
         self.tokens.put(slug, |before| {
             let before = before.as_ref().map(self::session);
@@ -124,33 +124,39 @@ impl AgentRegistry {
 
     /// An agent as the person's own processes name it; `None` when there is none of that name, or its time is over.
     pub fn named(&self, slug: &str) -> Option<Caller> {
-        let policy = self.policy(slug)?;
+        let (policy, given) = self.counting(slug)?;
         let row = self.row_of(slug).ok().flatten();
-        row.iter().for_each(|row| self.watch_page(row));
+        row.iter().for_each(|row| self.watch_page(row, &given));
         Some(Caller::new(slug, row.as_ref().map_or_else(Session::direct, session), policy))
     }
 
     /// What an agent may do now; `None` when there is no such agent, or its time is over.
     pub fn policy(&self, slug: &str) -> Option<Arc<Policy>> {
-        self.policies.of(slug).filter(|policy| !policy.is_expired(Timestamp::now()))
+        Some(self.counting(slug)?.0)
+    }
+
+    fn counting(&self, slug: &str) -> Option<(Arc<Policy>, Value)> {
+        self.policies.with_given(slug).filter(|(policy, _)| !policy.is_expired(Timestamp::now()))
     }
 
     /// Looks at an agent's page, so that what it gives from now on is told from what it gave: rights that were taken back and come
     /// again with a checkout are in the log.
     pub fn look_at_page(&self, slug: &str) {
-        if let Ok(Some(row)) = self.row_of(slug) {
-            self.watch_page(&row);
+        if let (Ok(Some(row)), Some((_, given))) = (self.row_of(slug), self.policies.with_given(slug)) {
+            self.watch_page(&row, &given);
         }
     }
 
     /// Notes in the log when an agent's page gives something else than when it was last looked at.
-    fn watch_page(&self, known: &AgentRow) {
+    fn watch_page(&self, known: &AgentRow, given: &Value) {
         let before: Value = serde_json::from_str(&known.given).unwrap_or_default();
-        let Some(given) = self.policies.given(&known.slug).filter(|given| *given != before) else { return };
+        if *given == before {
+            return;
+        }
         match self.tokens.gives(known, &given.to_string(), Timestamp::now()) {
             Ok(true) => {
                 tracing::info!("agents/{}/agent.md now gives {given}, before {before}", known.slug);
-                self.log.page_changed(&known.slug, &before, &given);
+                self.log.page_changed(&known.slug, &before, given);
             }
             Ok(false) => {}
             Err(error) => tracing::warn!("{error}"),
@@ -162,8 +168,8 @@ impl Authenticator for AgentRegistry {
     /// While tokens cannot be read, nobody has one.
     fn holder(&self, token: &TokenHash) -> Option<Principal> {
         let known = self.tokens.holder(&token.into()).inspect_err(|error| tracing::warn!("{error}")).ok()??;
-        let policy = self.policy(&known.slug)?;
-        self.watch_page(&known);
+        let (policy, given) = self.counting(&known.slug)?;
+        self.watch_page(&known, &given);
         Some(Principal::Agent(Caller::new(known.slug.as_str(), session(&known), policy)))
     }
 }

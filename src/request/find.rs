@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{ReadScope, RequestError, Room, share};
-use crate::config::Mode;
+use crate::config::{Mode, SearchConfig};
 use crate::engine::{Damage, EngineError};
 use crate::models::Embedder;
 use crate::search::{
-    Correction, Degraded, Highlighter, HitWindow, Results, SearchRequest, UnknownName, search, snippet, snippet_around,
+    Correction, Degraded, Highlighter, HitWindow, Results, SearchRequest, UnknownKind, search, snippet, snippet_around,
 };
 use crate::sync::ModelStatus;
 use crate::wire::{HitView, Scores, SearchResponse, citation};
@@ -28,18 +28,18 @@ pub struct Given {
 }
 
 impl ReadScope {
-    /// Finds chunks of what is seen.
+    /// Finds chunks of what is seen, with the settings of `config`.
     ///
     /// # Errors
     /// When the index cannot be read.
     pub fn find(
         mut self,
         mut request: SearchRequest,
+        config: &SearchConfig,
         given: Given,
         started: Instant,
     ) -> Result<SearchResponse, RequestError> {
         let workspace = Arc::clone(&self.workspace);
-        let config = &workspace.config().search;
         let mut snippet_chars = config.max_snippet_chars;
         if let Some(limits) = self.limits {
             request.limit = request.limit.min(limits.max_results);
@@ -48,7 +48,7 @@ impl ReadScope {
         if self.is_agents() {
             request.min_relevance = request.min_relevance.or(Some(config.min_score));
         }
-        let mut found = self.found(&request)?;
+        let mut found = self.found(config, &request)?;
         if self.is_agents() {
             // What changed since it was indexed may be private by now. It is hidden before the ranking, not taken out after it.
             for _ in 0..MAX_CHANGED_ROUNDS {
@@ -58,10 +58,27 @@ impl ReadScope {
                     break;
                 }
                 changed.iter().for_each(|file| self.visible.hide(file));
-                found = self.found(&request)?;
+                found = self.found(config, &request)?;
             }
             found.hits.retain(|hit| self.is_as_indexed(&hit.file));
+            if let Some(Degraded::Unknown(_)) = found.degraded {
+                // What it says that there is, is named.
+                self.settle()?;
+                found = self.found(config, &request)?;
+            }
         }
+        let no_such_collection = match &found.degraded {
+            // While the vault is read for the first time, nobody knows.
+            Some(Degraded::Unknown(_)) if !workspace.shared().progress().caught_up => {
+                found.degraded = None;
+                None
+            }
+            Some(Degraded::Unknown(unknown)) => {
+                let is_filter = request.filter.collection.as_ref() == Some(&unknown.name);
+                (is_filter && unknown.kind == UnknownKind::Collection).then(|| unknown.there.clone())
+            }
+            _ => None,
+        };
         let mut degraded = found.degraded;
         let mut text = request.text.clone();
         let shown = found.corrections.iter().flat_map(|correction| &correction.shown);
@@ -73,7 +90,8 @@ impl ReadScope {
             let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
             match self.view(&hit.file, hit.chunk) {
                 Ok(chunk) => {
-                    let scores = Scores { keyword: hit.keyword, semantic: hit.semantic, coverage: hit.coverage };
+                    let scores =
+                        Scores { keyword: hit.keyword, semantic: hit.semantic, late: hit.late, coverage: hit.coverage };
                     let perhaps = hit.relevance.is_some_and(|relevance| relevance < config.min_score);
                     let (score, relevance) = (hit.score, hit.relevance);
                     let mut view = HitView { snippet, highlights: None, score, relevance, perhaps, scores, chunk };
@@ -100,23 +118,24 @@ impl ReadScope {
             false => self.explain(&degraded, found.mode),
         };
         let corrected = (!found.corrections.is_empty()).then(|| said_corrected(&found.corrections));
+        let misread = found.misread.iter().map(ToString::to_string);
         let lacks: Vec<String> =
-            corrected.into_iter().chain(degraded.map(explain).or_else(|| self.mending())).collect();
+            corrected.into_iter().chain(misread).chain(degraded.map(explain).or_else(|| self.mending())).collect();
         Ok(SearchResponse {
             query: request.text,
             mode: found.mode,
             results,
             degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
             left_out: found.left_out,
-            no_such_collection: None,
+            no_such_collection,
             fresh: None,
             embedded_share: share(embedded, of),
             took_ms: (!self.is_agents()).then(|| started.elapsed().as_secs_f64() * 1000.0),
         })
     }
 
-    fn found(&self, request: &SearchRequest) -> Result<Results, RequestError> {
-        self.search_with(self.workspace.shared().embedder().as_deref(), request)
+    fn found(&self, config: &SearchConfig, request: &SearchRequest) -> Result<Results, RequestError> {
+        self.search_with(self.workspace.shared().embedder().as_deref(), config, request)
     }
 
     /// Searches what is seen, by words alone where there is no embedder.
@@ -126,10 +145,14 @@ impl ReadScope {
     pub fn search_with(
         &self,
         embedder: Option<&dyn Embedder>,
+        config: &SearchConfig,
         request: &SearchRequest,
     ) -> Result<Results, RequestError> {
-        let config = &self.workspace.config().search;
-        let searching = || search(self.reader.as_ref(), embedder, &self.visible, config, request);
+        self.searched(|| search(self.reader.as_ref(), embedder, &self.visible, config, request))
+    }
+
+    /// What a search comes to, whatever becomes of it.
+    pub(super) fn searched<T>(&self, searching: impl FnOnce() -> Result<T, EngineError>) -> Result<T, RequestError> {
         const FAILED: &str = "the keyword index: a search in it failed unexpectedly";
         // tantivy panics on what it does not expect in its files.
         let found = catch_unwind(AssertUnwindSafe(searching))
@@ -144,12 +167,13 @@ impl ReadScope {
             Degraded::Embedding { embedded, of } => {
                 format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
             }
+            Degraded::NotDeep(reason) => format!("not looked at token by token: {reason}"),
             Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and being built anew".into(),
             Degraded::Damaged(reason) => {
                 format!("some passages cannot be shown ({reason}); the index is checked and mended")
             }
             Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words".into(),
-            Degraded::Unknown(unknown) => said_unknown(unknown),
+            Degraded::Unknown(unknown) => unknown.to_string(),
             Degraded::NoModel if self.workspace.is_read_only() => {
                 format!("{by_words}another process is writing the index; this is the index as it is now")
             }
@@ -193,18 +217,13 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::NoModel | Degraded::ModelFailed(_) if mode == Mode::Keyword => "searched by keyword alone",
         Degraded::NoModel | Degraded::ModelFailed(_) => "searched without the model",
         Degraded::Embedding { .. } => "some passages are found by keyword alone so far",
+        Degraded::NotDeep(_) => "not looked at token by token",
         Degraded::NoWords => "searched by meaning alone",
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the quoted phrase as it is; these have its words",
-        Degraded::Unknown(unknown) => return said_unknown(unknown),
+        Degraded::Unknown(unknown) => return unknown.to_string(),
     }
     .into()
-}
-
-/// Says that a name is nobody's: of what is seen, so that a hidden one is none.
-fn said_unknown(UnknownName { kind, name, nearest }: &UnknownName) -> String {
-    let meant = nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
-    format!("no note has the {kind} `{name}`{meant}")
 }
 
 /// Says which words stand in the place of others.

@@ -10,6 +10,7 @@ mod find;
 mod fresh;
 mod limits;
 mod read_scope;
+mod related;
 mod rights;
 mod role;
 mod room;

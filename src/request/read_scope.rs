@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{AgentLimits, RequestError, Room, Workspace, rfc3339};
 use crate::access::{Scope, Turn};
 use crate::derive::ChunkId;
-use crate::engine::{ChunkText, EngineError, FileEntry, Reader};
+use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
 use crate::path::VaultPath;
 use crate::search::Visible;
 use crate::wire::{ChunkView, citation, percent_encode};
@@ -53,6 +53,11 @@ impl ReadScope {
     /// Whether a file is seen.
     pub fn has(&self, file: &FileEntry) -> bool {
         self.visible.has(file)
+    }
+
+    /// The files that are seen, as a set; `None` for all.
+    pub(crate) fn visible(&self) -> Option<&FileSet> {
+        self.visible.set()
     }
 
     /// How many results are given, of those that are asked for.

@@ -11,6 +11,8 @@ pub(super) struct CandidateScores {
     pub keyword: Option<f64>,
     /// Cosine.
     pub semantic: Option<f64>,
+    /// MaxSim of the query's tokens.
+    pub late: Option<f64>,
     /// Whether it waits for its vector, so that its cosine is not known yet.
     pub waits: bool,
 }

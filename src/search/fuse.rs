@@ -10,7 +10,7 @@ pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, config: &SearchConf
         candidate.score = match mode {
             Mode::Keyword => candidate.scores.keyword.unwrap_or(0.0),
             Mode::Semantic => candidate.scores.semantic.unwrap_or(0.0),
-            Mode::Hybrid => fused,
+            Mode::Hybrid | Mode::Deep => fused,
         };
     }
     sort(candidates);
@@ -40,7 +40,7 @@ fn fuse(scores: &[CandidateScores], config: &SearchConfig) -> Vec<f64> {
 }
 
 /// Scales to 0..1; 1 when all are equal, 0 where there is none.
-fn min_max(scores: &[Option<f64>]) -> Vec<f64> {
+pub(super) fn min_max(scores: &[Option<f64>]) -> Vec<f64> {
     let (low, high) = scores
         .iter()
         .flatten()
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn scored(keyword: Option<f64>, semantic: Option<f64>) -> CandidateScores {
-        CandidateScores { keyword, semantic, waits: false }
+        CandidateScores { keyword, semantic, ..CandidateScores::default() }
     }
 
     #[test]

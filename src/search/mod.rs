@@ -1,7 +1,8 @@
 //! From a query to hits with citations, in stages, each a value to the next:
 //!
-//! `query` (what was typed, with `operators`) → `respell` (words that nobody has) → `retrieve` (the best chunks of the allowed files by words
-//! and by meaning, each scored on both) → `fuse` (one score, one order) → `named` (a note that is called so comes first) → `diversify` (no
+//! `query` (what was typed, by `lines` and with `operators`) → `respell` (words that nobody has) → `retrieve` (the best chunks of the allowed
+//! files by words and by meaning, each scored on both) → `fuse` (one score, one order) → `late` (of a deep search: the best token by token) →
+//! `named` (a note that is called so comes first) → `diversify` (no
 //! file takes all places) → `relevance` and the cut, in `run` → `window` (what stands around a hit) → `snippet`.
 //!
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
@@ -9,9 +10,14 @@
 mod candidate;
 mod diversify;
 mod fuse;
+mod late;
+mod lines;
+mod misread;
 mod named;
+mod nearest;
 mod operators;
 mod query;
+mod related;
 mod relevance;
 mod respell;
 mod retrieve;
@@ -23,12 +29,15 @@ mod unknown;
 mod visible;
 mod window;
 
+pub(crate) use nearest::nearest_notes;
+pub use operators::OPERATORS;
 pub use query::ParsedQuery;
+pub(crate) use related::{Related, RelatedChunk, RelatedRequest, related};
 pub(crate) use respell::Correction;
 pub(crate) use run::Results;
 pub use run::{Degraded, SearchRequest, search};
 pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};
-pub(crate) use unknown::UnknownName;
+pub(crate) use unknown::{UnknownKind, UnknownName, unknown_collection};
 pub use visible::{Visible, subject};
 pub use window::HitWindow;

@@ -8,6 +8,36 @@ use crate::clock::{Edge, moment};
 use crate::derive::Label;
 use crate::engine::{Condition, Wanted};
 
+/// Each way of asking, as whoever asks is told of it: by `vault search --help`, the page, the description of the API and MCP.
+pub const OPERATORS: &[&str] = &[
+    "phrase\"",
+    "+word",
+    "-word",
+    "begin*",
+    "tag:",
+    "in:",
+    "path:",
+    "title:",
+    "before:",
+    "after:",
+    "has:",
+    "type:",
+    "status:done",
+    "[rating:>3]",
+    "lex:",
+    "vec:",
+    "hyde:",
+    "intent:",
+];
+
+/// The conditions that are no properties, by each of their names.
+pub(super) const CONDITIONS: [&str; 9] = ["tag", "tags", "in", "collection", "path", "title", "before", "after", "has"];
+
+/// Whether a key is that of a condition, whatever the properties are called.
+pub(super) fn is_condition(key: &str) -> bool {
+    CONDITIONS.contains(&key.to_lowercase().as_str())
+}
+
 /// What decides how an operator is read.
 pub(super) struct Surroundings<'a> {
     /// Now, for `after:7d`.
@@ -61,5 +91,27 @@ fn property(key: &str, value: &str) -> Wanted {
             Wanted::Compared { key: key.to_owned(), ordering: ordering.to_vec(), with: with.to_owned() }
         }
         None => Wanted::Labelled(Label::of_property(key, Some(value))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_condition_is_one_and_is_told() {
+        let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| false };
+        for key in CONDITIONS {
+            let value = match key {
+                "before" | "after" => "2026-01-05",
+                "has" => "task",
+                _ => "x",
+            };
+            assert!(condition(key, value, false, &around).is_some(), "{key}");
+            let told = OPERATORS.contains(&format!("{key}:").as_str());
+            assert!(told || ["tags", "collection"].contains(&key), "{key}: only other names are not told");
+        }
+        assert!(is_condition("TAG") && !is_condition("status"));
+        assert!(condition("status", "x", false, &around).is_none(), "a property is one where a note has it");
     }
 }

@@ -3,7 +3,9 @@
 
 use jiff::Timestamp;
 
+use super::lines::{LineKind, lines};
 use super::operators::{self, Surroundings};
+use crate::config::Mode;
 use crate::derive::Label;
 use crate::derive::words::plain_words;
 use crate::engine::{Condition, WordQuery};
@@ -23,12 +25,27 @@ pub struct ParsedQuery {
     pub open: Option<String>,
     /// Words that end in `*`: what they go on to is looked for, too.
     pub prefixes: Vec<String>,
+    /// The side that is asked, where lines like `lex: …` say that it is one alone.
+    pub asks: Option<Mode>,
+    /// What looks like a condition, and is words.
+    pub no_conditions: Vec<NoCondition>,
+}
+
+/// `key:value` that asks for nothing, as no note has such a property, or the value makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoCondition {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
 }
 
 /// Maximum number of words. More say no more about what is wanted; a megabyte pasted as a query costs no more than this.
 const MAX_WORDS: usize = 64;
 /// Maximum number of conditions; more are words.
 const MAX_CONDITIONS: usize = 32;
+/// Maximum number of what may be meant as conditions and is said to be none.
+const MAX_NO_CONDITIONS: usize = 3;
 /// What the model reads of a query.
 const MAX_SEMANTIC_BYTES: usize = 4_000;
 /// Maximum length of a word that the model reads, where it is of ASCII alone and so may be cut. Addresses are longer, and each of their
@@ -69,51 +86,119 @@ impl ParsedQuery {
 
     /// Reads a query. A quote that is not closed is a word like any other.
     pub(super) fn read(text: &str, around: &Surroundings<'_>) -> Self {
-        let mut keyword = WordQuery::default();
-        let (mut semantic, mut rest) = (String::new(), String::new());
-        let mut conditions = Vec::new();
-        let (mut open, mut prefixes) = (None, Vec::new());
-        let mut room = MAX_WORDS;
-        for part in parts(cut(text, 64 * MAX_WORDS)) {
+        let mut reading = Reading::new(around);
+        let text = cut(text, 64 * MAX_WORDS);
+        let lines = lines(text);
+        let mut intent = String::new();
+        for (kind, line) in &lines {
+            match kind {
+                LineKind::Both => reading.words(line, true),
+                LineKind::Words => reading.words(line, false),
+                LineKind::Meaning => {
+                    reading.open = None;
+                    reading.meaning(line);
+                }
+                LineKind::Intent => {
+                    push_readable(&mut intent, line);
+                    intent.push(' ');
+                }
+            }
+        }
+        if !reading.semantic.trim().is_empty() {
+            reading.semantic.push_str(&intent);
+        }
+        let has_lines = lines.iter().any(|(kind, _)| *kind != LineKind::Both);
+        let open = reading.open.filter(|_| !text.ends_with(char::is_whitespace));
+        let semantic = cut(reading.semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
+        let keyword = reading.keyword;
+        let name = keyword.excluded.is_empty().then(|| name_of(&reading.rest)).flatten();
+        let asks = match (keyword.words.is_empty() && keyword.phrases.is_empty(), semantic.is_empty()) {
+            (true, false) if has_lines => Some(Mode::Semantic),
+            (false, true) if has_lines => Some(Mode::Keyword),
+            _ => None,
+        };
+        let Reading { conditions, prefixes, no_conditions, .. } = reading;
+        Self { keyword, semantic, name, conditions, open, prefixes, asks, no_conditions }
+    }
+}
+
+/// A query while it is read.
+struct Reading<'a> {
+    around: &'a Surroundings<'a>,
+    keyword: WordQuery,
+    semantic: String,
+    /// What may be a note's name.
+    rest: String,
+    conditions: Vec<Condition>,
+    no_conditions: Vec<NoCondition>,
+    open: Option<String>,
+    prefixes: Vec<String>,
+    /// How many words still count.
+    room: usize,
+}
+
+impl<'a> Reading<'a> {
+    fn new(around: &'a Surroundings<'a>) -> Self {
+        Self {
+            around,
+            keyword: WordQuery::default(),
+            semantic: String::new(),
+            rest: String::new(),
+            conditions: Vec::new(),
+            no_conditions: Vec::new(),
+            open: None,
+            prefixes: Vec::new(),
+            room: MAX_WORDS,
+        }
+    }
+
+    /// Reads what the words' side looks for, and where `both` is so the meaning's, too.
+    fn words(&mut self, text: &str, both: bool) {
+        for part in parts(text) {
             let excluded = part.sign == Some(Sign::Excluded);
-            let asks = match part.operator {
-                _ if conditions.len() == MAX_CONDITIONS => None,
-                Some(Operator::Key(key, value)) => operators::condition(key, value, excluded, around),
-                Some(Operator::Brackets(inner)) => operators::bracketed(inner, excluded, around),
+            let is_full = self.conditions.len() == MAX_CONDITIONS;
+            let asks = match part.operator.filter(|_| !is_full) {
+                Some(Operator::Key(key, value)) => operators::condition(key, value, excluded, self.around),
+                Some(Operator::Brackets(inner)) => operators::bracketed(inner, excluded, self.around),
                 None => None,
             };
             if let Some(condition) = asks {
-                open = None;
-                conditions.push(condition);
+                self.open = None;
+                self.conditions.push(condition);
                 continue;
             }
+            let unread = part.operator.and_then(Operator::key_and_value);
+            if let Some((key, value)) = unread.filter(|_| self.no_conditions.len() < MAX_NO_CONDITIONS) {
+                self.no_conditions.push(NoCondition { key: key.to_owned(), value: value.to_owned() });
+            }
             let mut words = plain_words(part.text, !(part.sign.is_some() || part.quoted));
-            words.truncate(room);
+            words.truncate(self.room);
+            self.room -= words.len();
             if excluded {
-                room -= words.len();
-                keyword.excluded.extend((!words.is_empty()).then_some(words));
+                self.keyword.excluded.extend((!words.is_empty()).then_some(words));
                 continue;
             }
             let is_word = !part.quoted && part.sign.is_none();
-            open = words.last().filter(|_| is_word).cloned();
-            if let Some(prefix) = open.as_ref().filter(|_| part.text.ends_with('*')) {
-                prefixes.push(prefix.clone());
+            self.open = words.last().filter(|_| is_word).cloned();
+            if let Some(prefix) = self.open.as_ref().filter(|_| part.text.ends_with('*')) {
+                self.prefixes.push(prefix.clone());
             }
-            push_readable(&mut semantic, part.text.trim_end_matches('*'));
-            semantic.push(' ');
-            rest.push_str(part.text);
-            rest.push(' ');
-            room -= words.len();
+            if both {
+                self.meaning(part.text.trim_end_matches('*'));
+            }
+            self.rest.push_str(part.text);
+            self.rest.push(' ');
             if part.quoted || part.sign == Some(Sign::Required) {
-                keyword.phrases.extend((!words.is_empty()).then_some(words));
+                self.keyword.phrases.extend((!words.is_empty()).then_some(words));
             } else {
-                keyword.words.extend(words);
+                self.keyword.words.extend(words);
             }
         }
-        let semantic = cut(semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
-        let name = keyword.excluded.is_empty().then(|| name_of(&rest)).flatten();
-        let open = open.filter(|_| !text.ends_with(char::is_whitespace));
-        Self { keyword, semantic, name, conditions, open, prefixes }
+    }
+
+    fn meaning(&mut self, text: &str) {
+        push_readable(&mut self.semantic, text);
+        self.semantic.push(' ');
     }
 }
 
@@ -167,6 +252,18 @@ enum Operator<'a> {
     Key(&'a str, &'a str),
     /// `[inner]`
     Brackets(&'a str),
+}
+
+impl<'a> Operator<'a> {
+    /// What may be meant as a condition. `[x]` is a box that is ticked, and `[link]` a word.
+    fn key_and_value(self) -> Option<(&'a str, &'a str)> {
+        let (key, value) = match self {
+            Self::Key(key, value) => (key, value),
+            Self::Brackets(inner) => inner.split_once(':')?,
+        };
+        let (key, value) = (key.trim(), value.trim());
+        (!value.is_empty()).then_some((key, value))
+    }
 }
 
 fn parts(text: &str) -> Vec<QueryPart<'_>> {

@@ -110,13 +110,26 @@ impl<'a> Retriever<'a> {
         if missing.is_empty() {
             return Ok(());
         }
+        let files = self.reader.files();
         let mut found = prepared.best(limit, Some(&missing))?;
         self.cut(&mut found, limit);
+        let mut best_of: HashMap<u32, (f64, usize)> = HashMap::new();
+        for found in &found {
+            let Some(ordinal) = files.get(found.file).and_then(|file| file.ordinal(found.row)) else { continue };
+            let best = best_of.entry(found.file).or_insert((found.score, ordinal));
+            if found.score.total_cmp(&best.0).then(best.1.cmp(&ordinal)).is_gt() {
+                *best = (found.score, ordinal);
+            }
+        }
+        let mut missing: Vec<&Arc<FileEntry>> = missing.iter().filter_map(|file| files.get(file)).collect();
+        // The best by words first, whatever the files' ids are.
+        let best_of = |file: &FileEntry| best_of.get(&file.id).copied().unwrap_or_default();
+        missing.sort_by(|one, two| best_of(two).0.total_cmp(&best_of(one).0).then_with(|| one.path.cmp(&two.path)));
         let mut added = Vec::new();
-        for file in missing.iter().filter_map(|file| self.reader.files().get(file)).take(limit) {
-            let best = found.iter().find(|found| found.file == file.id).and_then(|found| file.ordinal(found.row));
-            let Some(chunk) = file.chunks.get(best.unwrap_or(0)) else { continue };
-            added.push(Candidate::new(chunk.row, Arc::clone(file), best.unwrap_or(0)));
+        for file in missing.into_iter().take(limit) {
+            let best = best_of(file).1;
+            let Some(chunk) = file.chunks.get(best) else { continue };
+            added.push(Candidate::new(chunk.row, Arc::clone(file), best));
         }
         let rows: Vec<u64> = added.iter().map(|candidate| candidate.row).collect();
         for (candidate, score) in added.iter_mut().zip(prepared.scores(&rows)?) {
@@ -138,15 +151,18 @@ impl<'a> Retriever<'a> {
         files
     }
 
-    /// The chunks of a file that the query's conditions let through.
+    /// The chunks of a file that the query's words let through; all where there are none.
     pub(super) fn rest_of(
         &self,
         file: &Arc<FileEntry>,
-        words: &RetrievedWords<'_>,
+        words: Option<&RetrievedWords<'_>>,
     ) -> Result<Vec<Candidate>, EngineError> {
-        let Some(prepared) = &words.prepared else { return Ok(Vec::new()) };
         let rows: Vec<u64> = file.chunks.iter().map(|chunk| chunk.row).collect();
-        let scores = prepared.scores(&rows)?;
+        let scores = match words.map(|words| &words.prepared) {
+            None => vec![Some(0.0); rows.len()],
+            Some(Some(prepared)) => prepared.scores(&rows)?,
+            Some(None) => return Ok(Vec::new()),
+        };
         let left = rows.iter().zip(scores).enumerate().filter(|(_, (_, score))| score.is_some());
         Ok(left.map(|(ordinal, (row, _))| Candidate::new(*row, Arc::clone(file), ordinal)).collect())
     }

@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use super::candidate::{Candidate, CandidateScores};
 use super::diversify::diversify;
 use super::fuse::rank;
+use super::late::LateInteraction;
+use super::misread::{Misread, misread};
 use super::named::named_first;
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
@@ -60,6 +62,8 @@ pub struct Hit {
     pub keyword: Option<f64>,
     /// Cosine, when the meaning was asked and the chunk is embedded.
     pub semantic: Option<f64>,
+    /// MaxSim of the query's tokens, in a deep search of what it had time for.
+    pub late: Option<f64>,
     /// BM25 as a share of what it could be at most.
     pub coverage: Option<f64>,
     /// How likely it answers, 0 to 1, which compares across answers; `None` where nothing was looked for, or the model was never measured.
@@ -75,6 +79,8 @@ pub enum Degraded {
     NoModel,
     /// The model failed on this query.
     ModelFailed(String),
+    /// It was not looked at token by token, for the reason given: both sides were searched.
+    NotDeep(String),
     /// The words are damaged and being indexed anew: the meaning alone was searched, or nothing.
     NoWords,
     /// Some passages cannot be read, for the reason given, and are left out.
@@ -103,6 +109,8 @@ pub struct Results {
     pub left_out: usize,
     /// Words that are in no passage, for which others were looked for.
     pub corrections: Vec<Correction>,
+    /// What was read as words, and may have been meant otherwise.
+    pub misread: Vec<Misread>,
     /// Why the answer is less than what was asked for, if it is.
     pub degraded: Option<Degraded>,
 }
@@ -130,12 +138,15 @@ pub fn search(
             hits: Vec::new(),
             left_out: 0,
             corrections: Vec::new(),
-            degraded: None,
+            misread: Vec::new(),
+            degraded: unknown(&request.filter, files, visible.set()).map(Degraded::Unknown),
         });
     }
+    // A line that asks one side alone asks it, whatever else was said.
+    let asked = query.asks.unwrap_or(request.mode);
     let mut filter = request.filter.clone();
     filter.conditions.extend(query.conditions.iter().cloned());
-    let allow = filter.resolve(visible.set(), reader)?;
+    let allow = filter.resolve(visible.set(), reader, &request.turn)?;
     let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
     let mut words = retriever.words(&query.keyword)?;
     let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever)?;
@@ -146,10 +157,10 @@ pub fn search(
     }
     let mut degraded = None;
     let has_words = reader.has_words();
-    let vector = if query.only_narrows() || (request.mode == Mode::Keyword && has_words) {
+    let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
         None
     } else {
-        let width = (request.mode == Mode::Hybrid).then(|| config.candidates.max(request.limit));
+        let width = matches!(asked, Mode::Hybrid | Mode::Deep).then(|| config.candidates.max(request.limit));
         match embed_beside(reader, embedder, &query.semantic, request.turn.until_when(), || words.look_ahead(width))? {
             Ok(found) => Some(found),
             Err(reason) => {
@@ -163,13 +174,24 @@ pub fn search(
         degraded = Some(Degraded::Embedding { embedded, of });
     }
     // Without a model, the words answer for the meaning; without the words, the meaning answers for them.
-    let mode = match (has_words, &vector) {
-        (false, _) => Mode::Semantic,
-        (true, None) => Mode::Keyword,
-        (true, Some(_)) => request.mode,
+    let mode = match (has_words, &vector, asked) {
+        (false, ..) => Mode::Semantic,
+        (true, None, _) => Mode::Keyword,
+        (true, Some(_), Mode::Deep) => Mode::Hybrid,
+        (true, Some(_), mode) => mode,
     };
     if !has_words {
         degraded = Some(Degraded::NoWords);
+    }
+    let mut late = None;
+    if asked == Mode::Deep && mode == Mode::Hybrid {
+        let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
+        let until = request.turn.until_when();
+        let of = |model| LateInteraction::of(&query.semantic, model, reader, config, until);
+        match tokens.and_then(|model| of(model).map_err(|error| Degraded::NotDeep(error.to_string()))) {
+            Ok(begun) => late = Some(begun),
+            Err(reason) => degraded = Some(reason),
+        }
     }
 
     let (limit, turn) = (request.limit, &request.turn);
@@ -179,8 +201,10 @@ pub fn search(
         named
     });
     let named = named.filter(|named| !named.is_empty());
-    let ranking = Ranking { retriever: &retriever, mode, vector: vector.as_ref(), config, limit, named, turn };
-    let mut ranked = if query.only_narrows() { ranking.rest(&words)? } else { ranking.run(&mut words)? };
+    let vector = vector.as_ref();
+    let mut ranking = Ranking { retriever: &retriever, mode, vector, config, limit, named, turn, late, not_deep: None };
+    let excluding = (!query.keyword.excluded.is_empty()).then_some(&words);
+    let mut ranked = if query.only_narrows() { ranking.rest(excluding)? } else { ranking.run(&mut words)? };
     if ranked.is_empty()
         && let Some(relaxed) = query.relaxed()
     {
@@ -193,6 +217,8 @@ pub fn search(
             degraded = degraded.or(Some(Degraded::PhraseAbsent));
         }
     }
+    degraded = ranking.not_deep.take().or(degraded);
+    let is_deep = ranking.late.is_some();
     let relevance_of = Relevance { mode, model: embedder.map(Embedder::name), most };
     let mut left_out = 0;
     // To list what is left, none of it is asked for.
@@ -219,22 +245,26 @@ pub fn search(
             }
             Err(error) => return Err(error),
         };
-        let CandidateScores { keyword, semantic, .. } = candidate.scores;
+        let CandidateScores { keyword, semantic, late, .. } = candidate.scores;
         let coverage = relevance_of.coverage(&candidate.scores);
         let window = windows.around(&candidate.file, candidate.ordinal, &chunk)?;
         let (file, score) = (candidate.file, candidate.score);
-        put(&mut hits, Hit { file, chunk, score, keyword, semantic, coverage, relevance, window });
+        put(&mut hits, Hit { file, chunk, score, keyword, semantic, late, coverage, relevance, window });
     }
     if let Some(reason) = windows.damage {
         degraded = Some(Degraded::Damaged(reason));
     }
     if hits.is_empty()
-        && let Some(unknown) = unknown(&query.conditions, files, visible.set())
+        && let Some(unknown) = unknown(&filter, files, visible.set())
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    Ok(Results { mode, hits, left_out, corrections, degraded })
+    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), reader, visible)?;
+    let mode = if is_deep { Mode::Deep } else { mode };
+    Ok(Results { mode, hits, left_out, corrections, misread, degraded })
 }
+
+const NO_TOKENS: &str = "the model gives no vectors of single tokens";
 
 /// Adds a hit, the best come first. One that a better one shows is none; where its window overlaps with those of better ones, it
 /// becomes part of the best of them.
@@ -265,17 +295,27 @@ struct Ranking<'a> {
     /// The files that are called what was typed, when there are any.
     named: Option<FileSet>,
     turn: &'a Turn,
+    /// How the best are looked at closely, in a deep search.
+    late: Option<LateInteraction<'a>>,
+    /// Why they were not, when the model failed on the way.
+    not_deep: Option<Degraded>,
 }
 
 impl Ranking<'_> {
     /// The best candidates in order, `limit` of them or more if there are. While one long file keeps others out of the candidates, more
     /// are asked for.
-    fn run(&self, words: &mut RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
+    fn run(&mut self, words: &mut RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
         let mut width = self.config.candidates.max(self.limit);
         loop {
             go_on(self.turn)?;
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
             rank(&mut candidates, self.mode, self.config);
+            if let Some(late) = &self.late
+                && let Err(error) = late.rank(&mut candidates)?
+            {
+                self.late = None;
+                self.not_deep = Some(Degraded::NotDeep(error.to_string()));
+            }
             if let Some(named) = &self.named {
                 let by = (self.mode, self.vector);
                 self.retriever.add_named(&mut candidates, named, words, by, self.limit)?;
@@ -289,8 +329,8 @@ impl Ranking<'_> {
         }
     }
 
-    /// What is left of all after a query that only says what is not wanted, of the newest notes first.
-    fn rest(&self, words: &RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
+    /// What is left of all after a query that only says which notes, or what is not wanted; of the newest notes first.
+    fn rest(&self, words: Option<&RetrievedWords<'_>>) -> Result<Vec<Candidate>, EngineError> {
         let mut left = Vec::new();
         for file in self.retriever.newest_files() {
             go_on(self.turn)?;

@@ -1,55 +1,94 @@
 //! What a query names that no note has, and what was perhaps meant.
 
-use crate::engine::{Condition, FileSet, FileTable, Wanted, is_at_or_below};
+use std::fmt;
+
+use super::nearest::nearest;
+use crate::engine::{FileSet, FileTable, Filter, Wanted, is_at_or_below};
 use crate::path::folded;
 
-/// A collection or tag that no note has which is seen.
+/// A collection, tag or property that no note has which is seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownName {
-    /// What it would be: `collection` or `tag`.
-    pub kind: &'static str,
+    /// What it would be.
+    pub kind: UnknownKind,
     /// As it was typed.
     pub name: String,
     /// The nearest one that there is.
     pub nearest: Option<String>,
+    /// Of collections all that there are, in alphabetical order.
+    pub there: Vec<String>,
 }
 
-/// The first collection or tag of the conditions that no file of `scope` (all when `None`) has.
-pub(super) fn unknown(conditions: &[Condition], files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
-    let facets = files.facets();
-    conditions.iter().filter(|condition| !condition.negated).find_map(|condition| {
-        let (kind, typed, wanted, there) = match &condition.wanted {
-            Wanted::Collection(name) => ("collection", name, name.clone(), facets.collection_names(scope)),
-            Wanted::Tag(name) => ("tag", name, folded(name.trim_start_matches('#')), facets.tag_names(scope)),
-            _ => return None,
-        };
-        let known = there.iter().any(|name| is_at_or_below(name, &wanted));
-        (!known).then(|| UnknownName { kind, name: typed.clone(), nearest: nearest(&wanted, &there) })
+/// What may be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownKind {
+    /// A collection.
+    Collection,
+    /// A tag.
+    Tag,
+    /// A property of the frontmatter.
+    Property,
+}
+
+/// Maximum number of collections that are named to whoever asks for one that is not there.
+const MAX_SHOWN: usize = 50;
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match self.kind {
+            UnknownKind::Collection => write!(out, "no note is in a collection `{name}`")?,
+            UnknownKind::Tag => write!(out, "no note has the tag `{name}`")?,
+            UnknownKind::Property => write!(out, "no note has the property `{name}`")?,
+        }
+        match &self.nearest {
+            Some(nearest) => write!(out, "; did you mean `{nearest}`?"),
+            None if self.there.is_empty() => Ok(()),
+            None => {
+                let shown: Vec<String> = self.there.iter().take(MAX_SHOWN).map(|name| format!("`{name}`")).collect();
+                write!(out, "; notes are in {}", shown.join(", "))?;
+                match self.there.len() - shown.len() {
+                    0 => Ok(()),
+                    more => write!(out, ", and {more} more"),
+                }
+            }
+        }
+    }
+}
+
+/// The first collection or tag of a filter that no file of `scope` (all when `None`) has.
+pub(super) fn unknown(filter: &Filter, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
+    let wanted = filter.conditions.iter().filter(|condition| !condition.negated).map(|condition| &condition.wanted);
+    let tags = filter.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty());
+    let of_filter = filter.collection.as_ref().and_then(|name| unknown_collection(name, files, scope));
+    of_filter.or_else(|| tags.into_iter().find_map(|tag| unknown_tag(tag, files, scope))).or_else(|| {
+        wanted.into_iter().find_map(|wanted| match wanted {
+            Wanted::Collection(name) => unknown_collection(name, files, scope),
+            Wanted::Tag(name) => unknown_tag(name, files, scope),
+            _ => None,
+        })
     })
 }
 
-/// The name that most likely was meant: one that goes on as it begins, else one with few letters changed.
-fn nearest(wanted: &str, there: &[&str]) -> Option<String> {
-    let wanted = folded(wanted);
-    let distance = |name: &str| match folded(name) {
-        name if !wanted.is_empty() && name.starts_with(&wanted) => 0,
-        name => strsim::damerau_levenshtein(&name, &wanted),
-    };
-    let found = there.iter().map(|name| (distance(name), *name)).min();
-    found.filter(|(distance, _)| *distance <= wanted.chars().count().div_ceil(4)).map(|(_, name)| name.to_owned())
+/// A collection, when no file of `scope` is in it.
+pub(crate) fn unknown_collection(name: &str, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
+    let mut there = files.facets().collection_names(scope);
+    there.sort_unstable();
+    (!there.contains(&name)).then(|| UnknownName {
+        kind: UnknownKind::Collection,
+        name: name.to_owned(),
+        nearest: nearest(name, &there),
+        there: there.into_iter().map(str::to_owned).collect(),
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_is_one_that_may_have_been_meant() {
-        let there = ["notes", "snippets", "travel/2026", "work"];
-        assert_eq!(nearest("Note", &there).as_deref(), Some("notes"));
-        assert_eq!(nearest("sniptes", &there).as_deref(), Some("snippets"));
-        assert_eq!(nearest("travel", &there).as_deref(), Some("travel/2026"));
-        assert_eq!(nearest("garden", &there), None);
-        assert_eq!(nearest("", &[]), None);
-    }
+fn unknown_tag(typed: &str, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
+    let (wanted, there) = (folded(typed.trim_start_matches('#')), files.facets().tag_names(scope));
+    let known = there.iter().any(|tag| is_at_or_below(tag, &wanted));
+    (!known).then(|| UnknownName {
+        kind: UnknownKind::Tag,
+        name: typed.to_owned(),
+        nearest: nearest(&wanted, &there),
+        there: Vec::new(),
+    })
 }

@@ -215,6 +215,9 @@ impl Worker<'_> {
             news |= self.store.set_skipped(Some(&places), &unfit)?;
         }
         if !touched.is_empty() {
+            // Until its new stamp is known to those who ask, a note counts as changed, and no agent is given it.
+            let known = |path| self.store.file(path).map(|file| file.stamp);
+            news |= touched.iter().any(|(path, stamp, _)| known(path).is_some_and(|known| known != *stamp));
             self.store.touch(&touched)?;
         }
         news |= !(updates.is_empty() && removed.is_empty());

@@ -306,7 +306,7 @@ impl<'a> Worker<'a> {
             WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
             // It is taken when it is the turn of large files.
             WorkerMessage::LargeRead => {}
-            WorkerMessage::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            WorkerMessage::Model { asked, loaded: Ok(_) } if !self.shared.is_newest_model(asked) => {}
             WorkerMessage::Model { loaded: Ok(embedder), .. } => self.use_model(embedder)?,
             WorkerMessage::Model { loaded: Err(error), .. } if self.embedder.is_some() => {
                 tracing::warn!("the model stays as it was: {error}");

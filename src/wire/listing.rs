@@ -1,5 +1,8 @@
 //! The names of notes and collections.
 
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
 /// Maximum number of collections that are named to whoever asks for one that is not there.
 const SHOWN_NAMES: usize = 50;
 
@@ -23,9 +26,39 @@ pub(crate) struct Listing {
     pub total: usize,
 }
 
+/// Which notes are listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct NotesParams {
+    /// Only notes of this collection, or in this folder or one below it: `notes/daily`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Notes at most, 1 to 1,000; 50 when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+    /// Notes to leave out first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 0)]
+    pub offset: Option<usize>,
+}
+
+/// Notes, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NotesView {
+    /// This page.
+    pub notes: Vec<NoteName>,
+    /// How many there are on all pages.
+    pub total: usize,
+    /// Why there are none, when nothing that is seen is in such a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<String>,
+}
+
 /// What a note is called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NoteName {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NoteName {
     /// Its path in the vault.
     pub path: String,
     /// Its title.

@@ -11,8 +11,9 @@ use crate::config::Mode;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words, `"phrases"`, `+required`, `-excluded` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`,
-    /// `path:daily/*`, `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, `status:done` or `[rating:>3]` (any property).
+    /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
+    /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task` and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
+    /// `lex: words`, `vec: a question` and `hyde: what an answer might say` ask one side each; `intent: what it is about` helps them.
     pub q: String,
     /// Which sides are asked; `[search] mode` when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,6 +46,9 @@ pub struct SearchQuery {
     /// then. Hits that overlap become one.
     #[param(minimum = 0, maximum = 20)]
     pub context: Option<usize>,
+    /// Keys of `[search]` with other values for this search alone, `fusion=rrf,rrf_k=60`; agents cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
     /// Whether each hit says where its snippet has words of the query.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub highlight: bool,
@@ -161,6 +165,10 @@ pub struct Scores {
     /// Cosine; absent when the meaning was not asked, or the passage is not embedded yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub semantic: Option<f64>,
+    /// MaxSim, the mean over the query's tokens of the best cosine with one of the passage's; in deep searches, of the passages that there
+    /// was time for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<f64>,
     /// BM25 as a share of what a passage with all of the words and nothing else comes near to, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,

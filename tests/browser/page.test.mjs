@@ -91,7 +91,7 @@ describe("the way in", () => {
 });
 
 describe("searching", () => {
-  test("as one types, in three modes, with the words marked and scores on demand", async () => {
+  test("as one types, in every mode, with the words marked and scores on demand", async () => {
     const page = await opened();
     await focused(page, "#query");
     assert.equal(await text(page, ".summary"), "Written last");
@@ -106,6 +106,9 @@ describe("searching", () => {
     assert.equal(await page.locator(".scores").first().isVisible(), false);
     await page.click(".toggle-scores");
     assert.equal(await page.getAttribute(".toggle-scores", "aria-pressed"), "true");
+    await page.click(".modes label:has([value=deep])");
+    await page.waitForFunction(() => /word by word [\d.]+/.test(document.querySelector(".scores")?.textContent ?? ""));
+    assert.match(await text(page, ".hit-title"), /loans in a spreadsheet/);
     await page.click(".modes label:has([value=semantic])");
     await page.waitForFunction(() => !/words/.test(document.querySelector(".scores")?.textContent ?? "words"));
     assert.equal(parameters(page).get("mode"), "semantic");

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use memory_vault::config::Mode;
+use memory_vault::wire::SearchQuery;
 
 use crate::support::TestVault;
 
@@ -190,7 +191,7 @@ fn operators_narrow_and_what_is_none_is_words() {
     let said = |query: &str| vault.search_by(Mode::Keyword, query).0.degraded;
     assert_eq!(
         said("in:Refrences x").as_deref(),
-        Some("no note has the collection `Refrences`; did you mean `References`?")
+        Some("no note is in a collection `Refrences`; did you mean `References`?")
     );
     assert_eq!(said("tag:wrok/plan").as_deref(), Some("no note has the tag `wrok/plan`; did you mean `work/plan`?"));
     assert_eq!(said("tag:zzz x").as_deref(), Some("no note has the tag `zzz`"));
@@ -256,4 +257,67 @@ fn stop_words_do_not_weigh_like_names_in_a_small_vault() {
     let found = vault.words("what would make us go back to paper");
     let paths = found.paths();
     assert!(paths[..3].iter().all(|path| *path == "notes/loans-in-a-spreadsheet.md"), "{paths:?}");
+}
+
+#[test]
+fn a_property_that_no_note_has_is_told_with_the_nearest() {
+    let mut vault = properties();
+    vault.write("notes/dune.md", "---\ntype: book\nreading: slow\n---\n# Dune\n\nSand and paint.\n").sync();
+    assert_eq!(found(&vault, Mode::Keyword, "type:book"), ["notes/dune.md"], "a property like any other");
+    assert_eq!(found(&vault, Mode::Keyword, "type:book status:done"), Vec::<String>::new());
+    let said = |query: &str| vault.search_by(Mode::Keyword, query).0.degraded;
+    let unknown =
+        |name: &str, nearest: &str| Some(format!("no note has the property `{name}`; did you mean `{nearest}`?"));
+    for (query, name, nearest) in [
+        ("stauts:done paint", "stauts", "status"),
+        ("[ratings:>3] paint", "ratings", "rating"),
+        ("autor:\"Ann Lee\"", "autor", "author"),
+        ("titel:plan", "titel", "title"),
+        // Two letters are wrong: told where nothing is found.
+        ("diretcr:zzzz", "diretcr", "director"),
+        ("dir:zzzz", "dir", "director"),
+    ] {
+        assert_eq!(said(query), unknown(name, nearest), "{query}");
+    }
+    assert_eq!(said("painter:fence"), None, "it found words, and no name is near");
+    assert_eq!(said("zzzz:qqqq").as_deref(), Some("no note has the property `zzzz`"));
+    for query in ["http://zzzz.example", "10:30", "std::zzzz", "a:zzzz", "note: paint"] {
+        assert_eq!(said(query), None, "{query}");
+    }
+    for query in ["before:lunch", "has:cheese", "after:never"] {
+        let told = format!("`{query}` makes no sense as a condition; its words were looked for");
+        assert!(said(query).is_some_and(|said| said.contains(&told)), "{query}: {:?}", said(query));
+    }
+    // The filters of a search say so too.
+    let filtered = |collection: Option<&str>, tag: Option<&str>| {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        let query =
+            SearchQuery { q: "paint".into(), collection: text(collection), tag: text(tag), ..SearchQuery::default() };
+        vault.search_with(&query).0.degraded.unwrap_or_default()
+    };
+    assert_eq!(filtered(Some("Refrences"), None), said("in:Refrences x").unwrap(), "in the same words");
+    assert_eq!(filtered(None, Some("wrok/plan")), said("tag:wrok/plan").unwrap());
+}
+
+#[test]
+fn a_line_asks_one_side_alone() {
+    let vault = properties();
+    let asked = |query: &str| {
+        let found = vault.search(query);
+        (found.0.mode, found.paths().into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (mode, paths) = asked("lex: paint -fence");
+    assert_eq!((mode, &paths[..]), (Mode::Keyword, &["notes/plan.md".to_owned()][..]), "operators count in it");
+    assert_eq!(asked("LEX: status:done paint").1, ["notes/plan.md"]);
+    let (mode, paths) = asked("vec: what does Ann Lee do");
+    assert!(mode == Mode::Semantic && paths.len() > 2, "{mode:?} {paths:?}");
+    let (mode, paths) = asked("lex: fence\nvec: a long talk over coffee\nintent: films");
+    assert_eq!(mode, Mode::Hybrid);
+    assert!(["notes/other.md", "References/Heat.md"].iter().all(|path| paths.iter().any(|found| found == path)));
+    assert_eq!(asked("lex: paint vec: paint -fence").0, Mode::Hybrid, "in one line");
+    assert_eq!(asked("hyde: A long talk over coffee.").1[0], "References/Heat.md");
+    // Where only the words are asked for, the meaning of a line is asked all the same: nothing else was.
+    assert_eq!(vault.words("vec: coffee").0.mode, Mode::Semantic);
+    assert_eq!(vault.words("intent: paint").0.mode, Mode::Keyword, "alone it is what is looked for");
+    assert!(!vault.words("intent: paint").0.results.is_empty());
 }

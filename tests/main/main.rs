@@ -19,10 +19,12 @@ mod damage;
 mod disk;
 mod docs;
 mod endpoint;
+mod eval;
 mod forgetting;
 mod fresh;
 mod fuzzing;
 mod large;
+mod links;
 mod mcp;
 mod memory;
 #[cfg(unix)]

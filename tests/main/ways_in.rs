@@ -48,6 +48,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/user-memory/agent-search collection",
             "GET /api/user-memory/browse collection",
             "GET /api/user-memory/checkpoints path",
+            "GET /api/user-memory/notes folder",
             "GET /api/user-memory/search collection",
             "GET /api/user-memory/search path",
             "GET /api/user-memory/search tag",
@@ -315,15 +316,47 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
         http.iter().filter(|name| !left_out.contains(&name.as_str())).cloned().collect()
     };
     assert!(help.contains("<QUERY>"), "{help}");
-    // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something.
-    let of_command = same(&command, &[("min-score", "min_score")], &["full", "json", "vault", "help"]);
+    // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something. What is near a
+    // note has an address and a tool of its own.
+    let of_command = same(&command, &[("min-score", "min_score")], &["related", "full", "json", "vault", "help"]);
     assert_eq!(of_command, less(&["q", "highlight", "fresh"]), "vault search --help, and SearchQuery");
-    for name in ["search", "vector_search", "deep_search"] {
+    for name in ["search", "vector_search", "hybrid_search", "deep_search"] {
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
         let arguments: BTreeSet<String> =
             tool["inputSchema"]["properties"].as_object().unwrap().keys().cloned().collect();
         // The tool is the mode. What it finds is shown to a model, always with what was saved before.
         let of_tool = same(&arguments, &[("query", "q")], &[]);
-        assert_eq!(of_tool, less(&["mode", "highlight", "fresh", "min_score"]), "the tool {name}, and SearchQuery");
+        assert_eq!(
+            of_tool,
+            less(&["mode", "highlight", "fresh", "min_score", "set"]),
+            "the tool {name}, and SearchQuery"
+        );
+    }
+}
+
+/// What can be typed is told by every way in.
+#[test]
+fn every_operator_is_told_by_the_command_the_page_the_api_and_mcp() {
+    let help = Ran::of(vault_command().args(["search", "--help"])).ok().stdout;
+    let page = include_str!("../../src/page/assets/keys.js");
+    let document = described();
+    let parameters = document["paths"]["/api/user-memory/search"]["get"]["parameters"].as_array().unwrap();
+    let query = parameters.iter().find(|parameter| parameter["name"] == "q").unwrap();
+    let mut vault = Daemon::vault();
+    vault.start();
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } });
+    let request = Request::new("POST", "/mcp").json(hello.to_string());
+    let said = vault.ask(request.header("Accept", "application/json, text/event-stream")).json();
+    let texts = [
+        ("vault search --help", help.as_str()),
+        ("the page's help", page),
+        ("the API's description", query["description"].as_str().unwrap()),
+        ("MCP's instructions", said["result"]["instructions"].as_str().unwrap()),
+    ];
+    for operator in memory_vault::search::OPERATORS {
+        for (name, text) in texts {
+            assert!(text.contains(operator), "{name} does not tell of `{operator}`: {text}");
+        }
     }
 }

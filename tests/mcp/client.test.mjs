@@ -90,7 +90,7 @@ async function call(client, name, args) {
   return result.structuredContent;
 }
 
-const READING = ["deep_search", "get", "multi_get", "search", "status", "vector_search"];
+const READING = ["deep_search", "get", "hybrid_search", "multi_get", "search", "status", "vector_search"];
 
 /** All that a client does, and what must come of it. */
 async function useEverything(client) {
@@ -103,7 +103,7 @@ async function useEverything(client) {
   // Each tool with its schemas has a place in every conversation.
   for (const tool of tools) assert.ok(countTokens(JSON.stringify(tool)) <= 250, `${tool.name}: ${countTokens(JSON.stringify(tool))} tokens`);
 
-  for (const name of ["search", "vector_search", "deep_search"]) {
+  for (const name of ["search", "vector_search", "hybrid_search", "deep_search"]) {
     const found = await call(client, name, { query: "tomatoes" });
     assert.deepEqual([...new Set(found.results.map((hit) => hit.path))], ["notes/garden.md"], name);
     assert.equal(found.results[0].citation, "notes/garden.md#L1-L3", name);

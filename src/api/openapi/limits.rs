@@ -198,6 +198,8 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
             }
         }
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
+        ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
+        ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(CHECKPOINT)),
         _ => {}
     }

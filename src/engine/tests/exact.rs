@@ -9,12 +9,12 @@ use half::f16;
 use super::super::{
     ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, Like,
     LikeWord, PendingText, PreparedWords, QueryTerms, QueryVector, Reader, ScoredChunk, TermWeight, UpdatePart, Upkeep,
-    WordQuery, Writer, background_count, embedded_context, rounded, rounded_length,
+    WordQuery, Writer, background_count, rounded, rounded_length,
 };
 use crate::config::StemmerLanguage;
 use crate::derive::words::BESIDE;
 use crate::derive::{ChunkId, CommonWords};
-use crate::models::{ContentHash, Document, Embedder, Fingerprint};
+use crate::models::{ContentHash, Embedder, Fingerprint};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
@@ -189,9 +189,7 @@ impl ExactStores {
         for (file, entry) in self.each_entry() {
             let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
             if chunk.vector.is_none() && self.now.model.is_some() && !(self.withholds_private && file.private) {
-                let context = embedded_context(&file.title, &chunk.text.heading_path);
-                let document = Document { context, text: chunk.text.text[chunk.text.prose.clone()].to_owned() };
-                waiting.insert(content, PendingText { content, document });
+                waiting.insert(content, PendingText { content, document: chunk.text.document(&file.title) });
             }
         }
         waiting.into_values().collect()
@@ -388,6 +386,10 @@ impl Reader for ExactReader {
     fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
         let vector = |row| self.chunks.get(row).and_then(|chunk: &ExactChunk| chunk.vector.as_ref());
         Ok(rows.iter().map(|row| vector(row).map(|vector| f64::from(query.cosine(vector)))).collect())
+    }
+
+    fn vector(&self, row: u64) -> Option<Vec<f32>> {
+        self.chunks.get(&row)?.vector.clone()
     }
 
     fn is_embedded(&self, row: u64) -> bool {

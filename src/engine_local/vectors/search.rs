@@ -97,6 +97,14 @@ impl VectorSet {
         Ok(chunks.iter().map(score).collect())
     }
 
+    /// A chunk's vector.
+    pub(in super::super) fn vector(&self, chunk: u64) -> Option<Vec<f32>> {
+        let (at, row) = self.find(chunk)?;
+        let mut floats = vec![0.0; self.dims];
+        self.segments[at].columns.vector(row).convert_to_f32_slice(&mut floats);
+        Some(floats)
+    }
+
     pub(super) fn coded(&self, query: &QueryVector) -> Result<CodedQuery, VectorError> {
         match query.unit().len() {
             got if got == self.dims => Ok(CodedQuery::new(query.clone())),

@@ -7,9 +7,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::super::query_cache::QueryCache;
-use super::super::{Document, Embedder, Fingerprint, ModelError};
-use super::model::{GgufOptions, LoadedModel, ModelSource};
-use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
+use super::super::{Document, Embedder, Fingerprint, ModelError, TokenEmbedder};
+use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
+use super::queue::{Reply, Sequence, TextQueue, Wanted, WorkerLane};
+use super::token_cache::TokenCache;
 use super::tokens::Tokenizer;
 use super::worker;
 
@@ -23,8 +24,9 @@ const MOST_AUTOMATIC_THREADS: usize = 8;
 pub struct GgufEmbedder {
     pub(super) model: Arc<LoadedModel>,
     pub(super) tokenizer: Tokenizer,
-    queue: Arc<TextQueue>,
+    pub(super) queue: Arc<TextQueue>,
     queries: Mutex<QueryCache>,
+    pub(super) token_cache: Mutex<TokenCache>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -49,6 +51,7 @@ impl GgufEmbedder {
             model,
             queue: Arc::default(),
             queries: Mutex::default(),
+            token_cache: Mutex::default(),
             threads: Vec::new(),
         };
         embedder.start_thread("embed-query".to_owned(), WorkerLane::Queries)?;
@@ -99,7 +102,7 @@ impl Embedder for GgufEmbedder {
         if let Some(vector) = self.query_cache().get(text) {
             return Ok(vector);
         }
-        let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text) };
+        let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text), wanted: Wanted::Pooled };
         let replies = self.queue.query(sequence, deadline)?;
         let vector = collect(1, &replies, deadline)?.remove(0);
         self.query_cache().put(text, &vector);
@@ -107,12 +110,20 @@ impl Embedder for GgufEmbedder {
     }
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
-        let sequence = |(index, document)| Sequence { index, tokens: self.tokenizer.document(document) };
+        let sequence = |(index, document)| {
+            let tokens = self.tokenizer.document(document);
+            Sequence { index, tokens, wanted: Wanted::Pooled }
+        };
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
         // The longest first, so that the workers end together.
         sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
         let replies = self.queue.documents(sequences.into())?;
         collect(documents.len(), &replies, deadline)
+    }
+
+    fn tokens(&self) -> Option<&dyn TokenEmbedder> {
+        // Where one token's vector stands for the whole text, those of the others were never taught to stand for anything.
+        (self.model.pooling == Pooling::Mean).then_some(self)
     }
 
     fn stop(&self) {

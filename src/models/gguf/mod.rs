@@ -30,6 +30,8 @@ mod model;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod token_cache;
+mod token_embedder;
 mod tokens;
 mod worker;
 

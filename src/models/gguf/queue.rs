@@ -1,9 +1,10 @@
-//! What callers wait for and workers do, in two lanes.
+//! What callers wait for and workers do: queries, then texts that somebody waits for, then documents.
 //!
 //! A call blocks until it is answered, so the queue never holds more than one query or one list of documents for each
 //! thread that calls: that is its bound.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -17,9 +18,19 @@ use super::super::ModelError;
 pub(super) struct Sequence {
     pub(super) index: usize,
     pub(super) tokens: Vec<LlamaToken>,
+    pub(super) wanted: Wanted,
 }
 
-/// A text's place in the call and its vector, or why there is none.
+/// What is computed of a sequence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// One vector of length 1 for all of it.
+    Pooled,
+    /// The vectors of these of its tokens, one after the other, of any length.
+    Tokens(Range<usize>),
+}
+
+/// A text's place in the call and what was wanted of it, or why there is none.
 pub(super) type Reply = Result<(usize, Vec<f32>), ModelError>;
 
 /// Which lane a worker serves.
@@ -49,6 +60,7 @@ pub(super) struct TextQueue {
 #[derive(Default)]
 struct QueueState {
     queries: VecDeque<Job>,
+    urgent: VecDeque<Call>,
     calls: VecDeque<Call>,
     calls_so_far: u64,
     stopped: bool,
@@ -58,6 +70,7 @@ struct Call {
     number: u64,
     sequences: VecDeque<Sequence>,
     reply: Sender<Reply>,
+    deadline: Option<Instant>,
 }
 
 impl TextQueue {
@@ -71,11 +84,31 @@ impl TextQueue {
 
     /// Adds a list of sequences. Their replies come in any order; the receiver closes after the last of them, or on a stop.
     pub(super) fn documents(&self, sequences: VecDeque<Sequence>) -> Result<Receiver<Reply>, ModelError> {
+        self.call(sequences, None, |state| &mut state.calls)
+    }
+
+    /// Adds a list that goes before all documents, and of which none is begun after the deadline. Else as
+    /// [`TextQueue::documents`].
+    pub(super) fn urgent(
+        &self,
+        sequences: VecDeque<Sequence>,
+        deadline: Instant,
+    ) -> Result<Receiver<Reply>, ModelError> {
+        self.call(sequences, Some(deadline), |state| &mut state.urgent)
+    }
+
+    fn call(
+        &self,
+        sequences: VecDeque<Sequence>,
+        deadline: Option<Instant>,
+        lane: impl FnOnce(&mut QueueState) -> &mut VecDeque<Call>,
+    ) -> Result<Receiver<Reply>, ModelError> {
         let (reply, receiver) = mpsc::channel();
         self.submit(|state| {
             state.calls_so_far += 1;
+            let number = state.calls_so_far;
             if !sequences.is_empty() {
-                state.calls.push_back(Call { number: state.calls_so_far, sequences, reply });
+                lane(state).push_back(Call { number, sequences, reply, deadline });
             }
         })?;
         Ok(receiver)
@@ -104,7 +137,7 @@ impl TextQueue {
                     return Some(job);
                 }
             }
-            if let Some(job) = (lane == WorkerLane::All).then(|| state.next_documents()).flatten() {
+            if let Some(job) = (lane == WorkerLane::All).then(|| state.next_text()).flatten() {
                 return Some(job);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +146,9 @@ impl TextQueue {
 
     /// Drops what is left of the call that a failed job belongs to: its caller has an error already.
     pub(super) fn abandon(&self, job: &Job) {
-        self.lock().calls.retain(|call| Some(call.number) != job.call);
+        let mut state = self.lock();
+        state.urgent.retain(|call| Some(call.number) != job.call);
+        state.calls.retain(|call| Some(call.number) != job.call);
     }
 
     /// Ends all work. What is waiting is dropped, and its callers see their receivers close.
@@ -121,6 +156,7 @@ impl TextQueue {
         let mut state = self.lock();
         state.stopped = true;
         state.queries.clear();
+        state.urgent.clear();
         state.calls.clear();
         self.changed.notify_all();
     }
@@ -132,12 +168,15 @@ impl TextQueue {
 }
 
 impl QueueState {
-    fn next_documents(&mut self) -> Option<Job> {
-        let mut call = self.calls.pop_front()?;
+    fn next_text(&mut self) -> Option<Job> {
+        let now = Instant::now();
+        self.urgent.retain(|call| call.deadline.is_none_or(|deadline| now < deadline));
+        let lane = if self.urgent.is_empty() { &mut self.calls } else { &mut self.urgent };
+        let mut call = lane.pop_front()?;
         let sequence = call.sequences.pop_front()?;
-        let job = Job { sequence, reply: call.reply.clone(), call: Some(call.number), deadline: None };
+        let job = Job { sequence, reply: call.reply.clone(), call: Some(call.number), deadline: call.deadline };
         if !call.sequences.is_empty() {
-            self.calls.push_back(call);
+            lane.push_back(call);
         }
         Some(job)
     }
@@ -145,10 +184,12 @@ impl QueueState {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn text(index: usize) -> Sequence {
-        Sequence { index, tokens: Vec::new() }
+        Sequence { index, tokens: Vec::new(), wanted: Wanted::Pooled }
     }
 
     fn next(queue: &TextQueue, lane: WorkerLane) -> usize {
@@ -167,6 +208,17 @@ mod tests {
         for receiver in [bulk, saved, query] {
             assert!(receiver.recv().is_err(), "closed with the last job");
         }
+    }
+
+    #[test]
+    fn what_somebody_waits_for_goes_before_documents_until_its_time_is_over() {
+        let queue = TextQueue::default();
+        let _bulk = queue.documents((0..3).map(text).collect()).unwrap();
+        let late = queue.urgent((20..22).map(text).collect(), Instant::now()).unwrap();
+        let _urgent = queue.urgent((10..12).map(text).collect(), Instant::now() + Duration::from_secs(600)).unwrap();
+        let order: Vec<usize> = (0..4).map(|_| next(&queue, WorkerLane::All)).collect();
+        assert_eq!(order, [10, 11, 0, 1]);
+        assert!(late.recv().is_err());
     }
 
     #[test]

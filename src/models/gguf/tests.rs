@@ -419,3 +419,40 @@ fn a_cache_folder_that_cannot_be_written_is_named() {
     let error = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions::new(file.join("cache"))).err().unwrap();
     assert!(matches!(&error, ModelError::Io { .. }) && error.to_string().contains("taken"), "{error}");
 }
+
+#[test]
+fn the_tokens_of_a_text_are_near_those_that_say_the_same() {
+    let embedder = shared();
+    let tokens = embedder.tokens().expect("a model that pools by the mean");
+    let soon = || Instant::now() + Duration::from_secs(600);
+    let pooled = embedder.embed_documents(&documents(3), None).unwrap();
+    let query = tokens.query_tokens("how do I bake bread", soon()).unwrap();
+    let bread = tokens.query_tokens("bread", soon()).unwrap();
+    assert_eq!(bread.len(), 1, "a vector for each token and none for the special ones");
+    let texts = ["how do I bake bread", "Baking a sourdough loaf in the oven", "the quarterly ledger of the harbour"];
+    let found = tokens.document_tokens(&texts.map(document), soon()).unwrap();
+    let near: Vec<f64> = found.iter().map(|found| query.max_sim(found.as_ref().expect("in time"))).collect();
+    assert!((near[0] - 1.0).abs() < 0.01 && near[1] > near[2] + 0.1, "{near:?}");
+    assert_eq!(embedder.embed_documents(&documents(3), None).unwrap(), pooled, "other contexts change no embedding");
+    let empty = tokens.document_tokens(&[Document::default()], soon()).unwrap();
+    assert!(empty[0].as_ref().is_some_and(|none| none.is_empty() && query.max_sim(none) == 0.0));
+}
+
+#[test]
+fn tokens_that_are_not_ready_in_time_are_left_out() {
+    let embedder = open();
+    let tokens = embedder.tokens().expect("a model that pools by the mean");
+    let over = tokens.document_tokens(&documents(4), Instant::now()).unwrap();
+    assert!(over.iter().all(Option::is_none));
+    assert!(matches!(tokens.query_tokens("bread", Instant::now()), Err(ModelError::TimedOut)));
+    let soon = Instant::now() + Duration::from_secs(600);
+    let first = tokens.document_tokens(&documents(4), soon).unwrap();
+    assert!(first.iter().all(Option::is_some));
+    assert_eq!(
+        tokens.document_tokens(&documents(5), Instant::now()).unwrap()[..4],
+        first,
+        "what is known costs no time"
+    );
+    embedder.stop();
+    assert!(matches!(tokens.document_tokens(&documents(6), soon), Err(ModelError::Stopped)));
+}

@@ -1,6 +1,7 @@
 //! Text to token sequences within the model's limits.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use llama_cpp_2::token::LlamaToken;
@@ -48,6 +49,12 @@ impl Tokenizer {
         let context = self.cut_to_tokens(&document.context, CONTEXT_TOKENS.min(self.room() / 4));
         let between = if context.is_empty() { "" } else { "\n" };
         self.sequence(format!("{}{context}{between}{}", self.document_prefix, self.cut(&document.text)))
+    }
+
+    /// The place of the text's own tokens in a sequence, between the special ones.
+    pub(super) fn text_in(&self, sequence: &[LlamaToken]) -> Range<usize> {
+        let start = self.head.len().min(sequence.len());
+        start..(sequence.len() - self.tail.len().min(sequence.len())).max(start)
     }
 
     /// Returns how many tokens of text fit between the special ones.

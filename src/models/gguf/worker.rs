@@ -2,19 +2,21 @@
 
 use std::any::Any;
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use llama_cpp_2::context::LlamaContext;
-use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::context::params::{LlamaContextParams, LlamaPoolingType};
 use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::token::LlamaToken;
 
 use super::super::ModelError;
 use super::super::embedder::unit;
 use super::backend::backend;
 use super::model::LoadedModel;
-use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
+use super::queue::{Reply, Sequence, TextQueue, Wanted, WorkerLane};
 
 /// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.
 pub(super) fn run(
@@ -41,11 +43,11 @@ pub(super) fn serve(queue: &TextQueue, lane: WorkerLane, mut encode: impl FnMut(
     while let Some(job) = queue.next(lane) {
         let reply = catch_unwind(AssertUnwindSafe(|| encode(&job.sequence)))
             .unwrap_or_else(|panic| Err(ModelError::Panicked(message(&*panic))));
-        if reply.is_err() {
+        let failed = reply.is_err();
+        // A caller whose time is over, or that had an error from another text, does not listen any more.
+        if job.reply.send(reply).is_err() || failed {
             queue.abandon(&job);
         }
-        // A caller that had an error from another text does not listen any more.
-        let _ = job.reply.send(reply);
     }
 }
 
@@ -60,16 +62,26 @@ fn message(panic: &(dyn Any + Send)) -> String {
 struct Encoder<'a> {
     model: &'a LoadedModel,
     context: LlamaContext<'a>,
+    /// For the vectors of single tokens, once they are asked for: 18 MB of the bundled model.
+    for_tokens: Option<LlamaContext<'a>>,
     batch: LlamaBatch<'a>,
 }
 
+/// Making two contexts of one model at a time is not safe in llama.cpp.
+static MAKING_A_CONTEXT: Mutex<()> = Mutex::new(());
+
 impl<'a> Encoder<'a> {
     fn new(model: &'a LoadedModel) -> Result<Self, ModelError> {
+        let context = Self::context(model, model.pooling.to_llama())?;
+        Ok(Self { model, context, for_tokens: None, batch: LlamaBatch::new(model.max_tokens, 1) })
+    }
+
+    fn context(model: &'a LoadedModel, pooling: LlamaPoolingType) -> Result<LlamaContext<'a>, ModelError> {
         let tokens = u32::try_from(model.max_tokens).unwrap_or(u32::MAX);
         // Flash attention stays at its default, `auto`: see the numbers in `gguf`.
         let params = LlamaContextParams::default()
             .with_embeddings(true)
-            .with_pooling_type(model.pooling.to_llama())
+            .with_pooling_type(pooling)
             .with_n_ctx(NonZeroU32::new(tokens))
             .with_n_batch(tokens)
             .with_n_ubatch(tokens)
@@ -77,12 +89,12 @@ impl<'a> Encoder<'a> {
             .with_n_threads(1)
             .with_n_threads_batch(1)
             .with_no_perf(true);
-        let context = model.llama.new_context(backend()?, params).map_err(|error| ModelError::Llama {
+        let _one_at_a_time = MAKING_A_CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
+        model.llama.new_context(backend()?, params).map_err(|error| ModelError::Llama {
             action: "make room for computing",
             reason: format!("{error}, for {tokens} tokens of {}", model.path.display()),
             may_pass: true,
-        })?;
-        Ok(Self { model, context, batch: LlamaBatch::new(model.max_tokens, 1) })
+        })
     }
 
     fn encode(&mut self, sequence: &Sequence) -> Reply {
@@ -91,19 +103,49 @@ impl<'a> Encoder<'a> {
             // llama.cpp would end the process.
             return Err(failed(format!("a sequence of {} tokens", tokens.len())));
         }
-        self.batch.clear();
-        self.batch.add_sequence(tokens, 0, true).map_err(failed)?;
-        // Models that only look back keep a cache, in which the last text would still be seen. The others have none, and
-        // `decode` is `encode` for them.
-        self.context.clear_kv_cache();
-        self.context.decode(&mut self.batch).map_err(failed)?;
+        let computed = match &sequence.wanted {
+            Wanted::Pooled => self.pooled(tokens),
+            Wanted::Tokens(some) => self.of_tokens(tokens, some.clone()),
+        };
+        Ok((sequence.index, computed?))
+    }
+
+    fn pooled(&mut self, tokens: &[LlamaToken]) -> Result<Vec<f32>, ModelError> {
+        compute(&mut self.context, &mut self.batch, tokens)?;
         let vector = self.context.embeddings_seq_ith(0).map_err(failed)?;
-        let vector = unit(vector).ok_or_else(|| ModelError::UnsuitableModel {
+        unit(vector).ok_or_else(|| ModelError::UnsuitableModel {
             path: self.model.path.clone(),
             reason: "it computes vectors without a direction; the file may be damaged".to_owned(),
-        })?;
-        Ok((sequence.index, vector))
+        })
     }
+
+    fn of_tokens(&mut self, tokens: &[LlamaToken], some: Range<usize>) -> Result<Vec<f32>, ModelError> {
+        let context = match &mut self.for_tokens {
+            Some(context) => context,
+            none => none.insert(Self::context(self.model, LlamaPoolingType::None)?),
+        };
+        compute(context, &mut self.batch, tokens)?;
+        let mut vectors = Vec::with_capacity(some.len() * self.model.dimension);
+        for at in some {
+            let at = i32::try_from(at).map_err(failed)?;
+            vectors.extend_from_slice(context.embeddings_ith(at).map_err(failed)?);
+        }
+        Ok(vectors)
+    }
+}
+
+/// Runs the model over one sequence.
+fn compute(
+    context: &mut LlamaContext<'_>,
+    batch: &mut LlamaBatch<'_>,
+    tokens: &[LlamaToken],
+) -> Result<(), ModelError> {
+    batch.clear();
+    batch.add_sequence(tokens, 0, true).map_err(failed)?;
+    // Models that only look back keep a cache, in which the last text would still be seen. The others have none, and
+    // `decode` is `encode` for them.
+    context.clear_kv_cache();
+    context.decode(batch).map_err(failed)
 }
 
 fn failed(reason: impl ToString) -> ModelError {
@@ -120,7 +162,7 @@ mod tests {
     #[test]
     fn a_panic_fails_its_own_call_and_the_worker_goes_on() {
         let queue = TextQueue::default();
-        let text = |index| Sequence { index, tokens: Vec::new() };
+        let text = |index| Sequence { index, tokens: Vec::new(), wanted: Wanted::Pooled };
         let bad = queue.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
         let good = queue.documents(VecDeque::from([text(3)])).unwrap();
         thread::scope(|scope| {
@@ -135,5 +177,25 @@ mod tests {
             assert!(matches!(good.recv(), Ok(Ok((3, vector))) if vector == [1.0]));
             queue.stop();
         });
+    }
+
+    #[test]
+    fn what_nobody_waits_for_any_more_is_not_computed() {
+        let queue = TextQueue::default();
+        let text = |index| Sequence { index, tokens: Vec::new(), wanted: Wanted::Pooled };
+        drop(queue.documents((1..4).map(text).collect()).unwrap());
+        let good = queue.documents(VecDeque::from([text(9)])).unwrap();
+        let (seen, computed) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                serve(&queue, WorkerLane::All, |sequence| {
+                    let _ = seen.send(sequence.index);
+                    Ok((sequence.index, vec![1.0]))
+                });
+            });
+            assert!(matches!(good.recv(), Ok(Ok((9, _)))));
+            queue.stop();
+        });
+        assert_eq!(computed.try_iter().collect::<Vec<_>>(), [1, 9]);
     }
 }

@@ -78,12 +78,12 @@ export function when(time) {
   return h("time", { datetime: time, title: date.toLocaleString() }, shown);
 }
 
-/** Calls the last of many calls, so long after it. */
+/** Calls the last of many calls, so long after it: milliseconds, or a function that gives them. */
 export function debounced(wait, call) {
   let timer;
   return (...args) => {
     clearTimeout(timer);
-    timer = setTimeout(() => call(...args), wait);
+    timer = setTimeout(() => call(...args), typeof wait === "function" ? wait() : wait);
   };
 }
 

@@ -38,11 +38,31 @@ const KEYS = [
   ["?", "This list"],
 ];
 
-/** The list of keys, as a dialog. */
+const QUERIES = [
+  ['"a phrase"', "These words as they stand"],
+  ["+word", "It has to be there"],
+  ["-word", "It must not be there; - turns conditions round, too"],
+  ["begin*", "Words that begin so"],
+  ["tag:travel", "With this tag, or one below it"],
+  ["in:notes", "In this collection"],
+  ["path:daily/*", "At such a path"],
+  ["title:plan", "With this in the title"],
+  ["before:2026-01-05 after:7d", "Updated then"],
+  ["has:task", "With a link, image, code, table, quote, task or tag"],
+  ["type:book status:done", "With this value of a property"],
+  ["[rating:>3] [status]", "With such a value, or with any"],
+  ["lex: words", "By words alone"],
+  ["vec: a question", "By meaning alone; hyde: says what an answer might"],
+  ["intent: a topic", "What the rest is about"],
+];
+
+/** The list of keys, and of what can be typed, as a dialog. */
 export function help() {
   const made = h("dialog", { "aria-labelledby": "help-title", class: "help" },
     h("h2", { id: "help-title" }, "Keyboard"),
     h("dl", {}, KEYS.map(([keys, what]) => h("div", {}, h("dt", {}, keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, what)))),
+    h("h2", {}, "What to type"),
+    h("dl", { class: "queries" }, QUERIES.map(([text, what]) => h("div", {}, h("dt", {}, h("code", {}, text)), h("dd", {}, what)))),
     h("div", { class: "row end" }, h("button", { type: "button", class: "primary", autofocus: true, on: { click: () => made.close() } }, "Close")));
   return made;
 }

@@ -34,7 +34,7 @@ function scores({ score, scores: sides }) {
   if (score === undefined) return undefined;
   const side = (name, value) => (value === undefined ? undefined : ` · ${name} ${value.toFixed(name === "words" ? 1 : 2)}`);
   return h("span", { class: "scores", hidden: !scoresShown() },
-    `score ${score.toFixed(2)}`, side("words", sides.keyword), side("meaning", sides.semantic));
+    `score ${score.toFixed(2)}`, side("words", sides.keyword), side("meaning", sides.semantic), side("word by word", sides.late));
 }
 
 export function copyButton(citation) {

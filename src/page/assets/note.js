@@ -7,6 +7,7 @@ import { address, go, route } from "./route.js";
 import { elements, mark } from "./tree.js";
 import { whoSees } from "./agent-sees.js";
 import { annotate, remove } from "./change.js";
+import { near } from "./near.js";
 
 const place = () => byId("reader");
 
@@ -113,7 +114,7 @@ function render(note, line) {
     elsewhere(note, from - 1, note.chunks.some((chunk) => chunk.line_start < from), "What is before"),
     body,
     elsewhere(note, to + 1, note.chunks.some((chunk) => chunk.line_end > to), "What follows"),
-    ...lost(note));
+    ...lost(note), near(note));
   // The title above says it already.
   const heading = body.firstElementChild;
   if (heading?.tagName === "H2" && heading.textContent.trim() === note.title) heading.classList.add("unseen");

@@ -8,11 +8,14 @@ import { go, route } from "./route.js";
 
 const MODES = [
   ["hybrid", "Both", "By words and meaning"],
+  ["deep", "Deep", "By words and meaning, and the best word by word"],
   ["semantic", "Meaning", "By meaning alone"],
   ["keyword", "Words", "By words alone"],
 ];
 const AGES = [["", "Any time"], ["1d", "Last day"], ["7d", "Last week"], ["1mo", "Last month"], ["1y", "Last year"]];
 const WAIT_MS = 90;
+// Each takes a quarter of a second of all cores.
+const DEEP_WAIT_MS = 350;
 
 let view;
 let asked = 0;
@@ -33,7 +36,8 @@ export function collectionChoice(chosen, onChange) {
 
 export function show(main) {
   const { q = "", mode = "hybrid", collection, tag = "", since = "" } = route();
-  const typed = debounced(WAIT_MS, (text) => go({ q: text }, { replace: true }));
+  const wait = () => (route().mode === "deep" ? DEEP_WAIT_MS : WAIT_MS);
+  const typed = debounced(wait, (text) => go({ q: text }, { replace: true }));
   const input = h("input", {
     id: "query", type: "search", placeholder: "Search your memory", "aria-label": "Search your memory", autocomplete: "off",
     spellcheck: "false", enterkeyhint: "search", on: { input: () => typed(input.value) },

@@ -57,7 +57,7 @@ const QUERIES: [&str; 20] = [
     "gardan water",
 ];
 const DIMENSIONS: [usize; 3] = [16, 24, 32];
-const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];
+const MODES: [Mode; 4] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid, Mode::Deep];
 /// Steps after which a reader is asked again.
 const HELD_STEPS: usize = 3;
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
@@ -240,7 +240,9 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         for (at, filter) in filters {
             for (mode, query) in MODES.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
                 let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
-                let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates: 4, ..SearchConfig::default() };
+                let (candidates, deep_ms) = (4, 60_000);
+                let defaults = SearchConfig::default();
+                let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates, deep_ms, ..defaults };
                 let request = SearchRequest {
                     text: query.into(),
                     mode,
@@ -253,7 +255,8 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
                 };
                 let found = search(reader, Some(embedder), visible, &config, &request).unwrap();
                 let hits = found.hits.iter().map(|hit| {
-                    let bits = [Some(hit.score), hit.keyword, hit.semantic].map(|score| score.map(f64::to_bits));
+                    let bits =
+                        [Some(hit.score), hit.keyword, hit.semantic, hit.late].map(|score| score.map(f64::to_bits));
                     let metadata = reader.metadata(hit.file.id).unwrap();
                     format!("{}#{:?} {:?} {bits:?} {metadata:?}", hit.file.path, hit.chunk.lines, hit.chunk.id)
                 });

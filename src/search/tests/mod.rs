@@ -1,4 +1,6 @@
 //! Over every engine.
 
 mod contract;
+mod deep;
+mod named;
 mod partial;

@@ -1,6 +1,7 @@
 //! The rules as they change.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memory_vault::access::{Caller, Principal, Session, Turn};
@@ -42,6 +43,16 @@ fn found(viewer: Option<Viewer>) -> Vec<String> {
     paths.sort();
     paths.dedup();
     paths
+}
+
+#[test]
+fn a_note_that_was_touched_and_read_again_is_given_again() {
+    let mut vault = vault("can_read_user_memory: true");
+    for mode in [0o600, 0o640] {
+        fs::set_permissions(vault.root().join("notes/a.md"), fs::Permissions::from_mode(mode)).unwrap();
+        vault.sync();
+        assert_eq!(found(ada(&vault)), ["notes/a.md", "notes/b.md"], "{mode:o}");
+    }
 }
 
 #[test]

@@ -69,6 +69,11 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         "/api/user-memory/browse?day=2026-01-04",
         "/api/user-memory/stats",
         "/api/user-memory/collections",
+        "/api/user-memory/tags",
+        "/api/user-memory/notes",
+        "/api/user-memory/notes?folder=notes&limit=2&offset=1",
+        "/api/user-memory/notes?folder=journal",
+        "/api/user-memory/notes?folder=nothing",
         "/openapi.json",
         "/health",
         "/",
@@ -77,11 +82,16 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
     }
     for (path, ..) in NOTES {
         get(format!("/api/user-memory/note?path={}", encode(path)));
+        get(format!("/api/user-memory/links?path={}", encode(path)));
+        get(format!("/api/user-memory/related?path={}", encode(path)));
+        get(format!("/api/user-memory/related?path={}&line=5&limit=2", encode(path)));
     }
     for path in
         ["notes/none.md", "../memory.toml", "memory.toml", "/etc/passwd", "agents/ada/agent.md", ".vault/owner-token"]
     {
         get(format!("/api/user-memory/note?path={}", encode(path)));
+        get(format!("/api/user-memory/links?path={}", encode(path)));
+        get(format!("/api/user-memory/related?path={}", encode(path)));
     }
     for hash in hashes(all).into_iter().map(|(_, hash)| hash).chain(["0123456789abcdef".into(), "x".into()]) {
         get(format!("/api/user-memory/chunk/{hash}"));
@@ -179,7 +189,7 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
         to("/mcp", "tools/call", json!({ "name": "multi_get", "arguments": { "glob": "**" } })),
     ];
     for word in WORDS {
-        for name in ["search", "vector_search", "deep_search"] {
+        for name in ["search", "vector_search", "hybrid_search", "deep_search"] {
             asked.push(tool(name, json!({ "query": word, "limit": 50 })));
             asked.push(tool(name, json!({ "query": word, "collection": "journal" })));
             asked.push(to("/mcp", "tools/call", json!({ "name": name, "arguments": { "query": word } })));
@@ -189,11 +199,13 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
     for (path, ..) in NOTES {
         asked.push(tool("get", json!({ "what": path })));
         asked.push(tool("multi_get", json!({ "what": [path] })));
+        asked.push(tool("related", json!({ "what": path })));
         asked.push(tool("memory_get", json!({ "path": path })));
         asked.push(message("resources/read", json!({ "uri": format!("vault://{path}") })));
     }
     for hash in known {
         asked.push(tool("get", json!({ "what": hash })));
+        asked.push(tool("related", json!({ "what": hash })));
         asked.push(tool("memory_get", json!({ "hash": hash })));
     }
     for start in ["", "n", "notes/", "notes/s", "journal", "agents/", "summaries/"] {

@@ -123,7 +123,7 @@ fn every_tool_says_what_it_does() {
     vault.start();
     let tools = owner(&vault).result("tools/list", json!({}))["tools"].clone();
     let names = texts(&tools, "name");
-    for name in ["deep_search", "search", "vector_search", "get", "multi_get", "status"] {
+    for name in ["deep_search", "hybrid_search", "search", "vector_search", "get", "multi_get", "related", "status"] {
         let tool = &tools[names.iter().position(|known| *known == name).expect(name)];
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");

@@ -1,0 +1,337 @@
+//! `vault eval`
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::backend::Backend;
+use super::outcome::Outcome;
+use super::output::count;
+use super::progress::Bar;
+use super::search::joined;
+use super::terminal::{DIM, Out, TITLE, remark, say, stdout};
+use crate::config::Mode;
+use crate::eval::{self, Interval, Judged, MEASURES, Place, Question, difference, interval};
+use crate::wire::{HitView, LogParams, SearchQuery};
+
+/// Measure how well searches find what answers a list of questions.
+///
+/// A file of questions is Markdown, a list item each, or JSON Lines:
+///
+///   - how long does the dough rest → notes/bread.md#L12-L18
+///   - who repaired the bike → [[people#Mechanics]], [[bike]]
+///   - what nothing here answers
+///   {"query": "dough rest", "relevant": ["notes/bread.md#L12-L18"]}
+///
+/// Each is searched for in every mode. hit@k is the share of questions with an answer among the first k passages, recall@10 the share of all
+/// answers among the first ten, MRR the mean of 1 over the place of the first answer, nDCG@10 counts each answer by its place; with 95 %
+/// intervals (bootstrap over the questions). --against measures a second time with other settings, and by how much that differs.
+#[derive(Debug, Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against fusion=rrf --against rrf_k=60\n  vault eval questions.md --mode hybrid,deep --misses\n  vault eval --from-log ada > questions.md"
+)]
+pub(super) struct EvalCommand {
+    /// Questions with their answers.
+    #[arg(required_unless_present = "from_log", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Which modes are measured.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["keyword", "semantic", "hybrid"])]
+    mode: Vec<Mode>,
+    /// Only the questions under a heading of this name.
+    #[arg(long, value_name = "HEADING")]
+    section: Option<String>,
+    /// Only this collection (a top-level folder).
+    #[arg(long)]
+    collection: Option<String>,
+    /// Only notes with this tag, or one below it.
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only notes whose path in the vault starts so.
+    #[arg(long)]
+    path: Option<String>,
+    /// A key of `[search]` in memory.toml with another value: per_file=1. May be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// The same for a second measurement, with which the first is compared.
+    #[arg(long, value_name = "KEY=VALUE")]
+    against: Vec<String>,
+    /// List the questions whose answer is not among the first five.
+    #[arg(long)]
+    misses: bool,
+    /// Print questions instead: what an agent searched for, with what it was given, to be corrected by hand.
+    #[arg(long, value_name = "AGENT", conflicts_with_all = ["files", "section", "set", "against", "misses"])]
+    from_log: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// As many hits of each search are looked at.
+const HITS: usize = 10;
+
+/// Searches of an agent's log at most.
+const LOGGED: usize = 10_000;
+
+/// What one mode with one set of settings gave.
+struct Run {
+    mode: Mode,
+    settings: Option<String>,
+    /// Of the questions with an answer.
+    judged: Vec<Judged>,
+    /// How many of those without one were given hits that are more than a perhaps.
+    answered_all_the_same: usize,
+    took_ms: Vec<f64>,
+}
+
+impl EvalCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |_| {})?;
+        if let Some(agent) = &self.from_log {
+            return self.print_log(&mut backend, agent);
+        }
+        let questions = self.questions()?;
+        backend.catch_up(false)?;
+        if self.mode.iter().any(|mode| *mode != Mode::Keyword) {
+            wait_for_embeddings(&mut backend)?;
+        }
+        let (with, without): (Vec<Question>, Vec<Question>) =
+            questions.into_iter().partition(|question| !question.targets.is_empty());
+        let settings = [joined(&self.set), joined(&self.against)];
+        let bar = Bar::questions();
+        let total = self.mode.len() * (1 + usize::from(settings[1].is_some())) * (with.len() + without.len());
+        let mut done = 0;
+        let mut runs = Vec::new();
+        for mode in &self.mode {
+            for settings in settings.iter().enumerate().filter(|(at, settings)| *at == 0 || settings.is_some()) {
+                let mut run = Run {
+                    mode: *mode,
+                    settings: settings.1.clone(),
+                    judged: Vec::with_capacity(with.len()),
+                    answered_all_the_same: 0,
+                    took_ms: Vec::new(),
+                };
+                for question in with.iter().chain(&without) {
+                    bar.show(done, total - done);
+                    done += 1;
+                    let hits = self.search(&mut backend, question, &mut run)?;
+                    if question.targets.is_empty() {
+                        run.answered_all_the_same += usize::from(hits.iter().any(|hit| !hit.perhaps));
+                    } else {
+                        run.judged.push(Judged::new(question, hits.iter().map(place)));
+                    }
+                }
+                runs.push(run);
+            }
+        }
+        bar.finish();
+        if self.json {
+            stdout().json(&self.as_json(&runs, &with, without.len()))?;
+        } else {
+            self.print(&runs, &with, without.len(), &mut stdout())?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn questions(&self) -> anyhow::Result<Vec<Question>> {
+        let mut questions = Vec::new();
+        for file in &self.files {
+            let text = std::fs::read_to_string(file).with_context(|| format!("could not read {}", file.display()))?;
+            questions.extend(eval::read(&text).with_context(|| format!("{}", file.display()))?);
+        }
+        if let Some(section) = &self.section {
+            questions.retain(|question| question.section.eq_ignore_ascii_case(section));
+            if questions.is_empty() {
+                bail!("no question stands under a heading `{section}`");
+            }
+        }
+        Ok(questions)
+    }
+
+    fn search(&self, backend: &mut Backend, question: &Question, run: &mut Run) -> anyhow::Result<Vec<HitView>> {
+        let found = backend.search(&SearchQuery {
+            q: question.query.clone(),
+            mode: Some(run.mode),
+            collection: self.collection.clone(),
+            tag: self.tag.clone(),
+            path: self.path.clone(),
+            limit: Some(HITS),
+            // A hit is where it stands, and not what is around it.
+            context: Some(0),
+            set: run.settings.clone(),
+            fresh: Some(false),
+            ..SearchQuery::default()
+        })?;
+        run.took_ms.extend(found.took_ms);
+        if found.mode != run.mode {
+            let why = found.degraded.unwrap_or_default();
+            bail!("`{}` was searched by {} instead of {}: {why}", question.query, name(found.mode), name(run.mode));
+        }
+        Ok(found.results)
+    }
+
+    /// What was asked and given, as questions.
+    fn print_log(&self, backend: &mut Backend, agent: &str) -> anyhow::Result<Outcome> {
+        let log = backend.agent_log(agent, &LogParams { limit: Some(LOGGED) })?;
+        let mut asked: Vec<(&str, Vec<&str>)> = Vec::new();
+        for entry in log.entries.iter().rev().filter(|entry| entry.what == "search") {
+            let query = entry.query.trim();
+            let is_one_line = !query.is_empty() && !query.contains(['\n', '→']);
+            if is_one_line && asked.iter().all(|(other, _)| *other != query) {
+                asked.push((query, entry.given.iter().map(String::as_str).filter(|at| at.contains('#')).collect()));
+            }
+        }
+        if asked.is_empty() {
+            remark!("vault: {agent} has not searched");
+            return Ok(Outcome::NothingFound);
+        }
+        if self.json {
+            let line = |(query, given): &(&str, Vec<&str>)| json!({ "query": query, "relevant": given }).to_string();
+            asked.iter().map(line).try_for_each(|line| say!("{line}"))?;
+            return Ok(Outcome::Done);
+        }
+        say!("# What {agent} searched for\n")?;
+        say!("With the passages it was given, the best first. Leave those that answer, add those that are missing.\n")?;
+        for (query, given) in asked {
+            say!("- {query} → {}", given.join(", "))?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn print(&self, runs: &[Run], with: &[Question], without: usize, out: &mut Out) -> io::Result<()> {
+        let none = if without > 0 { format!(", and {without} without one") } else { String::new() };
+        writeln!(out, "{} with an answer{none}; in %, with 95 % intervals\n", count(with.len(), "question"))?;
+        if !with.is_empty() {
+            write!(out, "{:28}", "")?;
+            for (measure, _) in MEASURES {
+                out.paint(TITLE, &format!("{measure:>20}"))?;
+            }
+            out.paint(TITLE, &format!("{:>10}\n", "p50"))?;
+        }
+        for (at, run) in runs.iter().enumerate().filter(|_| !with.is_empty()) {
+            write!(out, "{:28}", run.title())?;
+            for (_, measure) in MEASURES {
+                write!(out, "{:>20}", percent(&interval(&run.values(measure)), false))?;
+            }
+            writeln!(out, "{:>7.1} ms", run.median_ms())?;
+            if run.settings.is_some() && !self.against.is_empty() && at % 2 == 1 {
+                write!(out, "{:28}", "  differs by")?;
+                for (_, measure) in MEASURES {
+                    let differs = difference(&runs[at - 1].values(measure), &run.values(measure));
+                    out.paint(DIM, &format!("{:>20}", percent(&differs, true)))?;
+                }
+                writeln!(out)?;
+            }
+        }
+        for run in runs.iter().filter(|_| without > 0) {
+            let said = "of the questions without an answer were given one that is more than a perhaps";
+            writeln!(out, "\n{}: {} of {without} {said}", run.title(), run.answered_all_the_same)?;
+        }
+        for run in runs.iter().filter(|_| self.misses) {
+            writeln!(out)?;
+            out.paint(TITLE, &format!("{}: not among the first five\n", run.title()))?;
+            for (question, _) in
+                with.iter().zip(&run.judged).filter(|(_, judged)| judged.first().is_none_or(|at| at > 5))
+            {
+                let targets: Vec<String> = question.targets.iter().map(ToString::to_string).collect();
+                writeln!(out, "- {} → {}", question.query, targets.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn as_json(&self, runs: &[Run], with: &[Question], without: usize) -> Value {
+        let measured = |run: &Run| -> Map<String, Value> {
+            MEASURES
+                .iter()
+                .map(|(name, measure)| ((*name).to_owned(), json!(interval(&run.values(*measure)))))
+                .collect()
+        };
+        let differs = |at: usize| -> Option<Map<String, Value>> {
+            let run = (!self.against.is_empty() && at % 2 == 1).then(|| &runs[at])?;
+            let differs = |measure| difference(&runs[at - 1].values(measure), &run.values(measure));
+            Some(MEASURES.iter().map(|(name, measure)| ((*name).to_owned(), json!(differs(*measure)))).collect())
+        };
+        let questions = |run: &Run| -> Vec<Value> {
+            let one =
+                |(question, judged): (&Question, &Judged)| json!({ "query": question.query, "first": judged.first() });
+            with.iter().zip(&run.judged).map(one).collect()
+        };
+        let runs: Vec<Value> = runs
+            .iter()
+            .enumerate()
+            .map(|(at, run)| {
+                json!({
+                    "mode": run.mode,
+                    "set": run.settings,
+                    "measures": measured(run),
+                    "differs": differs(at),
+                    "answered_all_the_same": run.answered_all_the_same,
+                    "p50_ms": run.median_ms(),
+                    "questions": questions(run),
+                })
+            })
+            .collect();
+        json!({ "questions": with.len(), "without_answer": without, "runs": runs })
+    }
+}
+
+impl Run {
+    fn values(&self, measure: fn(&Judged) -> f64) -> Vec<f64> {
+        self.judged.iter().map(measure).collect()
+    }
+
+    fn title(&self) -> String {
+        match &self.settings {
+            None => name(self.mode),
+            Some(settings) => format!("{}, {settings}", name(self.mode)),
+        }
+    }
+
+    /// Of the server's time; 0 of none.
+    fn median_ms(&self) -> f64 {
+        let mut took = self.took_ms.clone();
+        took.sort_by(f64::total_cmp);
+        took.get(took.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+/// Until all that has a meaning has its vector; a bar says how far it is.
+fn wait_for_embeddings(backend: &mut Backend) -> anyhow::Result<()> {
+    let bar = Bar::embeddings();
+    loop {
+        let status = backend.status()?;
+        if let Some(failure) = status.failure {
+            bail!("{failure}");
+        }
+        let is_coming = matches!(status.model.state.as_str(), "loading" | "ready");
+        if !is_coming || (status.caught_up && status.model.state == "ready" && status.embedded >= status.embeddable) {
+            break;
+        }
+        bar.show(status.embedded, status.embeddable.saturating_sub(status.embedded));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    bar.finish();
+    Ok(())
+}
+
+fn place(hit: &HitView) -> Place<'_> {
+    let chunk = &hit.chunk;
+    let lines = (chunk.line_start, chunk.line_end);
+    Place { path: &chunk.path, title: &chunk.title, heading_path: &chunk.heading_path, lines }
+}
+
+fn percent(interval: &Interval, signed: bool) -> String {
+    let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|share| share * 100.0);
+    if signed { format!("{mean:+.1} ({low:+.1}–{high:+.1})") } else { format!("{mean:.1} ({low:.1}–{high:.1})") }
+}
+
+/// As `--mode` takes it.
+fn name(mode: impl Serialize) -> String {
+    serde_json::to_value(mode).ok().and_then(|mode| Some(mode.as_str()?.to_owned())).unwrap_or_default()
+}

@@ -1,0 +1,71 @@
+//! The vectors of single tokens, for late interaction.
+
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Instant;
+
+use llama_cpp_2::token::LlamaToken;
+
+use super::super::{ContentHash, Document, Embedder, ModelError, TokenEmbedder, TokenVectors};
+use super::embedder::GgufEmbedder;
+use super::queue::{Sequence, Wanted};
+
+impl TokenEmbedder for GgufEmbedder {
+    fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError> {
+        let mut tokens = self.token_vectors(vec![(0, self.tokenizer.query(text))], deadline)?;
+        tokens.pop().map(|(_, tokens)| tokens).ok_or(ModelError::TimedOut)
+    }
+
+    fn document_tokens(
+        &self,
+        documents: &[Document],
+        deadline: Instant,
+    ) -> Result<Vec<Option<TokenVectors>>, ModelError> {
+        let names: Vec<ContentHash> = documents.iter().map(ContentHash::of).collect();
+        let cache = || self.token_cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found: Vec<Option<TokenVectors>> = {
+            let mut cache = cache();
+            names.iter().map(|name| cache.get(name)).collect()
+        };
+        let missing = (0..documents.len()).filter(|at| found[*at].is_none());
+        let sequences = missing.map(|at| (at, self.tokenizer.document(&documents[at]))).collect();
+        for (at, tokens) in self.token_vectors(sequences, deadline)? {
+            cache().put(names[at], &tokens);
+            found[at] = Some(tokens);
+        }
+        Ok(found)
+    }
+}
+
+impl GgufEmbedder {
+    /// The vectors of the sequences that are ready by the deadline, with the sequences' numbers.
+    fn token_vectors(
+        &self,
+        sequences: Vec<(usize, Vec<LlamaToken>)>,
+        deadline: Instant,
+    ) -> Result<Vec<(usize, TokenVectors)>, ModelError> {
+        let sequence = |(index, tokens): (usize, Vec<LlamaToken>)| {
+            let wanted = Wanted::Tokens(self.tokenizer.text_in(&tokens));
+            Sequence { index, tokens, wanted }
+        };
+        let sequences: VecDeque<Sequence> = sequences.into_iter().map(sequence).collect();
+        let mut missing = sequences.len();
+        let replies = self.queue.urgent(sequences, deadline)?;
+        let mut ready = Vec::with_capacity(missing);
+        while missing > 0 {
+            match replies.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(reply) => {
+                    let (index, vectors) = reply?;
+                    ready.push((index, TokenVectors::new(self.dimension(), &vectors)));
+                    missing -= 1;
+                }
+                Err(RecvTimeoutError::Timeout) => break,
+                // What was not begun in time was passed over.
+                Err(RecvTimeoutError::Disconnected) if Instant::now() >= deadline => break,
+                Err(RecvTimeoutError::Disconnected) => return Err(ModelError::Stopped),
+            }
+        }
+        Ok(ready)
+    }
+}

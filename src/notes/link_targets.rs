@@ -1,0 +1,118 @@
+//! Which note a link means, of those that are seen.
+
+use std::cmp::Reverse;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::derive::words::fold;
+use crate::derive::{Label, target_name, without_extension};
+use crate::engine::FileEntry;
+use crate::note::aliases;
+use crate::path::{VaultPath, folded};
+use crate::request::ReadScope;
+
+/// Finds the notes that links mean. As in Obsidian a link names a note by its path, by the end of it, or by its name alone; where no note is
+/// called so, by its title or an alias. Neither case nor Unicode normalisation counts.
+///
+/// What is not seen is not there: it takes no link from another note of its name.
+pub(super) struct LinkTargets<'a> {
+    scope: &'a ReadScope,
+}
+
+impl<'a> LinkTargets<'a> {
+    pub(super) fn of(scope: &'a ReadScope) -> Self {
+        Self { scope }
+    }
+
+    /// The note that a link in the note at `from` means: the one at this path, from the root or from there; else one beside it, then the
+    /// one nearest to the root.
+    pub(super) fn resolve(&self, target: &str, from: &VaultPath) -> Option<&'a Arc<FileEntry>> {
+        if target.is_empty() {
+            return self.scope.file(from.as_str());
+        }
+        let folder = folded(Path::new(from.as_str()).parent().and_then(Path::to_str).unwrap_or_default());
+        let wanted = normal(target, &folder);
+        let bare = without_extension(&wanted);
+        let from_here = if folder.is_empty() { bare.to_owned() } else { format!("{folder}/{bare}") };
+        let at_path = self.seen(target_name(target)).filter_map(|file| {
+            let path = folded(file.path.as_str());
+            let stem = without_extension(&path);
+            let fits = [&path, stem].iter().any(|path| {
+                path.strip_suffix(&wanted).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            });
+            let exact = [&path, stem].contains(&wanted.as_str()) || stem == from_here;
+            let beside = path.rsplit_once('/').map_or("", |(folder, _)| folder) == folder;
+            let place = (Reverse(exact), Reverse(beside), path.matches('/').count(), &file.path);
+            fits.then_some((place, file))
+        });
+        let found = at_path.min_by(|(one, _), (other, _)| one.cmp(other)).map(|(_, file)| file);
+        found.or_else(|| {
+            let called = self.seen(target).filter(|file| self.is_called(file, target));
+            called.min_by_key(|file| (file.path.as_str().matches('/').count(), &file.path))
+        })
+    }
+
+    /// The names by which links may mean a note: its file's name, its title and its aliases.
+    pub(super) fn names(&self, file: &FileEntry) -> Vec<String> {
+        let mut names = vec![file.path.stem().to_owned(), file.title.clone()];
+        names.extend(aliases(&self.metadata(file)));
+        names
+    }
+
+    /// The notes that are seen and link to one of these names, in the order of their paths; which of them mean it is to be looked at.
+    pub(super) fn linking_to(&self, names: &[String]) -> Vec<&'a Arc<FileEntry>> {
+        let labels = names.iter().filter_map(|name| Label::of_link(target_name(name)));
+        let mut found: Vec<&Arc<FileEntry>> = labels.flat_map(|label| self.labelled(label)).collect();
+        found.sort_by(|one, two| one.path.cmp(&two.path));
+        found.dedup_by_key(|file| file.id);
+        found
+    }
+
+    /// The notes that are seen and have a name, whichever of theirs.
+    fn seen(&self, name: &str) -> impl Iterator<Item = &'a Arc<FileEntry>> + use<'a> {
+        let label = Label::of_name(name);
+        label.map(|label| self.labelled(label)).into_iter().flatten()
+    }
+
+    fn labelled(&self, label: Label) -> Vec<&'a Arc<FileEntry>> {
+        let files = self.scope.reader().files();
+        let labelled = files.facets().labelled(label);
+        labelled.iter().filter_map(|id| files.get(id)).filter(|file| self.scope.has(file)).collect()
+    }
+
+    fn is_called(&self, file: &FileEntry, name: &str) -> bool {
+        let wanted = fold(name.trim());
+        let is_it = |name: &str| fold(name.trim()) == wanted;
+        is_it(&file.title) || aliases(&self.metadata(file)).iter().any(|alias| is_it(alias))
+    }
+
+    fn metadata(&self, file: &FileEntry) -> Map<String, Value> {
+        match self.scope.reader().metadata(file.id) {
+            Ok(metadata) => metadata.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default(),
+            // The note can be read all the same.
+            Err(error) => {
+                drop(self.scope.workspace().damaged(error));
+                Map::new()
+            }
+        }
+    }
+}
+
+/// A link's target folded, with `./` and `../` followed from the folder of the note it stands in.
+fn normal(target: &str, folder: &str) -> String {
+    let target = folded(target.trim_start_matches('/'));
+    if !target.starts_with("./") && !target.starts_with("../") {
+        return target;
+    }
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}

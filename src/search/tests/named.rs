@@ -1,0 +1,49 @@
+//! Notes that are called what was typed.
+
+use jiff::Timestamp;
+
+use super::super::{SearchRequest, Visible, search};
+use crate::access::Turn;
+use crate::config::{Mode, SearchConfig, StemmerLanguage};
+use crate::engine::tests::exact::ExactEngine;
+use crate::engine::{Engine, FileUpdate, Filter};
+
+const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
+
+#[test]
+fn which_of_many_comes_first_does_not_depend_on_when_each_was_indexed() {
+    // All of the first places by words are of notes that are called otherwise.
+    let others = (0..12).map(|at| (format!("notes/{at}.md"), "# Metal\n\nrust rust rust rust\n".to_owned()));
+    let mut notes: Vec<(String, String)> = others.collect();
+    for (folder, text) in
+        [("a", "iron stands in the rain for years, and nobody cares"), ("b", "rust"), ("c", "rust"), ("d", "")]
+    {
+        notes.push((format!("{folder}/rust.md"), format!("# Rust\n\nIt is a long way. {text}\n")));
+    }
+    let found = |notes: &[(String, String)]| -> Vec<String> {
+        let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+        for (path, text) in notes {
+            writer.apply(vec![FileUpdate::of_text(path, text, LANGUAGE)], &[]).unwrap();
+        }
+        let reader = writer.publish().unwrap();
+        let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
+        let request = SearchRequest {
+            text: "rust".into(),
+            mode: Mode::Keyword,
+            limit: 3,
+            filter: Filter::default(),
+            at: Timestamp::UNIX_EPOCH,
+            min_relevance: None,
+            context: None,
+            turn: Turn::default(),
+        };
+        let config = SearchConfig { candidates: 3, ..SearchConfig::default() };
+        let found = search(reader.as_ref(), None, &visible, &config, &request).unwrap();
+        found.hits.iter().map(|hit| hit.file.path.to_string()).collect()
+    };
+    let first = found(&notes);
+    assert_eq!(first.len(), 3);
+    assert_eq!(first[..2], ["b/rust.md", "c/rust.md"]);
+    notes.reverse();
+    assert_eq!(found(&notes), first);
+}

@@ -1,0 +1,151 @@
+//! `vault eval`, settings for one search, and deep searches, from outside.
+
+use std::fs;
+
+use memory_vault::config::Mode;
+use memory_vault::wire::SearchQuery;
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, Request, TestVault};
+
+const QUESTIONS: &str = "# Questions
+
+## Tuning
+
+- where is the bicycle → [[bike#Bicycle cellar]]
+- tea in the morning → notes/tea.md#L3
+
+## Held out
+
+- green -> tea, notes/bike.md#L100
+- who has the walrus
+";
+
+fn daemon() -> Daemon {
+    let mut daemon = Daemon::vault();
+    daemon.write("notes/bike.md", "# Bicycle cellar\n\nThe bicycle is in the cellar.\n");
+    daemon.write("notes/tea.md", "# Tea\n\nGreen tea in the morning.\n");
+    fs::write(daemon.path("questions.txt"), QUESTIONS).unwrap();
+    daemon
+}
+
+/// Lets an agent in that may read all; what it shows for it.
+fn agent(daemon: &Daemon) -> String {
+    format!("Bearer {}", daemon.run(&["agent", "add", "ada", "--allow"]).ok().stdout.trim())
+}
+
+#[test]
+fn questions_become_numbers() {
+    let mut daemon = daemon();
+    let questions = daemon.path("questions.txt");
+    let questions = questions.to_str().unwrap();
+    for with_daemon in [false, true] {
+        if with_daemon {
+            daemon.start();
+        }
+        let measured = daemon.run(&["eval", questions, "--mode", "keyword", "--json"]).ok().json();
+        assert_eq!((&measured["questions"], &measured["without_answer"]), (&json!(3), &json!(1)));
+        let run = &measured["runs"][0];
+        let mean = |run: &Value, measure: &str| run["measures"][measure]["mean"].as_f64().unwrap();
+        assert_eq!((mean(run, "hit@1"), mean(run, "MRR")), (1.0, 1.0), "{run}");
+        assert!((mean(run, "recall@10") - 2.5 / 3.0).abs() < 1e-9, "{run}");
+        assert_eq!(run["questions"][2], json!({ "query": "green", "first": 1 }));
+
+        let args = ["eval", questions, "--mode", "keyword", "--section", "tuning", "--against", "limit=1,per_file=1"];
+        let shown = daemon.run(&args).ok().stdout;
+        assert!(shown.contains("2 questions with an answer;") && shown.contains("+0.0 (+0.0–+0.0)"), "{shown}");
+    }
+    let missed = daemon.run(&["eval", questions, "--mode", "keyword", "--collection", "nothing", "--misses"]).ok();
+    assert!(missed.stdout.contains("- green → tea, notes/bike.md#L100-L100"), "{}", missed.stdout);
+}
+
+#[test]
+fn what_cannot_be_measured_is_said() {
+    let daemon = daemon();
+    let questions = daemon.path("questions.txt");
+    let questions = questions.to_str().unwrap();
+    let empty = daemon.path("empty.txt");
+    fs::write(&empty, "# Nothing\n").unwrap();
+    let no_model = "`where is the bicycle` was searched by keyword instead of semantic";
+    for (args, said) in [
+        (&["eval", "/nowhere.md"][..], "could not read /nowhere.md"),
+        (&["eval", empty.to_str().unwrap()], "there is no question"),
+        (&["eval", questions, "--section", "elsewhere"], "no question stands under a heading `elsewhere`"),
+        (&["eval", questions, "--mode", "semantic"], no_model),
+        (&["eval", questions, "--mode", "keyword", "--set", "fusio=rrf"], "unknown field `fusio`"),
+        (&["eval"], "required"),
+    ] {
+        let ran = daemon.run(args);
+        assert!(ran.code == 2 && ran.stderr.contains(said), "{args:?}: {} {}", ran.code, ran.stderr);
+    }
+}
+
+#[test]
+fn what_an_agent_searched_for_becomes_questions() {
+    let mut daemon = daemon();
+    daemon.start();
+    let token = agent(&daemon);
+    for query in ["bicycle", "tea", "bicycle", "walrus"] {
+        let request =
+            Request::get(&format!("/api/user-memory/search?mode=keyword&q={query}")).header("Authorization", &token);
+        assert_eq!(daemon.ask(request).status, 200);
+    }
+    let questions = daemon.run(&["eval", "--from-log", "ada"]).ok().stdout;
+    assert!(
+        questions.contains("- bicycle → notes/bike.md#L1-L3\n- tea → notes/tea.md#L1-L3\n- walrus → \n"),
+        "{questions}"
+    );
+    fs::write(daemon.path("logged.txt"), &questions).unwrap();
+    let again = daemon.path("logged.txt");
+    let measured = daemon.run(&["eval", again.to_str().unwrap(), "--mode", "keyword", "--json"]).ok().json();
+    assert_eq!(measured["runs"][0]["measures"]["hit@1"]["mean"], 1.0);
+    assert_eq!(daemon.run(&["eval", "--from-log", "nobody"]).code, 2);
+}
+
+#[test]
+fn a_setting_counts_for_one_search_and_is_the_persons() {
+    let mut daemon = daemon();
+    for at in 0..3 {
+        daemon.write(&format!("notes/{at}.md"), &format!("# One {at}\n\n## A\n\nkiwi one\n\n## B\n\nkiwi two {at}\n"));
+    }
+    daemon.start();
+    let found =
+        |args: &[&str]| daemon.run(&[&["search", "kiwi", "--mode", "keyword", "--json"], args].concat()).ok().json();
+    assert_eq!(found(&[])["results"].as_array().unwrap().len(), 6);
+    assert_eq!(found(&["--set", "per_file=1"])["results"].as_array().unwrap().len(), 3);
+    assert_eq!(found(&["--set", "per_file=1", "--set", "limit=2"])["results"].as_array().unwrap().len(), 2);
+    for (set, said) in [
+        ("per_file=many", "expected usize"),
+        ("per_file", "is not `key=value`"),
+        ("min_score=7", "takes 0.0 to 1.0"),
+        ("nothing=1", "unknown field `nothing`"),
+    ] {
+        let ran = daemon.run(&["search", "kiwi", "--set", set]);
+        assert!(ran.code == 2 && ran.stderr.contains(said), "{set}: {}", ran.stderr);
+    }
+    let token = agent(&daemon);
+    let asked =
+        daemon.ask(Request::get("/api/user-memory/search?q=kiwi&set=per_file%3D1").header("Authorization", &token));
+    assert_eq!((asked.status, asked.json()["error"]["code"].as_str()), (403, Some("forbidden")), "{:?}", asked.json());
+}
+
+#[test]
+fn a_deep_search_has_the_hits_of_a_hybrid_one() {
+    let mut vault = TestVault::new();
+    for at in 0..12 {
+        vault.write(
+            &format!("notes/{at}.md"),
+            format!("# Note {at}\n\nThe river {} has water.\n", "boat ".repeat(at % 4)),
+        );
+    }
+    vault.sync();
+    let found = |mode| {
+        let query = SearchQuery { q: "a boat on the river".into(), mode: Some(mode), ..SearchQuery::default() };
+        vault.search_with(&query).0
+    };
+    let (hybrid, deep) = (found(Mode::Hybrid), found(Mode::Deep));
+    assert_eq!((deep.mode, &deep.degraded), (Mode::Deep, &None));
+    assert!(deep.results.iter().all(|hit| hit.scores.late.is_some()));
+    assert!(hybrid.results.iter().all(|hit| hit.scores.late.is_none()));
+    assert_eq!(deep.results.len(), hybrid.results.len());
+}
