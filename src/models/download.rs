@@ -104,16 +104,18 @@ pub(crate) fn download(
     let all = length.map(|length| here + length);
     let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
     let mut piece = vec![0; PIECE];
-    while !is_whole {
-        let read =
-            body.read(&mut piece).map_err(|error| failed(format!("{error}; the next call goes on from there")))?;
-        if read == 0 {
-            break;
+    if !is_whole {
+        loop {
+            let read =
+                body.read(&mut piece).map_err(|error| failed(format!("{error}; the next call goes on from there")))?;
+            if read == 0 {
+                break;
+            }
+            file.write_all(&piece[..read]).map_err(io)?;
+            hasher.update(&piece[..read]);
+            here += read as u64;
+            show(here, all.unwrap_or(here).saturating_sub(here));
         }
-        file.write_all(&piece[..read]).map_err(io)?;
-        hasher.update(&piece[..read]);
-        here += read as u64;
-        show(here, all.unwrap_or(here).saturating_sub(here));
     }
     if all.is_some_and(|all| here < all && !is_whole) {
         return Err(failed("it ended in the middle; the next call goes on from there".into()));
