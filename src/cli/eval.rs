@@ -79,7 +79,7 @@ const HITS: usize = 10;
 const LOGGED: usize = 10_000;
 
 /// What one mode with one set of settings gave.
-struct Run {
+struct MeasuredRun {
     mode: Mode,
     settings: Option<String>,
     /// Of the questions with an answer.
@@ -109,7 +109,7 @@ impl EvalCommand {
         let mut runs = Vec::new();
         for mode in &self.mode {
             for settings in settings.iter().enumerate().filter(|(at, settings)| *at == 0 || settings.is_some()) {
-                let mut run = Run {
+                let mut run = MeasuredRun {
                     mode: *mode,
                     settings: settings.1.clone(),
                     judged: Vec::with_capacity(with.len()),
@@ -153,7 +153,12 @@ impl EvalCommand {
         Ok(questions)
     }
 
-    fn search(&self, backend: &mut Backend, question: &Question, run: &mut Run) -> anyhow::Result<Vec<HitView>> {
+    fn search(
+        &self,
+        backend: &mut Backend,
+        question: &Question,
+        run: &mut MeasuredRun,
+    ) -> anyhow::Result<Vec<HitView>> {
         let found = backend.search(&SearchQuery {
             q: question.query.clone(),
             mode: Some(run.mode),
@@ -207,7 +212,7 @@ impl EvalCommand {
         Ok(Outcome::Done)
     }
 
-    fn print(&self, runs: &[Run], with: &[Question], without: usize, out: &mut Out) -> io::Result<()> {
+    fn print(&self, runs: &[MeasuredRun], with: &[Question], without: usize, out: &mut Out) -> io::Result<()> {
         let none = if without > 0 { format!(", and {without} without one") } else { String::new() };
         writeln!(out, "{} with an answer{none}; in %, with 95 % intervals\n", count(with.len(), "question"))?;
         if !with.is_empty() {
@@ -249,8 +254,8 @@ impl EvalCommand {
         Ok(())
     }
 
-    fn as_json(&self, runs: &[Run], with: &[Question], without: usize) -> Value {
-        let measured = |run: &Run| -> Map<String, Value> {
+    fn as_json(&self, runs: &[MeasuredRun], with: &[Question], without: usize) -> Value {
+        let measured = |run: &MeasuredRun| -> Map<String, Value> {
             MEASURES
                 .iter()
                 .map(|(name, measure)| ((*name).to_owned(), json!(interval(&run.values(*measure)))))
@@ -261,7 +266,7 @@ impl EvalCommand {
             let differs = |measure| difference(&runs[at - 1].values(measure), &run.values(measure));
             Some(MEASURES.iter().map(|(name, measure)| ((*name).to_owned(), json!(differs(*measure)))).collect())
         };
-        let questions = |run: &Run| -> Vec<Value> {
+        let questions = |run: &MeasuredRun| -> Vec<Value> {
             let one =
                 |(question, judged): (&Question, &Judged)| json!({ "query": question.query, "first": judged.first() });
             with.iter().zip(&run.judged).map(one).collect()
@@ -285,7 +290,7 @@ impl EvalCommand {
     }
 }
 
-impl Run {
+impl MeasuredRun {
     fn values(&self, measure: fn(&Judged) -> f64) -> Vec<f64> {
         self.judged.iter().map(measure).collect()
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::target::Target;
+use super::target::Relevant;
 
 /// A question, and where its answers are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(crate) struct Question {
     /// What is searched for.
     pub query: String,
     /// The places that answer; none when nothing does.
-    pub targets: Vec<Target>,
+    pub targets: Vec<Relevant>,
     /// The heading that it stands under; empty in JSON Lines.
     pub section: String,
 }
@@ -64,7 +64,7 @@ fn markdown(text: &str) -> Vec<Question> {
 }
 
 /// Cuts at commas, but for those within a path: a target ends with its lines, with `.md` or with `]]`.
-fn split(targets: &str) -> Vec<Target> {
+fn split(targets: &str) -> Vec<Relevant> {
     let mut found = Vec::new();
     let mut rest = targets.trim();
     while !rest.is_empty() {
@@ -74,7 +74,7 @@ fn split(targets: &str) -> Vec<Target> {
         };
         let one = rest[..end].trim_start_matches("[[").trim_end_matches("]]");
         let one = one.split_once('|').map_or(one, |(target, _)| target);
-        found.extend(Target::parse(one));
+        found.extend(Relevant::parse(one));
         rest = rest[end..].trim_start_matches([',', ' ']);
     }
     found
@@ -107,10 +107,10 @@ fn json_lines(text: &str) -> Result<Vec<Question>, QuestionsError> {
             let JsonQuestion { query, relevant } =
                 serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
             let target = |target: &JsonTarget| match target {
-                JsonTarget::Text(text) => Target::parse(text.trim_start_matches("[[").trim_end_matches("]]")),
-                JsonTarget::Lines { path, lines: None } => Target::parse(path),
+                JsonTarget::Text(text) => Relevant::parse(text.trim_start_matches("[[").trim_end_matches("]]")),
+                JsonTarget::Lines { path, lines: None } => Relevant::parse(path),
                 JsonTarget::Lines { path, lines: Some((first, last)) } => {
-                    Target::parse(&format!("{path}#L{first}-L{last}"))
+                    Relevant::parse(&format!("{path}#L{first}-L{last}"))
                 }
             };
             let targets = relevant.iter().map(target).collect::<Option<Vec<_>>>();
@@ -126,7 +126,7 @@ mod tests {
 
     fn said(text: &str) -> Vec<(String, Vec<String>)> {
         let said =
-            |question: &Question| (question.query.clone(), question.targets.iter().map(Target::to_string).collect());
+            |question: &Question| (question.query.clone(), question.targets.iter().map(Relevant::to_string).collect());
         read(text).unwrap().iter().map(said).collect()
     }
 

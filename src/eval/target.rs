@@ -4,14 +4,14 @@ use std::fmt;
 
 /// A note, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct Relevant {
     /// Its path, or its end; without `.md` its name.
     note: String,
-    part: Part,
+    part: RelevantPart,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum RelevantPart {
     Whole,
     /// Under a heading of this name.
     Heading(String),
@@ -32,12 +32,12 @@ pub(crate) struct Place<'a> {
     pub lines: (u32, u32),
 }
 
-impl Target {
+impl Relevant {
     /// Reads `path.md#L3-L8`, `path.md#L3`, `path.md#Heading`, `path.md`, or the same without `.md`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (note, part) = match text.trim().split_once('#') {
-            None => (text, Part::Whole),
-            Some((note, part)) => (note, lines(part).unwrap_or_else(|| Part::Heading(part.trim().to_owned()))),
+            None => (text, RelevantPart::Whole),
+            Some((note, part)) => (note, lines(part).unwrap_or_else(|| RelevantPart::Heading(part.trim().to_owned()))),
         };
         let note = note.trim().trim_start_matches("./").to_owned();
         (!note.is_empty()).then_some(Self { note, part })
@@ -56,22 +56,22 @@ impl Target {
         };
         is_note
             && match &self.part {
-                Part::Whole => true,
-                Part::Heading(heading) => {
+                RelevantPart::Whole => true,
+                RelevantPart::Heading(heading) => {
                     let is_called = |name: &str| words(name) == words(heading);
                     is_called(place.title) || place.heading_path.iter().any(|name| is_called(name))
                 }
-                Part::Lines(first, last) => place.lines.0 <= *last && *first <= place.lines.1,
+                RelevantPart::Lines(first, last) => place.lines.0 <= *last && *first <= place.lines.1,
             }
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for Relevant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.part {
-            Part::Whole => write!(f, "{}", self.note),
-            Part::Heading(heading) => write!(f, "{}#{heading}", self.note),
-            Part::Lines(first, last) => write!(f, "{}#L{first}-L{last}", self.note),
+            RelevantPart::Whole => write!(f, "{}", self.note),
+            RelevantPart::Heading(heading) => write!(f, "{}#{heading}", self.note),
+            RelevantPart::Lines(first, last) => write!(f, "{}#L{first}-L{last}", self.note),
         }
     }
 }
@@ -87,11 +87,11 @@ fn words(heading: &str) -> String {
 }
 
 /// `L3-L8` or `L3`.
-fn lines(part: &str) -> Option<Part> {
+fn lines(part: &str) -> Option<RelevantPart> {
     let number = |text: &str| text.strip_prefix('L')?.parse::<u32>().ok().filter(|line| *line > 0);
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     let (first, last) = (number(first)?, number(last)?);
-    (first <= last).then_some(Part::Lines(first, last))
+    (first <= last).then_some(RelevantPart::Lines(first, last))
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
     fn a_target_is_a_note_a_heading_or_lines() {
         let headings = ["Bread".to_owned(), "Rising".to_owned()];
         let place = Place { path: "notes/bread.md", title: "Bread", heading_path: &headings, lines: (5, 9) };
-        let hits = |text: &str| Target::parse(text).unwrap().is_at(&place);
+        let hits = |text: &str| Relevant::parse(text).unwrap().is_at(&place);
         for there in [
             "notes/bread.md",
             "bread.md",
@@ -118,7 +118,7 @@ mod tests {
         for elsewhere in ["read.md", "read", "bread.md#L10", "bread#crust", "bread.md#L1-L4", "other/bread.md"] {
             assert!(!hits(elsewhere), "{elsewhere}");
         }
-        assert!(Target::parse(" #x").is_none());
-        assert_eq!(Target::parse("a b.md#L3").unwrap().to_string(), "a b.md#L3-L3");
+        assert!(Relevant::parse(" #x").is_none());
+        assert_eq!(Relevant::parse("a b.md#L3").unwrap().to_string(), "a b.md#L3-L3");
     }
 }

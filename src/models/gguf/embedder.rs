@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::super::query_cache::QueryCache;
 use super::super::{Document, Embedder, Fingerprint, ModelError, TokenEmbedder};
 use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
-use super::queue::{Reply, Sequence, TextQueue, Wanted, WorkerLane};
+use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
 use super::token_cache::TokenCache;
 use super::tokens::Tokenizer;
 use super::worker;
@@ -102,7 +102,7 @@ impl Embedder for GgufEmbedder {
         if let Some(vector) = self.query_cache().get(text) {
             return Ok(vector);
         }
-        let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text), wanted: Wanted::Pooled };
+        let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text), wanted: EncoderOutput::Pooled };
         let replies = self.queue.query(sequence, deadline)?;
         let vector = collect(1, &replies, deadline)?.remove(0);
         self.query_cache().put(text, &vector);
@@ -112,7 +112,7 @@ impl Embedder for GgufEmbedder {
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         let sequence = |(index, document)| {
             let tokens = self.tokenizer.document(document);
-            Sequence { index, tokens, wanted: Wanted::Pooled }
+            Sequence { index, tokens, wanted: EncoderOutput::Pooled }
         };
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
         // The longest first, so that the workers end together.

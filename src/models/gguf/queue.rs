@@ -18,12 +18,12 @@ use super::super::ModelError;
 pub(super) struct Sequence {
     pub(super) index: usize,
     pub(super) tokens: Vec<LlamaToken>,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: EncoderOutput,
 }
 
 /// What is computed of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum EncoderOutput {
     /// One vector of length 1 for all of it.
     Pooled,
     /// The vectors of these of its tokens, one after the other, of any length.
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     fn text(index: usize) -> Sequence {
-        Sequence { index, tokens: Vec::new(), wanted: Wanted::Pooled }
+        Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled }
     }
 
     fn next(queue: &TextQueue, lane: WorkerLane) -> usize {

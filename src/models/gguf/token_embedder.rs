@@ -9,7 +9,7 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::super::{ContentHash, Document, Embedder, ModelError, TokenEmbedder, TokenVectors};
 use super::embedder::GgufEmbedder;
-use super::queue::{Sequence, Wanted};
+use super::queue::{EncoderOutput, Sequence};
 
 impl TokenEmbedder for GgufEmbedder {
     fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError> {
@@ -46,7 +46,7 @@ impl GgufEmbedder {
         deadline: Instant,
     ) -> Result<Vec<(usize, TokenVectors)>, ModelError> {
         let sequence = |(index, tokens): (usize, Vec<LlamaToken>)| {
-            let wanted = Wanted::Tokens(self.tokenizer.text_in(&tokens));
+            let wanted = EncoderOutput::Tokens(self.tokenizer.text_in(&tokens));
             Sequence { index, tokens, wanted }
         };
         let sequences: VecDeque<Sequence> = sequences.into_iter().map(sequence).collect();

@@ -16,7 +16,7 @@ use super::super::ModelError;
 use super::super::embedder::unit;
 use super::backend::backend;
 use super::model::LoadedModel;
-use super::queue::{Reply, Sequence, TextQueue, Wanted, WorkerLane};
+use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
 
 /// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.
 pub(super) fn run(
@@ -104,8 +104,8 @@ impl<'a> Encoder<'a> {
             return Err(failed(format!("a sequence of {} tokens", tokens.len())));
         }
         let computed = match &sequence.wanted {
-            Wanted::Pooled => self.pooled(tokens),
-            Wanted::Tokens(some) => self.of_tokens(tokens, some.clone()),
+            EncoderOutput::Pooled => self.pooled(tokens),
+            EncoderOutput::Tokens(some) => self.of_tokens(tokens, some.clone()),
         };
         Ok((sequence.index, computed?))
     }
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_panic_fails_its_own_call_and_the_worker_goes_on() {
         let queue = TextQueue::default();
-        let text = |index| Sequence { index, tokens: Vec::new(), wanted: Wanted::Pooled };
+        let text = |index| Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled };
         let bad = queue.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
         let good = queue.documents(VecDeque::from([text(3)])).unwrap();
         thread::scope(|scope| {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_nobody_waits_for_any_more_is_not_computed() {
         let queue = TextQueue::default();
-        let text = |index| Sequence { index, tokens: Vec::new(), wanted: Wanted::Pooled };
+        let text = |index| Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled };
         drop(queue.documents((1..4).map(text).collect()).unwrap());
         let good = queue.documents(VecDeque::from([text(9)])).unwrap();
         let (seen, computed) = std::sync::mpsc::channel();
