@@ -10,6 +10,7 @@ mod edit;
 mod load;
 mod ranges;
 mod sections;
+mod set;
 mod switches;
 
 pub(crate) use agents::{AGENT_RANGES, AgentsConfig, ScopeRule};

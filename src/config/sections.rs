@@ -9,7 +9,6 @@ use super::agents::{AgentsConfig, ScopeConfig};
 use super::backup::BackupConfig;
 use super::capture::{CaptureConfig, RetentionConfig};
 use super::collections::CollectionConfig;
-use super::ranges::first_violation;
 
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";
@@ -231,30 +230,6 @@ pub struct SearchConfig {
     pub max_snippet_chars: usize,
     /// What is less likely to answer is "perhaps", and not given to agents.
     pub min_score: f64,
-}
-
-impl SearchConfig {
-    /// The same with some of its keys set otherwise, as `key=value` with commas between them.
-    ///
-    /// # Errors
-    /// When there is no such key, or it does not take the value.
-    pub fn with(&self, settings: &str) -> Result<Self, String> {
-        let table = toml::Table::try_from(self).map_err(|error| error.to_string())?;
-        let mut config = toml::Table::from_iter([("search".to_owned(), toml::Value::Table(table))]);
-        for setting in settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
-            let (key, value) = setting.split_once('=').ok_or_else(|| format!("`{setting}` is not `key=value`"))?;
-            // What is no number is a text, with quotes or without.
-            let value: toml::Value = value.trim().parse().unwrap_or_else(|_| value.trim().into());
-            if let Some(toml::Value::Table(search)) = config.get_mut("search") {
-                search.insert(key.trim().to_owned(), value);
-            }
-        }
-        let config: Config = config.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        match first_violation(&config) {
-            Some(reason) => Err(reason),
-            None => Ok(config.search),
-        }
-    }
 }
 
 impl Default for SearchConfig {

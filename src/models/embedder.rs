@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::{Document, Fingerprint, TokenEmbedder};
+use super::{Document, Fingerprint, TokenVectors};
 
 /// Turns text into vectors of length 1, whose dot product is their cosine.
 pub trait Embedder: Send + Sync {
@@ -50,6 +50,28 @@ pub trait Embedder: Send + Sync {
     fn batch_size(&self) -> Option<usize> {
         None
     }
+}
+
+/// A model that gives a vector for each token, besides the one of a whole text.
+///
+/// Such vectors are never kept beyond this process, so that they have no fingerprint of their own.
+pub trait TokenEmbedder: Send + Sync {
+    /// The tokens of what is searched for.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed_query`].
+    fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError>;
+
+    /// The tokens of chunks, in their order and begun in it; `None` for those that were not ready by the deadline. They go before
+    /// documents that are waiting, and what was computed lately is not computed again.
+    ///
+    /// # Errors
+    /// When the model fails on one, or is stopped; not when the time is over.
+    fn document_tokens(
+        &self,
+        documents: &[Document],
+        deadline: Instant,
+    ) -> Result<Vec<Option<TokenVectors>>, ModelError>;
 }
 
 /// Why there is no embedding.
@@ -180,11 +202,4 @@ impl ModelError {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
-}
-
-/// Scales a vector to length 1. Returns `None` for one that has no direction: all zero, or not finite.
-pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
-    let squares: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-    let length = squares.sqrt();
-    (length.is_finite() && length > 0.0).then(|| vector.iter().map(|&x| (f64::from(x) / length) as f32).collect())
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::embedder::unit;
+use super::unit::unit;
 use super::{Document, Embedder, Fingerprint, ModelError, TokenEmbedder, TokenVectors};
 
 /// A deterministic embedder for tests and benches: texts that share words, or parts of words, are near each other.

@@ -29,11 +29,12 @@ mod model_file;
 mod open;
 mod query_cache;
 mod token_vectors;
+mod unit;
 
 pub(crate) use calibration::Calibration;
 pub use document::Document;
 pub(crate) use download::download;
-pub use embedder::{Embedder, ModelError, ModelErrorKind};
+pub use embedder::{Embedder, ModelError, ModelErrorKind, TokenEmbedder};
 pub use endpoint::{EndpointEmbedder, EndpointOptions};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
@@ -48,4 +49,4 @@ pub(crate) use model_file::ModelFile;
 #[cfg(not(feature = "gguf"))]
 pub(crate) use open::read_model_file;
 pub(crate) use open::{LoadEmbedder, open};
-pub use token_vectors::{TokenEmbedder, TokenVectors};
+pub use token_vectors::TokenVectors;

@@ -1,31 +1,6 @@
 //! A vector for each token of a text, and how near two such texts are.
 
-use std::time::Instant;
-
-use super::embedder::unit;
-use super::{Document, ModelError};
-
-/// A model that gives a vector for each token, besides the one of a whole text.
-///
-/// Such vectors are never kept beyond this process, so that they have no fingerprint of their own.
-pub trait TokenEmbedder: Send + Sync {
-    /// The tokens of what is searched for.
-    ///
-    /// # Errors
-    /// As [`super::Embedder::embed_query`].
-    fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError>;
-
-    /// The tokens of chunks, in their order and begun in it; `None` for those that were not ready by the deadline. They go before
-    /// documents that are waiting, and what was computed lately is not computed again.
-    ///
-    /// # Errors
-    /// When the model fails on one, or is stopped; not when the time is over.
-    fn document_tokens(
-        &self,
-        documents: &[Document],
-        deadline: Instant,
-    ) -> Result<Vec<Option<TokenVectors>>, ModelError>;
-}
+use super::unit::unit;
 
 /// The vectors of a text's tokens, each of length 1 and rounded to 8 bits a component.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::embedder::unit;
+use super::super::unit::unit;
 
 /// Why an answer with a good status is none.
 #[derive(Debug, PartialEq, Eq)]

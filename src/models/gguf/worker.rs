@@ -13,7 +13,7 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
 
 use super::super::ModelError;
-use super::super::embedder::unit;
+use super::super::unit::unit;
 use super::backend::backend;
 use super::model::LoadedModel;
 use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
