@@ -26,6 +26,7 @@ use crate::wire::{HitView, LogParams, SearchQuery};
 ///   - how long does the dough rest → notes/bread.md#L12-L18
 ///   - who repaired the bike → [[people#Mechanics]], [[bike]]
 ///   - what nothing here answers
+///
 ///   {"query": "dough rest", "relevant": ["notes/bread.md#L12-L18"]}
 ///
 /// Each is searched for in every mode. hit@k is the share of questions with an answer among the first k passages, recall@10 the share of all

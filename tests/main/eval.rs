@@ -106,7 +106,7 @@ fn what_an_agent_searched_for_becomes_questions() {
 fn a_setting_counts_for_one_search_and_is_the_persons() {
     let mut daemon = daemon();
     for at in 0..3 {
-        daemon.write(&format!("notes/{at}.md"), &format!("# One {at}\n\n## A\n\nkiwi one\n\n## B\n\nkiwi two {at}\n"));
+        daemon.write(&format!("notes/{at}.md"), format!("# One {at}\n\n## A\n\nkiwi one\n\n## B\n\nkiwi two {at}\n"));
     }
     daemon.start();
     let found =

@@ -67,7 +67,7 @@ fn missed<'a>(
         let mut notes = found.paths().into_iter().filter(|path| seen.insert(*path)).take(first);
         !notes.any(|path| path == note.path)
     });
-    missed.map(|note| of(note)).collect()
+    missed.map(of).collect()
 }
 
 #[test]

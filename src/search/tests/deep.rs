@@ -119,7 +119,8 @@ fn what_there_is_no_time_for_stays_behind_in_its_order() {
         assert_eq!(paths(&deep)[ready..], paths(&hybrid)[ready..], "{ready}");
         let mut looked_at = paths(&deep)[..ready].to_vec();
         let mut before = paths(&hybrid)[..ready].to_vec();
-        (looked_at.sort_unstable(), before.sort_unstable());
+        looked_at.sort_unstable();
+        before.sort_unstable();
         assert_eq!(looked_at, before, "{ready}");
         assert!(deep.hits.is_sorted_by(|one, two| one.score >= two.score), "{ready}");
     }

@@ -159,7 +159,9 @@ fn answer(inner: &Inner, asked: &Asked, fault: Option<Fault>, mut stream: TcpStr
     match fault {
         Some(Fault::Hang) => {
             // Until whoever asked goes away, or the server.
-            while !inner.over.load(Ordering::SeqCst) && stream.peek(&mut [0]).is_ok_and(|read| read > 0) {}
+            while !inner.over.load(Ordering::SeqCst) && stream.peek(&mut [0]).is_ok_and(|read| read > 0) {
+                std::thread::yield_now();
+            }
             return Ok(());
         }
         Some(Fault::Status(code, more, said)) => (status, headers, body) = (code, more, said.to_owned()),
