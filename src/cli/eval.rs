@@ -311,16 +311,29 @@ impl MeasuredRun {
     }
 }
 
+/// When nothing has waited to be embedded for so many looks of a tenth of a second, what is not embedded will not be.
+const IDLE_ROUNDS: usize = 20;
+
 /// Until all that has a meaning has its vector; a bar says how far it is.
 fn wait_for_embeddings(backend: &mut Backend) -> anyhow::Result<()> {
     let bar = Bar::embeddings();
+    let mut idle = 0;
     loop {
         let status = backend.status()?;
         if let Some(failure) = status.failure {
             bail!("{failure}");
         }
+        if let Some(trouble) = status.model.trouble {
+            bail!("not all is embedded: {trouble}");
+        }
         let is_coming = matches!(status.model.state.as_str(), "loading" | "ready");
         if !is_coming || (status.caught_up && status.model.state == "ready" && status.embedded >= status.embeddable) {
+            break;
+        }
+        let nothing_waits = status.caught_up && status.model.state == "ready" && status.pending_embeddings == 0;
+        idle = if nothing_waits { idle + 1 } else { 0 };
+        if idle == IDLE_ROUNDS {
+            remark!("vault: {} of {} passages are embedded", status.embedded, status.embeddable);
             break;
         }
         bar.show(status.embedded, status.embeddable.saturating_sub(status.embedded));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::links::{note_links, target_name};
+use super::links::{NoteLink, note_links, target_name};
 use super::properties::{Property, properties};
 use super::words::{fold, plain_words};
 use crate::note::{BlockKind, LinkKind, Note, aliases};
@@ -51,15 +51,15 @@ impl Label {
         let names = [note.title.as_str(), stem].into_iter().chain(aliases.iter().take(MAX_ALIASES).map(String::as_str));
         let mut labels: Vec<Self> = names.filter_map(Self::of_name).collect();
         labels.extend(Self::of_properties(&note.metadata));
-        labels.extend(contents(note, source).into_iter().filter_map(Self::of_content));
-        labels.extend(Self::of_links(note, source));
+        let links = note_links(note, source);
+        labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
+        labels.extend(Self::of_links(&links));
         labels.sort_unstable();
         labels.dedup();
         labels.into()
     }
 
-    fn of_links(note: &Note, source: &str) -> Vec<Self> {
-        let links = note_links(note, source);
+    fn of_links(links: &[NoteLink]) -> Vec<Self> {
         let mut labels: Vec<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
         labels.sort_unstable();
         labels.dedup();
@@ -97,7 +97,7 @@ impl Label {
 /// What `has:` may be asked for.
 pub(crate) const CONTENTS: [&str; 7] = ["link", "image", "code", "table", "quote", "task", "tag"];
 
-fn contents(note: &Note, source: &str) -> Vec<&'static str> {
+fn contents(note: &Note, source: &str, links: &[NoteLink]) -> Vec<&'static str> {
     let mut found = Vec::new();
     for link in &note.links {
         found.push(match link.kind {
@@ -115,7 +115,7 @@ fn contents(note: &Note, source: &str) -> Vec<&'static str> {
         }
     }
     // Links of properties are links.
-    if note_links(note, source).iter().any(|link| !link.embeds) {
+    if links.iter().any(|link| !link.embeds) {
         found.push("link");
     }
     if !note.tags.is_empty() {
@@ -156,14 +156,17 @@ mod tests {
     #[test]
     fn a_note_is_known_once_by_each_name_that_it_links_to() {
         let text = "[[a/Plan]] [[plan.md|again]] [x](PLAN.md) [[other]] `[[code]]`";
-        let labels = Label::of_links(&Note::parse(text, "n"), text);
+        let labels = Label::of_links(&note_links(&Note::parse(text, "n"), text));
         assert_eq!(labels.len(), 2);
         assert!(["plan", "Other"].iter().all(|name| labels.contains(&Label::of_link(name).unwrap())));
     }
 
     #[test]
     fn what_a_text_has_is_known() {
-        let has = |text: &str| contents(&Note::parse(text, "n"), text);
+        let has = |text: &str| {
+            let note = Note::parse(text, "n");
+            contents(&note, text, &note_links(&note, text))
+        };
         assert_eq!(has("See [[a]] and ![[b.png]].\n\n- [ ] do it\n- done\n"), ["image", "link", "task"]);
         assert_eq!(has("```\ncode\n```\n\n> said #work\n\n| a |\n|---|\n| b |\n"), ["code", "quote", "table", "tag"]);
         assert_eq!(has("---\nby: \"[[Ann]]\"\n---\nText.\n"), ["link"]);

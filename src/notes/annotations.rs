@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::config::{Mode, SearchConfig};
+use crate::config::Mode;
 use crate::derive::ChunkId;
 use crate::engine::{FileEntry, Filter};
 use crate::note::Note;
@@ -191,7 +191,8 @@ impl QuotePlaces<'_> {
             context: Some(0),
             turn: self.scope.turn().clone(),
         };
-        let Ok(found) = self.scope.search_with(None, &SearchConfig::default(), &request) else { return Vec::new() };
+        let config = &self.scope.workspace().config().search;
+        let Ok(found) = self.scope.search_with(None, config, &request) else { return Vec::new() };
         let mut paths: Vec<VaultPath> = Vec::new();
         for hit in found.hits.into_iter().filter(|hit| self.scope.gives(&hit.file)) {
             // A remark has the quote too.

@@ -1,5 +1,6 @@
 //! The links of a note: where they lead, and which other notes lead to it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::link_targets::LinkTargets;
@@ -56,7 +57,19 @@ fn links_of(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestE
         let to = targets.resolve(&link.target, &file.path);
         let kind = if to.is_some() { &mut view.outgoing } else { &mut view.unresolved };
         let link = link_view(link, to, lines.text(link.line));
-        if kind.len() < limit && takes(&mut room, [&link.text, &link.target], link.title.as_ref()) {
+        if kind.len() < limit
+            && takes(
+                &mut room,
+                [
+                    Some(&link.text),
+                    Some(&link.target),
+                    link.title.as_ref(),
+                    link.alias.as_ref(),
+                    link.heading.as_ref(),
+                    link.block.as_ref(),
+                ],
+            )
+        {
             kind.push(link);
         } else {
             view.cut = true;
@@ -68,7 +81,9 @@ fn links_of(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestE
             break;
         }
         for link in links_between(&scope, &targets, from, file)? {
-            if view.incoming.len() < limit && takes(&mut room, [&link.text], Some(&link.title)) {
+            if view.incoming.len() < limit
+                && takes(&mut room, [Some(&link.text), Some(&link.title), link.heading.as_ref(), link.block.as_ref()])
+            {
                 view.incoming.push(link);
             } else {
                 view.cut = true;
@@ -78,8 +93,8 @@ fn links_of(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestE
     Ok(view)
 }
 
-fn takes<const N: usize>(room: &mut Room, texts: [&String; N], title: Option<&String>) -> bool {
-    room.take(texts.into_iter().chain(title).map(|text| text.chars().count()).sum())
+fn takes<const N: usize>(room: &mut Room, texts: [Option<&String>; N]) -> bool {
+    room.take(texts.into_iter().flatten().map(|text| text.chars().count()).sum())
 }
 
 fn link_view(link: &NoteLink, to: Option<&Arc<FileEntry>>, text: String) -> LinkView {
@@ -106,7 +121,15 @@ pub(super) fn links_between(
     scope.go_on()?;
     let Ok((_, source)) = read_seen(scope, from.path.as_str()) else { return Ok(Vec::new()) };
     let lines = LinkLines::of(&source, from);
-    let leads = |link: &&NoteLink| targets.resolve(&link.target, &from.path).is_some_and(|file| file.id == to.id);
+    let mut known: HashMap<String, bool> = HashMap::new();
+    let mut leads = |link: &NoteLink| match known.get(&link.target) {
+        Some(leads) => *leads,
+        None => {
+            let leads = targets.resolve(&link.target, &from.path).is_some_and(|file| file.id == to.id);
+            known.insert(link.target.clone(), leads);
+            leads
+        }
+    };
     let backlink = |link: &NoteLink| Backlink {
         path: from.path.to_string(),
         title: from.title.clone(),
@@ -116,7 +139,8 @@ pub(super) fn links_between(
         text: lines.text(link.line),
         citation: citation(from.path.as_str(), link.line as u32, link.line as u32),
     };
-    Ok(lines.links.iter().filter(leads).map(backlink).collect())
+    let leading: Vec<&NoteLink> = lines.links.iter().filter(|link| leads(link)).collect();
+    Ok(leading.into_iter().map(backlink).collect())
 }
 
 /// The notes that a note's links lead to.

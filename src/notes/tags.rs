@@ -7,6 +7,11 @@ use crate::path::folded;
 use crate::request::{RequestError, Viewer};
 use crate::wire::{TagCount, TagsView};
 
+/// Maximum number of levels that a tag stands below, and of bytes of those. A tag of a thousand levels, which nobody writes by hand, would
+/// be a thousand tags, each nearly as long.
+const MAX_LEVELS: usize = 16;
+const MAX_LEVEL_BYTES: usize = 500;
+
 /// What is counted of a tag.
 #[derive(Default)]
 struct TagNotes {
@@ -27,7 +32,8 @@ pub fn tags(viewer: &Viewer) -> Result<TagsView, RequestError> {
         let (mut own, mut all) = (HashSet::new(), HashSet::new());
         for tag in &file.tags {
             own.insert(folded(tag));
-            let ends = tag.match_indices('/').map(|(at, _)| at).chain([tag.len()]);
+            let levels = tag.match_indices('/').map(|(at, _)| at).filter(|at| *at <= MAX_LEVEL_BYTES).take(MAX_LEVELS);
+            let ends = levels.chain([tag.len()]);
             for tag in ends.map(|end| &tag[..end]).filter(|tag| !tag.is_empty()) {
                 let known = tags.entry(folded(tag)).or_default();
                 *known.spelled.entry(tag.to_owned()).or_default() += 1;
@@ -39,15 +45,16 @@ pub fn tags(viewer: &Viewer) -> Result<TagsView, RequestError> {
     }
     viewer.log("tags", "", Vec::new());
     let mut room = scope.room();
-    let mut given = Vec::with_capacity(tags.len());
+    let mut view = TagsView { tags: Vec::with_capacity(tags.len()), cut: false };
     for (folded, TagNotes { notes: (notes, with_below), spelled }) in tags {
         // As most notes write it; of two that are as frequent, the first in the alphabet.
         let most = spelled.into_iter().min_by_key(|(_, times)| Reverse(*times));
         let tag = most.map_or(folded, |(spelled, _)| spelled);
         if !room.take(tag.chars().count()) {
+            view.cut = true;
             break;
         }
-        given.push(TagCount { tag, notes, with_below });
+        view.tags.push(TagCount { tag, notes, with_below });
     }
-    Ok(TagsView { tags: given })
+    Ok(view)
 }

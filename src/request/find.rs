@@ -61,7 +61,7 @@ impl ReadScope {
                 found = self.found(config, &request)?;
             }
             found.hits.retain(|hit| self.is_as_indexed(&hit.file));
-            if let Some(Degraded::Unknown(_)) = found.degraded {
+            if matches!(found.degraded, Some(Degraded::Unknown(_))) || !found.misread.is_empty() {
                 // What it says that there is, is named.
                 self.settle()?;
                 found = self.found(config, &request)?;

@@ -18,6 +18,16 @@ pub(super) fn diversify(ranked: &mut Vec<Candidate>, per_file: usize) {
     });
 }
 
+/// How many candidates [`diversify`] would keep.
+pub(super) fn left_of(candidates: &[Candidate], per_file: usize) -> usize {
+    if per_file == 0 {
+        return candidates.len();
+    }
+    let mut of_file: HashMap<u32, usize> = HashMap::new();
+    candidates.iter().for_each(|candidate| *of_file.entry(candidate.file.id).or_default() += 1);
+    of_file.values().map(|count| (*count).min(per_file)).sum()
+}
+
 /// So many times the wanted hits are put in order anew.
 const OVER_FETCH: usize = 2;
 

@@ -46,8 +46,9 @@ fn fuse(scores: &[CandidateScores], asked: AskedWords, config: &SearchConfig) ->
     let keyword: Vec<Option<f64>> = scores.iter().map(|scored| scored.keyword).collect();
     let semantic: Vec<Option<f64>> = scores.iter().map(|scored| scored.semantic).collect();
     let (keyword, semantic, weight) = match config.fusion {
-        Fusion::Adaptive => (min_max(&keyword), min_max(&semantic), semantic_weight(scores, asked)),
-        Fusion::MinMax => (min_max(&keyword), min_max(&semantic), config.semantic_weight),
+        Fusion::Adaptive | Fusion::MinMax => {
+            (min_max(&keyword), min_max(&semantic), meaning_weight(scores, asked, config))
+        }
         Fusion::Rrf => {
             let k = f64::from(config.rrf_k);
             (reciprocal_ranks(&keyword, k), reciprocal_ranks(&semantic, k), config.rrf_semantic_weight)
@@ -64,13 +65,21 @@ fn fuse(scores: &[CandidateScores], asked: AskedWords, config: &SearchConfig) ->
 const FEW_WORDS: (f64, f64) = (0.1, 0.8);
 const MOST_WORDS: (f64, f64) = (0.4, 0.35);
 
+/// The weight of the meaning where both sides are scaled, as `[search]` says.
+pub(super) fn meaning_weight(scores: &[CandidateScores], asked: AskedWords, config: &SearchConfig) -> f64 {
+    match config.fusion {
+        Fusion::MinMax => config.semantic_weight,
+        Fusion::Adaptive | Fusion::Rrf => semantic_weight(scores, asked),
+    }
+}
+
 /// The weight of the meaning, from how much of the query's words the best candidate has: who types words of the text looks for that text, and
 /// who finds few of them there asks in other words.
 ///
 /// Of 80 hand-written questions about each of two documentations MRR is 58.9 and 48.2 where a weight of 0.45 for all has 50.0 and 43.3, the
 /// words alone 37.6 and 37.8 and the meaning alone 51.9 and 44.4; of their headings as queries 93.8 and 84.4 against 94.0 and 84.0. The
 /// optimum is broad ([retrieval](../../docs/retrieval.md)).
-pub(super) fn semantic_weight(scores: &[CandidateScores], asked: AskedWords) -> f64 {
+fn semantic_weight(scores: &[CandidateScores], asked: AskedWords) -> f64 {
     let best = scores.iter().filter_map(|scored| scored.keyword).fold(0.0, f64::max);
     let share = (asked.covered_by(best) - FEW_WORDS.0) / (MOST_WORDS.0 - FEW_WORDS.0);
     FEW_WORDS.1 + (MOST_WORDS.1 - FEW_WORDS.1) * share.clamp(0.0, 1.0)

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::candidate::{Candidate, CandidateScores, sort};
-use super::fuse::{AskedWords, min_max, semantic_weight};
+use super::fuse::{AskedWords, meaning_weight, min_max};
 use crate::config::SearchConfig;
 use crate::engine::{EngineError, Reader};
 use crate::models::{Document, ModelError, TokenEmbedder, TokenVectors};
@@ -20,7 +20,7 @@ pub(super) struct LateInteraction<'a> {
     model: &'a dyn TokenEmbedder,
     query: TokenVectors,
     deadline: Instant,
-    candidates: usize,
+    config: &'a SearchConfig,
 }
 
 impl<'a> LateInteraction<'a> {
@@ -32,13 +32,13 @@ impl<'a> LateInteraction<'a> {
         query: &str,
         model: &'a dyn TokenEmbedder,
         reader: &'a dyn Reader,
-        config: &SearchConfig,
+        config: &'a SearchConfig,
         until: Option<Instant>,
     ) -> Result<Self, ModelError> {
         let deadline = Instant::now() + Duration::from_millis(config.deep_ms);
         let deadline = until.map_or(deadline, |until| until.min(deadline));
         let query = model.query_tokens(query, deadline)?;
-        Ok(Self { reader, model, query, deadline, candidates: config.deep_candidates })
+        Ok(Self { reader, model, query, deadline, config })
     }
 
     /// Ranks the best candidates anew, as many as there is time for; the others stay behind them. `candidates` are in order.
@@ -50,7 +50,7 @@ impl<'a> LateInteraction<'a> {
         candidates: &mut [Candidate],
         asked: AskedWords,
     ) -> Result<Result<(), ModelError>, EngineError> {
-        let best = candidates.len().min(self.candidates);
+        let best = candidates.len().min(self.config.deep_candidates);
         let mut documents = Vec::with_capacity(best);
         for candidate in &candidates[..best] {
             // Of what is damaged or has nothing to embed, nothing is like the query.
@@ -66,13 +66,17 @@ impl<'a> LateInteraction<'a> {
             Err(error) => return Ok(Err(error)),
         };
         let ready = tokens.iter().take_while(|tokens| tokens.is_some()).count();
+        if ready == 0 && best > 0 {
+            return Ok(Err(ModelError::TimedOut));
+        }
         let (looked_at, rest) = candidates.split_at_mut(ready);
         for (candidate, tokens) in looked_at.iter_mut().zip(tokens.iter().flatten()) {
-            candidate.scores.late = Some(self.query.max_sim(tokens));
+            // What has nothing to embed is near nothing.
+            candidate.scores.late = candidate.is_embeddable().then(|| self.query.max_sim(tokens));
         }
         // Above all that was not looked at.
         let least = rest.first().map_or(0.0, |candidate| candidate.score);
-        let scores = scores(looked_at, asked);
+        let scores = scores(looked_at, asked, self.config);
         for (candidate, score) in looked_at.iter_mut().zip(scores) {
             candidate.score = least + (1.0 - least) * score;
         }
@@ -82,13 +86,13 @@ impl<'a> LateInteraction<'a> {
 }
 
 /// One score of 0 to 1 for each; what waits for its vector is taken to be as near as it is by its words, as in hybrid searches.
-fn scores(candidates: &[Candidate], asked: AskedWords) -> Vec<f64> {
+fn scores(candidates: &[Candidate], asked: AskedWords, config: &SearchConfig) -> Vec<f64> {
     let side = |score: fn(&Candidate) -> Option<f64>| min_max(&candidates.iter().map(score).collect::<Vec<_>>());
     let words = side(|candidate| candidate.scores.keyword);
     let whole = side(|candidate| candidate.scores.semantic);
     let tokens = side(|candidate| candidate.scores.late);
-    let meaning =
-        semantic_weight(&candidates.iter().map(|candidate| candidate.scores).collect::<Vec<CandidateScores>>(), asked);
+    let all: Vec<CandidateScores> = candidates.iter().map(|candidate| candidate.scores).collect();
+    let meaning = meaning_weight(&all, asked, config);
     let sum = |at: usize| {
         let whole = if candidates[at].scores.waits { words[at] } else { whole[at] };
         (1.0 - meaning) * words[at] + meaning * ((1.0 - TOKENS) * whole + TOKENS * tokens[at])

@@ -35,6 +35,8 @@ impl fmt::Display for Misread {
 
 /// Minimum length of what may be a property's name. `a:b` and `10:30` are words.
 const MIN_KEY: usize = 3;
+/// Maximum length of a key that another is looked for, in characters: each letter may be each other one.
+const MAX_KEY: usize = 32;
 
 /// Says what was perhaps meant: always where a name is near, else where nothing was `found`. `has_property` knows those of the notes that
 /// are seen.
@@ -73,14 +75,19 @@ pub(super) fn misread(
 }
 
 fn is_one_slip(typed: &str, known: &str) -> bool {
-    known.len() >= MIN_KEY && strsim::damerau_levenshtein(&folded(typed), known) == 1
+    known.len() >= MIN_KEY && typed.len() <= 4 * MAX_KEY && strsim::damerau_levenshtein(&folded(typed), known) == 1
 }
 
 /// A property whose name is one letter from this one. Names are hashes in the file table, so that each that is near is tried.
 fn one_slip(key: &str, has_property: &dyn Fn(&str) -> bool) -> Option<String> {
     let letters: Vec<char> = key.chars().collect();
+    if letters.len() > MAX_KEY {
+        return None;
+    }
     let mut alphabet: Vec<char> = ('a'..='z').chain(['-', '_', ' ']).collect();
     alphabet.extend(letters.iter().filter(|letter| !letter.is_ascii()));
+    alphabet.sort_unstable();
+    alphabet.dedup();
     let with = |from: usize, to: usize, between: &[char]| -> String {
         letters[..from].iter().chain(between).chain(&letters[to..]).collect()
     };

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::path::{VaultPath, folded};
 
+/// Maximum length of a name that is compared letter by letter, which takes time and memory by the product of both lengths.
+const MAX_NAME_BYTES: usize = 400;
+
 /// How many letters may be wrong in a name.
 fn slips(name: &str) -> usize {
     name.chars().count().div_ceil(4)
@@ -11,9 +14,13 @@ fn slips(name: &str) -> usize {
 
 /// The name that most likely was meant: one that goes on as it begins, else one with few letters changed.
 pub(super) fn nearest(wanted: &str, there: &[&str]) -> Option<String> {
+    if wanted.len() > MAX_NAME_BYTES {
+        return None;
+    }
     let wanted = folded(wanted);
     let distance = |name: &str| match folded(name) {
         name if !wanted.is_empty() && name.starts_with(&wanted) => 0,
+        name if name.len() > MAX_NAME_BYTES => usize::MAX,
         name => strsim::damerau_levenshtein(&name, &wanted),
     };
     let found = there.iter().map(|name| (distance(name), *name)).min();
@@ -27,7 +34,7 @@ pub(crate) fn nearest_notes<'a>(name: &str, there: &'a [VaultPath]) -> Vec<&'a V
     let folded_name = folded(name.trim());
     let extension = [".md", ".markdown"].into_iter().find_map(|extension| folded_name.strip_suffix(extension));
     let wanted = extension.unwrap_or(&folded_name).trim_start_matches('/');
-    if wanted.is_empty() {
+    if wanted.is_empty() || wanted.len() > MAX_NAME_BYTES {
         return Vec::new();
     }
     let parts = wanted.matches('/').count() + 1;

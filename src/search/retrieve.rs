@@ -24,8 +24,8 @@ pub(super) struct Retriever<'a> {
 pub(super) struct RetrievedWords<'a> {
     /// `None` while the words are damaged.
     prepared: Option<Box<dyn PreparedWords + 'a>>,
-    /// How many words there are, those of phrases too.
-    count: usize,
+    /// What the weight of the meaning goes by.
+    asked: AskedWords,
     allow: Option<&'a FileSet>,
     /// The best so many, once they were looked for.
     best: Option<(usize, Vec<ScoredChunk>)>,
@@ -34,12 +34,17 @@ pub(super) struct RetrievedWords<'a> {
 impl RetrievedWords<'_> {
     /// What is known of them whatever is found.
     pub(super) fn asked(&self) -> AskedWords {
-        AskedWords { count: self.count, most: self.most() }
+        self.asked
+    }
+
+    /// The same words as if only those of another query had been asked for: of one that goes on in several ways, only one is meant.
+    pub(super) fn asked_as(self, other: &RetrievedWords<'_>) -> Self {
+        Self { asked: other.asked, ..self }
     }
 
     /// What no score by words reaches.
     pub(super) fn most(&self) -> f64 {
-        self.prepared.as_ref().map_or(0.0, |prepared| prepared.most())
+        self.asked.most
     }
 
     /// Whether a chunk of the scope has one of the query's terms in a field; any has, as far as is known, while the words are damaged.
@@ -72,7 +77,8 @@ impl<'a> Retriever<'a> {
     pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
         let prepared = self.reader.words(query, self.language, self.scope)?;
         let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
-        Ok(RetrievedWords { prepared, count, allow: self.allow, best: None })
+        let most = prepared.as_ref().map_or(0.0, |prepared| prepared.most());
+        Ok(RetrievedWords { prepared, asked: AskedWords { count, most }, allow: self.allow, best: None })
     }
 
     /// The best `width` candidates by words and by meaning, as `mode` asks, each scored on both where both are asked; and

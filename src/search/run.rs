@@ -6,7 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::candidate::{Candidate, CandidateScores};
-use super::diversify::{diversify, spread};
+use super::diversify::{diversify, left_of, spread};
 use super::fuse::rank;
 use super::late::LateInteraction;
 use super::misread::{Misread, misread};
@@ -151,11 +151,10 @@ pub fn search(
     let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
     let mut words = retriever.words(&query.keyword)?;
     let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever)?;
-    let mut most = words.most();
     if let Some(likeliest) = &likeliest {
-        words = retriever.words(&query.keyword)?;
-        most = retriever.words(likeliest)?.most();
+        words = retriever.words(&query.keyword)?.asked_as(&retriever.words(likeliest)?);
     }
+    let most = words.most();
     let mut degraded = None;
     let has_words = reader.has_words();
     let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
@@ -313,6 +312,11 @@ impl Ranking<'_> {
         loop {
             go_on(self.turn)?;
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
+            let enough = left_of(&candidates, self.config.per_file) >= self.limit;
+            if !enough && more && width < MAX_WIDTH {
+                width *= 4;
+                continue;
+            }
             rank(&mut candidates, self.mode, words.asked(), self.config);
             if let Some(late) = &self.late
                 && let Err(error) = late.rank(&mut candidates, words.asked())?
@@ -327,11 +331,8 @@ impl Ranking<'_> {
                 named_first(&mut candidates, named);
             }
             diversify(&mut candidates, self.config.per_file);
-            if candidates.len() >= self.limit || !more || width >= MAX_WIDTH {
-                spread(&mut candidates, self.retriever.reader, self.config.mmr_lambda, self.limit);
-                return Ok(candidates);
-            }
-            width *= 4;
+            spread(&mut candidates, self.retriever.reader, self.config.mmr_lambda, self.limit);
+            return Ok(candidates);
         }
     }
 

@@ -8,6 +8,9 @@ use utoipa::ToSchema;
 pub struct TagsView {
     /// In alphabetical order, also those that notes have only one below of.
     pub tags: Vec<TagCount>,
+    /// Whether there are more than an agent may be given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// A tag.

@@ -123,7 +123,7 @@ fn a_note_without_a_text_is_found_by_what_it_is() {
 #[test]
 fn a_note_is_found_by_every_name_it_has() {
     let mut vault = properties();
-    for query in ["umbrella-pomegranate", "umbrella", "granate", "Fruit", "notes/umbrella-pomegranate.md"] {
+    for query in ["umbrella-pomegranate", "umbrella", "umbrel", "granate", "Fruit", "notes/umbrella-pomegranate.md"] {
         for mode in [Mode::Keyword, Mode::Hybrid] {
             assert_eq!(first(&vault, mode, query), "notes/umbrella-pomegranate.md", "{query} {mode:?}");
         }
@@ -140,6 +140,17 @@ fn a_note_is_found_by_every_name_it_has() {
     let incremental = found_now(&vault);
     vault.rebuild();
     assert_eq!(found_now(&vault), incremental);
+}
+
+#[test]
+fn a_word_as_long_as_a_page_is_no_property_and_costs_no_time() {
+    let vault = properties();
+    for letter in ["a", "ä", "鿀"] {
+        let query = format!("{}:x", letter.repeat(4000 / letter.len()));
+        for mode in MODES {
+            assert!(found(&vault, mode, &query).len() < 100, "it ends");
+        }
+    }
 }
 
 #[test]

@@ -311,3 +311,14 @@ fn what_is_hidden_neither_links_nor_is_linked() {
     let all = with.get("/api/user-memory/links?path=notes/plan.md").json();
     assert_eq!(all["incoming"].as_array().unwrap().len(), 4, "{all}");
 }
+
+#[test]
+fn a_tag_of_a_thousand_levels_is_not_a_thousand_tags() {
+    let mut daemon = Daemon::vault();
+    daemon.write("notes/a.md", format!("#{}\n\n#work/plan/2026\n", "a/".repeat(40_000)));
+    daemon.start();
+    let tags = daemon.get("/api/user-memory/tags").json();
+    let names: Vec<&str> = tags["tags"].as_array().unwrap().iter().map(|tag| tag["tag"].as_str().unwrap()).collect();
+    assert!(names.len() <= 20, "{}", names.len());
+    assert!(["work", "work/plan", "work/plan/2026"].iter().all(|tag| names.contains(tag)));
+}

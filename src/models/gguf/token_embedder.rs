@@ -1,6 +1,7 @@
 //! The vectors of single tokens, for late interaction.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Instant;
@@ -13,7 +14,9 @@ use super::queue::{EncoderOutput, Sequence};
 
 impl TokenEmbedder for GgufEmbedder {
     fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError> {
-        let mut tokens = self.token_vectors(vec![(0, self.tokenizer.query(text))], deadline)?;
+        let sequence = self.tokenizer.query(text);
+        let own = self.tokenizer.text_in_query(&sequence);
+        let mut tokens = self.token_vectors(vec![(0, sequence, own)], deadline)?;
         tokens.pop().map(|(_, tokens)| tokens).ok_or(ModelError::TimedOut)
     }
 
@@ -29,7 +32,12 @@ impl TokenEmbedder for GgufEmbedder {
             names.iter().map(|name| cache.get(name)).collect()
         };
         let missing = (0..documents.len()).filter(|at| found[*at].is_none());
-        let sequences = missing.map(|at| (at, self.tokenizer.document(&documents[at]))).collect();
+        let sequence = |at: usize| {
+            let sequence = self.tokenizer.document(&documents[at]);
+            let own = self.tokenizer.text_in_document(&sequence);
+            (at, sequence, own)
+        };
+        let sequences = missing.map(sequence).collect();
         for (at, tokens) in self.token_vectors(sequences, deadline)? {
             cache().put(names[at], &tokens);
             found[at] = Some(tokens);
@@ -42,13 +50,10 @@ impl GgufEmbedder {
     /// The vectors of the sequences that are ready by the deadline, with the sequences' numbers.
     fn token_vectors(
         &self,
-        sequences: Vec<(usize, Vec<LlamaToken>)>,
+        sequences: Vec<(usize, Vec<LlamaToken>, Range<usize>)>,
         deadline: Instant,
     ) -> Result<Vec<(usize, TokenVectors)>, ModelError> {
-        let sequence = |(index, tokens): (usize, Vec<LlamaToken>)| {
-            let wanted = EncoderOutput::Tokens(self.tokenizer.text_in(&tokens));
-            Sequence { index, tokens, wanted }
-        };
+        let sequence = |(index, tokens, own)| Sequence { index, tokens, wanted: EncoderOutput::Tokens(own) };
         let sequences: VecDeque<Sequence> = sequences.into_iter().map(sequence).collect();
         let mut missing = sequences.len();
         let replies = self.queue.urgent(sequences, deadline)?;

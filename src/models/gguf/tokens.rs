@@ -51,9 +51,18 @@ impl Tokenizer {
         self.sequence(format!("{}{context}{between}{}", self.document_prefix, self.cut(&document.text)))
     }
 
-    /// The place of the text's own tokens in a sequence, between the special ones.
-    pub(super) fn text_in(&self, sequence: &[LlamaToken]) -> Range<usize> {
-        let start = self.head.len().min(sequence.len());
+    /// The place of a query's own tokens in its sequence: without the prefix and the special ones.
+    pub(super) fn text_in_query(&self, sequence: &[LlamaToken]) -> Range<usize> {
+        self.text_in(sequence, &self.query_prefix)
+    }
+
+    /// The same of a document.
+    pub(super) fn text_in_document(&self, sequence: &[LlamaToken]) -> Range<usize> {
+        self.text_in(sequence, &self.document_prefix)
+    }
+
+    fn text_in(&self, sequence: &[LlamaToken], prefix: &str) -> Range<usize> {
+        let start = (self.head.len() + self.tokens(prefix.trim_end()).len()).min(sequence.len());
         start..(sequence.len() - self.tail.len().min(sequence.len())).max(start)
     }
 
