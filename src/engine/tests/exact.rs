@@ -48,6 +48,8 @@ struct ExactStores {
     withholds_private: bool,
     /// What was taken and has not come back.
     taken: HashSet<ContentHash>,
+    /// What is to leave nothing behind, though it may come back still.
+    forgotten: HashSet<ContentHash>,
     next: u64,
 }
 
@@ -245,6 +247,7 @@ impl Writer for ExactWriter {
     fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
         let stores = &mut self.stores;
         stores.taken.clear();
+        stores.forgotten.clear();
         stores.withholds_private = !embedder.takes_private();
         if stores.now.model.as_ref() != Some(embedder.fingerprint()) {
             stores.now.model = Some(embedder.fingerprint().clone());
@@ -268,8 +271,12 @@ impl Writer for ExactWriter {
 
     fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError> {
         let stores = &mut self.stores;
+        let live: HashSet<_> = stores.each_entry().filter_map(|(_, entry)| entry.content).collect();
         for (content, vector) in vectors {
             stores.taken.remove(&content);
+            if stores.forgotten.contains(&content) && !live.contains(&content) {
+                continue;
+            }
             stores.vectors.insert(content, rounded(&vector).iter().map(|value| value.to_f32()).collect());
         }
         let embeddable = stores.each_entry().filter(|(file, _)| !(stores.withholds_private && file.private));
@@ -306,8 +313,9 @@ impl Writer for ExactWriter {
 impl Upkeep for ExactWriter {
     fn forget(&mut self, contents: &[ContentHash]) -> Result<usize, EngineError> {
         let live: HashSet<_> = self.stores.each_entry().filter_map(|(_, entry)| entry.content).collect();
-        let gone = contents.iter().filter(|content| !live.contains(content));
-        Ok(gone.filter(|content| self.stores.vectors.remove(content).is_some()).count())
+        let gone: Vec<&ContentHash> = contents.iter().filter(|content| !live.contains(content)).collect();
+        self.stores.forgotten.extend(gone.iter().copied());
+        Ok(gone.into_iter().filter(|content| self.stores.vectors.remove(content).is_some()).count())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::engine::{Condition, Engine, FileSet, FileUpdate, Filter, Reader, Want
 use crate::engine_local::{LocalEngine, Settings};
 use crate::models::{Document, Embedder, HashEmbedder};
 use crate::path::VaultPath;
-use crate::vault::Globs;
+use crate::vault::{Globs, Stamp};
 
 const PATHS: [&str; 7] =
     ["notes/a.md", "notes/b.md", "notes/c.md", "work/a.md", "work/deep/d.md", "diary/2026-01-05.md", "e.md"];
@@ -73,6 +73,10 @@ enum Step {
     /// Something beside a place, or beside everything, is skipped.
     Skip(usize, bool),
     Remove(usize),
+    /// Removed, and nothing is left of its texts: not either when they were with the model at that moment.
+    Forget(usize, bool),
+    /// Seen unchanged, with another stamp.
+    Touch(usize),
     /// Of the texts that wait, those whose names are divisible get their vectors.
     Embed(u8),
     /// Turns to the model with vectors of this length.
@@ -113,6 +117,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(at, text, ends)| Step::WriteParts(at, text, ends)),
         1 => (0..PATHS.len(), any::<bool>()).prop_map(|(at, whole)| Step::Skip(at, whole)),
         2 => (0..PATHS.len()).prop_map(Step::Remove),
+        1 => (0..PATHS.len(), any::<bool>()).prop_map(|(at, in_flight)| Step::Forget(at, in_flight)),
+        1 => (0..PATHS.len()).prop_map(Step::Touch),
         2 => (1u8..4).prop_map(Step::Embed),
         1 => prop::sample::select(&DIMENSIONS[..]).prop_map(Step::UseModel),
         1 => Just(Step::Restart),
@@ -147,6 +153,12 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
                 writer.set_skipped((!whole).then_some(&[place][..]), &skipped[usize::from(*at == 0)..]).unwrap();
             }
             Step::Remove(at) => writer.apply(Vec::new(), &[VaultPath::new(PATHS[*at]).unwrap()]).unwrap(),
+            Step::Forget(at, in_flight) => forget(writer.as_mut(), &embedder, PATHS[*at], *in_flight),
+            Step::Touch(at) => {
+                let path = VaultPath::new(PATHS[*at]).unwrap();
+                let stamp = writer.file(&path).map(|file| Stamp { mtime_ns: file.stamp.mtime_ns + 1, ..file.stamp });
+                writer.touch(&stamp.map(|stamp| (path, stamp, 7)).into_iter().collect::<Vec<_>>()).unwrap();
+            }
             Step::Embed(divisor) => embed(writer.as_mut(), &embedder, *divisor),
             Step::UseModel(dimension) => {
                 embedder = HashEmbedder::new(*dimension);
@@ -186,6 +198,22 @@ fn write_parts(writer: &mut dyn Writer, path: &str, text: &str, ends: &[u8]) {
     if start + 1 < other.chunks.len() && start + 1 < update.chunks.len() {
         assert!(!writer.apply_part(&other, start + 1..other.chunks.len()).unwrap(), "a part is missing");
     }
+}
+
+/// Removes a note and has its texts forgotten, those that the model has at that moment too.
+fn forget(writer: &mut dyn Writer, embedder: &HashEmbedder, path: &str, in_flight: bool) {
+    let path = VaultPath::new(path).unwrap();
+    let chunks = writer.file(&path).map(|file| file.chunks.clone()).unwrap_or_default();
+    let contents: Vec<_> = chunks.iter().filter_map(|chunk| chunk.content).collect();
+    let taken = if in_flight { writer.take_pending(usize::MAX).unwrap() } else { Vec::new() };
+    writer.apply(Vec::new(), &[path]).unwrap();
+    writer.forget(&contents).unwrap();
+    let vectors = taken.into_iter().map(|pending| {
+        let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
+        (pending.content, vector.into_iter().map(f16::from_f32).collect())
+    });
+    writer.embedded(vectors.collect()).unwrap();
+    assert_eq!(writer.forget(&contents).unwrap(), 0, "nothing was left to forget");
 }
 
 fn embed(writer: &mut dyn Writer, embedder: &HashEmbedder, divisor: u8) {
@@ -240,7 +268,9 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         // Each filter for everybody, and none for each scope: together they are one set of files.
         let filters = filters.iter().enumerate().take(if *scope == "all" { filters.len() } else { 1 });
         for (at, filter) in filters {
-            for (mode, query) in MODES.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
+            // A deep search asks the engines what a hybrid one asks, and for the texts.
+            let modes = if at == 0 && *scope == "all" { &MODES[..] } else { &MODES[..3] };
+            for (mode, query) in modes.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
                 let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
                 let (candidates, deep_ms) = (4, 60_000);
                 let defaults = SearchConfig::default();
