@@ -31,6 +31,9 @@ impl Worker<'_> {
         self.model = MODELS.fetch_add(1, Ordering::Relaxed);
         self.dispatcher = None;
         self.retry = Retry::default();
+        self.trouble = None;
+        // All that it has no vectors of is in its queue.
+        self.failed.clear();
         if let Some((_, stop)) = &self.builder {
             stop.store(true, Ordering::Relaxed);
         }
@@ -103,11 +106,12 @@ impl Worker<'_> {
             }
         }
         let count = vectors.len();
+        let done: Vec<ContentHash> = vectors.iter().map(|(content, _)| *content).collect();
         self.store.embedded(vectors)?;
         self.unpublished += count;
         self.shared.update(|progress| progress.embeddings_done += count);
         if count > 0 || !failed.is_empty() {
-            let Released { again, given_up } = self.retry.answered();
+            let Released { again, given_up } = self.retry.answered(&done);
             self.store.requeue(&again);
             if later.is_none() {
                 self.say_that_it_works();
