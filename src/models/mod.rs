@@ -34,7 +34,7 @@ mod unit;
 pub(crate) use calibration::Calibration;
 pub use document::Document;
 pub(crate) use download::download;
-pub use embedder::{Embedder, ModelError, ModelErrorKind, TokenEmbedder};
+pub use embedder::{Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};
 pub use endpoint::{EndpointEmbedder, EndpointOptions};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;

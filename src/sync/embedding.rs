@@ -122,7 +122,10 @@ impl Worker<'_> {
             let texts = if failed.len() == 1 { "text" } else { "texts" };
             tracing::warn!("{} {texts} could not be embedded, {content} for one: {error}", failed.len());
             self.shared.update(|progress| progress.failure = Some(error.to_string()));
-            self.failed.extend(failed.into_iter().map(|(content, _)| content));
+            // An endpoint that refuses a text refuses it again, and each time it is paid for: until another text or model is there, or a
+            // start, it is not asked. What failed here, or passes, may not fail again.
+            let may_pass = failed.into_iter().filter(|(_, error)| !matches!(error, ModelError::Endpoint { .. }));
+            self.failed.extend(may_pass.map(|(content, _)| content));
         }
         if let Some((contents, error)) = later {
             self.try_later(&contents, &error, embedded.sent);
@@ -143,8 +146,7 @@ impl Worker<'_> {
         if error.kind() == ModelErrorKind::Refused {
             tracing::warn!("search is by keyword alone: {error}");
             self.retry.end();
-            let reason = format!("{error}; mend that, and start anew");
-            self.shared.update(|progress| progress.model = ModelStatus::Failed(reason));
+            self.shared.update(|progress| progress.model = ModelStatus::refused(&error.to_string()));
             return;
         }
         self.retry.failed(sent, Instant::now(), error.retry_after());
