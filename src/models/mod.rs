@@ -15,6 +15,7 @@
 
 mod breaker;
 mod calibration;
+mod claim;
 mod document;
 mod download;
 mod embedder;
@@ -32,6 +33,7 @@ mod token_vectors;
 mod unit;
 
 pub(crate) use calibration::Calibration;
+pub(crate) use claim::ModelClaim;
 pub use document::Document;
 pub(crate) use download::download;
 pub use embedder::{Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};

@@ -44,9 +44,10 @@ impl Worker<'_> {
             let _ = messages.send(WorkerMessage::Embedded(embedded));
         }));
         self.publish()?;
-        self.show_model(None);
+        // Before it is ready: nobody is to think for a moment that nothing waits for it.
         let pending_embeddings = self.store.pending();
         self.shared.update(|progress| progress.pending_embeddings = pending_embeddings);
+        self.show_model(None);
         Ok(())
     }
 
