@@ -21,7 +21,8 @@ impl App {
     pub fn status(&self, owner: &Owner) -> Result<Status, RequestError> {
         self.is_of_this(owner.workspace())?;
         let workspace = owner.workspace();
-        let progress = workspace.shared().progress();
+        let mut progress = workspace.shared().progress();
+        progress.model = workspace.shared().model();
         let snapshot = workspace.shared().snapshot();
         let snapshot = snapshot.as_deref();
         let problems = match snapshot {

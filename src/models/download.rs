@@ -48,6 +48,10 @@ pub(crate) enum DownloadError {
 
 /// Downloads `address` to `target`, by way of a file beside it that a later call goes on with, and gives its SHA-256 in hex. With
 /// `wanted`, nothing else than that is kept. `show` is told how many bytes are there and how many are not, as far as that is known.
+/// Nobody else may be at it meanwhile.
+///
+/// What the server calls this state of the file is kept beside the part, so that halves of two are not joined. Where it has no name for
+/// that, a call goes on only where `wanted` would tell.
 ///
 /// # Errors
 /// When the server does not give it, it cannot be written, or is not what was wanted.
@@ -63,7 +67,12 @@ pub(crate) fn download(
     }
     let part = target.with_extension("part");
     let io = |source| DownloadError::Io { path: part.clone(), source };
+    let state = PartState(part.with_extension("state"));
     let mut file = OpenOptions::new().create(true).read(true).append(true).open(&part).map_err(io)?;
+    let before = state.read();
+    if before.is_none() && wanted.is_none() {
+        file.set_len(0).map_err(io)?;
+    }
     let mut hasher = Sha256::new();
     let mut here = hash_all(&mut file, &mut hasher).map_err(io)?;
     let failed = |reason: String| DownloadError::Server { address: address.to_owned(), reason };
@@ -82,25 +91,35 @@ pub(crate) fn download(
     let mut request = agent.get(address);
     if here > 0 {
         request = request.header("range", format!("bytes={here}-"));
+        if let Some(before) = &before {
+            request = request.header("if-range", before);
+        }
     }
     let mut answer = request.call().map_err(|error| failed(error.to_string()))?;
     let mut is_whole = false;
+    // Not every server heeds the question.
+    let has_changed = before.is_some_and(|before| is_other(&answer, &before));
+    let give_up_part = || {
+        let _ = std::fs::remove_file(&part);
+        state.remove();
+    };
     match answer.status().as_u16() {
-        206 if here > 0 && begins_at(&answer, here) => {}
+        206 if here > 0 && begins_at(&answer, here) && !has_changed => {}
         // It gives all of it again.
         200 => {
             file.set_len(0).map_err(io)?;
             (here, hasher) = (0, Sha256::new());
+            state.keep(&answer).map_err(io)?;
         }
         // There is no more: the last call ended before it could say so.
-        416 if here > 0 && ends_at(&answer, here) => is_whole = true,
-        416 => {
-            let _ = std::fs::remove_file(&part);
+        416 if here > 0 && ends_at(&answer, here) && !has_changed => is_whole = true,
+        206 | 416 => {
+            give_up_part();
             return Err(failed("what was there of it does not fit; try again, from the start".into()));
         }
         status => return Err(failed(format!("the server answered {status}"))),
     }
-    let length = answer.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let length = header(&answer, "content-length").and_then(|length| length.parse::<u64>().ok());
     let all = length.map(|length| here + length);
     let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
     let mut piece = vec![0; PIECE];
@@ -122,12 +141,50 @@ pub(crate) fn download(
     }
     let found = hex(&hasher.finalize());
     if let Some(wanted) = wanted.filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
-        let _ = std::fs::remove_file(&part);
+        give_up_part();
         return Err(DownloadError::Checksum { address: address.to_owned(), found, wanted: wanted.to_owned() });
     }
     file.sync_all().map_err(io)?;
     std::fs::rename(&part, target).map_err(|source| DownloadError::Io { path: target.to_owned(), source })?;
+    state.remove();
     Ok(found)
+}
+
+/// The file that says which state of the server's file the part is of.
+struct PartState(PathBuf);
+
+impl PartState {
+    fn read(&self) -> Option<String> {
+        let state = std::fs::read_to_string(&self.0).ok()?;
+        (!state.is_empty() && state.chars().all(|character| character == ' ' || character.is_ascii_graphic()))
+            .then_some(state)
+    }
+
+    fn keep(&self, answer: &ureq::http::Response<ureq::Body>) -> std::io::Result<()> {
+        // What is only much the same may not be joined.
+        let tag = header(answer, "etag").filter(|tag| tag.starts_with('"'));
+        match tag.or_else(|| header(answer, "last-modified")) {
+            Some(state) => std::fs::write(&self.0, state),
+            None => {
+                self.remove();
+                Ok(())
+            }
+        }
+    }
+
+    fn remove(&self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Whether an answer says that it is of another state than this.
+fn is_other(answer: &ureq::http::Response<ureq::Body>, state: &str) -> bool {
+    let name = if state.starts_with('"') { "etag" } else { "last-modified" };
+    header(answer, name).is_some_and(|now| now != state)
+}
+
+fn header<'a>(answer: &'a ureq::http::Response<ureq::Body>, name: &str) -> Option<&'a str> {
+    Some(answer.headers().get(name)?.to_str().ok()?.trim())
 }
 
 fn hash_all(file: &mut File, hasher: &mut Sha256) -> std::io::Result<u64> {
@@ -144,7 +201,7 @@ fn hash_all(file: &mut File, hasher: &mut Sha256) -> std::io::Result<u64> {
 }
 
 fn content_range(answer: &ureq::http::Response<ureq::Body>) -> Option<&str> {
-    answer.headers().get("content-range")?.to_str().ok()?.trim().strip_prefix("bytes ")
+    header(answer, "content-range")?.strip_prefix("bytes ")
 }
 
 fn begins_at(answer: &ureq::http::Response<ureq::Body>, here: u64) -> bool {

@@ -50,6 +50,20 @@ pub trait Embedder: Send + Sync {
     fn batch_size(&self) -> Option<usize> {
         None
     }
+
+    /// Why it does not answer, be it texts or queries, as far as it knows without being asked.
+    fn trouble(&self) -> Option<ModelTrouble> {
+        None
+    }
+}
+
+/// Why a model does not answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelTrouble {
+    /// It failed the last time, in a way that may pass.
+    Passing(String),
+    /// It refused, and is not asked any more.
+    Refused(String),
 }
 
 /// A model that gives a vector for each token, besides the one of a whole text.

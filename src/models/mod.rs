@@ -15,6 +15,7 @@
 
 mod breaker;
 mod calibration;
+mod claim;
 mod document;
 mod download;
 mod embedder;
@@ -32,9 +33,10 @@ mod token_vectors;
 mod unit;
 
 pub(crate) use calibration::Calibration;
+pub(crate) use claim::ModelClaim;
 pub use document::Document;
 pub(crate) use download::download;
-pub use embedder::{Embedder, ModelError, ModelErrorKind, TokenEmbedder};
+pub use embedder::{Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};
 pub use endpoint::{EndpointEmbedder, EndpointOptions};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;

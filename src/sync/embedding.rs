@@ -31,6 +31,9 @@ impl Worker<'_> {
         self.model = MODELS.fetch_add(1, Ordering::Relaxed);
         self.dispatcher = None;
         self.retry = Retry::default();
+        self.trouble = None;
+        // All that it has no vectors of is in its queue.
+        self.failed.clear();
         if let Some((_, stop)) = &self.builder {
             stop.store(true, Ordering::Relaxed);
         }
@@ -41,9 +44,10 @@ impl Worker<'_> {
             let _ = messages.send(WorkerMessage::Embedded(embedded));
         }));
         self.publish()?;
-        self.show_model(None);
+        // Before it is ready: nobody is to think for a moment that nothing waits for it.
         let pending_embeddings = self.store.pending();
         self.shared.update(|progress| progress.pending_embeddings = pending_embeddings);
+        self.show_model(None);
         Ok(())
     }
 
@@ -103,11 +107,12 @@ impl Worker<'_> {
             }
         }
         let count = vectors.len();
+        let done: Vec<ContentHash> = vectors.iter().map(|(content, _)| *content).collect();
         self.store.embedded(vectors)?;
         self.unpublished += count;
         self.shared.update(|progress| progress.embeddings_done += count);
         if count > 0 || !failed.is_empty() {
-            let Released { again, given_up } = self.retry.answered();
+            let Released { again, given_up } = self.retry.answered(&done);
             self.store.requeue(&again);
             if later.is_none() {
                 self.say_that_it_works();
@@ -118,7 +123,10 @@ impl Worker<'_> {
             let texts = if failed.len() == 1 { "text" } else { "texts" };
             tracing::warn!("{} {texts} could not be embedded, {content} for one: {error}", failed.len());
             self.shared.update(|progress| progress.failure = Some(error.to_string()));
-            self.failed.extend(failed.into_iter().map(|(content, _)| content));
+            // An endpoint that refuses a text refuses it again, and each time it is paid for: until another text or model is there, or a
+            // start, it is not asked. What failed here, or passes, may not fail again.
+            let may_pass = failed.into_iter().filter(|(_, error)| !matches!(error, ModelError::Endpoint { .. }));
+            self.failed.extend(may_pass.map(|(content, _)| content));
         }
         if let Some((contents, error)) = later {
             self.try_later(&contents, &error, embedded.sent);
@@ -139,8 +147,7 @@ impl Worker<'_> {
         if error.kind() == ModelErrorKind::Refused {
             tracing::warn!("search is by keyword alone: {error}");
             self.retry.end();
-            let reason = format!("{error}; mend that, and start anew");
-            self.shared.update(|progress| progress.model = ModelStatus::Failed(reason));
+            self.shared.update(|progress| progress.model = ModelStatus::refused(&error.to_string()));
             return;
         }
         self.retry.failed(sent, Instant::now(), error.retry_after());

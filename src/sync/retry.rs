@@ -11,7 +11,7 @@ const FIRST: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Du
 const NEXT: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// A text that failed alone so often, while others did not, is what is wrong.
+/// A text that had failed alone so often when others were answered is what is wrong.
 const FAILED_ALONE: u32 = 2;
 
 /// The pause after so many failures in a row.
@@ -31,9 +31,9 @@ pub(super) struct Retry {
     until: Option<Instant>,
     /// Nothing is sent any more.
     is_over: bool,
-    /// Texts that failed alone, and how often.
+    /// Texts that had failed alone when others were answered, and how often that was.
     alone: HashMap<ContentHash, u32>,
-    /// Those of them that wait until it is known who is to blame.
+    /// Texts that failed alone, and wait until it is known who is to blame.
     held: Vec<ContentHash>,
 }
 
@@ -57,19 +57,30 @@ impl Retry {
         self.until = self.until.max(Some(now + pause));
     }
 
-    /// Keeps a text that failed alone from the others.
+    /// Keeps a text that failed alone from the others. That is no fault of its own yet: all may fail now.
     pub(super) fn hold(&mut self, text: ContentHash) {
-        *self.alone.entry(text).or_default() += 1;
-        self.held.push(text);
+        if !self.held.contains(&text) {
+            self.held.push(text);
+        }
     }
 
-    /// The model has answered: says what becomes of the texts that are held.
-    pub(super) fn answered(&mut self) -> Released {
+    /// The model has answered, with vectors for `done`: says what becomes of the texts that are held.
+    pub(super) fn answered(&mut self, done: &[ContentHash]) -> Released {
         (self.failures, self.last, self.until) = (0, None, None);
-        let is_bad = |text: &ContentHash| self.alone.get(text).is_some_and(|count| *count >= FAILED_ALONE);
-        let (given_up, again) = std::mem::take(&mut self.held).into_iter().partition(is_bad);
-        let released = Released { again, given_up };
-        self.alone.retain(|text, _| !released.given_up.contains(text));
+        for text in done {
+            self.alone.remove(text);
+        }
+        let mut released = Released::default();
+        for text in std::mem::take(&mut self.held) {
+            let count = self.alone.entry(text).or_default();
+            *count += 1;
+            if *count >= FAILED_ALONE {
+                self.alone.remove(&text);
+                released.given_up.push(text);
+            } else {
+                released.again.push(text);
+            }
+        }
         released
     }
 
@@ -132,7 +143,7 @@ mod tests {
         assert!(!retry.may_send(at(3019)) && retry.may_send(at(3020)));
         retry.failed(at(3020), at(3020), Some(Duration::from_secs(100)));
         assert!(!retry.may_send(at(103_019)), "as long as it was asked for");
-        assert_eq!(retry.answered(), Released::default());
+        assert_eq!(retry.answered(&[]), Released::default());
         assert!(retry.may_send(at(3021)));
         retry.end();
         assert!(!retry.may_send(at(9_999_999)) && retry.due(at(3021)).is_none());
@@ -146,13 +157,33 @@ mod tests {
             retry.failed(now, now, None);
             retry.hold(text(number));
         }
-        let released = retry.answered();
+        let released = retry.answered(&[]);
         assert_eq!((released.again.len(), released.given_up.len()), (9, 0));
         // One of them again, and others do not.
         retry.hold(text(3));
-        assert_eq!(retry.answered(), Released { again: Vec::new(), given_up: vec![text(3)] });
+        assert_eq!(retry.answered(&[]), Released { again: Vec::new(), given_up: vec![text(3)] });
         // It gets its chances anew.
         retry.hold(text(3));
-        assert_eq!(retry.answered().again, [text(3)]);
+        assert_eq!(retry.answered(&[]).again, [text(3)]);
+    }
+
+    #[test]
+    fn texts_that_fail_alone_all_through_an_outage_are_not_to_blame() {
+        let (mut retry, now) = (Retry::default(), Instant::now());
+        // Several rounds, in each of which all texts fail, one after the other.
+        for _ in 0..5 {
+            for number in 0..2 {
+                retry.failed(now, now, None);
+                retry.hold(text(number));
+            }
+            assert_eq!(retry.take_held(), [text(0), text(1)]);
+        }
+        retry.hold(text(0));
+        let released = retry.answered(&[text(1)]);
+        assert_eq!(released, Released { again: vec![text(0)], given_up: Vec::new() }, "nothing else was answered");
+        // It is embedded, so that its next outage is its first.
+        assert_eq!(retry.answered(&[text(0)]), Released::default());
+        retry.hold(text(0));
+        assert_eq!(retry.answered(&[text(1)]).again, [text(0)]);
     }
 }

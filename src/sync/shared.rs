@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::fresh::Freshness;
 use crate::engine::Reader;
-use crate::models::{Embedder, ModelError};
+use crate::models::{Embedder, ModelError, ModelTrouble};
 use crate::vault::WatchedBy;
 
 /// What was mended is listed up to this length; then the last is said alone.
@@ -51,6 +51,13 @@ pub enum ModelStatus {
     },
     /// It cannot be used, for the reason given: search is by keyword alone.
     Failed(String),
+}
+
+impl ModelStatus {
+    /// It has refused for a reason that somebody has to see to.
+    pub(super) fn refused(problem: &str) -> Self {
+        Self::Failed(format!("{problem}; mend that, and start anew"))
+    }
 }
 
 /// How changes are noticed, as `vault status` shows it.
@@ -176,6 +183,20 @@ impl Shared {
     /// The model, once it is loaded.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How the model is, with what searches have met where no text waits for it.
+    pub(crate) fn model(&self) -> ModelStatus {
+        let met = self.embedder().and_then(|embedder| embedder.trouble());
+        let model = self.lock().model.clone();
+        match (model, met) {
+            (ModelStatus::Ready { .. }, Some(ModelTrouble::Refused(problem))) => ModelStatus::refused(&problem),
+            (
+                ModelStatus::Ready { name, dimension, takes_private, trouble: None },
+                Some(ModelTrouble::Passing(problem)),
+            ) => ModelStatus::Ready { name, dimension, takes_private, trouble: Some(problem) },
+            (model, _) => model,
+        }
     }
 
     /// How far the index is.

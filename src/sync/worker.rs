@@ -100,7 +100,7 @@ pub(super) struct Worker<'a> {
     pub(super) rebuilding: bool,
     /// The number of the model; no two that were ever used have the same.
     pub(super) model: u64,
-    /// Texts that the model failed on; tried again at the next scan.
+    /// Texts that the model failed on, and may not another time; tried again at the next scan.
     pub(super) failed: Vec<ContentHash>,
     /// When the model is asked again after it failed.
     pub(super) retry: Retry,

@@ -139,7 +139,7 @@ pub struct Model {
     /// The length of its vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimension: Option<usize>,
-    /// Why passages wait for it, while it fails in a way that may pass. It is tried again.
+    /// Why passages wait for it, or the last search did without it, while it fails in a way that may pass. It is tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }

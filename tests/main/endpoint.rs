@@ -110,6 +110,7 @@ fn each_fault_is_named_and_told_from_others() {
         (Fault::Half, Transient, ""),
         (Fault::Dimension(7), Permanent, "7 numbers"),
         (Fault::Nan, Permanent, "gave no embeddings"),
+        (Fault::Status(200, "", r#"{"data":"sk-quokka"}"#), Permanent, "line 1, column"),
         (Fault::Fewer, Permanent, "1 vectors for 2 texts"),
     ];
     for (fault, kind, said) in cases {
@@ -325,6 +326,82 @@ fn what_is_refused_is_not_asked_for_again() {
     assert!(failed.detail.unwrap().contains("wants a key"));
     assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
     assert!(endpoint.sent("boats") <= 12, "the requests that were under way: {}", endpoint.sent("boats"));
+}
+
+#[test]
+fn searches_after_a_refusal_ask_nothing() {
+    let refusals =
+        [Some(Fault::Status(401, "", "")), Some(Fault::Status(404, "", r#"{"error":"no such model"}"#)), None];
+    for refusal in refusals {
+        let endpoint = Endpoint::start();
+        let embedder = open(options(&endpoint.address())).unwrap();
+        embedder.embed_query("known", None).unwrap();
+        match refusal.clone() {
+            Some(refusal) => endpoint.fails(move |_| Some(refusal.clone())),
+            None => endpoint.change_model(64),
+        }
+        let first = embedder.embed_query("first", None).unwrap_err();
+        assert_eq!(first.kind(), ModelErrorKind::Refused, "{first}");
+        endpoint.fails(|_| None);
+        endpoint.change_model(32);
+        let asked = endpoint.asked().len();
+        for at in 0..3 {
+            let later = embedder.embed_query(&format!("later {at}"), None).unwrap_err();
+            assert_eq!((later.kind(), later.to_string()), (ModelErrorKind::Refused, first.to_string()));
+        }
+        let passage = embedder.embed_documents(&documents(&["one"]), None).unwrap_err();
+        assert_eq!((passage.kind(), endpoint.asked().len()), (ModelErrorKind::Refused, asked), "{refusal:?}");
+        assert!(embedder.embed_query("known", None).is_ok(), "what it has made is good still");
+    }
+}
+
+#[test]
+fn the_status_says_so_when_only_searches_fail() {
+    let endpoint = Endpoint::start();
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/a.md", "# River\n\nA boat on the river.\n");
+    let app = start(&vault, config(&endpoint, ""));
+    assert_eq!(embedded(&app, 1).model.trouble, None);
+    endpoint.fails(|_| Some(Fault::Status(503, "", "")));
+    assert!(by_meaning(&app, "a ship").1.unwrap().contains("has failed (503)"));
+    let model = status(&app).model;
+    assert!(model.state == "ready" && model.trouble.unwrap().contains("has failed (503)"));
+    endpoint.fails(|_| None);
+    by_meaning(&app, "a canoe");
+    assert_eq!(status(&app).model.trouble, None);
+    endpoint.fails(|_| Some(Fault::Status(401, "", "")));
+    by_meaning(&app, "a raft");
+    let model = status(&app).model;
+    assert_eq!(model.state, "failed");
+    assert!(model.detail.unwrap().ends_with(
+        "wants a key: name its environment variable in `embed.api_key_env` (401); mend that, and start anew"
+    ));
+    let asked = endpoint.asked().len();
+    assert!(by_meaning(&app, "a ferry").1.unwrap().contains("wants a key"));
+    assert_eq!(endpoint.asked().len(), asked, "neither the words nor the key are sent again");
+}
+
+#[test]
+fn a_passage_that_was_refused_is_not_sent_again_until_it_is_another() {
+    let endpoint = Endpoint::start();
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/bad.md", "# Bad\n\nA poisonous text.\n");
+    endpoint.fails(|asked| {
+        let bad = asked.texts.iter().any(|text| text.contains("poisonous"));
+        bad.then_some(Fault::Status(400, "", ""))
+    });
+    let app = start(&vault, config(&endpoint, "").tap(|config| config.index.reconcile_seconds = 1));
+    eventually("the text to be refused", || status(&app).failure);
+    // After each comparison of the whole vault, something else has had its turn.
+    for at in 1..4 {
+        let before = status(&app).watching.compared_at;
+        eventually("the vault to be compared", || (status(&app).watching.compared_at != before).then_some(()));
+        vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\nA text about {at} boats.\n"));
+        embedded(&app, at);
+    }
+    assert_eq!(endpoint.sent("poisonous"), 1);
+    vault.write("notes/bad.md", "# Bad\n\nA wholesome text.\n");
+    embedded(&app, 4);
 }
 
 #[test]

@@ -51,6 +51,17 @@ impl Models {
         self.run(&["list", "--json"]).ok().json()["models"].as_array().unwrap().clone()
     }
 
+    /// Where models are kept.
+    fn folder(&self) -> PathBuf {
+        self.run(&["list", "--json"]).ok().json()["folder"].as_str().unwrap().into()
+    }
+
+    /// What is in it.
+    fn left(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder()).unwrap().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
     /// A file to import, of these bytes.
     fn file(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.data.path().join(name);
@@ -149,13 +160,20 @@ struct Web {
 
 impl Web {
     fn serve(file: Vec<u8>) -> Self {
+        Self::serve_in_turn(vec![("", file)])
+    }
+
+    /// Each request finds the next of these, with its tag, and all later ones the last.
+    fn serve_in_turn(files: Vec<(&'static str, Vec<u8>)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/models/tiny.gguf?download=true", listener.local_addr().unwrap());
         let ranges: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
         let seen = Arc::clone(&ranges);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let range = answer(stream, &file, seen.lock().unwrap().is_empty());
+                let asked = seen.lock().unwrap().len();
+                let (tag, file) = &files[asked.min(files.len() - 1)];
+                let range = answer(stream, tag, file, asked == 0);
                 seen.lock().unwrap().push(range.ok().flatten());
             }
         });
@@ -163,20 +181,23 @@ impl Web {
     }
 }
 
-fn answer(mut stream: TcpStream, file: &[u8], half: bool) -> std::io::Result<Option<String>> {
-    let mut range = None;
+fn answer(mut stream: TcpStream, tag: &str, file: &[u8], half: bool) -> std::io::Result<Option<String>> {
+    let (mut range, mut only_if) = (None, None);
     for line in BufReader::new(stream.try_clone()?).lines() {
         let line = line?.to_ascii_lowercase();
         if line.is_empty() {
             break;
         }
         range = line.strip_prefix("range: bytes=").map(str::to_owned).or(range);
+        only_if = line.strip_prefix("if-range: ").map(str::to_owned).or(only_if);
     }
-    let start = range.as_deref().and_then(|range| range.trim_end_matches('-').parse().ok()).unwrap_or(0);
-    let rest = &file[start..];
-    let (status, all) = if range.is_some() { ("206 Partial Content", file.len()) } else { ("200 OK", file.len()) };
+    let start = range.as_deref().filter(|_| only_if.as_deref().is_none_or(|only_if| only_if == tag));
+    let status = if start.is_some() { "206 Partial Content" } else { "200 OK" };
+    let start = start.and_then(|range| range.trim_end_matches('-').parse().ok()).unwrap_or(0);
+    let (rest, all) = (&file[start..], file.len());
+    let tag = if tag.is_empty() { String::new() } else { format!("ETag: {tag}\r\n") };
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Length: {}\r\nContent-Range: bytes {start}-{}/{all}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\n{tag}Content-Length: {}\r\nContent-Range: bytes {start}-{}/{all}\r\nConnection: close\r\n\r\n",
         rest.len(),
         all - 1
     );
@@ -209,6 +230,69 @@ fn a_download_goes_on_where_it_ended_and_is_checked() {
 }
 
 #[test]
+fn halves_of_two_files_are_not_joined() {
+    let models = Models::new();
+    let file = fs::read(minilm()).unwrap();
+    let mut before = file.clone();
+    before.reverse();
+    let web = Web::serve_in_turn(vec![("\"before\"", before), ("\"after\"", file.clone())]);
+    let sum = sha256(&file);
+    let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
+    assert!(told.contains("goes on from there"), "{told}");
+    models.run(&["pull", &web.address, "--sha256", &sum]).ok();
+    assert!(web.ranges.lock().unwrap()[1].is_some(), "it was ready to go on");
+    assert_eq!(models.left(), ["tiny.gguf"]);
+}
+
+#[test]
+fn a_model_is_fetched_once_at_a_time() {
+    let models = Models::new();
+    let folder = models.folder();
+    fs::create_dir_all(&folder).unwrap();
+    let lock = fs::File::create(folder.join("tiny.gguf.lock")).unwrap();
+    lock.lock().unwrap();
+    let web = Web::serve(fs::read(minilm()).unwrap());
+    let sum = "0".repeat(64);
+    let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
+    assert!(told.contains("another `vault model` is fetching"), "{told}");
+    assert!(web.ranges.lock().unwrap().is_empty(), "nothing was asked for");
+    drop(lock);
+    let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
+    assert!(told.contains("goes on from there"), "{told}");
+}
+
+#[test]
+fn the_model_that_was_checked_is_the_one_that_is_used() {
+    let models = Models::new();
+    let folder = models.folder();
+    // Below the folder of models, where a short name would be looked for in the vault.
+    let below = folder.join("sub/x.gguf");
+    fs::create_dir_all(folder.join("sub")).unwrap();
+    fs::copy(minilm(), &below).unwrap();
+    models.run(&["use", below.to_str().unwrap()]).ok();
+    assert!(models.config().contains(&format!("model = \"{}\"", below.display())), "{}", models.config());
+    // Another file of its name lies in the vault, and would be taken for it.
+    fs::write(models.vault.path("y.gguf"), "# A note").unwrap();
+    let file = models.file("y.gguf", &fs::read(minilm()).unwrap());
+    models.run(&["import", &file]).ok();
+    let kept = folder.join("y.gguf");
+    assert!(models.config().contains(&format!("model = \"{}\"", kept.display())), "{}", models.config());
+    assert!(models.list().iter().any(|model| model["name"] == "y.gguf" && model["in_use"] == true));
+}
+
+#[test]
+fn a_known_model_that_names_no_pooling_can_be_timed() {
+    let models = Models::new();
+    let mut model = fs::read(minilm()).unwrap();
+    let key = b"bert.pooling_type";
+    let at = model.windows(key.len()).position(|window| window == key).unwrap();
+    model[at + key.len() - 1] = b'o';
+    let file = models.file("all-MiniLM-L6-v2.gguf", &model);
+    let timed = models.run(&["bench", &file, "--passages", "1", "--json"]).ok().json();
+    assert_eq!(timed["dimension"], 384, "{timed}");
+}
+
+#[test]
 fn a_download_that_is_something_else_is_not_kept() {
     let models = Models::new();
     let wrong = "0".repeat(64);
@@ -220,7 +304,5 @@ fn a_download_that_is_something_else_is_not_kept() {
     // It is what was wanted, and no model.
     let told = models.refuses(&["pull", &web.address, "--sha256", &sha256(b"# A note")]);
     assert!(told.contains("does not begin with GGUF"), "{told}");
-    let left = |folder: &Path| fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
-    let folder = models.run(&["list", "--json"]).ok().json()["folder"].as_str().unwrap().to_owned();
-    assert_eq!(left(Path::new(&folder)), [] as [PathBuf; 0]);
+    assert_eq!(models.left(), [] as [String; 0]);
 }

@@ -10,9 +10,9 @@ use super::super::backend::home;
 use super::super::outcome::Outcome;
 use super::super::progress::Bar;
 use super::super::terminal::{say, stdout};
-use super::choose::find;
+use super::choose::{config_of, find};
 use crate::config::{Config, EmbedConfig, SHIPPED};
-use crate::models::{self, Document, KnownModel, read_model_file};
+use crate::models::{self, Document};
 
 /// Passages are given to the model by so many, as they are when a vault is indexed.
 const BATCH: usize = 24;
@@ -25,16 +25,7 @@ pub(super) fn run(vault: Option<&Path>, name: Option<&str>, passages: usize, jso
     let config = match name {
         None => Config::load(home.root())?.embed,
         Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() },
-        Some(name) => {
-            let path = find(name, home.root())?;
-            let known = KnownModel::of(&read_model_file(&path)?);
-            EmbedConfig {
-                model: path.to_string_lossy().into_owned(),
-                query_prefix: known.map_or_else(String::new, |known| known.query_prefix.into()),
-                document_prefix: known.map_or_else(String::new, |known| known.document_prefix.into()),
-                ..EmbedConfig::default()
-            }
-        }
+        Some(name) => config_of(&find(name, home.root())?)?,
     };
     let index = home.index_dir(&Config::load(home.root())?.index.dir);
     let Some(mut open) = models::open(&config, home.root(), &index) else {

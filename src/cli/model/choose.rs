@@ -12,7 +12,7 @@ use super::super::progress::Bar;
 use super::super::terminal::{remark, say, stdout};
 use super::shape::{PoolingName, ShapeArgs};
 use crate::config::{Config, EmbedConfig, NewValue};
-use crate::models::{self, KnownModel, download, model_file, models_folder, read_model_file};
+use crate::models::{self, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder, read_model_file};
 use crate::vault::Home;
 
 /// What memory.toml says of a model.
@@ -55,13 +55,15 @@ pub(super) fn import(
     let file = &std::path::absolute(file)?;
     let name = file_name(file)?;
     // It is known to work before anything is copied.
-    let chosen = checked(file, &name, shape, &home)?;
+    let mut chosen = checked(file, &name, shape, &home)?;
     let folder = models_folder();
     let target = folder.join(&name);
     if target != *file {
         fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+        let _claim = claim(&target)?;
         copy(file, &target).with_context(|| format!("cannot copy the model to {}", target.display()))?;
     }
+    chosen.model = path_in_config(&target, &home);
     settle(&home, &chosen, used, Some(&target), json)
 }
 
@@ -80,18 +82,26 @@ pub(super) fn pull(
     let folder = models_folder();
     fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     let target = folder.join(&name);
+    let _claim = claim(&target)?;
     let fetched = target.with_extension("gguf.new");
     let bar = Bar::bytes("downloading");
     let got = download(address, &fetched, wanted, &mut |done, left| bar.show(done as usize, left as usize));
     bar.finish();
     let sha256 = got?;
     // What is no model is not kept, and takes no other's place.
-    let chosen = checked(&fetched, &name, shape, &home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
+    let mut chosen = checked(&fetched, &name, shape, &home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
     fs::rename(&fetched, &target).with_context(|| format!("cannot write {}", target.display()))?;
+    chosen.model = path_in_config(&target, &home);
     if wanted.is_none() && !json {
         say!("its SHA-256 is {sha256}")?;
     }
     settle(&home, &chosen, used, Some(&target), json)
+}
+
+/// Has nobody else write the file meanwhile.
+fn claim(target: &Path) -> anyhow::Result<ModelClaim> {
+    ModelClaim::take(target)?
+        .with_context(|| format!("another `vault model` is fetching {}; try again when it is done", target.display()))
 }
 
 /// The name of a GGUF file, as it is kept.
@@ -114,11 +124,14 @@ pub(super) fn find(name: &str, root: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// How memory.toml names a file: by its name alone where models are, from the vault's folder within it, else by its whole path.
+/// How memory.toml names a file: by its name alone where models are, from the vault's folder within it, and by its whole path elsewhere
+/// or where that would name another one.
 fn path_in_config(path: &Path, home: &Home) -> String {
     let folder = models_folder();
     let short = path.strip_prefix(&folder).or_else(|_| path.strip_prefix(home.root())).unwrap_or(path);
-    short.to_string_lossy().into_owned()
+    let short = short.to_string_lossy();
+    let means_it = model_file(&short, home.root()) == path && !["bundled", "none"].contains(&short.as_ref());
+    if means_it { short.into_owned() } else { path.to_string_lossy().into_owned() }
 }
 
 /// What memory.toml is to say of a model.
@@ -134,16 +147,26 @@ fn shaped(model: &str, known: Option<&KnownModel>, shape: ShapeArgs) -> Chosen {
     }
 }
 
-/// Checks a file: its header, and whether it embeds a text. `named` is how memory.toml is to name it.
-fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
-    let file = read_model_file(path)?;
-    let known = KnownModel::of(&file);
+/// What it is to say of a file.
+fn shaped_by(file: &ModelFile, named: &str, shape: ShapeArgs) -> Chosen {
+    let known = KnownModel::of(file);
     let said = shape.pooling.is_some();
     let mut chosen = shaped(named, known, shape);
     // Where the file does not say it, or is known to say it wrong.
     if let Some(known) = known.filter(|known| !said && file.pooling != Some(known.pooling)) {
         known.pooling.clone_into(&mut chosen.pooling);
     }
+    chosen
+}
+
+/// The configuration by which a file is opened that nobody said anything of.
+pub(super) fn config_of(path: &Path) -> anyhow::Result<EmbedConfig> {
+    Ok(shaped_by(&read_model_file(path)?, "", ShapeArgs::default()).config(path))
+}
+
+/// Checks a file: its header, and whether it embeds a text. `named` is how memory.toml is to name it.
+fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
+    let mut chosen = shaped_by(&read_model_file(path)?, named, shape);
     let config = EmbedConfig { threads: 1, ..chosen.config(path) };
     let opened = models::open(&config, home.root(), Path::new("")).map(|mut open| open()).transpose()?;
     if let Some(embedder) = opened {

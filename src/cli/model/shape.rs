@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 /// How a model wants its texts, where neither its file nor the table of known models is to say it.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct ShapeArgs {
     /// What is put before a query.
     #[arg(long, value_name = "TEXT")]

@@ -35,8 +35,12 @@ pub(super) fn vectors(body: &[u8], count: usize, dimension: Option<usize>) -> Re
         Ok(answer) => answer,
         Err(error) if error.is_eof() => return Err(BadAnswer::Passing("gave half an answer".into())),
         // A number that JSON does not have, as some give for a text they fail on; or another shape.
+        // What the error says of it may quote the answer, and that the text: only the place is told.
         Err(error) if body.trim_ascii_start().starts_with(b"{") => {
-            return lasting(format!("gave no embeddings: {error}"));
+            let (line, column) = (error.line(), error.column());
+            return lasting(format!(
+                "gave no embeddings: its answer is not as OpenAI's from line {line}, column {column} on"
+            ));
         }
         Err(_) => return Err(BadAnswer::Passing("gave something else than JSON".into())),
     };
@@ -107,6 +111,7 @@ mod tests {
         ] {
             assert!(matches!(of(body), Err(BadAnswer::Lasting(_))), "{body}: {:?}", of(body));
         }
+        assert_eq!(of(r#"{"data":"quokka"}"#), of(r#"{"data":"wombat"}"#), "nothing of the answer is quoted");
         let others = r#"{"data":[{"embedding":[1,0,0]},{"embedding":[1,0,0]}]}"#;
         assert!(matches!(of(others), Err(BadAnswer::OtherModel(_))));
         for body in ["", "<html>", "Bad gateway", r#"{"data":[{"embedding":[1,0]},{"embed"#] {

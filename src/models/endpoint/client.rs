@@ -135,7 +135,7 @@ impl EndpointClient {
             500.. => (Transient, "has failed"),
             _ => (Permanent, "refuses a text"),
         };
-        let quoted = quoted(said);
+        let quoted = quoted(said, self.key.as_ref());
         let colon = if quoted.is_empty() { "" } else { ": " };
         let mut failed = self.failed(kind, format!("{what} ({status}){colon}{quoted}"));
         if let ModelError::Endpoint { retry_after: after, .. } = &mut failed
@@ -151,8 +151,8 @@ fn has(said: &[u8], what: &[u8]) -> bool {
     said.windows(what.len()).any(|part| part == what)
 }
 
-/// What a server says of its error, in a line and without secrets.
-fn quoted(said: &[u8]) -> String {
+/// What a server says of its error, in a line and without secrets. They are taken out first: of one that is cut, the rest would stay.
+fn quoted(said: &[u8], key: Option<&ApiKey>) -> String {
     let json: Option<serde_json::Value> = serde_json::from_slice(said).ok();
     let message = json.as_ref().and_then(|json| {
         let error = json.get("error").unwrap_or(json);
@@ -160,9 +160,9 @@ fn quoted(said: &[u8]) -> String {
     });
     // A page for a browser explains nothing here.
     let Some(message) = message else { return String::new() };
-    let line: Vec<&str> = message.split_whitespace().collect();
-    let line: String = redact(&line.join(" ")).chars().take(MAX_QUOTED_CHARS).collect();
-    line
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = key.map_or_else(|| line.clone(), |key| key.taken_out_of(&line));
+    redact(&line).chars().take(MAX_QUOTED_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -171,10 +171,22 @@ mod tests {
 
     #[test]
     fn what_a_server_says_is_one_line_and_no_page() {
-        assert_eq!(quoted(br#"{"error":{"message":"too\n long"}}"#), "too long");
-        assert_eq!(quoted(br#"{"error":"no such model"}"#), "no such model");
-        assert_eq!(quoted(b"<html>Bad gateway</html>"), "");
+        assert_eq!(quoted(br#"{"error":{"message":"too\n long"}}"#, None), "too long");
+        assert_eq!(quoted(br#"{"error":"no such model"}"#, None), "no such model");
+        assert_eq!(quoted(b"<html>Bad gateway</html>", None), "");
         let long = format!(r#"{{"message":"{}"}}"#, "x".repeat(9000));
-        assert_eq!(quoted(long.as_bytes()).len(), MAX_QUOTED_CHARS);
+        assert_eq!(quoted(long.as_bytes(), None).len(), MAX_QUOTED_CHARS);
+    }
+
+    #[test]
+    fn a_key_at_the_cut_leaves_no_part_of_itself() {
+        // Every process has this one.
+        let key = ApiKey::from_environment("PATH").unwrap().unwrap();
+        let value = std::env::var("PATH").unwrap();
+        for before in MAX_QUOTED_CHARS.saturating_sub(value.len())..=MAX_QUOTED_CHARS {
+            let said = serde_json::json!({"error": format!("{}{value} is odd", "x".repeat(before))}).to_string();
+            let told = quoted(said.as_bytes(), Some(&key));
+            assert!(!told.contains(&value[..1]), "{told}");
+        }
     }
 }

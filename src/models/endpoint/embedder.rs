@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::super::breaker::Breaker;
 use super::super::query_cache::QueryCache;
-use super::super::{Document, Embedder, Fingerprint, ModelError, ModelErrorKind};
+use super::super::{Document, Embedder, Fingerprint, ModelError, ModelErrorKind, ModelTrouble};
 use super::address::Address;
 use super::canary::{CANARIES, SeenModels};
 use super::client::EndpointClient;
@@ -51,11 +51,20 @@ pub struct EndpointEmbedder {
     dimension: usize,
     takes_private: bool,
     breaker: Mutex<Breaker>,
+    /// Why the last request had no answer. A refusal stays: nothing is sent after it.
+    failure: Mutex<Option<EndpointFailure>>,
     queries: Mutex<QueryCache>,
     calls: Mutex<Calls>,
 }
 
 type Answered = Result<Vec<Vec<f32>>, ModelError>;
+
+/// What the endpoint did, as the end of a sentence, and whether it may do better another time.
+#[derive(Debug, Clone)]
+struct EndpointFailure {
+    is_refusal: bool,
+    problem: String,
+}
 
 /// Who waits.
 #[derive(Default)]
@@ -88,6 +97,7 @@ impl EndpointEmbedder {
             takes_private,
             options,
             breaker: Mutex::default(),
+            failure: Mutex::default(),
             queries: Mutex::default(),
             calls: Mutex::default(),
         };
@@ -126,23 +136,44 @@ impl EndpointEmbedder {
         if left.is_some_and(|left| left.is_zero()) {
             return Err(ModelError::TimedOut);
         }
+        if let Some(refusal) = self.failure().clone().filter(|failure| failure.is_refusal) {
+            return Err(self.client.failed(ModelErrorKind::Refused, refusal.problem));
+        }
         let in_a_hurry = left.filter(|left| *left < timeout);
         self.breaker().enter(now).map_err(|left| self.is_left_alone(left))?;
         let (client, dimension) = (Arc::clone(&self.client), (self.dimension > 0).then_some(self.dimension));
         let reply = self.wait_for(move || client.embed(&texts, dimension, in_a_hurry.unwrap_or(timeout)));
         let kind = reply.as_ref().map_err(ModelError::kind);
-        let mut breaker = self.breaker();
         match kind {
             // Whoever was in a hurry says nothing of the endpoint.
             Err(ModelErrorKind::Transient) if in_a_hurry.is_some_and(|left| now.elapsed() >= left) => {
-                breaker.left();
+                self.breaker().left();
                 return Err(ModelError::TimedOut);
             }
-            Err(ModelErrorKind::Transient) => breaker.failed(Instant::now()),
-            Err(ModelErrorKind::Stopped) => breaker.left(),
-            Ok(_) | Err(ModelErrorKind::Permanent | ModelErrorKind::Refused) => breaker.answered(),
+            Err(ModelErrorKind::Transient) => self.breaker().failed(Instant::now()),
+            Err(ModelErrorKind::Stopped) => self.breaker().left(),
+            Ok(_) | Err(ModelErrorKind::Permanent | ModelErrorKind::Refused) => self.breaker().answered(),
         }
+        self.note(&reply);
         reply
+    }
+
+    /// Keeps in mind how a request ended.
+    fn note(&self, reply: &Answered) {
+        let now = match reply {
+            Err(ModelError::Endpoint { problem, kind, .. }) => match kind {
+                ModelErrorKind::Transient => Some(EndpointFailure { is_refusal: false, problem: problem.clone() }),
+                ModelErrorKind::Refused => Some(EndpointFailure { is_refusal: true, problem: problem.clone() }),
+                ModelErrorKind::Permanent | ModelErrorKind::Stopped => None,
+            },
+            Err(ModelError::Stopped) => return,
+            Ok(_) | Err(_) => None,
+        };
+        let mut failure = self.failure();
+        // What was under way when it refused has nothing to add.
+        if !failure.as_ref().is_some_and(|failure| failure.is_refusal) {
+            *failure = now;
+        }
     }
 
     /// Runs `ask` on a thread of its own, and waits for what it says, or for a stop.
@@ -182,6 +213,10 @@ impl EndpointEmbedder {
 
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failure(&self) -> MutexGuard<'_, Option<EndpointFailure>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
@@ -237,6 +272,14 @@ impl Embedder for EndpointEmbedder {
 
     fn batch_size(&self) -> Option<usize> {
         Some(self.options.batch_size)
+    }
+
+    fn trouble(&self) -> Option<ModelTrouble> {
+        let EndpointFailure { is_refusal, problem } = self.failure().clone()?;
+        Some(match is_refusal {
+            true => ModelTrouble::Refused(self.client.failed(ModelErrorKind::Refused, problem).to_string()),
+            false => ModelTrouble::Passing(self.client.failed(ModelErrorKind::Transient, problem).to_string()),
+        })
     }
 }
 
