@@ -63,14 +63,17 @@ fn markdown(text: &str) -> Vec<Question> {
     questions
 }
 
-/// Cuts at commas, but for those within a path: a target ends with its lines, with `.md` or with `]]`.
+/// Cuts at commas, but for those within a path: a target ends with its lines or heading, with `.md` or with `]]`. Where no `.md` follows, a
+/// comma ends a name.
 fn split(targets: &str) -> Vec<Relevant> {
     let mut found = Vec::new();
     let mut rest = targets.trim();
     while !rest.is_empty() {
         let end = match rest.strip_prefix("[[") {
             Some(link) => link.find("]]").map_or(rest.len(), |end| end + "[[]]".len()),
-            None => rest.match_indices(", ").map(|(at, _)| at).find(|at| is_whole(&rest[..*at])).unwrap_or(rest.len()),
+            None => {
+                rest.match_indices(", ").map(|(at, _)| at).find(|at| is_whole(&rest[..*at], rest)).unwrap_or(rest.len())
+            }
         };
         let one = rest[..end].trim_start_matches("[[").trim_end_matches("]]");
         let one = one.split_once('|').map_or(one, |(target, _)| target);
@@ -80,9 +83,8 @@ fn split(targets: &str) -> Vec<Relevant> {
     found
 }
 
-fn is_whole(target: &str) -> bool {
-    let after = target.rsplit_once('#').map_or("", |(_, part)| part);
-    target.ends_with(".md") || !target.contains(".md") || !after.is_empty()
+fn is_whole(target: &str, rest: &str) -> bool {
+    target.ends_with(".md") || target.contains('#') || !rest.contains(".md")
 }
 
 #[derive(Deserialize)]

@@ -161,8 +161,8 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "deep_search",
                 title: "Search",
-                description: "Finds passages in the person's notes by words and meaning, and weighs the best word by word. Look here first \
-                    for what may have been written down: a decision, a name.",
+                description: "Finds passages in the person's notes by words and meaning, and weighs the best word by word. Look here first: \
+                    for a decision, a name, a preference.",
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, query| find(viewer, query, Mode::Deep),
