@@ -16,6 +16,8 @@ const MAX_ANSWER_BYTES: u64 = 128 << 20;
 /// Of what a server says of an error.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
 const MAX_QUOTED_CHARS: usize = 200;
+/// Of what is said of a failure in all.
+const MAX_PROBLEM_CHARS: usize = 500;
 /// However long a server wants to be left alone.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
@@ -91,6 +93,9 @@ impl EndpointClient {
             Some(key) => key.taken_out_of(problem.as_ref()),
             None => problem.as_ref().to_owned(),
         };
+        // An error of the connection, too, may quote what the other side has sent.
+        let plain = |character: char| if character.is_control() { ' ' } else { character };
+        let problem = problem.chars().map(plain).take(MAX_PROBLEM_CHARS).collect();
         ModelError::Endpoint { endpoint: self.address.host.clone(), problem, kind, retry_after: None }
     }
 
@@ -176,6 +181,13 @@ mod tests {
         assert_eq!(quoted(b"<html>Bad gateway</html>", None), "");
         let long = format!(r#"{{"message":"{}"}}"#, "x".repeat(9000));
         assert_eq!(quoted(long.as_bytes(), None).len(), MAX_QUOTED_CHARS);
+    }
+
+    #[test]
+    fn what_is_said_of_a_failure_is_one_line_and_not_long() {
+        let client = EndpointClient::new(Address::parse("x.test").unwrap(), "m".into(), None);
+        let told = client.failed(ModelErrorKind::Transient, format!("said\n\u{1b}[2J{}", "x".repeat(9000))).to_string();
+        assert!(told.len() < MAX_PROBLEM_CHARS + 50 && !told.contains(char::is_control), "{told}");
     }
 
     #[test]
