@@ -162,7 +162,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
                 name: "deep_search",
                 title: "Search",
                 description: "Finds passages in the person's notes by words and meaning, and weighs the best word by word. Look here first: \
-                    for a decision, a name, a preference.",
+                    a decision, a name, a plan.",
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, query| find(viewer, query, Mode::Deep),

@@ -46,6 +46,19 @@ fn found(viewer: Option<Viewer>) -> Vec<String> {
 }
 
 #[test]
+fn a_property_of_a_note_that_is_private_by_now_is_not_named() {
+    let mut vault = vault("can_read_user_memory: true");
+    vault.write("notes/p.md", "---\nmoodiness: calm\n---\nA wombat.\n").sync();
+    let said = |vault: &TestVault| {
+        let query = SearchQuery { q: "moodines:calm".into(), ..SearchQuery::default() };
+        notes::search(&ada(vault).unwrap(), &query).unwrap().degraded.unwrap_or_default()
+    };
+    assert!(said(&vault).contains("`moodiness`"), "{}", said(&vault));
+    vault.write("notes/p.md", "---\nmoodiness: calm\nprivate: true\n---\nA wombat.\n");
+    assert!(!said(&vault).contains("moodiness"), "{}", said(&vault));
+}
+
+#[test]
 fn a_note_that_was_touched_and_read_again_is_given_again() {
     let mut vault = vault("can_read_user_memory: true");
     for mode in [0o600, 0o640] {
