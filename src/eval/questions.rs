@@ -63,8 +63,7 @@ fn markdown(text: &str) -> Vec<Question> {
     questions
 }
 
-/// Cuts at commas, but for those within a path: a target ends with its lines or heading, with `.md` or with `]]`. Where no `.md` follows, a
-/// comma ends a name.
+/// Cuts at commas, but for those within a path: what has folders ends with its lines or heading or with `.md`, where any follows.
 fn split(targets: &str) -> Vec<Relevant> {
     let mut found = Vec::new();
     let mut rest = targets.trim();
@@ -84,7 +83,7 @@ fn split(targets: &str) -> Vec<Relevant> {
 }
 
 fn is_whole(target: &str, rest: &str) -> bool {
-    target.ends_with(".md") || target.contains('#') || !rest.contains(".md")
+    target.ends_with(".md") || target.contains('#') || !target.contains('/') || !rest.contains(".md")
 }
 
 #[derive(Deserialize)]

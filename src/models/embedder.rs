@@ -32,6 +32,11 @@ pub trait Embedder: Send + Sync {
     /// As [`Embedder::embed_query`].
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError>;
 
+    /// Whether the model learned a word as one piece, so that it is one, and no slip of the finger. `false` where that is not known.
+    fn has_word(&self, _word: &str) -> bool {
+        false
+    }
+
     /// The vectors of single tokens, for late interaction; `None` of a model that has none to offer.
     fn tokens(&self) -> Option<&dyn TokenEmbedder> {
         None

@@ -6,6 +6,7 @@ use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
 use crate::derive::words::{Stemming, is_word, plain_words};
 use crate::engine::{EngineError, Field, Like, WordQuery};
+use crate::models::Embedder;
 
 /// A word that no chunk has which is seen, and those that were looked for in its place, the likeliest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,7 @@ pub(super) fn respell(
     query: &mut ParsedQuery,
     words: &RetrievedWords<'_>,
     retriever: &Retriever<'_>,
+    embedder: Option<&dyn Embedder>,
 ) -> Result<Respelled, EngineError> {
     let mut stemming = Stemming::new(retriever.language);
     let mut corrections = Vec::new();
@@ -59,7 +61,9 @@ pub(super) fn respell(
         }
         let typed = completes || query.open.as_ref() == Some(word);
         let mut shown = if typed { completions(word, completes, retriever)? } else { Vec::new() };
-        if shown.is_empty() && !completes {
+        // A word that no note has is one all the same: its meaning is searched for as it is.
+        let is_word = || embedder.is_some_and(|embedder| embedder.has_word(word));
+        if shown.is_empty() && !completes && !is_word() {
             shown = near(word, retriever)?;
             if !shown.is_empty() {
                 corrections.push(Correction { typed: word.clone(), shown: shown.clone() });

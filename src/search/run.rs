@@ -150,7 +150,7 @@ pub fn search(
     let allow = filter.resolve(visible.set(), reader, &request.turn)?;
     let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
     let mut words = retriever.words(&query.keyword)?;
-    let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever)?;
+    let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever, embedder)?;
     if let Some(likeliest) = &likeliest {
         words = retriever.words(&query.keyword)?.asked_as(&retriever.words(likeliest)?);
     }

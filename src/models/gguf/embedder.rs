@@ -121,6 +121,10 @@ impl Embedder for GgufEmbedder {
         collect(documents.len(), &replies, deadline)
     }
 
+    fn has_word(&self, word: &str) -> bool {
+        self.tokenizer.has_word(word)
+    }
+
     fn tokens(&self) -> Option<&dyn TokenEmbedder> {
         // Where one token's vector stands for the whole text, those of the others were never taught to stand for anything.
         (self.model.pooling == Pooling::Mean).then_some(self)

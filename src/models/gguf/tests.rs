@@ -439,6 +439,15 @@ fn the_tokens_of_a_text_are_near_those_that_say_the_same() {
 }
 
 #[test]
+fn a_word_that_the_model_learned_is_told_from_a_slip() {
+    for (word, is_one) in
+        [("bike", true), ("basement", true), ("ownreship", false), ("clousre", false), ("\u{e001}", false)]
+    {
+        assert_eq!(shared().has_word(word), is_one, "{word}");
+    }
+}
+
+#[test]
 fn tokens_that_are_not_ready_in_time_are_left_out() {
     let embedder = open();
     let tokens = embedder.tokens().expect("a model that pools by the mean");

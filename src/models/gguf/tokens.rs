@@ -17,6 +17,9 @@ const CONTEXT_TOKENS: usize = 48;
 /// for white space, which costs bytes but no tokens. It keeps a line of 5 MB from taking seconds.
 const BYTES_PER_TOKEN: usize = 64;
 
+/// A character for private use, which no vocabulary has: it becomes the token of what is unknown.
+const NO_WORD: &str = "\u{e000}";
+
 /// Makes token sequences that a context of the same model has room for.
 pub(super) struct Tokenizer {
     model: Arc<LoadedModel>,
@@ -49,6 +52,12 @@ impl Tokenizer {
         let context = self.cut_to_tokens(&document.context, CONTEXT_TOKENS.min(self.room() / 4));
         let between = if context.is_empty() { "" } else { "\n" };
         self.sequence(format!("{}{context}{between}{}", self.document_prefix, self.cut(&document.text)))
+    }
+
+    /// Whether a word is a piece of the vocabulary as it stands.
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        let tokens = self.tokens(word);
+        tokens.len() == 1 && tokens != self.tokens(NO_WORD)
     }
 
     /// The place of a query's own tokens in its sequence: without the prefix and the special ones.
