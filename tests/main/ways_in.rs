@@ -51,7 +51,6 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/user-memory/notes folder",
             "GET /api/user-memory/search collection",
             "GET /api/user-memory/search path",
-            "GET /api/user-memory/search set",
             "GET /api/user-memory/search tag",
             "GET /browse collection",
             "GET /query collection",

@@ -27,6 +27,11 @@ const FOLDER: &str = concat!(
     r#"([^<>:"|?*/\\\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]*"#,
     r#"[^\s.<>:"|?*/\\\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb])?$"#
 );
+/// Keys of `[search]` with values; others are taken too.
+const SETTINGS: &str = concat!(
+    r"^((fusion=(adaptive|min-max|rrf)|(limit|per_file|rrf_k)=[1-9][0-9]{0,2}|(semantic_weight|min_score|mmr_lambda)=0\.[0-9]{1,6})",
+    r"(,(fusion=(adaptive|min-max|rrf)|(limit|per_file|rrf_k)=[1-9][0-9]{0,2}|(semantic_weight|min_score|mmr_lambda)=0\.[0-9]{1,6}))*)?$"
+);
 /// How long ago: `12h`, `7d`, `2w`, `6mo`, `1y`.
 const AGO: &str = "^([0-9]{1,5}(h|d|w|mo)|[0-9]{1,4}y)$";
 /// Captured events are not of the time before computers.
@@ -197,6 +202,7 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
                 day.format = Some(SchemaFormat::KnownFormat(KnownFormat::Date));
             }
         }
+        ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
