@@ -29,9 +29,11 @@ use crate::wire::{HitView, LogParams, SearchQuery};
 ///
 ///   {"query": "dough rest", "relevant": ["notes/bread.md#L12-L18"]}
 ///
-/// Each is searched for in every mode. hit@k is the share of questions with an answer among the first k passages, recall@10 the share of all
-/// answers among the first ten, MRR the mean of 1 over the place of the first answer, nDCG@10 counts each answer by its place; with 95 %
-/// intervals (bootstrap over the questions). --against measures a second time with other settings, and by how much that differs.
+/// Each is searched for in every mode. hit@k is the share of questions with an answer among the
+/// first k passages, recall@10 the share of all answers among the first ten, MRR the mean of 1 over
+/// the place of the first answer, and nDCG@10 counts each answer by its place; with 95 % intervals
+/// (bootstrap over the questions). --against measures a second time with other settings, and says
+/// by how much that differs.
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
