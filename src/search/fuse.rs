@@ -77,7 +77,7 @@ pub(super) fn meaning_weight(scores: &[CandidateScores], asked: AskedWords, conf
 /// who finds few of them there asks in other words.
 ///
 /// Of 80 hand-written questions about each of two documentations MRR is 58.8 and 48.0 where a weight of 0.45 for all has 50.0 and 43.3, the
-/// words alone 37.6 and 37.8 and the meaning alone 51.9 and 44.4; of their headings as queries 97.2 and 85.8 against 96.7 and 85.3. The
+/// words alone 37.6 and 37.8 and the meaning alone 51.9 and 44.4; of their headings as queries 97.2 and 85.8 against 97.0 and 85.0. The
 /// optimum is broad ([retrieval](../../docs/retrieval.md)).
 fn semantic_weight(scores: &[CandidateScores], asked: AskedWords) -> f64 {
     let best = scores.iter().filter_map(|scored| scored.keyword).fold(0.0, f64::max);
