@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
+use super::narrow::NarrowArgs;
 use super::outcome::Outcome;
 use super::output::count;
 use super::progress::Bar;
@@ -49,15 +50,8 @@ pub(super) struct EvalCommand {
     /// Only the questions under a heading of this name.
     #[arg(long, value_name = "HEADING")]
     section: Option<String>,
-    /// Only this collection (a top-level folder).
-    #[arg(long)]
-    collection: Option<String>,
-    /// Only notes with this tag, or one below it.
-    #[arg(long)]
-    tag: Option<String>,
-    /// Only notes whose path in the vault starts so.
-    #[arg(long)]
-    path: Option<String>,
+    #[command(flatten)]
+    within: NarrowArgs,
     /// A key of `[search]` in memory.toml with another value: per_file=1. May be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -105,16 +99,16 @@ impl EvalCommand {
         }
         let (with, without): (Vec<Question>, Vec<Question>) =
             questions.into_iter().partition(|question| !question.targets.is_empty());
-        let settings = [joined(&self.set), joined(&self.against)];
+        let (first, second) = (joined(&self.set), joined(&self.against));
         let bar = Bar::questions();
-        let total = self.mode.len() * (1 + usize::from(settings[1].is_some())) * (with.len() + without.len());
+        let total = self.mode.len() * (1 + usize::from(second.is_some())) * (with.len() + without.len());
         let mut done = 0;
         let mut runs = Vec::new();
         for mode in &self.mode {
-            for settings in settings.iter().enumerate().filter(|(at, settings)| *at == 0 || settings.is_some()) {
+            for settings in std::iter::once(&first).chain(second.as_ref().map(|_| &second)) {
                 let mut run = MeasuredRun {
                     mode: *mode,
-                    settings: settings.1.clone(),
+                    settings: settings.clone(),
                     judged: Vec::with_capacity(with.len()),
                     answered_all_the_same: 0,
                     took_ms: Vec::new(),
@@ -165,9 +159,9 @@ impl EvalCommand {
         let found = backend.search(&SearchQuery {
             q: question.query.clone(),
             mode: Some(run.mode),
-            collection: self.collection.clone(),
-            tag: self.tag.clone(),
-            path: self.path.clone(),
+            collection: self.within.collection.clone(),
+            tag: self.within.tag.clone(),
+            path: self.within.path.clone(),
             limit: Some(HITS),
             // A hit is where it stands, and not what is around it.
             context: Some(0),
@@ -231,10 +225,10 @@ impl EvalCommand {
                 write!(out, "{:>20}", percent(&interval(&run.values(measure)), false))?;
             }
             writeln!(out, "{:>7.1} ms", run.median_ms())?;
-            if run.settings.is_some() && !self.against.is_empty() && at % 2 == 1 {
+            if let Some(first) = compared(runs, at) {
                 write!(out, "{:28}", "  differs by")?;
                 for (_, measure) in MEASURES {
-                    let differs = difference(&runs[at - 1].values(measure), &run.values(measure));
+                    let differs = difference(&first.values(measure), &run.values(measure));
                     out.paint(DIM, &format!("{:>20}", percent(&differs, true)))?;
                 }
                 writeln!(out)?;
@@ -265,8 +259,8 @@ impl EvalCommand {
                 .collect()
         };
         let differs = |at: usize| -> Option<Map<String, Value>> {
-            let run = (!self.against.is_empty() && at % 2 == 1).then(|| &runs[at])?;
-            let differs = |measure| difference(&runs[at - 1].values(measure), &run.values(measure));
+            let (first, run) = (compared(runs, at)?, &runs[at]);
+            let differs = |measure| difference(&first.values(measure), &run.values(measure));
             Some(MEASURES.iter().map(|(name, measure)| ((*name).to_owned(), json!(differs(*measure)))).collect())
         };
         let questions = |run: &MeasuredRun| -> Vec<Value> {
@@ -291,6 +285,11 @@ impl EvalCommand {
             .collect();
         json!({ "questions": with.len(), "without_answer": without, "runs": runs })
     }
+}
+
+/// The run with the first settings, of one with the second: the one before it, of the same mode.
+fn compared(runs: &[MeasuredRun], at: usize) -> Option<&MeasuredRun> {
+    runs[..at].last().filter(|before| before.mode == runs[at].mode)
 }
 
 impl MeasuredRun {

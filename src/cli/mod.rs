@@ -19,6 +19,7 @@ mod links;
 mod ls;
 mod mcp;
 mod model;
+mod narrow;
 mod open;
 mod outcome;
 mod output;

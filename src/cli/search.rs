@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 
 use super::backend::{Backend, home};
+use super::narrow::NarrowArgs;
 use super::outcome::Outcome;
 use super::related::related;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
@@ -47,15 +48,8 @@ pub(super) struct SearchCommand {
     /// By words, by meaning, or both.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
-    /// Only this collection (a top-level folder).
-    #[arg(long)]
-    collection: Option<String>,
-    /// Only notes with this tag, or one below it.
-    #[arg(long)]
-    tag: Option<String>,
-    /// Only notes whose path in the vault starts so.
-    #[arg(long)]
-    path: Option<String>,
+    #[command(flatten)]
+    within: NarrowArgs,
     /// Only notes updated then or later: 2026-01-05, or 7d for the last seven days.
     #[arg(long)]
     since: Option<String>,
@@ -172,9 +166,9 @@ impl SearchCommand {
         let response = backend.search(&SearchQuery {
             q: query,
             mode: self.mode,
-            collection: self.collection,
-            tag: self.tag,
-            path: self.path,
+            collection: self.within.collection,
+            tag: self.within.tag,
+            path: self.within.path,
             since: self.since,
             until: self.until,
             limit: self.limit,

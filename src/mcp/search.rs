@@ -171,7 +171,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "hybrid_search",
                 title: "Search quickly",
-                description: "As deep_search in a tenth of the time, a little less exact. For many questions in a row.",
+                description: "As deep_search, in milliseconds and a little less exact. For many questions in a row.",
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, query| find(viewer, query, Mode::Hybrid),

@@ -3,11 +3,11 @@
 
 use super::candidate::{Candidate, sort};
 use crate::config::SearchConfig;
-use crate::derive::Label;
+use crate::derive::{CONVERSATIONS, Label};
 use crate::engine::{FileEntry, FileTable};
 
 /// The collections whose notes are of a day. Other notes do not grow old.
-const DATED: [&str; 3] = ["conversations", "files", "searches"];
+const DATED: [&str; 3] = [CONVERSATIONS, "files", "searches"];
 
 const DAY_MS: f64 = 86_400_000.0;
 
