@@ -1,5 +1,5 @@
 //! The `vault` command.
 
-fn main() -> std::process::ExitCode {
+fn main() {
     memory_vault::cli::main()
 }

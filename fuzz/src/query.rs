@@ -8,12 +8,13 @@ use super::Vault;
 
 /// A query is words, never an error; a parameter is understood or named; and hits pass the filters.
 ///
-/// The first line is the query; `name=value` lines follow.
+/// The first line is the query, in which `\n` stands for a new line; `name=value` lines follow.
 pub fn query(vault: &Vault, data: &[u8]) {
     let text = super::text(data);
     let (q, rest) = text.split_once('\n').unwrap_or((text, ""));
-    parsed(q, text);
-    let mut params = SearchQuery { q: q.to_owned(), ..SearchQuery::default() };
+    let q = q.replace("\\n", "\n");
+    parsed(&q, text);
+    let mut params = SearchQuery { q, ..SearchQuery::default() };
     for (name, value) in rest.lines().filter_map(|line| line.split_once('=')) {
         let value = Some(value.to_owned());
         match name {
@@ -22,6 +23,10 @@ pub fn query(vault: &Vault, data: &[u8]) {
             "path" => params.path = value,
             "since" => params.since = value,
             "until" => params.until = value,
+            "context" => params.context = value.and_then(|value| value.parse().ok()),
+            "min_score" => params.min_score = value.and_then(|value| value.parse().ok()),
+            "timeout_ms" => params.timeout_ms = value.and_then(|value| value.parse().ok()),
+            "set" => params.set = value,
             "limit" => params.limit = value.and_then(|value| value.parse().ok()),
             "mode" => params.mode = value.and_then(|value| serde_json::from_value(value.into()).ok()),
             _ => {}
@@ -29,7 +34,7 @@ pub fn query(vault: &Vault, data: &[u8]) {
     }
     match notes::search(&vault.app().owner(), &params) {
         Ok(answer) => {
-            assert!(answer.results.len() <= params.limit.unwrap_or(10));
+            assert!(params.set.is_some() || answer.results.len() <= params.limit.unwrap_or(10));
             for hit in &answer.results {
                 assert!(params.collection.as_ref().is_none_or(|wanted| hit.chunk.collection == *wanted), "{params:?}");
                 assert!(params.path.as_ref().is_none_or(|wanted| hit.chunk.path.starts_with(wanted)), "{params:?}");

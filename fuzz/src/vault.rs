@@ -12,7 +12,7 @@ use memory_vault::vault::Home;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-const NOTES: [(&str, &str); 5] = [
+const NOTES: [(&str, &str); 7] = [
     ("facts.md", "- The spare key is with Ann.\n"),
     (
         "notes/bread.md",
@@ -21,6 +21,14 @@ const NOTES: [(&str, &str); 5] = [
     ("notes/東京.md", "# 東京\n\n東京の天気　晴れ serde_json::Value don't C++ naïve\n"),
     ("notes/secret.md", "---\nprivate: true\n---\nThe password is flour.\n"),
     ("journal/empty.md", ""),
+    (
+        "notes/film.md",
+        "---\naliases: [Bladerunner]\nrating: 8.5\nstatus: seen\ndirector: Ridley Scott\ndue: 2025-03-04\n---\n\n- [ ] Watch it again.\n",
+    ),
+    (
+        "conversations/2026-01-05-s1.md",
+        "---\nsource: capture\nsession: s1\n---\n\n**10:00 · user:** Who has the ladder?\n\n**10:01 · assistant:** Jonas has it.\n",
+    ),
 ];
 
 /// A small vault at work, with its API.

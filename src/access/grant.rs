@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::globs::Globs;
+use crate::config::{CollectionConfig, MemoryScope, MemoryScopesConfig, VaultPart};
 use crate::path::{ROOT_COLLECTION, composed, folded};
 
 /// The folder of the agents. It is nobody's memory but theirs.
@@ -19,6 +20,10 @@ pub struct Grant {
     pub allowed: Option<Globs>,
     /// Where it must not be.
     pub denied: Globs,
+    /// The memory scopes that it is bound to, if it is.
+    pub(crate) scopes: Option<Vec<MemoryScope>>,
+    /// Where those are.
+    pub(crate) parts: Vec<VaultPart>,
 }
 
 /// Which collections.
@@ -58,6 +63,8 @@ pub enum Refusal {
     Denied,
     /// No rule of `paths` allows it.
     NotAllowed,
+    /// It is in none of the scopes that the agent is bound to.
+    OtherScope,
 }
 
 impl fmt::Display for Refusal {
@@ -69,6 +76,7 @@ impl fmt::Display for Refusal {
             Self::Tag(tag) => write!(f, "`exclude_tags` hides its tag `{tag}`"),
             Self::Denied => write!(f, "a rule of `paths` that starts with `!` hides it"),
             Self::NotAllowed => write!(f, "no rule of `paths` names it"),
+            Self::OtherScope => write!(f, "it is in none of the `scopes` that the agent is bound to"),
         }
     }
 }
@@ -87,11 +95,21 @@ impl Grant {
             Some(Refusal::Tag(tag.clone()))
         } else if self.denied.is_match(subject.path) {
             Some(Refusal::Denied)
-        } else if !self.has_path(subject.path) {
+        } else if self.allowed.as_ref().is_some_and(|allowed| !allowed.is_match(subject.path)) {
             Some(Refusal::NotAllowed)
+        } else if !self.has_path(subject.path) {
+            Some(Refusal::OtherScope)
         } else {
             None
         }
+    }
+
+    /// The same where the memory scopes are in these folders.
+    #[must_use]
+    pub(crate) fn with_folders(mut self, config: &MemoryScopesConfig, collections: &[CollectionConfig]) -> Self {
+        let scopes = self.scopes.iter().flatten();
+        self.parts = scopes.map(|scope| scope.part(config, collections)).collect();
+        self
     }
 
     /// Whether a collection was given.
@@ -110,12 +128,14 @@ impl Grant {
 
     /// Whether there are rules for paths at all.
     pub fn has_path_rules(&self) -> bool {
-        self.allowed.is_some() || !self.denied.is_empty()
+        self.allowed.is_some() || !self.denied.is_empty() || self.scopes.is_some()
     }
 
     /// Whether the rules for paths let one through.
     pub fn has_path(&self, path: &str) -> bool {
-        !self.denied.is_match(path) && self.allowed.as_ref().is_none_or(|allowed| allowed.is_match(path))
+        !self.denied.is_match(path)
+            && self.allowed.as_ref().is_none_or(|allowed| allowed.is_match(path))
+            && (self.scopes.is_none() || self.parts.iter().any(|part| part.holds(path)))
     }
 }
 

@@ -15,6 +15,8 @@ mod turn;
 pub(crate) use authenticator::Authenticator;
 pub use authenticator::OwnerToken;
 pub(crate) use globs::{GlobError, Globs};
+#[cfg(test)]
+pub(crate) use grant::GrantedCollections;
 pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents};
 pub use policy::Policy;
 pub(crate) use policy::WriteMode;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::globs::Globs;
 use super::grant::{Grant, GrantedCollections};
-use crate::config::AGENT_RANGES;
+use crate::config::{AGENT_RANGES, CollectionConfig, MemoryScope, MemoryScopesConfig};
 use crate::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -42,6 +42,9 @@ pub struct WrittenRules {
     pub exclude_tags: Vec<String>,
     /// Globs; with `!` in front those that hide a note.
     pub paths: Vec<String>,
+    /// The memory scopes that it is bound to; empty for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
 }
 
 /// How an agent may write its own memory, as Moltis has it.
@@ -103,6 +106,7 @@ impl Policy {
         let denied: Vec<&str> = denied.iter().map(|glob| &glob[1..]).collect();
         let allowed = (!allowed.is_empty()).then(|| reader.globs(&allowed));
         let denied = reader.globs(&denied);
+        let scopes = reader.scopes();
         let write_mode = reader.write_mode();
         let expires = reader.expires();
         let session_headers = reader.switch("session_headers");
@@ -118,9 +122,11 @@ impl Policy {
             collections: written,
             exclude_tags: exclude_tags.clone(),
             paths: paths.clone(),
+            scopes: scopes.iter().flatten().map(ToString::to_string).collect(),
         };
-        let grant =
-            Grant { collections, exclude_tags: exclude_tags.iter().map(|tag| folded(tag)).collect(), allowed, denied };
+        let exclude_tags = exclude_tags.iter().map(|tag| folded(tag)).collect();
+        let grant = Grant { collections, exclude_tags, allowed, denied, scopes, parts: Vec::new() };
+        let grant = grant.with_folders(&MemoryScopesConfig::default(), &[]);
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),
             rules,
@@ -131,6 +137,13 @@ impl Policy {
             limits,
             problems,
         }
+    }
+
+    /// The same where the memory scopes are in these folders.
+    #[must_use]
+    pub(crate) fn with_folders(mut self, config: &MemoryScopesConfig, collections: &[CollectionConfig]) -> Self {
+        self.grant = self.grant.map(|grant| grant.with_folders(config, collections));
+        self
     }
 
     /// A policy that allows nothing, for the reason given.
@@ -230,6 +243,21 @@ impl RulesReader<'_> {
             paths.push(format!("{not}{rest}"));
         }
         paths
+    }
+
+    /// Memory scopes; `None` where nothing is said, which binds it to none.
+    fn scopes(&mut self) -> Option<Vec<MemoryScope>> {
+        if !self.is_there("scopes") {
+            return None;
+        }
+        let mut scopes = Vec::new();
+        for name in self.names("scopes") {
+            match MemoryScope::parse(&name) {
+                Ok(scope) => scopes.push(scope),
+                Err(error) => self.problems.push(format!("`scopes`: {error}")),
+            }
+        }
+        Some(scopes)
     }
 
     fn globs<T: AsRef<str>>(&mut self, globs: &[T]) -> Globs {

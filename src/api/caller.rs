@@ -23,9 +23,9 @@ pub(crate) const AS_AGENT: &str = "x-vault-agent";
 /// A request may say in which session it is made.
 const CHAT_TYPE: &str = "x-chat-type";
 const CHANNEL: &str = "x-channel";
-/// Who sends events may take so long for a request.
+/// Maximum time that who sends events may take for a request.
 const CAPTURE_TIMEOUT: Duration = Duration::from_secs(60);
-/// What is being written when an agent's time is over may take so long still.
+/// Maximum time that what is being written may still take when an agent's time is over.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Who asks, as the guard or the Unix socket found out, and until when it is waited for. Where nobody did, nobody is answered.

@@ -18,6 +18,7 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/api/user-memory/links", get(links))
         .route("/api/user-memory/related", get(related))
         .route("/api/user-memory/tags", get(tags))
+        .route("/api/tags", get(all_tags))
         .route("/api/user-memory/notes", get(notes_in))
 }
 
@@ -50,6 +51,13 @@ pub(super) async fn related(
 #[utoipa::path(get, path = "/api/user-memory/tags",
     responses((status = 200, body = TagsView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn tags(State(app): State<AppState>, asking: Asking) -> Answer<TagsView> {
+    ask(app, asking, notes::tags).await
+}
+
+/// The same at a shorter address.
+#[utoipa::path(get, path = "/api/tags",
+    responses((status = 200, body = TagsView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn all_tags(State(app): State<AppState>, asking: Asking) -> Answer<TagsView> {
     ask(app, asking, notes::tags).await
 }
 

@@ -8,6 +8,8 @@ mod caller;
 mod capture;
 mod error;
 mod events;
+mod facts;
+mod forgotten;
 mod links;
 mod memory;
 mod open;

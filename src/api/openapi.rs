@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, links, memory, page, qmd, routes, writes};
+use super::{agents, capture, events, facts, forgotten, links, memory, page, qmd, routes, writes};
 
 mod limits;
 
@@ -19,6 +19,8 @@ use limits::Exact;
         routes::status,
         routes::reindex,
         routes::verify,
+        routes::reload_model,
+        routes::drop_kept_vectors,
         routes::search,
         routes::agent_search,
         routes::browse,
@@ -29,7 +31,12 @@ use limits::Exact;
         links::links,
         links::related,
         links::tags,
+        links::all_tags,
         links::notes_in,
+        facts::list_facts,
+        facts::set_fact,
+        facts::unset_fact,
+        facts::retract_fact,
         events::events,
         page::token,
         page::leave,
@@ -38,6 +45,9 @@ use limits::Exact;
         writes::forget,
         writes::annotate,
         writes::checkpoints,
+        forgotten::forgotten,
+        forgotten::lift,
+        forgotten::changes,
         writes::restore,
         agents::list,
         agents::add,

@@ -15,7 +15,7 @@ use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
-use super::{agents, capture, events, links, memory, page, qmd, routes, writes};
+use super::{agents, capture, events, facts, forgotten, links, memory, page, qmd, routes, writes};
 use crate::access::Authenticator;
 use crate::app::App;
 
@@ -55,8 +55,11 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
     let owners = Router::new()
         .route("/reindex", post(routes::reindex))
         .route("/verify", post(routes::verify))
+        .route("/model/reload", post(routes::reload_model))
+        .route("/model/gc", post(routes::drop_kept_vectors))
         .merge(writes::routes())
         .merge(agents::routes())
+        .merge(forgotten::routes())
         .merge(capture::routes())
         .with_state(Arc::clone(&app))
         .merge(events)
@@ -72,6 +75,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/api/user-memory/chunk/{hash}", get(routes::chunk))
         .route("/api/user-memory/note", get(routes::note))
         .merge(links::routes())
+        .merge(facts::routes())
         .merge(memory::routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));

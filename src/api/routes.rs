@@ -17,8 +17,9 @@ use crate::jobs;
 use crate::notes;
 use crate::request::{Owner, RequestError, Viewer};
 use crate::wire::{
-    AgentFound, AgentSearchParams, AgentStatus, Browse, BrowseParams, Collections, NoteParams, NoteView, PassageView,
-    ReindexParams, Reindexing, SearchQuery, SearchResponse, Stats, Status, Verification,
+    AgentFound, AgentSearchParams, AgentStatus, Browse, BrowseParams, Collections, KeptVectors, ModelReloaded,
+    NoteParams, NoteView, PassageView, ReindexParams, Reindexing, SearchQuery, SearchResponse, Stats, Status,
+    Verification,
 };
 
 /// Says that the server runs, and nothing else.
@@ -65,6 +66,20 @@ pub(super) async fn reindex(
     responses((status = 200, body = Verification), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn verify(State(app): State<AppState>, asking: Asking) -> Answer<Verification> {
     ask(app, asking, jobs::verify).await
+}
+
+/// Loads the model that memory.toml names now. The one there was serves until the vectors of that one are there.
+#[utoipa::path(post, path = "/model/reload",
+    responses((status = 200, body = ModelReloaded), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn reload_model(State(app): State<AppState>, asking: Asking) -> Answer<ModelReloaded> {
+    ask(app, asking, jobs::reload_model).await
+}
+
+/// Drops the vectors that are kept of models which are not in use.
+#[utoipa::path(post, path = "/model/gc",
+    responses((status = 200, body = KeptVectors), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn drop_kept_vectors(State(app): State<AppState>, asking: Asking) -> Answer<KeptVectors> {
+    ask(app, asking, jobs::drop_kept_vectors).await
 }
 
 /// Finds passages by their words, their meaning, or both.

@@ -10,7 +10,7 @@ use crate::access::{Authenticator, Principal, Token, TokenHash};
 
 /// A code that was not traded by then is void.
 const CODE_LIFE: Duration = Duration::from_secs(60);
-/// A session that was not used for so long is over.
+/// Maximum time that a session stays without being used.
 const IDLE: Duration = Duration::from_secs(12 * 3600);
 /// Maximum number of codes that wait, and of sessions: the oldest gives way.
 const MAX_CODES: usize = 8;

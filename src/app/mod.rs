@@ -16,6 +16,7 @@ use crate::access::{Principal, Turn};
 use crate::backup::Timer;
 use crate::capture::{self, Capture};
 use crate::config::Config;
+use crate::ledger::FactsKeeper;
 use crate::models::LoadEmbedder;
 use crate::policy::AgentRegistry;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Workspace};
@@ -26,6 +27,8 @@ use crate::wire::EventsAccepted;
 
 /// One vault, opened, until it is dropped.
 pub struct App {
+    /// Ends before all else that it works with.
+    keeper: Option<FactsKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
     /// Ends last: it may wait for git.
@@ -69,10 +72,10 @@ impl App {
         Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
     }
 
-    /// Turns to another model while the vault is served. Until its vectors are there, notes are found by their words; where it
-    /// cannot be loaded, the one there was stays.
+    /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
+    /// be loaded.
     pub fn replace_model(&self, load: LoadEmbedder) {
-        self.workspace.replace_model(load);
+        self.workspace.replace_model(load.into());
     }
 
     /// Whether another process writes the index, and this one only reads it.

@@ -10,12 +10,14 @@ use crate::clock::Clock;
 use crate::config::{Config, Switches};
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
+use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
-use crate::models::{self, LoadEmbedder};
+use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
+use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
-use crate::state::State;
+use crate::state::{ChangeTable, State};
 use crate::sync::{Shared, SyncOptions, Syncer};
 use crate::vault::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
 
@@ -45,8 +47,9 @@ impl App {
     /// # Errors
     /// When the configuration has a glob that cannot be read.
     pub fn start(home: Home, config: Config, lock: Lock, watch: bool) -> Result<Self, StartError> {
-        let model = models::open(&config.embed, home.root(), &home.index_dir(&config.index.dir));
-        Self::with_model(home, config, lock, watch, model)
+        let model = ModelChoice::of(&ModelConfig::of(&config), home.root(), &home.index_dir(&config.index.dir));
+        let engine = local(&home, &config)?;
+        Self::with_engine(home, config, lock, watch, model, Clock::default(), Box::new(engine))
     }
 
     /// The same with a model of the caller's, whatever `[embed]` says.
@@ -76,7 +79,7 @@ impl App {
         clock: Clock,
     ) -> Result<Self, StartError> {
         let engine = local(&home, &config)?;
-        Self::with_engine(home, config, lock, watch, model, clock, Box::new(engine))
+        Self::with_engine(home, config, lock, watch, model.map(ModelChoice::from), clock, Box::new(engine))
     }
 
     /// The same with an engine of the caller's.
@@ -85,7 +88,7 @@ impl App {
         config: Config,
         lock: Lock,
         watch: bool,
-        model: Option<LoadEmbedder>,
+        model: Option<ModelChoice>,
         clock: Clock,
         engine: Box<dyn Engine>,
     ) -> Result<Self, StartError> {
@@ -101,6 +104,8 @@ impl App {
             index: config.index.clone(),
             rules: NoteRules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone()),
             model,
+            in_use: ModelInUse::of(&index_dir),
+            batches: BatchRecords::of(&index_dir),
             watch,
             clock,
             // Beside the index: on a disk of this machine, where no sync service and no git looks, and never in a vault that may
@@ -109,19 +114,29 @@ impl App {
         };
         let syncer = Syncer::start(options);
         let shared = Arc::clone(syncer.shared());
-        let files = Arc::new(Files::new(home.root().to_owned(), &home.state_dir(), outside.clone()));
-        let switches = Arc::new(Switches::new(home.root(), &config));
         let state = home.state();
-        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state));
+        let forgotten = Arc::new(ForgottenTexts::new(&state));
+        let changes = Arc::new(ChangeTable::new(&state));
+        let files = Files::new(home.root().to_owned(), &home.state_dir(), outside.clone());
+        let files = Arc::new(files.logged(Arc::clone(&changes)));
+        let switches = Arc::new(Switches::new(home.root(), &config));
+        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
         let backup = config.backup.interval().filter(|_| watch);
         let private = globs("access.private", &config.access.private)?;
-        let capture = watch.then(|| start_capture(&home, &state, &files, &switches, &shared, private)).transpose()?;
+        let capture =
+            watch.then(|| start_capture(&home, &state, &files, &switches, &forgotten, &shared, private)).transpose()?;
         let capture = capture.map(Arc::new);
         let pending: Arc<dyn PendingEvents> = match &capture {
             Some(capture) => Arc::clone(capture) as Arc<dyn PendingEvents>,
             None => Arc::new(AtRest { state: Arc::clone(&state), switches: Arc::clone(&switches) }),
         };
         let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
+        let ledger = Arc::new(ledger(&home, &config));
+        let keeper = watch.then(|| {
+            let (ledger, files) = (Arc::clone(&ledger), Arc::clone(&files));
+            FactsKeeper::start(KeeperParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) })
+        });
+        let keeper = keeper.transpose()?;
         let workspace = Workspace::new(WorkspaceParts {
             pending: Some(pending),
             switches,
@@ -134,9 +149,12 @@ impl App {
             lock: Some(lock),
             outside,
             state,
+            forgotten,
+            changes,
             agents,
+            ledger,
         });
-        Ok(Self { capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
+        Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -150,7 +168,8 @@ impl App {
         shared.publish(local(&home, &config)?.read()?);
         let switches = Arc::new(Switches::new(home.root(), &config));
         let state = home.state();
-        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state));
+        let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
+        let ledger = Arc::new(ledger(&home, &config));
         let workspace = Workspace::new(WorkspaceParts {
             pending: None,
             switches,
@@ -162,10 +181,13 @@ impl App {
             lock: None,
             files: None,
             outside,
+            forgotten: Arc::new(ForgottenTexts::new(&state)),
+            changes: Arc::new(ChangeTable::new(&state)),
             state,
             agents,
+            ledger,
         });
-        Ok(Self { capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
+        Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
     }
 }
 
@@ -174,6 +196,7 @@ fn start_capture(
     state: &Arc<State>,
     files: &Arc<Files>,
     switches: &Arc<Switches>,
+    forgotten: &Arc<ForgottenTexts>,
     shared: &Arc<Shared>,
     by_place: Globs,
 ) -> Result<Capture, FsError> {
@@ -194,10 +217,16 @@ fn start_capture(
         state: Arc::clone(state),
         files: Arc::clone(files),
         switches: Arc::clone(switches),
+        forgotten: Arc::clone(forgotten),
         find_note: Box::new(titled),
         find_private: Box::new(private),
         private: by_place,
     })
+}
+
+/// The facts of a vault.
+fn ledger(home: &Home, config: &Config) -> Ledger {
+    Ledger::new(home.root().to_owned(), config.memory_scopes.clone(), config.facts.history, config.index.max_file_bytes)
 }
 
 /// The engine of this process, for a vault.

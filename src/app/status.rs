@@ -1,5 +1,7 @@
 //! How one vault is, in all its parts.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::App;
@@ -8,10 +10,18 @@ use crate::capture;
 use crate::engine::Reader;
 use crate::fs::folder_bytes;
 use crate::jobs::{phase, to_embed, verification};
+use crate::ledger::KeptFacts;
+use crate::models::{ChatModel, ChatUsage, ModelTrouble};
+use crate::notes;
 use crate::request::{Owner, RequestError, rfc3339};
-use crate::sync::{ModelStatus, WatchState};
+use crate::sync::{BatchProgress, ModelStatus, WatchState};
 use crate::vault::{self, conflict_copy};
-use crate::wire::{Backup, ConflictCopy, Model, Skipped, Status, Watching};
+use crate::wire::{
+    Backup, BatchState, ChatState, ConflictCopy, FactProblem, FactsState, Model, Skipped, Status, Watching,
+};
+
+/// So long a status looks notes over for what was forgotten and is back; the next one goes on.
+const LOOK: Duration = Duration::from_millis(50);
 
 impl App {
     /// How the vault and its index are.
@@ -37,6 +47,8 @@ impl App {
             None => Vec::new(),
         };
         let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
+        // Whatever is wrong with the counts, too.
+        let given = workspace.usage().totals().unwrap_or_default();
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").into(),
             vault: workspace.home().root().display().to_string(),
@@ -48,33 +60,67 @@ impl App {
             embedded,
             embeddable,
             withheld: snapshot.map_or(0, |snapshot| withheld(&progress.model, snapshot)),
+            given_chunks: given.chunks,
+            given_times: given.times,
             pending_files: progress.pending_files,
             pending_embeddings: to_embed(&progress, snapshot),
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
-            model: Model::of(progress.model),
+            model: Model {
+                batch: progress.batch.map(batch),
+                ..Model::with_others(progress.model, progress.next, progress.kept_vectors)
+            },
+            chat: workspace.chat().model().map(chat),
             watching: watching(progress.watch, workspace.config().index.reconcile_seconds),
             index_bytes: folder_bytes(workspace.index_dir()),
             index_dir: workspace.index_dir().display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
             problems: problems.into_iter().map(|(path, reason)| Skipped { path, reason }).collect(),
             conflict_copies: snapshot.map(conflict_copies).unwrap_or_default(),
+            forgotten_back: notes::forgotten_back(owner, LOOK).map(|(back, _)| back).unwrap_or_default(),
             failure: progress.failure.or_else(|| workspace.state().trouble()),
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),
             capture: self.capture.as_deref().map(capture::state),
+            facts: self.keeper.as_ref().map(|keeper| facts(keeper.kept())),
             backup: self.backup.as_ref().map(|timer| backup(timer.state())),
         })
     }
 }
 
-/// How many passages the model is not given.
+fn facts(kept: KeptFacts) -> FactsState {
+    let KeptFacts { current, expired, future, problems } = kept;
+    let problems = problems.into_iter().map(|(path, line, message)| FactProblem { path, line, message }).collect();
+    FactsState { current, expired, future, problems }
+}
+
+/// How many chunks the model is not given.
 fn withheld(model: &ModelStatus, snapshot: &dyn Reader) -> usize {
     if !matches!(model, ModelStatus::Ready { takes_private: false, .. }) {
         return 0;
     }
     let private = snapshot.files().facets().private().iter().filter_map(|file| snapshot.files().get(file));
     private.flat_map(|file| &file.chunks).filter(|chunk| chunk.content.is_some()).count()
+}
+
+fn chat(model: Result<&dyn ChatModel, &str>) -> ChatState {
+    let none = ChatState { name: None, trouble: None, answers: 0, prompt_tokens: 0, answer_tokens: 0 };
+    match model {
+        Err(reason) => ChatState { trouble: Some(reason.to_owned()), ..none },
+        Ok(model) => {
+            let trouble = model.trouble().map(|trouble| match trouble {
+                ModelTrouble::Passing(reason) | ModelTrouble::Refused(reason) => reason,
+            });
+            let ChatUsage { answers, prompt_tokens, answer_tokens } = model.usage();
+            ChatState { name: Some(model.name().to_owned()), trouble, answers, prompt_tokens, answer_tokens }
+        }
+    }
+}
+
+fn batch(progress: BatchProgress) -> BatchState {
+    let BatchProgress { texts, since, state, trouble, problem } = progress;
+    let since = since.map(|since| rfc3339(since.as_millisecond()));
+    BatchState { texts, since, state: state.into(), trouble, problem }
 }
 
 fn conflict_copies(snapshot: &dyn Reader) -> Vec<ConflictCopy> {

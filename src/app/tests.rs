@@ -33,7 +33,7 @@ fn start(root: &Path, engine: Option<Box<dyn Engine>>) -> App {
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder::new(32));
     let model: crate::models::LoadEmbedder = Box::new(move || Ok(Arc::clone(&embedder)));
     let app = match engine {
-        Some(engine) => App::with_engine(home, config, lock, false, Some(model), Clock::default(), engine),
+        Some(engine) => App::with_engine(home, config, lock, false, Some(model.into()), Clock::default(), engine),
         None => App::with_model(home, config, lock, false, Some(model)),
     };
     settled(app.unwrap())
@@ -101,4 +101,51 @@ fn a_vault_is_served_with_another_engine() {
     let exact = said(Some(Box::new(ExactEngine::new(Config::default().search.stemmer))));
     assert!(exact.iter().any(|(query, _, hits)| query == "ferry" && hits.len() > 1), "{exact:#?}");
     assert_eq!(exact, said(None));
+}
+
+#[test]
+#[cfg(feature = "bundled-model")]
+fn a_cross_encoder_puts_the_best_in_order_anew() {
+    use crate::models::reranker_tests::{DIMENSION, cross_encoder};
+
+    let (folder, models) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut weights = [0.0; DIMENSION];
+    weights.iter_mut().step_by(5).for_each(|weight| *weight = 1.0);
+    let file = cross_encoder(models.path(), &weights);
+    std::fs::write(folder.path().join("memory.toml"), "").unwrap();
+    for at in 0..6 {
+        let text = format!("# Note {at}\n\nA ferry {} at the harbour, {at} times.\n", "sails ".repeat(at));
+        std::fs::write(folder.path().join(format!("{at}.md")), text).unwrap();
+    }
+    std::fs::write(folder.path().join("p.md"), "---\nprivate: true\n---\n# Mine\n\nA ferry of mine.\n").unwrap();
+    let start = |rerank_model: &str| -> App {
+        let home = Home::open(folder.path()).unwrap();
+        let mut config = Config::default();
+        (config.search.rerank, config.search.rerank_model) = (crate::config::Rerank::Model, rerank_model.to_owned());
+        let lock = home.lock().unwrap();
+        let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder::new(32));
+        let model: crate::models::LoadEmbedder = Box::new(move || Ok(Arc::clone(&embedder)));
+        App::with_model(home, config, lock, false, Some(model)).unwrap()
+    };
+    let search = |app: &App| {
+        let query = SearchQuery { q: "ferry harbour".into(), ..SearchQuery::default() };
+        notes::search(&app.owner(), &query).unwrap()
+    };
+    let app = settled(start(file.to_str().unwrap()));
+    let deadline = std::time::Instant::now() + PATIENCE;
+    let found = loop {
+        let found = search(&app);
+        if found.degraded.is_none() || std::time::Instant::now() > deadline {
+            break found;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(found.degraded, None);
+    let judged: Vec<Option<f64>> = found.results.iter().map(|hit| hit.scores.rerank).collect();
+    assert!(judged.iter().all(Option::is_some), "of private notes, too: it is in this process: {judged:?}");
+    drop(app);
+    let app = start("absent.gguf");
+    app.shared().wait(PATIENCE, |progress| progress.is_complete());
+    let said = search(&app).degraded.unwrap_or_default();
+    assert!(said.contains("not put in order anew"), "{said}");
 }

@@ -119,7 +119,7 @@ impl Counts {
     }
 }
 
-/// Paths that the body of a message lists at most.
+/// Maximum number of paths that the body of a message lists.
 const LISTED: usize = 100;
 
 /// The length up to which git's own lists show a subject whole.

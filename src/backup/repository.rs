@@ -18,7 +18,7 @@ use super::markers::has_conflict;
 use super::trust::Trust;
 use crate::fs::{Context, FsError};
 
-/// Another git is waited for so long.
+/// Maximum time that another git is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Files over this size are not looked at for conflict markers: no note is as long.

@@ -8,7 +8,7 @@ use super::event::{Captured, Event, TextShape};
 
 /// Events that are taken at a time.
 pub(super) const MAX_EVENTS: usize = 10_000;
-/// The longest text.
+/// Maximum length of a text.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
 const MAX_ID_BYTES: usize = 500;
 
@@ -78,7 +78,7 @@ fn one(value: Value, sender: &str, now: Timestamp) -> Result<Captured, Wrong> {
             _ => return Err(wrong("time", "takes RFC 3339, as 2026-01-05T18:32:00+01:00, from 1970 on".into())),
         },
     };
-    Ok(Captured { at_ms, key, event })
+    Ok(Captured { at_ms, key, sender: sender.to_owned(), event })
 }
 
 /// The event by its `type`.

@@ -15,7 +15,7 @@ use crate::fs::{FsError, crash};
 use crate::state::{Appended, Batch, EventQueue, Extent, NewEvent, State, StateError};
 use crate::vault::Identity;
 
-/// So much may wait to be written into files.
+/// Maximum number of events, and of their bytes, that may wait to be written into files.
 const MAX_EVENTS: u64 = 1_000_000;
 const MAX_BYTES: u64 = 1 << 30;
 /// What is in its files leaves the disk when nothing has come for so long.

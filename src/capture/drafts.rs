@@ -1,6 +1,6 @@
 //! Which files a batch of events changes, and what each has then.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use blake3::Hash;
@@ -24,6 +24,8 @@ pub(super) struct Draft {
     /// What it is to have.
     pub(super) text: String,
     added: Vec<(u64, String)>,
+    /// Who sent what is added.
+    senders: BTreeSet<String>,
 }
 
 impl Draft {
@@ -65,6 +67,10 @@ impl Draft {
         self.added.push((number, added));
     }
 
+    fn has(&self, number: u64) -> bool {
+        self.added.last().is_some_and(|(last, _)| *last == number)
+    }
+
     fn planned(&self) -> Planned {
         Planned {
             path: self.path.clone(),
@@ -75,11 +81,14 @@ impl Draft {
     }
 
     fn write(&self, files: &Files) -> Result<(), WriteError> {
+        let senders: Vec<&str> = self.senders.iter().map(String::as_str).collect();
+        let senders = senders.join(", ");
+        let act = Action::Edit.done_by(&senders);
         match self.before {
             Some(before) if !self.text.starts_with(&self.had) => {
-                files.replace(&self.path, before, &self.text, Action::Edit).map(drop)
+                files.replace(&self.path, before, &self.text, act).map(drop)
             }
-            before => files.extend(&self.path, before, &self.text).map(drop),
+            before => files.extend(&self.path, before, &self.text, act).map(drop),
         }
     }
 }
@@ -120,6 +129,16 @@ impl<'a> Drafts<'a> {
         Self { files, root, drafts: Vec::new(), known: HashMap::new() }
     }
 
+    /// Notes who sent an event that was put where it belongs.
+    pub(super) fn sent_by(&mut self, number: u64, sender: &str) {
+        // It is in one of them, and mostly in the last.
+        if let Some(draft) = self.drafts.iter_mut().rev().find(|draft| draft.has(number))
+            && !draft.senders.contains(sender)
+        {
+            draft.senders.insert(sender.to_owned());
+        }
+    }
+
     /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.
     pub(super) fn open(&mut self, path: &VaultPath) -> Result<Option<&mut Draft>, WriteError> {
         if let Some(at) = self.known.get(path) {
@@ -133,7 +152,14 @@ impl<'a> Drafts<'a> {
             },
         };
         self.known.insert(path.clone(), self.drafts.len());
-        self.drafts.push(Draft { path: path.clone(), before, text: had.clone(), had, added: Vec::new() });
+        self.drafts.push(Draft {
+            path: path.clone(),
+            before,
+            text: had.clone(),
+            had,
+            added: Vec::new(),
+            senders: BTreeSet::new(),
+        });
         Ok(self.drafts.last_mut())
     }
 

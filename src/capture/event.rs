@@ -178,10 +178,18 @@ pub(super) struct Captured {
     /// Tells it from all others of the same program, when its sender named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<u64>,
+    /// The program that sent it, by the name of its token; none for the person's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) sender: String,
     pub(super) event: Event,
 }
 
 impl Captured {
+    /// Who sent it, as the logs say it.
+    pub(super) fn by(&self) -> String {
+        if self.sender.is_empty() { "program".into() } else { format!("program {}", self.sender) }
+    }
+
     /// As the queue keeps it.
     pub(super) fn encoded(&self) -> Result<NewEvent, serde_json::Error> {
         let body = serde_json::to_string(self)?;

@@ -18,6 +18,7 @@ use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
 use super::writer::CaptureWriter;
 use crate::config::Switches;
+use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::path::VaultPath;
 use crate::redact::redact;
@@ -34,6 +35,8 @@ pub(crate) struct Options {
     pub files: Arc<Files>,
     /// What is captured.
     pub switches: Arc<Switches>,
+    /// What stays forgotten.
+    pub forgotten: Arc<ForgottenTexts>,
     /// Finds notes by their title.
     pub find_note: FindNote,
     /// Finds what is private.
@@ -87,7 +90,7 @@ impl Capture {
     /// # Errors
     /// When the system gives no thread.
     pub(crate) fn start(options: Options) -> Result<Self, FsError> {
-        let Options { root, state, files, switches, find_note, find_private, private } = options;
+        let Options { root, state, files, switches, forgotten, find_note, find_private, private } = options;
         let queue = Queue::default();
         let commit = Commit::start(&root, &state, queue.clone(), Arc::clone(&switches))?;
         let failure = Arc::default();
@@ -98,6 +101,7 @@ impl Capture {
             switches: Arc::clone(&switches),
             queue: queue.clone(),
             pages: Pages::new(TimeZone::system(), find_note, Kept::new(find_private, private)),
+            forgotten,
             failure: Arc::clone(&failure),
         };
         let thread = std::thread::Builder::new().name("capture".into());

@@ -12,7 +12,7 @@ use crate::note::{Note, compose, untagged};
 use crate::path::VaultPath;
 use crate::vault::Globs;
 
-/// In so many lines the frontmatter of a captured file says of what session it is.
+/// Maximum number of lines in which the frontmatter of a captured file says of what session it is.
 const HEAD_LINES: usize = 100;
 
 /// Calls back with the path and the title of each private note, until one is what is looked for; says whether one was.

@@ -8,6 +8,7 @@ mod commit;
 mod drafts;
 mod event;
 mod events;
+mod forgotten;
 mod former;
 mod frontmatter;
 mod intake;

@@ -9,7 +9,7 @@ use super::event::EventKind;
 use super::frontmatter::{head, is_captured};
 use crate::config::RetentionConfig;
 use crate::path::VaultPath;
-use crate::vault::Files;
+use crate::vault::{Action, Files};
 
 /// Moves what is older than `[retention]` says. What cannot be moved is said in the log, and tried again a day later.
 pub(super) fn apply(root: &Path, files: &Files, config: &RetentionConfig) {
@@ -39,7 +39,7 @@ pub(super) fn apply(root: &Path, files: &Files, config: &RetentionConfig) {
                 continue;
             };
             if captured.max(modified) < before
-                && let Err(error) = files.trash(&path, hash)
+                && let Err(error) = files.trash_as(&path, hash, Action::Trash.done_by("retention"))
             {
                 tracing::warn!("`{path}` is older than {days} days and stays: {error}");
             }

@@ -8,16 +8,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use super::commit::{Queue, QueueView, Refused};
 use super::drafts::Drafts;
-use super::event::takes;
-use super::event::{Captured, Event, EventKind};
+use super::event::{Captured, Event, EventKind, takes};
+use super::forgotten::without_forgotten;
 use super::pages::Pages;
 use super::plan::{Planned, Progress};
 use super::retention;
 use crate::config::Switches;
+use crate::forgotten::ForgottenTexts;
 use crate::fs::crash;
-use crate::state::{EventReader, StateError};
+use crate::state::{EventReader, LeftOut, StateError};
 use crate::vault::{Files, Identity, WriteError};
 
 /// Events of a batch, and about so many bytes.
@@ -82,6 +85,7 @@ pub(super) struct CaptureWriter {
     pub(super) switches: Arc<Switches>,
     pub(super) queue: Queue,
     pub(super) pages: Pages,
+    pub(super) forgotten: Arc<ForgottenTexts>,
     /// Why it does not get on, for the status.
     pub(super) failure: Arc<Mutex<Option<String>>>,
 }
@@ -183,6 +187,8 @@ impl CaptureWriter {
         let mut drafts = Drafts::new(&self.files, &self.root);
         let config = self.switches.capture();
         let mut dropped = false;
+        // Until the files are written: what is forgotten meanwhile is looked for in them.
+        let asked = self.forgotten.ask()?;
         for (number, captured) in &batch {
             let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.kind())) else {
                 // Switched off since it was sent.
@@ -194,9 +200,27 @@ impl CaptureWriter {
             let waits = name.as_ref().is_some_and(|name| pass.waits.contains(name));
             if waits || doubtful.contains(number) {
                 pass.waits.extend(name);
-            } else if let Err(error) = self.pages.put(&mut drafts, *number, captured) {
-                pass.waits.extend(name);
-                pass.error.get_or_insert(error.into());
+            } else {
+                let kept = without_forgotten(&asked, captured);
+                let captured = match &kept {
+                    None => captured,
+                    Some(kept) => {
+                        self.left_out(captured, kept.captured.is_none(), kept.tombstone);
+                        let Some(left) = &kept.captured else {
+                            progress.finish([*number]);
+                            dropped = true;
+                            continue;
+                        };
+                        left
+                    }
+                };
+                match self.pages.put(&mut drafts, *number, captured) {
+                    Ok(()) => drafts.sent_by(*number, &captured.by()),
+                    Err(error) => {
+                        pass.waits.extend(name);
+                        pass.error.get_or_insert(error.into());
+                    }
+                }
             }
         }
         for planned in &mut unsettled {
@@ -210,6 +234,7 @@ impl CaptureWriter {
             self.record(progress)?;
             crash::point("capture-planned");
             let written = drafts.write(&mut self.pages);
+            drop(asked);
             crash::point("capture-written");
             progress.finish(written.numbers);
             progress.plan = written.unsure.into_iter().chain(unsettled).collect();
@@ -227,6 +252,12 @@ impl CaptureWriter {
             self.queue.sweep_soon();
         }
         Ok(())
+    }
+
+    /// The person is told what was left out, and never what it said.
+    fn left_out(&self, captured: &Captured, whole: bool, tombstone: i64) {
+        let into = captured.event.kind().folder().to_owned();
+        self.forgotten.note(LeftOut { at: Timestamp::now(), by: captured.by(), into, whole, tombstone });
     }
 
     /// Makes safe on disk what is about to be written, and which events are in their files.

@@ -12,6 +12,7 @@ use super::terminal::remark;
 use crate::agents;
 use crate::app::App;
 use crate::config::Config;
+use crate::facts;
 use crate::jobs;
 use crate::notes;
 use crate::sync::SyncProgress;
@@ -21,12 +22,15 @@ use crate::wire::{
     LogView, RotateParams,
 };
 use crate::wire::{
-    AnnotateParams, Annotated, CheckpointsParams, CheckpointsView, ForgetParams, Forgotten, RestoreParams, Restored,
+    AnnotateParams, Annotated, ChangesParams, ChangesView, CheckpointsParams, CheckpointsView, ForgetParams, Forgotten,
+    ForgottenView, LiftedView, RestoreParams, Restored,
 };
 use crate::wire::{
-    BrowseParams, ChunkView, LinksParams, LinksView, NotesParams, NotesView, ReindexParams, Reindexing, RelatedParams,
-    RelatedView, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status, TagsView, Verification, percent_encode,
+    BrowseParams, ChunkView, KeptVectors, LinksParams, LinksView, NotesParams, NotesView, ReindexParams, Reindexing,
+    RelatedParams, RelatedView, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status, TagsView, Verification,
+    percent_encode,
 };
+use crate::wire::{FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -36,7 +40,7 @@ pub(super) enum Backend {
     Here(Box<App>),
 }
 
-/// A search that works alone waits so long for texts to be embedded, then answers with what there is.
+/// Maximum time that a search which works alone waits for texts to be embedded; then it answers with what there is.
 const EMBED_WAIT: Duration = Duration::from_secs(5);
 
 /// The daemon reads the whole index from a disk that may be slow.
@@ -170,6 +174,34 @@ impl Backend {
         }
     }
 
+    pub(super) fn facts(&mut self, params: &FactsParams) -> anyhow::Result<FactsView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/facts", params),
+            Self::Here(app) => Ok(facts::facts(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn set_fact(&mut self, params: &FactSetParams) -> anyhow::Result<FactWrittenView> {
+        match self {
+            Self::Daemon(client) => client.ask(Method::PUT, "/api/facts", params),
+            Self::Here(app) => Ok(facts::set(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn unset_fact(&mut self, params: &FactNameParams) -> anyhow::Result<FactWrittenView> {
+        match self {
+            Self::Daemon(client) => client.post("/api/facts/unset", params),
+            Self::Here(app) => Ok(facts::unset(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn retract_fact(&mut self, params: &FactNameParams) -> anyhow::Result<FactWrittenView> {
+        match self {
+            Self::Daemon(client) => client.post("/api/facts/retract", params),
+            Self::Here(app) => Ok(facts::retract(&app.owner(), params)?),
+        }
+    }
+
     pub(super) fn save(&mut self, params: &SaveParams) -> anyhow::Result<Saved> {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/save", params),
@@ -181,6 +213,27 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/forget", params),
             Self::Here(app) => Ok(notes::forget(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn forgotten(&mut self) -> anyhow::Result<ForgottenView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/forgotten", &()),
+            Self::Here(app) => Ok(notes::forgotten(&app.owner())?),
+        }
+    }
+
+    pub(super) fn lift(&mut self, id: i64) -> anyhow::Result<LiftedView> {
+        match self {
+            Self::Daemon(client) => client.post(&format!("/api/forgotten/{id}/lift"), &()),
+            Self::Here(app) => Ok(notes::lift(&app.owner(), id)?),
+        }
+    }
+
+    pub(super) fn changes(&mut self, params: &ChangesParams) -> anyhow::Result<ChangesView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/log", params),
+            Self::Here(app) => Ok(notes::changes(&app.owner(), params)?),
         }
     }
 
@@ -240,6 +293,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.be_patient(VERIFY_PATIENCE).post("/verify", &()),
             Self::Here(app) => Ok(jobs::verify(&app.owner())?),
+        }
+    }
+
+    pub(super) fn drop_kept_vectors(&mut self) -> anyhow::Result<KeptVectors> {
+        match self {
+            Self::Daemon(client) => client.post("/model/gc", &()),
+            Self::Here(app) => Ok(jobs::drop_kept_vectors(&app.owner())?),
         }
     }
 

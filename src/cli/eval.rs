@@ -18,6 +18,7 @@ use super::search::joined;
 use super::terminal::{DIM, Out, TITLE, remark, say, stdout};
 use crate::config::Mode;
 use crate::eval::{self, Interval, Judged, MEASURES, Place, Question, difference, interval};
+use crate::request::{AS_TYPED, ORDER_KEPT};
 use crate::wire::{HitView, LogParams, SearchQuery};
 
 /// Measure how well searches find what answers a list of questions.
@@ -72,7 +73,7 @@ pub(super) struct EvalCommand {
 /// As many hits of each search are looked at.
 const HITS: usize = 10;
 
-/// Searches of an agent's log at most.
+/// Maximum number of searches of an agent's log.
 const LOGGED: usize = 10_000;
 
 /// What one mode with one set of settings gave.
@@ -84,18 +85,40 @@ struct MeasuredRun {
     /// How many of those without one were given hits that are more than a perhaps.
     answered_all_the_same: usize,
     took_ms: Vec<f64>,
+    /// Why a chat model did not help as it was to, of each answer that says so.
+    unhelped: Vec<String>,
 }
 
 impl EvalCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |_| {})?;
-        if let Some(agent) = &self.from_log {
-            return self.print_log(&mut backend, agent);
+        match &self.from_log {
+            Some(agent) => self.print_log(&mut backend, agent),
+            None => self.measure(&mut backend),
         }
+    }
+
+    /// All questions of files, in the modes and with the settings that are usual.
+    pub(super) fn of(files: Vec<PathBuf>, json: bool) -> Self {
+        Self {
+            files,
+            mode: vec![Mode::Keyword, Mode::Semantic, Mode::Hybrid],
+            section: None,
+            within: NarrowArgs::default(),
+            set: Vec::new(),
+            against: Vec::new(),
+            misses: false,
+            from_log: None,
+            json,
+        }
+    }
+
+    /// Measures and prints.
+    pub(super) fn measure(&self, backend: &mut Backend) -> anyhow::Result<Outcome> {
         let questions = self.questions()?;
         backend.catch_up(false)?;
         if self.mode.iter().any(|mode| *mode != Mode::Keyword) {
-            wait_for_embeddings(&mut backend)?;
+            wait_for_embeddings(backend)?;
         }
         let (with, without): (Vec<Question>, Vec<Question>) =
             questions.into_iter().partition(|question| !question.targets.is_empty());
@@ -112,11 +135,12 @@ impl EvalCommand {
                     judged: Vec::with_capacity(with.len()),
                     answered_all_the_same: 0,
                     took_ms: Vec::new(),
+                    unhelped: Vec::new(),
                 };
                 for question in with.iter().chain(&without) {
                     bar.show(done, total - done);
                     done += 1;
-                    let hits = self.search(&mut backend, question, &mut run)?;
+                    let hits = self.search(backend, question, &mut run)?;
                     if question.targets.is_empty() {
                         run.answered_all_the_same += usize::from(hits.iter().any(|hit| !hit.perhaps));
                     } else {
@@ -170,6 +194,8 @@ impl EvalCommand {
             ..SearchQuery::default()
         })?;
         run.took_ms.extend(found.took_ms);
+        let unhelped = |said: &&String| said.contains(ORDER_KEPT) || said.contains(AS_TYPED);
+        run.unhelped.extend(found.degraded.iter().filter(unhelped).cloned());
         if found.mode != run.mode {
             let why = found.degraded.unwrap_or_default();
             let hint = if run.mode == Mode::Deep { "; `--set deep_ms=5000` gives it more time" } else { "" };
@@ -238,6 +264,13 @@ impl EvalCommand {
             let said = "of the questions without an answer were given one that is more than a perhaps";
             writeln!(out, "\n{}: {} of {without} {said}", run.title(), run.answered_all_the_same)?;
         }
+        for (run, first) in runs.iter().filter_map(|run| Some((run, run.unhelped.first()?))) {
+            let (title, unhelped, of) = (run.title(), run.unhelped.len(), with.len() + without);
+            writeln!(
+                out,
+                "\n{title}: in {unhelped} of {of} answers the chat model did not help; in the first: {first}"
+            )?;
+        }
         for run in runs.iter().filter(|_| self.misses) {
             writeln!(out)?;
             out.paint(TITLE, &format!("{}: not among the first five\n", run.title()))?;
@@ -278,6 +311,7 @@ impl EvalCommand {
                     "measures": measured(run),
                     "differs": differs(at),
                     "answered_all_the_same": run.answered_all_the_same,
+                    "unhelped": run.unhelped.len(),
                     "p50_ms": run.median_ms(),
                     "questions": questions(run),
                 })

@@ -13,6 +13,7 @@ use super::progress::Bar;
 use super::terminal::{pipe, remark, say, stderr, stdout};
 use crate::backup;
 use crate::capture::Capture;
+use crate::forgotten::ForgottenTexts;
 use crate::vault::Home;
 
 /// Maximum time that what was captured a moment ago is waited for.
@@ -30,8 +31,8 @@ pub(super) struct ExportCommand {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Add what the program keeps of its own, to go on elsewhere as here: the checkpoints that `vault restore` undoes changes
-    /// with (and so what was forgotten without --purge), captured events that wait for their files, and which events were there
-    /// already. Tokens are never exported.
+    /// with (and so what was forgotten without --purge), captured events that wait for their files, which events were there
+    /// already, and what stays forgotten, as digests with their key. Tokens are never exported.
     #[arg(long)]
     with_state: bool,
     /// Leave the git repository out.
@@ -86,10 +87,12 @@ impl ExportCommand {
     }
 }
 
-/// What waits, as files of the archive.
+/// What waits and what stays forgotten, as files of the archive.
 fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
     let files = Capture::as_files(&home.state())?.into_iter();
-    Ok(files.map(|(path, bytes)| (Path::new(".vault/state").join(path), bytes)).collect())
+    let forgotten =
+        ForgottenTexts::as_files(&home.state())?.into_iter().map(|(name, bytes)| (PathBuf::from(name), bytes));
+    Ok(files.chain(forgotten).map(|(path, bytes)| (Path::new(".vault/state").join(path), bytes)).collect())
 }
 
 /// How many captured events are in no file, after a moment for a daemon to write them.

@@ -17,20 +17,31 @@ use crate::wire::{ForgetParams, Forgotten};
 ///
 /// What goes can be had again: a note that is removed whole is moved to .trash/, and `vault restore` undoes it all. With
 /// --purge it cannot: checkpoints of the note, its copies in .trash/ and what the index kept of the text go as well, and it is
-/// said where the text may be found all the same, as in the history of git.
+/// said where the text may be found all the same, as in the history of git. The text stays forgotten then: what a program or an agent
+/// brings of it later is left out (`vault forgotten list`). Remarks and summaries that were made of what goes, by their
+/// frontmatter, are listed, and go along if you say so.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault forget notes/keys.md\n  vault forget notes/keys.md:3-5 --dry-run\n  vault forget 1a9d82b2d24c0240"
 )]
 pub(super) struct ForgetCommand {
-    /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them.
+    /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them; fact:NAMESPACE/KEY for a fact, with all that it ever was.
     what: String,
+    /// The memory scope of a fact.
+    #[arg(long)]
+    scope: Option<String>,
     /// Show what would go, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Leave nothing that could bring it back.
     #[arg(long)]
     purge: bool,
+    /// Remove the notes that were made of it, too.
+    #[arg(long, conflicts_with = "keep_derived")]
+    derived: bool,
+    /// Keep the notes that were made of it, and do not ask.
+    #[arg(long)]
+    keep_derived: bool,
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
@@ -41,7 +52,12 @@ pub(super) struct ForgetCommand {
 
 impl ForgetCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut params = match place(&self.what, &home(vault)?)? {
+        if let Some(name) = self.what.strip_prefix("fact:") {
+            let fact =
+                ForgetParams { fact: Some(name.to_owned()), scope: self.scope.clone(), ..ForgetParams::default() };
+            return self.forget(vault, fact);
+        }
+        let params = match place(&self.what, &home(vault)?)? {
             CommandTarget::Hash(hash) => ForgetParams { hash: Some(hash), ..ForgetParams::default() },
             CommandTarget::Note(path, lines) => ForgetParams {
                 path: Some(path.into()),
@@ -50,6 +66,10 @@ impl ForgetCommand {
                 ..ForgetParams::default()
             },
         };
+        self.forget(vault, params)
+    }
+
+    fn forget(self, vault: Option<&Path>, mut params: ForgetParams) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         (params.purge, params.dry_run) = (self.purge, true);
@@ -72,6 +92,10 @@ impl ForgetCommand {
                 bail!("--purge cannot be undone, and nobody is there to be asked; add --yes");
             }
         }
+        params.derived = self.derived;
+        if !found.derived.is_empty() && !self.derived && !self.keep_derived && !self.yes && io::stdin().is_terminal() {
+            params.derived = agreed("Remove them, too?")?;
+        }
         params.dry_run = false;
         params.seen = Some(found.seen).filter(|seen| !seen.is_empty());
         let forgotten = backend.forget(&params)?;
@@ -92,7 +116,13 @@ fn show(found: &Forgotten, out: &mut Out) -> io::Result<()> {
     for line in found.content.lines() {
         writeln!(out, "    {line}")?;
     }
-    Ok(())
+    if found.derived.is_empty() { Ok(()) } else { show_derived(found, out) }
+}
+
+/// What was made of it.
+fn show_derived(found: &Forgotten, out: &mut Out) -> io::Result<()> {
+    writeln!(out, "\n{} made of it:", count(found.derived.len(), "note"))?;
+    found.derived.iter().try_for_each(|derived| writeln!(out, "- {}", derived.path))
 }
 
 fn agreed(question: &str) -> io::Result<bool> {
@@ -105,6 +135,17 @@ fn agreed(question: &str) -> io::Result<bool> {
 fn tell(forgotten: &Forgotten) -> io::Result<()> {
     let mut out = stdout();
     let path = &forgotten.path;
+    for derived in &forgotten.derived {
+        let path = &derived.path;
+        match (&derived.kept_because, &derived.checkpoint_id) {
+            (Some(why), _) => remark!("vault: {path}, which was made of it, stays: {why}"),
+            (None, _) if !derived.gone => remark!("vault: {path} was made of it, and stays; --derived removes it, too"),
+            (None, Some(id)) => {
+                writeln!(out, "{path}, which was made of it, is moved to .trash/\nto undo: vault restore {id}")?
+            }
+            (None, None) => writeln!(out, "{path}, which was made of it: removed for good")?,
+        }
+    }
     match (&forgotten.checkpoint_id, &forgotten.purged) {
         (Some(id), _) => {
             let what = if forgotten.whole { "moved to .trash/" } else { "without it now" };
@@ -119,6 +160,9 @@ fn tell(forgotten: &Forgotten) -> io::Result<()> {
                 count(purged.trashed, "copy").replace("copys", "copies"),
                 count(purged.embeddings, "embedding"),
             )?;
+            if let Some(id) = purged.tombstone {
+                writeln!(out, "it stays forgotten: `vault forgotten lift {id}` lets it come back")?;
+            }
             purged.remains.iter().try_for_each(|remains| writeln!(out, "- {remains}"))
         }
     }

@@ -11,11 +11,14 @@ mod completions;
 mod eval;
 mod exit;
 mod export;
+mod fact;
 mod forget;
+mod forgotten;
 mod get;
 mod import;
 mod init;
 mod links;
+mod log;
 mod ls;
 mod mcp;
 mod model;
@@ -38,7 +41,6 @@ mod token;
 mod verify;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -72,13 +74,16 @@ enum Command {
     Get(get::GetCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
+    Fact(fact::FactCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
     Annotate(annotate::AnnotateCommand),
     Forget(forget::ForgetCommand),
+    Forgotten(forgotten::ForgottenCommand),
     Checkpoints(checkpoints::CheckpointsCommand),
     Restore(restore::RestoreCommand),
+    Log(log::LogCommand),
     Reindex(reindex::ReindexCommand),
     Verify(verify::VerifyCommand),
     Eval(eval::EvalCommand),
@@ -96,8 +101,15 @@ enum Command {
 /// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
 const DEFAULT_LOG: &str = "warn,rmcp=error";
 
-/// Runs the command line of this process.
-pub fn main() -> ExitCode {
+/// Runs the command line of this process, which ends with it.
+pub fn main() -> ! {
+    let code = run();
+    terminal::flush();
+    exit::at_once(code)
+}
+
+/// The exit code.
+fn run() -> u8 {
     crate::allocator::configure();
     terminal::tell_panics();
     let cli = match Cli::try_parse_from(search::negated_words_last(std::env::args_os())) {
@@ -124,12 +136,15 @@ pub fn main() -> ExitCode {
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
+        Command::Fact(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
         Command::Annotate(command) => command.run(vault),
         Command::Forget(command) => command.run(vault),
+        Command::Forgotten(command) => command.run(vault),
         Command::Checkpoints(command) => command.run(vault),
         Command::Restore(command) => command.run(vault),
+        Command::Log(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Eval(command) => command.run(vault),
@@ -144,12 +159,12 @@ pub fn main() -> ExitCode {
         Command::Completions(command) => command.run(&mut Cli::command()),
     };
     match result {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::NothingFound | Outcome::Damaged) => ExitCode::from(1),
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::NothingFound | Outcome::Damaged) => 1,
+        Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             terminal::remark!("vault: {}", output::explain(&error));
-            ExitCode::from(error.downcast_ref::<RequestError>().map_or(2, |error| error.kind.exit_code()))
+            error.downcast_ref::<RequestError>().map_or(2, |error| error.kind.exit_code())
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod choose;
+mod gc;
 mod list;
 mod shape;
 
@@ -16,8 +17,8 @@ use super::outcome::Outcome;
 ///
 /// The bundled one needs nothing. Another one is a GGUF file: `import` it from this disk, or `pull` it from the web; both check it,
 /// put it into a folder for all your vaults, and have this vault use it, with the prefixes and the pooling that it was trained with.
-/// For a service (Ollama, OpenAI and others) set `embed.endpoint` in memory.toml. With another model every passage is embedded anew,
-/// and found by its words until then.
+/// For a service (Ollama, OpenAI and others) set `embed.endpoint` in memory.toml. With another model every passage is embedded anew; the
+/// one before answers until that is done, and its vectors are kept until `vault model gc`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault model list\n  vault model import ~/Downloads/bge-small-en-v1.5-q8_0.gguf\n  vault model bench\n  vault model use bundled"
@@ -35,7 +36,7 @@ enum ModelAction {
         #[arg(long)]
         json: bool,
     },
-    /// Have this vault use a model that is here, from the next start of `vault serve`.
+    /// Have this vault use a model that is here. A running daemon turns to it at once.
     ///
     /// memory.toml gets its name, its prefixes and its pooling; comments stay as they are. "none" is search by words alone.
     Use {
@@ -80,6 +81,14 @@ enum ModelAction {
         #[arg(long)]
         json: bool,
     },
+    /// Drop the vectors that are kept of models which are not in use.
+    ///
+    /// They are kept so that going back to a model costs nothing. `vault status` says how many there are.
+    Gc {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Time a model: how long it takes to load, passages a second, and how long a query takes.
     ///
     /// The passages are 500 characters of English each, and the queries 60. A service is asked over the network, and may cost money.
@@ -89,6 +98,9 @@ enum ModelAction {
         /// Passages to embed. 1 to 100000.
         #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         passages: u32,
+        /// Also embed the whole vault with it, in a place of its own, and run `vault eval` on this file; not while a daemon runs.
+        #[arg(long, value_name = "FILE")]
+        questions: Vec<PathBuf>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -100,11 +112,14 @@ impl ModelCommand {
         match self.action {
             ModelAction::List { json } => list::run(vault, json),
             ModelAction::Use { name, shape, json } => choose::use_model(vault, &name, shape, json),
+            ModelAction::Gc { json } => gc::run(vault, json),
             ModelAction::Import { file, keep, shape, json } => choose::import(vault, &file, !keep, shape, json),
             ModelAction::Pull { address, sha256, keep, shape, json } => {
                 choose::pull(vault, &address, sha256.as_deref(), !keep, shape, json)
             }
-            ModelAction::Bench { name, passages, json } => bench::run(vault, name.as_deref(), passages as usize, json),
+            ModelAction::Bench { name, passages, questions, json } => {
+                bench::run(vault, name.as_deref(), passages as usize, questions, json)
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 /// Narrows searches to some notes.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(super) struct NarrowArgs {
     /// Only this collection (a top-level folder).
     #[arg(long)]

@@ -10,7 +10,8 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::count;
 use super::progress::Bar;
-use super::terminal::say;
+use super::terminal::{remark, say};
+use crate::wire::Model;
 
 /// Compare every note with the index and mend what differs, or build the index anew.
 ///
@@ -44,15 +45,32 @@ impl ReindexCommand {
                 files.show(status.files_done, status.pending_files);
             } else {
                 files.finish();
-                embeddings.show(status.embedded, status.pending_embeddings);
+                match &status.model.next {
+                    Some(next) => embeddings.show(next.embedded, next.of.saturating_sub(next.embedded)),
+                    None => embeddings.show(status.embedded, status.pending_embeddings),
+                }
             }
-            let loading = status.model.state == "loading";
-            if !reading && !loading && (status.pending_embeddings == 0 || status.model.state != "ready") {
+            let Model { state, trouble, next, batch, .. } = &status.model;
+            // Those may take a day, and go on by themselves.
+            let rest_in_batches = batch.is_some() && status.phase == "idle";
+            let is_done = match next {
+                Some(next) => next.state == "failed" || next.trouble.is_some(),
+                None if state == "loading" => false,
+                None => state != "ready" || status.pending_embeddings == 0 || trouble.is_some() || rest_in_batches,
+            };
+            if !reading && is_done {
                 break status;
             }
             std::thread::sleep(Duration::from_millis(100));
         };
         embeddings.finish();
+        let waits = status.model.next.as_ref().and_then(|next| next.trouble.as_ref());
+        if let Some(why) = waits.or(status.model.trouble.as_ref()) {
+            remark!("vault: not all is embedded, and that is tried again: {why}");
+        }
+        if let Some(batch) = status.model.batch.as_ref().filter(|batch| batch.texts > 0) {
+            remark!("vault: a batch of {} is under way, and fetched by the daemon", count(batch.texts, "text"));
+        }
         say!("{}, {}, {} embedded", count(status.files, "note"), count(status.chunks, "passage"), status.embedded)?;
         Ok(Outcome::Done)
     }

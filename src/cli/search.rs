@@ -12,12 +12,12 @@ use super::narrow::NarrowArgs;
 use super::outcome::Outcome;
 use super::related::related;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
-use crate::config::{Config, Mode};
+use crate::config::{Citations, Config, Mode};
 use crate::path::VaultPath;
 use crate::request::{MAY_LACK_THE_NEWEST, RequestError};
 use crate::search::{Highlighter, snippet};
 use crate::vault::Outside;
-use crate::wire::{HitView, SearchQuery, percent_encode_path};
+use crate::wire::{HitView, SearchQuery, percent_encode_path, source_line};
 
 /// Find passages by their words, their meaning, or both.
 ///
@@ -27,7 +27,7 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path};
 /// is searched too. When nothing is found the exit code is 1.
 ///
 /// Conditions, each with - before it for its opposite: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
-/// has:link|image|code|table|quote|task|tag, and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
+/// has:link|image|code|table|quote|task|tag; of conversations role:user (who speaks) and conversation:ID; and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
 ///
 /// Lines that ask one side alone: "lex: words", "vec: a question", "hyde: what an answer might say"; "intent: what it is about" helps them.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ pub(super) struct SearchCommand {
     #[arg(
         long,
         value_name = "PATH[:LINE]",
-        conflicts_with_all = ["query", "mode", "collection", "tag", "path", "since", "until", "min_score", "context", "full"]
+        conflicts_with_all = ["query", "mode", "collection", "tag", "path", "scope", "resolve", "topic", "since", "until", "min_score", "timeout_ms", "context", "full"]
     )]
     related: Option<String>,
     /// By words, by meaning, or both.
@@ -50,6 +50,15 @@ pub(super) struct SearchCommand {
     mode: Option<Mode>,
     #[command(flatten)]
     within: NarrowArgs,
+    /// Only notes of these memory scopes, with a weight each if you like: project:mech,system=0.4.
+    #[arg(long, value_name = "SCOPES")]
+    scope: Option<String>,
+    /// The same: memory scopes, the most specific first.
+    #[arg(long, value_name = "SCOPES", conflicts_with = "scope")]
+    resolve: Option<String>,
+    /// Only notes with this `topic`; where fewer than three hits have it, all are searched.
+    #[arg(long)]
+    topic: Option<String>,
     /// Only notes updated then or later: 2026-01-05, or 7d for the last seven days.
     #[arg(long)]
     since: Option<String>,
@@ -62,12 +71,18 @@ pub(super) struct SearchCommand {
     /// Only hits that are as likely to answer, 0 to 1; less likely ones than `[search] min_score` are called "perhaps".
     #[arg(long, value_name = "SHARE")]
     min_score: Option<f64>,
+    /// How long the models are waited for, 1 to 60000 ms: then the words answer, and it is said.
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
     /// A key of `[search]` in memory.toml with another value, for this search: fusion=rrf. May be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Passages shown on either side of a hit; in conversations turns, 2 unless told.
     #[arg(long, value_name = "N")]
     context: Option<usize>,
+    /// Where a passage is: at its head, below it too, or not said; `[search] citations` unless told. JSON always has it.
+    #[arg(long, value_enum, value_name = "WHERE")]
+    citations: Option<Citations>,
     /// Say of each hit what its score is made of.
     #[arg(long)]
     explain: bool,
@@ -169,6 +184,9 @@ impl SearchCommand {
             collection: self.within.collection,
             tag: self.within.tag,
             path: self.within.path,
+            scope: self.scope,
+            resolve: self.resolve,
+            topic: self.topic,
             since: self.since,
             until: self.until,
             limit: self.limit,
@@ -176,6 +194,7 @@ impl SearchCommand {
             // The daemon knows that it is asked over the socket; alone, all notes are read first.
             fresh: None,
             context: self.context,
+            timeout_ms: self.timeout_ms,
             set: joined(&self.set),
             highlight: false,
         })?;
@@ -183,6 +202,9 @@ impl SearchCommand {
         if self.json {
             stdout().json(&response)?;
             return Ok(outcome);
+        }
+        if response.without_topic {
+            remark!("vault: fewer than three hits have that topic; these are of any");
         }
         match &response.degraded {
             // It says as much itself.
@@ -194,6 +216,7 @@ impl SearchCommand {
         }
         let home = home(vault)?;
         let config = Config::load(home.root())?;
+        let settings = config.search.with(&joined(&self.set).unwrap_or_default()).map_err(RequestError::invalid)?;
         let in_obsidian = home.root().join(".obsidian").is_dir();
         let mut printer = Printer {
             root: (!in_obsidian).then(|| home.root().to_owned()),
@@ -201,6 +224,7 @@ impl SearchCommand {
             highlighter: Highlighter::new(&response.query, config.search.stemmer),
             full: self.full,
             explain: self.explain,
+            citations: self.citations.unwrap_or(settings.citations),
         };
         let mut out = stdout();
         for (at, hit) in response.results.iter().enumerate() {
@@ -231,6 +255,7 @@ struct Printer {
     highlighter: Highlighter,
     full: bool,
     explain: bool,
+    citations: Citations,
 }
 
 impl Printer {
@@ -245,8 +270,10 @@ impl Printer {
         };
         let mut place: Vec<&str> = vec![&chunk.title];
         place.extend(chunk.heading_path.iter().map(String::as_str).filter(|heading| *heading != chunk.title));
-        out.link(&url, TITLE, &chunk.citation)?;
-        write!(out, "  ")?;
+        if self.citations != Citations::Off {
+            out.link(&url, TITLE, &chunk.citation)?;
+            write!(out, "  ")?;
+        }
         out.paint(DIM, &format!("{:.2}{}", hit.score, if hit.perhaps { " perhaps" } else { "" }))?;
         write!(out, "  ")?;
         out.paint(DIM, &place.join(" > "))?;
@@ -255,8 +282,13 @@ impl Printer {
             out.paint(DIM, &format!("    {}\n", explained(hit)))?;
         }
         let text = &chunk.content;
+        self.highlighter.turn_to_that_of(text);
         let shown = if self.full { text.clone() } else { snippet(text, &mut self.highlighter, SHOWN_CHARS) };
-        indented(&shown, &self.highlighter.matches(&shown), out)
+        indented(&shown, &self.highlighter.matches(&shown), out)?;
+        if self.citations == Citations::On {
+            writeln!(out, "    {}", source_line(&chunk.path, chunk.line_start))?;
+        }
+        Ok(())
     }
 }
 
@@ -269,6 +301,7 @@ fn explained(hit: &HitView) -> String {
         part("words", scores.keyword, 2).map(|words| words + &of_words.unwrap_or_default()),
         part("meaning", scores.semantic, 3),
         part("word by word", scores.late, 3),
+        part("read and judged", scores.rerank, 2),
         part("relevance", hit.relevance, 3),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -10,6 +10,7 @@ use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{BAD, DIM, Out, stdout};
 use crate::wire;
+use crate::wire::ChatState;
 
 /// Show what is indexed, what is pending, and what could not be indexed and why.
 #[derive(Debug, Args)]
@@ -64,6 +65,24 @@ fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
     lines
 }
 
+/// What a person should know of texts that were handed over in batches.
+fn batch(batch: &wire::BatchState) -> Vec<String> {
+    let texts = count(batch.texts, "text");
+    let under_way = match (batch.state.as_str(), &batch.since) {
+        ("handing_over", _) => Some(format!("a batch of {texts} is being handed over")),
+        (state, Some(since)) => Some(format!("a batch of {texts} is under way since {since} ({state})")),
+        _ => None,
+    };
+    let trouble = batch.trouble.as_ref().map(|trouble| {
+        format!("the answers of a batch are done and not here yet; they are asked for again: {trouble}")
+    });
+    let problem = batch
+        .problem
+        .as_ref()
+        .map(|problem| format!("a batch came to no good end, and its texts are embedded as others are: {problem}"));
+    under_way.into_iter().chain(trouble).chain(problem).collect()
+}
+
 fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     let mut line = |name: &str, value: &str| {
         out.paint(DIM, &format!("{name:11}"))?;
@@ -87,7 +106,10 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         ),
     )?;
     let model = match (&*status.model.state, &status.model.detail) {
-        ("ready", Some(name)) => name.clone(),
+        ("ready", Some(name)) => match &status.model.instructions {
+            Some(instructions) => format!("{name}, computed with {instructions}"),
+            None => name.clone(),
+        },
         (state, Some(detail)) => format!("{state}: {detail}"),
         (state, None) => state.to_owned(),
     };
@@ -95,10 +117,41 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     if let Some(trouble) = &status.model.trouble {
         line("", &format!("it is tried again: {trouble}"))?;
     }
+    for text in status.model.batch.iter().flat_map(batch) {
+        line("", &text)?;
+    }
+    if let Some(next) = &status.model.next {
+        let text = match (next.state.as_str(), &next.trouble) {
+            ("ready", None) => {
+                format!("{} takes its place: {} of {}", next.detail, next.embedded, count(next.of, "passage"))
+            }
+            ("ready", Some(why)) => format!("{} is to take its place, and is tried again: {why}", next.detail),
+            ("failed", _) => format!("the one that memory.toml names cannot be used: {}", next.detail),
+            _ => "the one that memory.toml names is being loaded".into(),
+        };
+        line("", &text)?;
+    }
+    if status.model.kept_vectors > 0 {
+        let kept = count(status.model.kept_vectors, "vector");
+        line("", &format!("{kept} of other models are kept; `vault model gc` drops them"))?;
+    }
     if status.withheld > 0 {
         let withheld = count(status.withheld, "passage");
         let why = "not sent to another machine (`embed.send_private`), and found by their words alone";
         line("", &format!("{withheld} of private notes are {why}"))?;
+    }
+    if status.given_chunks > 0 {
+        let times = count(status.given_times as usize, "time");
+        line("given", &format!("{}, {times}", count(status.given_chunks as usize, "passage")))?;
+    }
+    if let Some(chat) = &status.chat {
+        let ChatState { answers, prompt_tokens, answer_tokens, .. } = chat;
+        let used = format!("{answers} answers, {prompt_tokens} tokens read and {answer_tokens} written");
+        let name = chat.name.as_deref().map_or_else(|| "failed".to_owned(), |name| format!("{name}; {used}"));
+        line("chat", &name)?;
+        if let Some(trouble) = &chat.trouble {
+            line("", trouble)?;
+        }
     }
     if served {
         for (name, value) in watching(&status.watching) {
@@ -113,6 +166,16 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     if let Some(verified) = &status.verified {
         let found = if verified.damage.is_empty() { "all whole" } else { "damage found" };
         line("checked", &format!("{} at {}", found, verified.at))?;
+    }
+    if let Some(facts) = status.facts.as_ref().filter(|facts| facts.current + facts.expired + facts.future > 0) {
+        let others = [(facts.expired, "expired"), (facts.future, "not yet true")];
+        let others: String =
+            others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+        line("facts", &format!("{}{others}", facts.current))?;
+    }
+    for problem in status.facts.iter().flat_map(|facts| &facts.problems) {
+        let place = problem.line.map_or_else(|| problem.path.clone(), |line| format!("{}:{line}", problem.path));
+        line("facts", &format!("{place}: {}", problem.message))?;
     }
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));
@@ -141,6 +204,15 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         }
         and_more(out, status.problems.len())?;
     }
+    let back = &status.forgotten_back;
+    if !back.is_empty() {
+        let texts = if back.len() == 1 { "1 text".into() } else { format!("{} texts", back.len()) };
+        writeln!(out, "\n{texts} that you had forgotten for good, back in notes (`vault forgotten list`):")?;
+    }
+    for found in back.iter().take(SHOWN) {
+        list(out, &format!("{}:{}", found.path, found.line), &format!("forgotten {}", found.tombstone))?;
+    }
+    and_more(out, back.len())?;
     let copies = &status.conflict_copies;
     if !copies.is_empty() {
         let copies =
@@ -172,6 +244,25 @@ fn and_more(out: &mut Out, all: usize) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn batches_are_told_in_words() {
+        let told = |state: &str, since: Option<&str>, problem: Option<&str>| {
+            let (since, problem) = (since.map(str::to_owned), problem.map(str::to_owned));
+            batch(&wire::BatchState { texts: 7, since, state: state.into(), trouble: None, problem })
+        };
+        let since = Some("2026-05-04T10:00:00Z");
+        assert_eq!(told("handing_over", since, None), ["a batch of 7 texts is being handed over"]);
+        assert_eq!(
+            told("in_progress", since, None),
+            ["a batch of 7 texts is under way since 2026-05-04T10:00:00Z (in_progress)"]
+        );
+        let failed = told("ended", None, Some("it ended as failed"));
+        assert!(failed.len() == 1 && failed[0].ends_with("it ended as failed"), "{failed:?}");
+        let trouble = Some("is busy".to_owned());
+        let waits = wire::BatchState { texts: 7, since: None, state: "ended".into(), trouble, problem: None };
+        assert!(batch(&waits)[0].ends_with("asked for again: is busy"));
+    }
 
     #[test]
     fn the_watcher_s_troubles_are_told_in_words() {

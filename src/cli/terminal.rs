@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -57,6 +56,11 @@ enum Spelling {
 pub(super) fn stdout() -> Out {
     let stream = io::stdout();
     Out::new(stream.is_terminal(), Box::new(stream))
+}
+
+/// Writes out what standard output still holds. Where it cannot be written, nobody is left to be told.
+pub(super) fn flush() {
+    drop(io::stdout().flush());
 }
 
 /// Standard error.
@@ -189,7 +193,7 @@ fn picture(character: char) -> Option<char> {
 }
 
 /// Prints what clap has to say, and gives the exit code.
-pub(super) fn parsing_ended(ended: &clap::Error) -> ExitCode {
+pub(super) fn parsing_ended(ended: &clap::Error) -> u8 {
     let mut out = if ended.use_stderr() { stderr() } else { stdout() };
     let said = ended.render();
     // It is made of clap's words, styles and all, and of what was given.
@@ -201,7 +205,7 @@ pub(super) fn parsing_ended(ended: &clap::Error) -> ExitCode {
     };
     // As with a remark: where nobody reads it, the exit code says enough.
     drop(printed);
-    ExitCode::from(u8::try_from(ended.exit_code()).unwrap_or(2))
+    u8::try_from(ended.exit_code()).unwrap_or(2)
 }
 
 fn is_harmless(given: OsString) -> bool {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::memory_scope::MemoryScope;
 use crate::path::{ROOT_COLLECTION, folded};
 
 /// `[[collections]]`: a folder elsewhere whose notes are a collection of the vault. It is only ever read.
@@ -18,6 +19,9 @@ pub struct CollectionConfig {
     /// Which of its Markdown files count, as a glob over their paths in that folder.
     #[serde(default = "everything")]
     pub pattern: String,
+    /// The memory scope of its notes, if it is another than the person's: `project:mech`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
 }
 
 fn everything() -> String {
@@ -27,7 +31,7 @@ fn everything() -> String {
 /// Finds the first collection that cannot be one, as a sentence that names it.
 pub(super) fn violation(collections: &[CollectionConfig]) -> Option<String> {
     let mut names = HashSet::new();
-    collections.iter().find_map(|CollectionConfig { name, path, .. }| {
+    collections.iter().find_map(|CollectionConfig { name, path, scope, .. }| {
         let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) || has_control(name) {
             "; a name is not empty, has no slash and does not start with a dot"
         } else if name == ROOT_COLLECTION {
@@ -38,6 +42,8 @@ pub(super) fn violation(collections: &[CollectionConfig]) -> Option<String> {
             " twice; each name is given once"
         } else if path.as_os_str().is_empty() {
             ", without a `path`"
+        } else if scope.as_ref().is_some_and(|scope| MemoryScope::parse(scope).is_err()) {
+            ", with a `scope` that is none; it takes `project:mech`, `agent-type:coding`, `system` and the like"
         } else {
             return None;
         };
@@ -56,7 +62,12 @@ mod tests {
     #[test]
     fn a_name_is_the_first_part_of_a_path() {
         let named = |names: &[&str]| {
-            let of = |name: &&str| CollectionConfig { name: (*name).into(), path: "x".into(), pattern: everything() };
+            let of = |name: &&str| CollectionConfig {
+                name: (*name).into(),
+                path: "x".into(),
+                pattern: everything(),
+                scope: None,
+            };
             violation(&names.iter().map(of).collect::<Vec<_>>())
         };
         assert_eq!(named(&["papers", "my books"]), None);

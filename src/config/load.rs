@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::chat::Rerank;
 use super::ranges::first_violation;
 use super::sections::{Config, FILE_NAME};
 use crate::fs::{Context, FsError};
@@ -56,10 +57,25 @@ impl Config {
         let path = || path.to_owned();
         let config: Self =
             toml::from_str(text).map_err(|source| ConfigError::Syntax { path: path(), source: source.into() })?;
-        match first_violation(&config) {
+        match first_violation(&config).or_else(|| config.lacks_a_chat_model()) {
             Some(message) => Err(ConfigError::Range { path: path(), message }),
             None => Ok(config),
         }
+    }
+}
+
+impl Config {
+    /// What of a search is left to a chat model that is not named.
+    fn lacks_a_chat_model(&self) -> Option<String> {
+        let key = match (self.search.rerank, self.search.expand) {
+            (Rerank::Chat, _) => "`search.rerank = \"chat\"`",
+            (Rerank::Model, _) if self.search.rerank_model.is_empty() => {
+                return Some("`search.rerank = \"model\"` needs `search.rerank_model`, a GGUF file".into());
+            }
+            (Rerank::Off | Rerank::Model, true) => "`search.expand = true`",
+            (Rerank::Off | Rerank::Model, false) => return None,
+        };
+        self.chat.endpoint.is_empty().then(|| format!("{key} needs `chat.endpoint` and `chat.model`"))
     }
 }
 
@@ -101,6 +117,18 @@ mod tests {
         assert!(nameless.contains("`embed.endpoint` needs `embed.model`"), "{nameless}");
         let pasted = parse("[embed]\napi_key_env = \"sk-proj-quokka\"").unwrap_err().to_string();
         assert!(pasted.contains("`embed.api_key_env`") && !pasted.contains("quokka"), "{pasted}");
+        let pasted = parse("[chat]\napi_key_env = \"sk-proj-quokka\"").unwrap_err().to_string();
+        assert!(pasted.contains("`chat.api_key_env`") && !pasted.contains("quokka"), "{pasted}");
+        let nameless = parse("[chat]\nendpoint = \"localhost:11434\"").unwrap_err().to_string();
+        assert!(nameless.contains("`chat.endpoint` needs `chat.model`"), "{nameless}");
+        for (wanted, key) in [("rerank = \"chat\"", "`search.rerank"), ("expand = true", "`search.expand")] {
+            let alone = parse(&format!("[search]\n{wanted}")).unwrap_err().to_string();
+            assert!(alone.contains(key) && alone.contains("needs `chat.endpoint`"), "{alone}");
+            let with = format!("[search]\n{wanted}\n[chat]\nendpoint = \"localhost\"\nmodel = \"m\"");
+            assert!(parse(&with).is_ok());
+        }
+        let wrong = parse("[search]\nrerank = \"best\"").unwrap_err().to_string();
+        assert!(wrong.contains("expected \"off\", \"chat\" or \"model\""), "{wrong}");
         let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
         assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
     }

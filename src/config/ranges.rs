@@ -9,6 +9,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         index,
         embed,
         search,
+        chat,
         access: _,
         scope: _,
         agents,
@@ -16,6 +17,8 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         collections,
         capture: _,
         retention,
+        facts: _,
+        memory_scopes: _,
     } = config;
     let whole = [
         ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
@@ -29,13 +32,16 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("embed.batch_size", embed.batch_size as u64, 1, 2048),
         ("embed.timeout_ms", embed.timeout_ms, 100, 600_000),
         ("embed.query_timeout_ms", embed.query_timeout_ms, 50, 60_000),
+        ("embed.batch_api_from", embed.batch_api_from as u64, 100, 1_000_000),
         ("search.limit", search.limit as u64, 1, 1000),
         ("search.per_file", search.per_file as u64, 0, 1000),
         ("search.rrf_k", u64::from(search.rrf_k), 1, 1000),
         ("search.candidates", search.candidates as u64, 10, 1000),
         ("search.deep_ms", search.deep_ms, 10, 60_000),
+        ("search.timeout_ms", search.timeout_ms, 0, 60_000),
         ("search.deep_candidates", search.deep_candidates as u64, 1, 1000),
         ("search.max_snippet_chars", search.max_snippet_chars as u64, 50, 10_000),
+        ("chat.search_timeout_ms", chat.search_timeout_ms, 100, 4_000),
         ("retention.conversations_days", retention.conversations_days, 0, 36_500),
         ("retention.files_days", retention.files_days, 0, 36_500),
         ("retention.searches_days", retention.searches_days, 0, 36_500),
@@ -48,6 +54,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("search.rrf_semantic_weight", search.rrf_semantic_weight),
         ("search.min_score", search.min_score),
         ("search.mmr_lambda", search.mmr_lambda),
+        ("search.usage_weight", search.usage_weight),
     ];
     whole
         .iter()
@@ -60,6 +67,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
                 .map(|(key, value)| format!("`{key}` is {value}; it takes 0.0 to 1.0"))
         })
         .or_else(|| embed.violation())
+        .or_else(|| chat.violation())
         .or_else(|| {
             let known = |value: f64| (0.0..=36_500.0).contains(&value);
             let reason = format!("`search.half_life_days` is {}; it takes 0.0 to 36500.0", search.half_life_days);

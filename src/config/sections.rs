@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::agents::{AgentsConfig, ScopeConfig};
 use super::backup::BackupConfig;
 use super::capture::{CaptureConfig, RetentionConfig};
+use super::chat::{ChatConfig, Rerank};
 use super::collections::CollectionConfig;
+use super::facts::{FactsConfig, MemoryScopesConfig};
+use super::variable::is_variable_name;
 
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";
@@ -28,6 +31,8 @@ pub struct Config {
     pub embed: EmbedConfig,
     /// The defaults of a search.
     pub search: SearchConfig,
+    /// A chat model that helps searches.
+    pub chat: ChatConfig,
     /// What no agent sees.
     pub access: AccessConfig,
     /// In which sessions agents read.
@@ -40,6 +45,10 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// Commits by themselves.
     pub backup: BackupConfig,
+    /// Exact answers out of `facts.md`.
+    pub facts: FactsConfig,
+    /// In which folders the memory of projects and of programs is.
+    pub memory_scopes: MemoryScopesConfig,
     /// Folders elsewhere that are collections too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<CollectionConfig>,
@@ -141,6 +150,10 @@ pub struct EmbedConfig {
     pub query_timeout_ms: u64,
     /// Whether private notes are sent to a service on another machine.
     pub send_private: bool,
+    /// Whether many texts at once go to it as a batch.
+    pub batch_api: bool,
+    /// How many those are.
+    pub batch_api_from: usize,
 }
 
 impl Default for EmbedConfig {
@@ -158,6 +171,8 @@ impl Default for EmbedConfig {
             timeout_ms: 60_000,
             query_timeout_ms: 3_000,
             send_private: false,
+            batch_api: false,
+            batch_api_from: 5_000,
         }
     }
 }
@@ -170,11 +185,8 @@ impl EmbedConfig {
                 "`embed.endpoint` needs `embed.model`, the model's name there; or \"none\" for words alone".into(),
             );
         }
-        let mut letters = self.api_key_env.chars();
-        let is_name = letters.next().is_none_or(|first| first.is_ascii_alphabetic() || first == '_')
-            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
         // It may be the key itself, so it is not said.
-        (!is_name).then(|| {
+        (!is_variable_name(&self.api_key_env)).then(|| {
             "`embed.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here".into()
         })
     }
@@ -218,16 +230,30 @@ pub struct SearchConfig {
     pub weights: BTreeMap<String, f64>,
     /// After so many days conversations, file activity and searches count half; 0 means never.
     pub half_life_days: f64,
+    /// How much more what the asker was given before counts at most; 0 means that it does not.
+    pub usage_weight: f64,
     /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
     pub mmr_lambda: f64,
     /// How long a deep search may compute, in milliseconds.
     pub deep_ms: u64,
     /// Candidates that a deep search looks at closely, as far as there is time.
     pub deep_candidates: usize,
-    /// The language whose word forms are taken for one another.
+    /// Whether hybrid searches, too, look at the best candidates token by token.
+    pub late_interaction: LateTokens,
+    /// Who puts the best in order anew.
+    pub rerank: Rerank,
+    /// The GGUF file of a cross-encoder.
+    pub rerank_model: String,
+    /// Whether the chat model says the query in other words, which are looked for too.
+    pub expand: bool,
+    /// How long a search waits for the model, in milliseconds: then it goes by words, and says so. 0 means as long as the asker waits.
+    pub timeout_ms: u64,
+    /// The language whose word forms are taken for one another in notes that are not clearly in another.
     pub stemmer: StemmerLanguage,
     /// Characters of a snippet at most.
     pub max_snippet_chars: usize,
+    /// Whether the text of an answer says where each passage is.
+    pub citations: Citations,
     /// What is less likely to answer is "perhaps", and not given to agents.
     pub min_score: f64,
 }
@@ -245,11 +271,18 @@ impl Default for SearchConfig {
             candidates: 100,
             weights: BTreeMap::new(),
             half_life_days: 0.0,
+            usage_weight: 0.0,
             mmr_lambda: 1.0,
             deep_ms: 250,
             deep_candidates: 50,
+            late_interaction: LateTokens::Off,
+            rerank: Rerank::Off,
+            rerank_model: String::new(),
+            expand: false,
+            timeout_ms: 0,
             stemmer: StemmerLanguage::English,
             max_snippet_chars: 700,
+            citations: Citations::Auto,
             min_score: 0.1,
         }
     }
@@ -267,6 +300,29 @@ pub enum Mode {
     Hybrid,
     /// Both, and the best looked at token by token (late interaction): better, in a quarter of a second.
     Deep,
+}
+
+/// Whether the text of an answer says where each passage is; what is data says it always.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Citations {
+    /// At its head: `notes/api.md#L42-L58`.
+    #[default]
+    Auto,
+    /// Below it too, in a line of its own: `Source: notes/api.md#42`.
+    On,
+    /// Nowhere.
+    Off,
+}
+
+/// What is kept for late interaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LateTokens {
+    /// Nothing: a deep search computes the tokens that it needs.
+    Off,
+    /// The tokens of every chunk, beside its vector.
+    Stored,
 }
 
 /// How keyword and semantic scores become one.

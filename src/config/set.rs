@@ -30,7 +30,7 @@ impl SearchConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Fusion;
+    use crate::config::{Fusion, Rerank};
 
     #[test]
     fn a_setting_is_a_key_of_the_section_and_nothing_else() {
@@ -38,6 +38,16 @@ mod tests {
         let set = config.with("fusion=rrf, rrf_k = 60,,half_life_days=7.5").unwrap();
         assert_eq!(set, SearchConfig { fusion: Fusion::Rrf, rrf_k: 60, half_life_days: 7.5, ..config.clone() });
         assert_eq!(config.with("").unwrap(), config);
+        for (settings, rerank) in
+            [("rerank=true", Rerank::Chat), ("rerank=chat", Rerank::Chat), ("rerank=off", Rerank::Off)]
+        {
+            assert_eq!(config.with(settings).unwrap().rerank, rerank);
+        }
+        let on = SearchConfig { rerank: Rerank::Chat, ..config.clone() };
+        assert_eq!(
+            (on.with("limit=3").unwrap().rerank, on.with("rerank=false").unwrap()),
+            (Rerank::Chat, config.clone())
+        );
         for (settings, said) in [
             ("fusion", "`fusion` is not `key=value`"),
             ("fusio=rrf", "unknown field `fusio`"),

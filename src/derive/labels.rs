@@ -1,5 +1,7 @@
 //! What a note may be asked for by, as numbers: the names by which it is meant as a whole, its properties, and the names it links to.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::links::{NoteLink, note_links, target_name};
@@ -12,6 +14,9 @@ const MAX_ALIASES: usize = 64;
 /// Maximum number of names by which it is known that a note links to others. Of one with more, which is data of some program, the rest lead
 /// somewhere and are not found from there.
 const MAX_LINKS: usize = 10_000;
+
+/// Maximum number of those who speak in a conversation. The others are not found as speakers.
+const MAX_SPEAKERS: usize = 10_000;
 
 /// A name of a note, or a property with a value or with any: the first eight bytes of a BLAKE3, which nobody makes meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,8 +50,30 @@ impl Label {
         CONTENTS.contains(&kind).then(|| Self::new("has", kind))
     }
 
-    /// All of a note: title, file name, aliases, properties, what its text has, and what it links to; sorted, each once.
-    pub(crate) fn all(note: &Note, stem: &str, source: &str) -> Box<[Self]> {
+    /// Of a conversation, by its id. Case and accents do not count.
+    pub(crate) fn of_conversation(id: &str) -> Self {
+        Self::new("conversation", &fold(id.trim()))
+    }
+
+    /// Of who speaks in a conversation, by the [term](super::speaker_term).
+    pub(crate) fn of_speaker(term: &str) -> Self {
+        Self::new("speaker", term)
+    }
+
+    /// Of a language, by its code.
+    pub(crate) fn of_language(code: &str) -> Self {
+        Self::new("language", code)
+    }
+
+    /// All of a note: title, file name, aliases, properties, what its text has, what it links to, its conversation, its language by its
+    /// code, and who speaks in it; sorted, each once.
+    pub(crate) fn all<'a>(
+        note: &Note,
+        stem: &str,
+        source: &str,
+        language: Option<&str>,
+        speakers: impl Iterator<Item = &'a String>,
+    ) -> Box<[Self]> {
         let aliases = aliases(&note.metadata);
         let names = [note.title.as_str(), stem].into_iter().chain(aliases.iter().take(MAX_ALIASES).map(String::as_str));
         let mut labels: Vec<Self> = names.filter_map(Self::of_name).collect();
@@ -54,6 +81,10 @@ impl Label {
         let links = note_links(note, source);
         labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
         labels.extend(Self::of_links(&links));
+        labels.extend(language.map(Self::of_language));
+        let speakers: BTreeSet<&String> = speakers.collect();
+        labels.extend(speakers.into_iter().take(MAX_SPEAKERS).map(|term| Self::of_speaker(term)));
+        labels.extend(note.metadata.get("session").and_then(Value::as_str).map(Self::of_conversation));
         labels.sort_unstable();
         labels.dedup();
         labels.into()
@@ -141,7 +172,7 @@ mod tests {
     fn names_and_properties_are_told_apart_by_what_a_person_means() {
         let film =
             "---\ntitle: Blade Runner\naliases: [Do Androids Dream]\ndirector: \"[[Ridley Scott]]\"\nyear: 1982\n---\n";
-        let labels = Label::all(&Note::parse(film, "br"), "blade-runner", film);
+        let labels = Label::all(&Note::parse(film, "br"), "blade-runner", film, None, [].iter());
         let named = |name| labels.contains(&Label::of_name(name).unwrap());
         assert!(named("  BLADE runner!") && named("do androids dream?") && !named("blade"));
         let has = |key, value| labels.contains(&Label::of_property(key, value));

@@ -1,19 +1,24 @@
-//! What is derived of a note: chunks, properties, links, the labels by which it is asked for, and the words of a text as every engine counts
+//! What is derived of a note: chunks, properties, links, its language, the labels by which it is asked for, and the words of a text as every engine counts
 //! them, with those that say nothing. Pure.
 
 mod chunk;
 mod common;
+pub(crate) mod facts;
 mod labels;
+mod language;
 mod links;
 mod properties;
+mod said;
 pub(crate) mod stop_words;
 pub mod words;
 
 pub use chunk::{
     Bounds, Chunk, RemoveError, chunk, chunk_within, cut_heading, token_estimate, without_chunk, without_lines,
 };
-pub(crate) use chunk::{CONVERSATIONS, ChunkId, Remainder, begins_turn};
+pub(crate) use chunk::{CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, speaker_term};
 pub(crate) use common::CommonWords;
 pub use labels::Label;
+pub use language::TextLanguage;
 pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
 pub(crate) use properties::{other_names, property_names, values_of};
+pub(crate) use said::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};

@@ -2,7 +2,7 @@
 //!
 //! They are searched for as all words are; this is about what is shown of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::words::fold;
@@ -143,6 +143,27 @@ pub(crate) fn without<'w>(words: &[&'w String], stemmer: StemmerLanguage) -> Vec
     }
     words.iter().copied().filter(|word| best.is_none_or(|(_, list)| !list.contains(*word))).collect()
 }
+
+/// How many of the folded words are stop words of each language, by its number.
+pub(super) fn counts(words: &[String]) -> [usize; LANGUAGES] {
+    let mut counts = [0; LANGUAGES];
+    for languages in words.iter().filter_map(|word| BY_WORD.get(word)) {
+        counts.iter_mut().enumerate().for_each(|(at, count)| *count += (*languages >> at & 1) as usize);
+    }
+    counts
+}
+
+/// As many numbers as languages have.
+const LANGUAGES: usize = Turkish as usize + 1;
+
+/// The languages of each word, a bit for each.
+static BY_WORD: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
+    let mut by_word: HashMap<String, u32> = HashMap::new();
+    for (language, list) in FOLDED.iter() {
+        list.iter().for_each(|word| *by_word.entry(word.clone()).or_default() |= 1 << *language as u32);
+    }
+    by_word
+});
 
 static FOLDED: LazyLock<Vec<(StemmerLanguage, HashSet<String>)>> = LazyLock::new(|| {
     let folded = |list: &str| list.split_whitespace().map(|word| fold(word).replace('\'', "")).collect();

@@ -33,18 +33,92 @@ pub struct Words {
     pub count: u32,
 }
 
+/// Marks the end of a stem of another language than the usual one; the language's number follows, as a letter. So no stem of one language is
+/// taken for that of another: German's `gift` is poison.
+const FOREIGN: char = '\u{2}';
+
+/// The stem of a language that a term is, without what marks the language.
+pub(crate) fn without_language(term: &str) -> &str {
+    term.split_once(FOREIGN).map_or(term, |(stem, _)| stem)
+}
+
+/// Whether a byte of a term begins what marks its language.
+pub(crate) fn begins_language(byte: u8) -> bool {
+    byte == FOREIGN as u8
+}
+
 /// Reduces words to their stems, and remembers those it has seen: in prose most words are repeats.
+///
+/// Stems of the usual language are as they are; those of any other are marked with it.
 pub struct Stemming {
+    usual: StemmerLanguage,
+    now: StemmerLanguage,
+    /// Those that were turned to, each with what it has seen.
+    known: Vec<(StemmerLanguage, SeenStems)>,
+}
+
+struct SeenStems {
     stemmer: Option<Stemmer>,
     seen: HashMap<String, String>,
 }
 
-/// Forgets the stems when there are this many, to stay at some megabytes.
+/// Maximum number of stems that are remembered, to stay at some megabytes; then all are forgotten.
 const MAX_SEEN: usize = 50_000;
 
 impl Stemming {
-    /// For a language.
-    pub fn new(language: StemmerLanguage) -> Self {
+    /// With what a language's stems are where nothing else is said. Where that is none, no word of any language is reduced.
+    pub fn new(usual: StemmerLanguage) -> Self {
+        Self { usual, now: usual, known: vec![(usual, SeenStems::of(usual))] }
+    }
+
+    /// Turns to the stems of a language; to the usual ones where there are none.
+    pub(crate) fn turn_to(&mut self, language: Option<StemmerLanguage>) {
+        let is_off = self.usual == StemmerLanguage::None;
+        self.now = language.filter(|_| !is_off).unwrap_or(self.usual);
+        if !self.known.iter().any(|(known, _)| *known == self.now) {
+            self.known.push((self.now, SeenStems::of(self.now)));
+        }
+    }
+
+    /// The stem of a folded word.
+    pub fn stem(&mut self, word: &str) -> &str {
+        let at = self.known.iter().position(|(known, _)| *known == self.now).unwrap_or_default();
+        let SeenStems { stemmer, seen } = &mut self.known[at].1;
+        if seen.len() > MAX_SEEN {
+            seen.clear();
+        }
+        if !seen.contains_key(word) {
+            let mut stem = stemmer.map_or_else(|| word.to_owned(), |stemmer| stemmer.stem(word).into_owned());
+            if self.now != self.usual {
+                stem.push(FOREIGN);
+                stem.push(char::from(b'a' + self.now as u8));
+            }
+            seen.insert(word.to_owned(), stem);
+        }
+        &seen[word]
+    }
+
+    /// The words of a text.
+    pub fn words(&mut self, text: &str) -> Words {
+        let mut words = Words::default();
+        each_word(text, |word, standing| {
+            words.count += 1;
+            for (out, word) in [(&mut words.plain, word), (&mut words.stemmed, self.stem(word))] {
+                if !out.is_empty() {
+                    out.push(' ');
+                }
+                if standing != Standing::Own {
+                    out.push(BESIDE);
+                }
+                out.push_str(word);
+            }
+        });
+        words
+    }
+}
+
+impl SeenStems {
+    fn of(language: StemmerLanguage) -> Self {
         let algorithm = match language {
             StemmerLanguage::None => None,
             StemmerLanguage::Arabic => Some(Algorithm::Arabic),
@@ -68,36 +142,6 @@ impl Stemming {
         };
         Self { stemmer: algorithm.map(Stemmer::new), seen: HashMap::new() }
     }
-
-    /// The stem of a folded word.
-    pub fn stem(&mut self, word: &str) -> &str {
-        if self.seen.len() > MAX_SEEN {
-            self.seen.clear();
-        }
-        if !self.seen.contains_key(word) {
-            let stem = self.stemmer.map_or_else(|| word.to_owned(), |stemmer| stemmer.stem(word).into_owned());
-            self.seen.insert(word.to_owned(), stem);
-        }
-        &self.seen[word]
-    }
-
-    /// The words of a text.
-    pub fn words(&mut self, text: &str) -> Words {
-        let mut words = Words::default();
-        each_word(text, |word, standing| {
-            words.count += 1;
-            for (out, word) in [(&mut words.plain, word), (&mut words.stemmed, self.stem(word))] {
-                if !out.is_empty() {
-                    out.push(' ');
-                }
-                if standing != Standing::Own {
-                    out.push(BESIDE);
-                }
-                out.push_str(word);
-            }
-        });
-        words
-    }
 }
 
 /// The words of a query or phrase: those that take a position each, and identifiers as a whole if they are wanted.
@@ -109,6 +153,16 @@ pub fn plain_words(text: &str, with_wholes: bool) -> Vec<String> {
         }
     });
     words
+}
+
+/// How many words a text has, as people count them: where blanks do not part them, a dictionary does.
+pub fn count(text: &str) -> usize {
+    let runs = text.split(|character: char| !is_word(character)).filter(|run| !run.is_empty());
+    let words = |run: &str| match run.contains(is_parted_within) {
+        false => 1,
+        true => SEGMENTER.segment_str(run).skip(1).count(),
+    };
+    runs.map(words).sum()
 }
 
 /// How a word stands among the others.
@@ -374,5 +428,23 @@ mod tests {
         assert_eq!(words.stemmed, "run \u{1}serde_json serd json run");
         assert_eq!(words.count, 5);
         assert_eq!(Stemming::new(StemmerLanguage::None).words("Running").stemmed, "running");
+    }
+
+    #[test]
+    fn stems_of_another_language_are_marked_with_it() {
+        let german = Some(StemmerLanguage::German);
+        let mut stemming = Stemming::new(StemmerLanguage::English);
+        stemming.turn_to(german);
+        let stem = stemming.stem("fahrrader").to_owned();
+        assert_eq!((without_language(&stem), stem.len()), ("fahrrad", "fahrrad".len() + 2));
+        assert_eq!(stemming.words("Fahrräder").stemmed, stem);
+        stemming.turn_to(None);
+        assert_eq!(stemming.stem("runs"), "run");
+        let mut usual = Stemming::new(StemmerLanguage::German);
+        usual.turn_to(german);
+        assert_eq!(usual.stem("fahrrader"), "fahrrad");
+        let mut none = Stemming::new(StemmerLanguage::None);
+        none.turn_to(german);
+        assert_eq!(none.stem("fahrrader"), "fahrrader", "no word is reduced where the configuration says so");
     }
 }

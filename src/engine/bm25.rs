@@ -17,13 +17,13 @@ pub(crate) const FIELDS: usize = 3;
 /// neighbours, which have it in their bodies.
 pub(crate) const WEIGHTS: [f32; FIELDS] = [1.0, 1.0, 0.3];
 
-/// So many passages of everyday prose are counted beside those of a scope, without a word but the [common ones](CommonWords): in a vault
+/// Number of chunks of everyday prose that are counted beside those of a scope, without a word but the [common ones](CommonWords): in a vault
 /// of twenty notes the words of a question are as rare as names. Among some thousand chunks they say little.
 ///
 /// The number is a choice and no measurement: with it the shipped notes answer the example of `tests/main/asking.rs` as they should.
 pub(crate) const BACKGROUND: u64 = 200;
 
-/// In how many of the [background](BACKGROUND)'s passages a term of a field is.
+/// In how many of the [background](BACKGROUND)'s chunks a term of a field is.
 pub(crate) fn background_count(field: Field, term: &str, common: &CommonWords) -> u64 {
     let share = match field {
         Field::Own => common.share(term),

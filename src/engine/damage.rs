@@ -13,8 +13,17 @@ pub(crate) enum Damage {
     Words(String),
     /// The saved graph of the vectors, for the reason given.
     Graph(String),
-    /// Embeddings: their row ids, and the texts they were for.
-    Embeddings(Vec<(i64, ContentHash)>),
+    /// Embeddings.
+    Embeddings(Vec<EmbeddingId>),
+}
+
+/// Names a stored embedding, in whatever engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct EmbeddingId {
+    /// The [number](crate::models::Fingerprint::number) of the model that made it.
+    pub(crate) model: i64,
+    /// The text that it was made of.
+    pub(crate) content: ContentHash,
 }
 
 impl Damage {
@@ -30,7 +39,7 @@ impl fmt::Display for Damage {
             Self::Catalog(reason) => write!(f, "{reason}. It is built anew from the notes"),
             Self::Words(reason) => write!(f, "{reason}. It is built anew from the catalog"),
             Self::Graph(reason) => f.write_str(reason),
-            Self::Embeddings(rows) => write!(f, "{} stored embeddings are damaged, and are made anew", rows.len()),
+            Self::Embeddings(ids) => write!(f, "{} stored embeddings are damaged, and are made anew", ids.len()),
         }
     }
 }

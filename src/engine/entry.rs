@@ -1,7 +1,7 @@
 //! What is known of a file and a chunk without asking a store.
 
 use super::bm25::{FIELDS, Statistics};
-use crate::derive::{ChunkId, Label};
+use crate::derive::{ChunkId, Label, TextLanguage};
 use crate::models::ContentHash;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
@@ -30,7 +30,7 @@ pub struct FileEntry {
     pub private: bool,
     /// The paths of the notes that it was made of, as its frontmatter names them.
     pub sources: Vec<String>,
-    /// What it may be asked for by, sorted: its names and its properties.
+    /// What it may be asked for by, sorted: its names, its properties and its language.
     pub labels: Box<[Label]>,
     /// Milliseconds since 1970, from the frontmatter; of the last change on disk when it does not say.
     pub created_ms: i64,
@@ -51,6 +51,11 @@ impl FileEntry {
         let mut statistics = Statistics::default();
         self.chunks.iter().for_each(|chunk| statistics.add(chunk.words));
         statistics
+    }
+
+    /// The language that it is in, where that is sure.
+    pub fn language(&self) -> Option<TextLanguage> {
+        TextLanguage::of_labels(&self.labels)
     }
 
     /// The place of a chunk in the order of the text, given its row id.

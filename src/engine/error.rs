@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use super::damage::Damage;
+use crate::path::VaultPath;
 
 /// An engine failed.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +18,7 @@ pub struct EngineError {
 enum Fault {
     Damage(Damage),
     Abandoned,
+    Stale,
     Other,
 }
 
@@ -36,11 +38,30 @@ impl EngineError {
         Self { source: "the answer took too long".into(), fault: Fault::Abandoned }
     }
 
+    /// Nothing is: what was to be brought in was made for another state than the one that is there, and nothing of it was.
+    pub fn stale(found: u64, wanted: u64) -> Self {
+        let source = format!("the index is at generation {found}, and the changes make {wanted} of the one before");
+        Self { source: source.into(), fault: Fault::Stale }
+    }
+
+    /// Nothing is: a part of a file came, and the file is no longer as the part before has left it.
+    pub(crate) fn stale_part(path: &VaultPath) -> Self {
+        Self {
+            source: format!("{path} has changed since the part of it that was brought in last").into(),
+            fault: Fault::Stale,
+        }
+    }
+
+    /// Whether it was made for another state.
+    pub fn is_stale(&self) -> bool {
+        self.fault == Fault::Stale
+    }
+
     /// What is damaged, when the content of a store is at fault.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         match &self.fault {
             Fault::Damage(damage) => Some(damage),
-            Fault::Abandoned | Fault::Other => None,
+            Fault::Abandoned | Fault::Stale | Fault::Other => None,
         }
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::entry::FileEntry;
 use super::file_set::FileSet;
 use super::label_index::LabelIndex;
-use crate::derive::Label;
-
+use crate::config::StemmerLanguage;
+use crate::derive::{Label, TextLanguage};
 use crate::path::folded;
 
 /// The files of each collection and tag, and when each was updated.
@@ -102,6 +102,21 @@ impl Facets {
     /// The files that are called so, or have such a property.
     pub fn labelled(&self, label: Label) -> FileSet {
         self.labels.files(label)
+    }
+
+    /// Whether a file of a scope (all when `None`) has a label.
+    pub(crate) fn has_label(&self, label: Label, scope: Option<&FileSet>) -> bool {
+        self.labels.has(label, scope)
+    }
+
+    /// The languages with word forms that files of a scope (all when `None`) are in, but for the usual one: whether a note is in that one
+    /// is not worth asking, and where it is none no language has any.
+    pub(crate) fn stemmed_languages(&self, usual: StemmerLanguage, scope: Option<&FileSet>) -> Vec<StemmerLanguage> {
+        if usual == StemmerLanguage::None {
+            return Vec::new();
+        }
+        let others = TextLanguage::stemmed_labels().iter().filter(|(language, _)| *language != usual);
+        others.filter(|(_, label)| self.labels.has(*label, scope)).map(|(language, _)| *language).collect()
     }
 
     /// The files that were updated at a time for which `wanted` holds, given in milliseconds since 1970.

@@ -7,6 +7,9 @@ use super::bm25::Statistics;
 use super::entry::FileEntry;
 use super::facets::Facets;
 use super::file_set::FileSet;
+use super::query_terms::QueryTerms;
+use super::terms::WordQuery;
+use crate::config::StemmerLanguage;
 
 /// All files, by row id.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +53,11 @@ impl FileTable {
             Some(scope) => scope.iter().filter_map(|file| self.get(file)).for_each(&mut add),
         }
         sum
+    }
+
+    /// The terms of a query in a scope, given the usual language. Whatever is outside the scope has no part in them.
+    pub(crate) fn terms(&self, query: &WordQuery, usual: StemmerLanguage, scope: Option<&FileSet>) -> QueryTerms {
+        QueryTerms::new(query, usual, &self.facets.stemmed_languages(usual, scope))
     }
 
     /// What filters ask of them.

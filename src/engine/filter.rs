@@ -1,22 +1,21 @@
 //! Which files a search may look at.
 
-use super::condition::{Condition, is_at_or_below};
+use super::condition::{Condition, FilteredFiles, is_at_or_below};
 use super::error::EngineError;
 use super::file_set::FileSet;
-use super::reader::Reader;
-use crate::access::Turn;
 use crate::path::{ROOT_COLLECTION, folded};
 
-/// What the caller narrows a search to. Empty parts narrow nothing.
+/// What a search is narrowed to, as data: an engine may turn it into a query of its own. Empty parts narrow nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// Only these files, as the rules of access have it.
+    pub files: Option<FileSet>,
     /// Only this collection.
     pub collection: Option<String>,
     /// Only files whose path starts so.
     pub path: Option<String>,
-    /// Only notes with this tag, or one below it; with commas between them several, of which each must be there. Case does not
-    /// count.
-    pub tag: Option<String>,
+    /// Only notes with each of these tags, or one below it. Case does not count.
+    pub tags: Vec<String>,
     /// Only notes updated at this time or later, in milliseconds since 1970.
     pub since_ms: Option<i64>,
     /// Only notes updated before this time.
@@ -26,32 +25,28 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The files of a scope (all when `None`) that pass the filter; `None` when all files do.
+    /// The files that pass the filter; `None` when all files do.
     ///
     /// # Errors
     /// When a store cannot be read, or nobody waits any more.
-    pub fn resolve(
-        &self,
-        scope: Option<&FileSet>,
-        reader: &dyn Reader,
-        turn: &Turn,
-    ) -> Result<Option<FileSet>, EngineError> {
+    pub(super) fn resolve(&self, of: &FilteredFiles<'_>) -> Result<Option<FileSet>, EngineError> {
         if *self == Self::default() {
-            return Ok(scope.cloned());
+            return Ok(None);
         }
-        let files = reader.files();
-        let facets = files.facets();
-        let mut set = scope.unwrap_or(facets.all()).clone();
+        let (files, facets) = (of.files, of.files.facets());
+        let mut set = self.files.as_ref().unwrap_or(facets.all()).clone();
+        if self.narrows_files_alone() {
+            return Ok(Some(set));
+        }
         if let Some(collection) = &self.collection {
             set.intersect(&facets.of_collections(|name| name == collection));
         }
-        for tag in self.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty()) {
-            let wanted = folded(tag.trim_start_matches('#'));
+        for wanted in &self.tags {
+            let wanted = folded(wanted.trim_start_matches('#'));
             set.intersect(&facets.with_tags(|tag| is_at_or_below(tag, &wanted)));
         }
         if self.since_ms.is_some() || self.until_ms.is_some() {
-            let (since, until) = (self.since_ms.unwrap_or(i64::MIN), self.until_ms.unwrap_or(i64::MAX));
-            set.intersect(&facets.updated(|updated| since <= updated && updated < until));
+            set.intersect(&facets.updated(|updated| self.has_updated(updated)));
         }
         if let Some(prefix) = &self.path {
             set.intersect(&facets.of_collections(|name| may_hold(name, prefix)));
@@ -59,9 +54,25 @@ impl Filter {
             set = set.iter().filter(within).collect();
         }
         for condition in &self.conditions {
-            condition.narrow(&mut set, reader, turn)?;
+            condition.narrow(&mut set, of)?;
         }
         Ok((set != *facets.all()).then_some(set))
+    }
+
+    /// Whether a time is in the span that is asked for.
+    pub(super) fn has_updated(&self, updated_ms: i64) -> bool {
+        self.since_ms.is_none_or(|since| since <= updated_ms) && self.until_ms.is_none_or(|until| updated_ms < until)
+    }
+
+    /// Whether nothing is asked for but the files of the scope.
+    fn narrows_files_alone(&self) -> bool {
+        let Self { files: _, collection, path, tags, since_ms, until_ms, conditions } = self;
+        collection.is_none()
+            && path.is_none()
+            && tags.is_empty()
+            && since_ms.is_none()
+            && until_ms.is_none()
+            && conditions.is_empty()
     }
 }
 

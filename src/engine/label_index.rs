@@ -33,6 +33,14 @@ impl LabelIndex {
         part[first..].iter().take_while(|(other, _)| *other == label).map(|(_, file)| *file).collect()
     }
 
+    /// Whether a file of a scope (all when `None`) has a label.
+    pub(super) fn has(&self, label: Label, scope: Option<&FileSet>) -> bool {
+        let part = &self.parts[part_of(label)];
+        let first = part.partition_point(|(other, _)| *other < label);
+        let mut with = part[first..].iter().take_while(|(other, _)| *other == label);
+        with.any(|(_, file)| scope.is_none_or(|scope| scope.contains(*file)))
+    }
+
     pub(super) fn insert(&mut self, labels: &[Label], file: u32) {
         for label in labels {
             let part = Arc::make_mut(&mut self.parts[part_of(*label)]);
@@ -74,5 +82,8 @@ mod tests {
         assert_eq!([files(&before, 0), files(&before, 4999)], [vec![1, 2], vec![1]]);
         assert_eq!([files(&index, 0), files(&index, 7), files(&index, 4999)], [vec![2], vec![1, 2], vec![1]]);
         assert!(index.files(Label::from_bits(1)).is_empty());
+        let two: FileSet = [2].into_iter().collect();
+        assert_eq!([1, 7].map(|at| index.has(labels[at], Some(&two))), [true; 2]);
+        assert!(index.has(labels[4999], None) && !index.has(labels[4999], Some(&two)));
     }
 }

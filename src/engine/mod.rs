@@ -1,14 +1,21 @@
 //! The contract of an engine: what keeps the derived stores of a vault and finds chunks in them.
 //!
-//! An [`Engine`] opens the stores; a [`Writer`] brings changed files in and publishes generations, with [`Upkeep`] for what keeps
-//! its stores sound; a [`Reader`] answers for one generation, which nothing changes any more. What decides about an answer is here and not in an engine: which words a query has and in which order
-//! their parts of a score are added ([`QueryTerms`]), the scores themselves in 64-bit floats over live chunks
-//! ([`Statistics`], [`TermWeight`]), how vectors are rounded ([`rounded`]) and compared ([`QueryVector`]). So every engine gives the
-//! same hits, order and scores; `tests` hold `engine_local` against an exact one in memory.
+//! An [`Engine`] opens the stores; a [`Writer`] brings changes in, each [`ChangeBatch`] making the next generation, and publishes them,
+//! with [`Upkeep`] for what keeps its stores sound; a [`Reader`] answers for one generation, which nothing changes any more. What decides
+//! about an answer is here and not in an engine: which words a query has and in which order their parts of a score are added
+//! ([`QueryTerms`]), the scores themselves in 64-bit floats over live chunks ([`Statistics`], [`TermWeight`]), how vectors are rounded
+//! ([`rounded`]) and compared ([`QueryVector`]). So every engine gives the same hits, order and scores; `tests` hold `engine_local`
+//! against an exact one in memory.
 //!
-//! No type of a store crosses it. Row ids are an engine's own: no other engine knows them, and no answer shows them.
+//! What is handed over is data, so that an engine may be on another machine: changes, which bring of a large file a part at a time;
+//! a [`Filter`], which an engine [resolves](Reader::resolve); what [candidates](CandidateQuery) are asked for, in one call. No type of a
+//! store crosses the contract. What is written is named by paths, by [`ContentHash`] and by [`EmbeddingId`], which mean the same
+//! elsewhere. Row ids are an engine's own: a reader gives them and is asked by them, no other engine knows them, and no answer shows
+//! them.
 
 mod bm25;
+mod candidates;
+mod change_batch;
 mod condition;
 mod cosine;
 mod damage;
@@ -22,6 +29,8 @@ mod label_index;
 mod like;
 mod open;
 mod packed;
+mod prepared_words;
+mod query_terms;
 mod reader;
 mod terms;
 #[cfg(test)]
@@ -30,14 +39,17 @@ mod update;
 mod upkeep;
 mod writer;
 
-pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS, background_count};
+pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
 #[cfg(test)]
 pub(crate) use bm25::{FIELDS, rounded_length};
 pub(crate) use bm25::{Statistics, TermWeight};
+pub(crate) use candidates::cut;
+pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
+pub use change_batch::ChangeBatch;
 pub(crate) use condition::is_at_or_below;
 pub use condition::{Condition, Wanted};
 pub(crate) use cosine::{QueryVector, QueryVectorError};
-pub(crate) use damage::Damage;
+pub(crate) use damage::{Damage, EmbeddingId};
 pub(crate) use entry::{ChunkEntry, FileEntry};
 pub use error::EngineError;
 pub use file_set::FileSet;
@@ -45,16 +57,18 @@ pub(crate) use files::FileTable;
 pub use filter::Filter;
 pub use like::{Like, LikeWord};
 pub(crate) use open::Engine;
-pub(crate) use packed::pack;
 pub(crate) use packed::rounded;
 pub use packed::unpack;
+pub(crate) use packed::{pack, packed_bytes};
+pub(crate) use prepared_words::{PreparedWords, ScoredChunk};
+pub(crate) use query_terms::{QueryTerms, WeighedTerm, WeighedTerms};
+pub(crate) use reader::ChunkText;
 pub use reader::Reader;
-pub(crate) use reader::{ChunkText, PreparedWords, ScoredChunk};
 pub use terms::Field;
-pub(crate) use terms::{QueryTerms, WordQuery};
+pub(crate) use terms::WordQuery;
 pub(crate) use update::NewChunk;
-pub use update::{FileUpdate, embedded_context};
-pub(crate) use update::{UpdatePart, first_heading};
+pub(crate) use update::first_heading;
+pub use update::{FileUpdate, UpdatePart, embedded_context};
 pub(crate) use upkeep::{Build, Built, Check, Findings, Upkeep};
 pub(crate) use writer::{PendingText, Writer};
 

@@ -22,11 +22,16 @@ pub(crate) fn pack(vector: &[f16]) -> Vec<u8> {
     bytes
 }
 
+/// How many bytes a packed vector has.
+pub(crate) fn packed_bytes(dimension: usize) -> usize {
+    size_of::<f32>() + dimension.div_ceil(2) * 3
+}
+
 /// Unpacks a vector as the catalog has it; `None` when the bytes are not `dimension` components.
 pub fn unpack(bytes: &[u8], dimension: usize) -> Option<Vec<f16>> {
     let (scale, packed) = bytes.split_first_chunk::<4>()?;
     let scale = f32::from_le_bytes(*scale);
-    if packed.len() != dimension.div_ceil(2) * 3 {
+    if bytes.len() != packed_bytes(dimension) {
         return None;
     }
     let value = |code: u16| f16::from_f32(f32::from((code << 4) as i16 >> 4) * scale);

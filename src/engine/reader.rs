@@ -3,16 +3,21 @@
 use std::ops::Range;
 
 use super::bm25::Statistics;
+use super::candidates::{CandidateQuery, Candidates, Meaning, collect};
+use super::condition::FilteredFiles;
 use super::cosine::QueryVector;
 use super::error::EngineError;
 use super::file_set::FileSet;
 use super::files::FileTable;
+use super::filter::Filter;
 use super::like::{Like, LikeWord};
-use super::terms::{Field, WordQuery};
+use super::prepared_words::{PreparedWords, ScoredChunk};
+use super::terms::WordQuery;
 use super::update::embedded_context;
+use crate::access::Turn;
 use crate::config::StemmerLanguage;
 use crate::derive::ChunkId;
-use crate::models::{Document, Fingerprint};
+use crate::models::{ContentHash, Document, Fingerprint, PackedTokens};
 
 /// What a hit shows of its chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,17 +48,6 @@ impl ChunkText {
     }
 }
 
-/// A chunk that was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ScoredChunk {
-    /// Its row id.
-    pub row: u64,
-    /// Its file's row id.
-    pub file: u32,
-    /// BM25 or cosine. Higher is better.
-    pub score: f64,
-}
-
 /// One generation of the derived stores. Nothing changes it, so whoever holds it is never shown a file half old, half new.
 ///
 /// Sets of files narrow what is found (`allow`) and what is counted (`scope`); `None` is all files. A `scope` is what the caller may
@@ -71,10 +65,29 @@ pub trait Reader: Send + Sync {
         self.files().statistics(scope)
     }
 
+    /// The files that pass a filter; `None` when all do.
+    ///
+    /// # Errors
+    /// When a store cannot be read, or nobody waits any more.
+    fn resolve(&self, filter: &Filter, turn: &Turn) -> Result<Option<FileSet>, EngineError> {
+        filter.resolve(&FilteredFiles { files: self.files(), metadata: &|file| self.metadata(file), turn })
+    }
+
+    /// The best chunks by words and by meaning, each scored on both where both are asked: all that the first stage of a search asks of
+    /// the stores, so that an engine on another machine is asked once.
+    ///
+    /// # Errors
+    /// As [`Reader::nearest`] and [`PreparedWords::best`].
+    fn candidates(&self, query: CandidateQuery<'_>) -> Result<Candidates, EngineError> {
+        let nearest = |vector: &QueryVector, k: usize, allow: Option<&FileSet>| self.nearest(vector, k, allow);
+        let cosines = |vector: &QueryVector, rows: &[u64]| self.cosines(vector, rows);
+        collect(query, self.files(), &Meaning { nearest: &nearest, cosines: &cosines })
+    }
+
     /// Whether words can be asked for; not while they are damaged.
     fn has_words(&self) -> bool;
 
-    /// Prepares a query's words; `None` while they are damaged.
+    /// Prepares a query's words, given the usual language; `None` while they are damaged.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -91,6 +104,12 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// When the store cannot be read.
     fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError>;
+
+    /// The [terms](crate::derive::speaker_term) of those who speak in chunks of a scope, in order. None while the words are damaged.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn speakers(&self, scope: Option<&FileSet>) -> Result<Vec<String>, EngineError>;
 
     /// The model that made the vectors; `None` while there is none. Queries of another are never compared with them.
     fn model(&self) -> Option<&Fingerprint>;
@@ -110,6 +129,12 @@ pub trait Reader: Send + Sync {
 
     /// A chunk's vector; `None` where it has none.
     fn vector(&self, row: u64) -> Option<Vec<f32>>;
+
+    /// What is kept of the tokens of a text; `None` where it has no vector, or its tokens are not kept.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn tokens(&self, content: &ContentHash) -> Result<Option<PackedTokens>, EngineError>;
 
     /// Whether a chunk has its vector.
     fn is_embedded(&self, row: u64) -> bool;
@@ -140,27 +165,4 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// When the store cannot be read.
     fn problems(&self) -> Result<Vec<(String, String)>, EngineError>;
-}
-
-/// A query's words on one generation.
-pub trait PreparedWords {
-    /// What no score reaches: that of a chunk which had all of the query's words and nothing else.
-    fn most(&self) -> f64;
-
-    /// Whether a chunk of the scope has one of the query's terms in a field.
-    fn has(&self, field: Field, term: &str) -> bool;
-
-    /// The best `k` chunks of the files of `allow` (all when `None`) that have any of the words and pass the query's conditions, with
-    /// all that tie with the last, in no particular order. There may be more.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError>;
-
-    /// The scores of given chunks, in their order; `None` for one that the query's conditions rule out, 0 for one that has
-    /// none of its words.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError>;
 }

@@ -1,9 +1,4 @@
-//! A query's words, as every engine looks for them.
-
-use std::collections::BTreeSet;
-
-use crate::config::StemmerLanguage;
-use crate::derive::words::Stemming;
+//! What is asked of the words, and where.
 
 /// A query's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +7,10 @@ pub struct WordQuery {
     pub words: Vec<String>,
     /// All of these, each a run of words.
     pub phrases: Vec<Vec<String>>,
+    /// Said by each of these, as [terms](crate::derive::speaker_term). How rare it is does not count.
+    pub said_by: Vec<String>,
+    /// Said by none of these.
+    pub not_said_by: Vec<String>,
     /// None of these, each a run of words.
     pub excluded: Vec<Vec<String>>,
 }
@@ -25,30 +24,4 @@ pub enum Field {
     Heading,
     /// The words of its text, with positions. Runs of words are looked for here.
     Own,
-}
-
-/// The terms whose parts of the score are added, in the order in which they are: sums of floats depend on it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct QueryTerms(Vec<(Field, String)>);
-
-impl QueryTerms {
-    /// Of the words of a query, those of its phrases too.
-    pub(crate) fn new(query: &WordQuery, language: StemmerLanguage) -> Self {
-        let mut stemming = Stemming::new(language);
-        let all_words = || query.words.iter().chain(query.phrases.iter().flatten());
-        let stems: BTreeSet<String> = all_words().map(|word| stemming.stem(word).to_owned()).collect();
-        let words: BTreeSet<&String> = all_words().collect();
-        let mut terms = Vec::with_capacity(stems.len() * 2 + words.len());
-        for stem in stems {
-            terms.push((Field::Body, stem.clone()));
-            terms.push((Field::Heading, stem));
-        }
-        terms.extend(words.into_iter().map(|word| (Field::Own, word.clone())));
-        Self(terms)
-    }
-
-    /// The terms, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Field, &str)> {
-        self.0.iter().map(|(field, word)| (*field, word.as_str()))
-    }
 }

@@ -1,17 +1,15 @@
 //! What a changed file brings to the index.
 
-use std::ops::Range;
-
 use super::entry::FileEntry;
 use crate::derive::words::{Stemming, Words};
-use crate::derive::{Chunk, Label, other_names};
+use crate::derive::{Chunk, Label, Speakers, TextLanguage, other_names};
 use crate::models::{ContentHash, Document};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
 /// A file as read anew.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FileUpdate {
     /// Where it is.
     pub path: VaultPath,
@@ -31,7 +29,7 @@ pub struct FileUpdate {
     pub private: bool,
     /// The paths of the notes that it was made of.
     pub sources: Vec<String>,
-    /// What it may be asked for by, sorted: its names and its properties.
+    /// What it may be asked for by, sorted: its names, its properties, its language and who speaks in it.
     pub labels: Box<[Label]>,
     /// Milliseconds since 1970.
     pub created_ms: i64,
@@ -41,47 +39,85 @@ pub struct FileUpdate {
     pub metadata: String,
     /// What could not be read in it.
     pub problems: Vec<String>,
-    /// Its chunks, in the order of the text.
+    /// Its chunks, in the order of the text; of a part those that are new, after up to two that are there.
     pub chunks: Vec<NewChunk>,
+    /// Which of its chunks these are.
+    pub part: UpdatePart,
 }
 
-/// Some chunks of a file, after those that the index has of it already.
-#[derive(Debug, Clone)]
-pub(crate) struct UpdatePart<'a> {
-    pub(crate) update: &'a FileUpdate,
-    pub(crate) chunks: Range<usize>,
+/// How many chunks before a part come with it: the last of those that are there has a neighbour now, so that its words are made anew, of
+/// its other neighbour's too.
+const BEFORE_PART: usize = 2;
+
+/// Which of a file's chunks an update brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UpdatePart {
+    /// How many the engine has already, of parts before.
+    pub(crate) kept: usize,
+    /// Whether others come later.
+    pub(crate) goes_on: bool,
 }
 
-impl<'a> UpdatePart<'a> {
-    pub(crate) fn whole(update: &'a FileUpdate) -> Self {
-        Self { update, chunks: 0..update.chunks.len() }
+impl FileUpdate {
+    /// The place in the file of the first of `chunks`.
+    fn first(&self) -> usize {
+        self.part.kept.saturating_sub(BEFORE_PART)
+    }
+
+    /// How many chunks the file has once this is brought in.
+    pub(crate) fn end(&self) -> usize {
+        self.first() + self.chunks.len()
+    }
+
+    /// A chunk that comes with it, by its place in the file.
+    pub(crate) fn chunk(&self, at: usize) -> &NewChunk {
+        &self.chunks[at - self.first()]
+    }
+
+    /// Those that the engine does not have.
+    pub(crate) fn new_chunks(&self) -> &[NewChunk] {
+        &self.chunks[self.part.kept - self.first()..]
+    }
+
+    /// The first chunk that is written: the last one before a part has a neighbour now.
+    pub(crate) fn first_written(&self) -> usize {
+        self.part.kept.saturating_sub(1)
+    }
+
+    /// Takes out a part that brings so many of the new chunks. What is left follows on it.
+    pub fn take_part(&mut self, chunks: usize) -> Self {
+        let end = self.part.kept + chunks;
+        let stay = end.saturating_sub(BEFORE_PART) - self.first();
+        let left = self.chunks.split_off(stay);
+        let mut chunks = std::mem::take(&mut self.chunks);
+        chunks.extend_from_slice(&left[..end - self.first() - stay]);
+        let part = Self { chunks, part: UpdatePart { goes_on: true, ..self.part }, ..self.clone() };
+        (self.chunks, self.part.kept) = (left, end);
+        part
     }
 
     /// What the index says of the file's state. A file of which more is to come has no hash: it counts as one that has changed,
     /// whatever stops the next part from coming. It has its stamp, by which its other names are known.
     pub(crate) fn state(&self) -> (Stamp, [u8; 32]) {
-        let whole = self.chunks.end == self.update.chunks.len();
-        (self.update.stamp, if whole { self.update.hash } else { [0; 32] })
+        (self.stamp, if self.part.goes_on { [0; 32] } else { self.hash })
     }
 
     /// Whether the file is as the part before has left it; a first part follows whatever was there.
     pub(crate) fn follows(&self, file: Option<&FileEntry>) -> bool {
-        let (update, start) = (self.update, self.chunks.start);
-        let Some(last) = start.checked_sub(1) else { return true };
+        let kept = self.part.kept;
+        if kept == 0 {
+            return true;
+        }
         file.is_some_and(|file| {
-            let unfinished = !file.is_whole() && file.title == update.title;
-            unfinished && file.chunks.len() == start && file.chunks[last].id == update.chunks[last].chunk.id
+            let unfinished = !file.is_whole() && file.title == self.title && file.labels == self.labels;
+            let before = || (self.first()..kept).all(|at| file.chunks[at].id == self.chunk(at).chunk.id);
+            unfinished && file.chunks.len() == kept && before()
         })
-    }
-
-    /// The first chunk that is written: the last one before this part has a neighbour now.
-    pub(crate) fn first_written(&self) -> usize {
-        self.chunks.start.saturating_sub(1)
     }
 }
 
 /// A chunk with its words.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct NewChunk {
     /// The chunk.
     pub chunk: Chunk,
@@ -89,6 +125,8 @@ pub struct NewChunk {
     pub own: Words,
     /// The words of title and heading path; of a note's first chunk those of its other names, too.
     pub heading: Words,
+    /// Who speak in it, in a conversation.
+    pub speakers: Vec<String>,
     /// The name of its embedding; `None` where there is nothing to embed.
     pub content: Option<ContentHash>,
 }
@@ -101,14 +139,25 @@ impl NewChunk {
         let heading = stemming.words(&context);
         let content = (own.count + heading.count > 0)
             .then(|| ContentHash::of(&Document { context, text: chunk.prose().to_owned() }));
-        Self { own, heading, content, chunk }
+        Self { own, heading, speakers: Vec::new(), content, chunk }
     }
 
-    /// The chunks of a note with the words that they are found by.
-    pub(crate) fn all(chunks: Vec<Chunk>, note: &Note, stem: &str, stemming: &mut Stemming) -> Vec<Self> {
+    /// The chunks of a note with the words that they are found by, in the stems of its language.
+    pub(crate) fn all(
+        chunks: Vec<Chunk>,
+        note: &Note,
+        path: &VaultPath,
+        language: Option<TextLanguage>,
+        stemming: &mut Stemming,
+    ) -> Vec<Self> {
+        stemming.turn_to(language.and_then(TextLanguage::stemmer));
         let mut chunks: Vec<Self> = chunks.into_iter().map(|chunk| Self::new(chunk, &note.title, stemming)).collect();
+        let mut speakers = Speakers::of(path.collection());
+        for new in &mut chunks {
+            new.speakers = speakers.next(new.chunk.body());
+        }
         if let Some(first) = chunks.first_mut() {
-            let others = other_names(&note.title, stem, &note.tags, &note.metadata);
+            let others = other_names(&note.title, path.stem(), &note.tags, &note.metadata);
             first.heading = stemming.words(&first_heading(&note.title, &first.chunk.heading_path, &others));
         }
         chunks
@@ -139,10 +188,13 @@ impl FileUpdate {
         let note = Note::parse(text, path.stem());
         let mut stemming = Stemming::new(language);
         let chunks = crate::derive::chunk(&path, &note, text);
+        let language = TextLanguage::of_note(&note, text);
         let stamp = Stamp { mtime_ns: 0, ctime_ns: 0, size: text.len() as u64, inode: 0 };
+        let chunks = NewChunk::all(chunks, &note, &path, language, &mut stemming);
+        let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
         Self {
-            chunks: NewChunk::all(chunks, &note, path.stem(), &mut stemming),
-            labels: Label::all(&note, path.stem(), text),
+            labels: Label::all(&note, path.stem(), text, language.map(TextLanguage::code), speakers),
+            chunks,
             stamp,
             hash: *blake3::hash(text.as_bytes()).as_bytes(),
             read_ns: 0,
@@ -155,7 +207,35 @@ impl FileUpdate {
             updated_ms: note.updated.map_or(0, |time| time.as_millisecond()),
             metadata: serde_json::Value::Object(note.metadata).to_string(),
             problems: Vec::new(),
+            part: UpdatePart::default(),
             path,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::StemmerLanguage;
+
+    #[test]
+    fn parts_have_each_chunk_and_those_beside_it() {
+        let text: String = (0..9).map(|at| format!("# Head{at}\n\nword{at}\n\n")).collect();
+        let whole = FileUpdate::of_text("a.md", &text, StemmerLanguage::English);
+        for size in 1..whole.chunks.len() {
+            let (mut left, mut seen) = (whole.clone(), Vec::new());
+            while left.new_chunks().len() > size {
+                let part = left.take_part(size);
+                assert_eq!((part.part.kept, part.end(), part.state().1), (seen.len(), seen.len() + size, [0; 32]));
+                seen.extend(part.new_chunks().iter().map(|new| new.chunk.id));
+                for at in part.first_written().saturating_sub(1)..part.end() {
+                    assert_eq!(part.chunk(at).chunk.id, whole.chunks[at].chunk.id);
+                }
+                assert!(part.chunks.len() <= size + BEFORE_PART, "what is there already is not sent");
+            }
+            seen.extend(left.new_chunks().iter().map(|new| new.chunk.id));
+            assert_eq!(seen, whole.chunks.iter().map(|new| new.chunk.id).collect::<Vec<_>>());
+            assert_eq!(left.state(), whole.state());
         }
     }
 }

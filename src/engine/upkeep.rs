@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::atomic::AtomicBool;
 
-use super::damage::Damage;
+use super::damage::{Damage, EmbeddingId};
 use super::error::EngineError;
 use crate::models::ContentHash;
 
@@ -26,12 +26,12 @@ pub(crate) struct Findings {
     pub(crate) damage: Vec<Damage>,
     /// Notes whose rows were compared with their checksums.
     pub(crate) files: usize,
-    /// Passages likewise.
+    /// Chunks likewise.
     pub(crate) chunks: usize,
     /// Embeddings likewise.
     pub(crate) embeddings: usize,
-    /// Row ids of embeddings that nothing uses, beyond what is kept for an undo; oldest first.
-    pub(crate) unused: Vec<i64>,
+    /// Embeddings that nothing uses, beyond what is kept for an undo; oldest first.
+    pub(crate) unused: Vec<EmbeddingId>,
 }
 
 /// What keeps the stores sound. An engine whose stores are somebody else's to keep leaves all but [`Upkeep::forget`] as it is.
@@ -98,21 +98,37 @@ pub(crate) trait Upkeep {
         false
     }
 
-    /// Drops embeddings, given their row ids, unless they have come into use.
+    /// Drops embeddings, unless they have come into use.
     ///
     /// # Errors
     /// When a store refuses.
-    fn drop_unused(&mut self, rows: &[i64]) -> Result<(), EngineError> {
-        let _ = rows;
+    fn drop_unused(&mut self, embeddings: &[EmbeddingId]) -> Result<(), EngineError> {
+        let _ = embeddings;
         Ok(())
     }
 
-    /// Drops all embeddings that no chunk has.
+    /// Drops all embeddings that no chunk has, of whatever model.
     ///
     /// # Errors
     /// When a store refuses.
     fn prune_vectors(&mut self) -> Result<(), EngineError> {
         Ok(())
+    }
+
+    /// How many embeddings are kept of models whose sets are not open.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    fn kept_vectors(&self) -> Result<usize, EngineError> {
+        Ok(0)
+    }
+
+    /// Drops the embeddings of models whose sets are not open. Says how many there were.
+    ///
+    /// # Errors
+    /// When a store refuses.
+    fn drop_kept_vectors(&mut self) -> Result<usize, EngineError> {
+        Ok(0)
     }
 
     /// What is to be built beside the writing, when something is. Of one model: what is built for another is not taken back.

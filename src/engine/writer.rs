@@ -1,10 +1,8 @@
 //! Writing, one generation after the other.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use half::f16;
-
+use super::change_batch::ChangeBatch;
 use super::entry::FileEntry;
 use super::error::EngineError;
 use super::files::FileTable;
@@ -12,7 +10,7 @@ use super::reader::Reader;
 use super::update::FileUpdate;
 use super::upkeep::Upkeep;
 use crate::config::StemmerLanguage;
-use crate::models::{ContentHash, Document, Embedder};
+use crate::models::{ContentHash, Document, EmbeddedText, EmbeddingSpace, Fingerprint};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
@@ -40,19 +38,24 @@ pub(crate) trait Writer: Upkeep {
         self.files().at(path.as_str())
     }
 
-    /// Brings in a batch: files that are new or have changed, and paths that are gone. The chunks that stay keep their rows.
-    ///
-    /// # Errors
-    /// When a store refuses. What was brought in is then caught up with at the next start.
-    fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError>;
+    /// The number of the generation that was brought in last.
+    fn generation(&self) -> u64;
 
-    /// Brings in the chunks of a file from `chunks.start` on, after those that parts before have brought, and as if the file ended
-    /// with them: its other chunks come later, or go. Until the last part is there, the file counts as one that has changed. Says no,
-    /// and does nothing, when the file is no longer as the part before has left it.
+    /// Changes for the next generation.
+    fn batch(&self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> ChangeBatch {
+        ChangeBatch { generation: self.generation() + 1, updates, removed }
+    }
+
+    /// Brings in a batch. The chunks that stay keep their rows. A batch without changes makes no generation.
+    ///
+    /// A part of a file comes after those that parts before have brought, and the file is then as if it ended with it: its other chunks
+    /// come later, or go. Until the last part is there, the file counts as one that has changed.
     ///
     /// # Errors
-    /// As [`Writer::apply`].
-    fn apply_part(&mut self, update: &FileUpdate, chunks: Range<usize>) -> Result<bool, EngineError>;
+    /// When the batch was made for [another state](EngineError::is_stale): the generation before is not the last one, or a file of which
+    /// it has a part is no longer as the part before has left it. Nothing is done then. When a store refuses: what was brought in is
+    /// then caught up with at the next start.
+    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError>;
 
     /// Notes that files were looked at and are unchanged: path, stamp, and when, in nanoseconds since 1970.
     ///
@@ -67,29 +70,71 @@ pub(crate) trait Writer: Upkeep {
     /// When a store refuses.
     fn set_skipped(&mut self, places: Option<&[VaultPath]>, skipped: &[(String, String)]) -> Result<bool, EngineError>;
 
-    /// Turns to a model: vectors of other models are none.
+    /// Opens the set of a model's vectors beside the one that serves: takes up what it has, and has the texts wait that it lacks. Another
+    /// that was open beside it is closed, unless it is the one that serves that is opened anew.
     ///
     /// # Errors
     /// When a store cannot be read.
-    fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError>;
+    fn open_vectors(&mut self, space: &EmbeddingSpace) -> Result<(), EngineError>;
 
-    /// How many texts wait to be embedded.
-    fn pending(&self) -> usize;
-
-    /// Takes up to `limit` texts that wait to be embedded. Each comes back through [`Writer::embedded`] or [`Writer::requeue`].
+    /// Has readers compare with the vectors of an open set, from the next publication on. The one that served until then is closed, and
+    /// stays stored.
     ///
     /// # Errors
     /// When a store cannot be read.
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, EngineError>;
+    fn serve_vectors(&mut self, model: &Fingerprint) -> Result<(), EngineError>;
 
-    /// Gives vectors to every chunk that waits for them.
+    /// Turns to a model at once, however many of its vectors are there.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    fn use_model(&mut self, space: &EmbeddingSpace) -> Result<(), EngineError> {
+        self.open_vectors(space)?;
+        self.serve_vectors(&space.fingerprint)
+    }
+
+    /// Of an open set: how many chunks have their vector, and how many are to have one.
+    fn coverage(&self, model: &Fingerprint) -> (usize, usize);
+
+    /// How many texts wait for their vector in an open set.
+    fn pending(&self, model: &Fingerprint) -> usize;
+
+    /// Takes up to `limit` texts that wait in an open set. Each comes back through [`Writer::embedded`] or [`Writer::requeue`].
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError>;
+
+    /// Sets the texts in the queue of an open set aside, all but this many of the newest, and gives their names. What is set aside is not
+    /// taken until it comes back through [`Writer::embedded`], which keeps nothing then of what does not wait any more, or
+    /// [`Writer::requeue`].
+    fn set_bulk_aside(&mut self, model: &Fingerprint, newest: usize) -> Vec<ContentHash>;
+
+    /// Sets texts of an open set aside by their names, whether they wait now or later.
+    fn set_aside(&mut self, model: &Fingerprint, contents: &[ContentHash]);
+
+    /// Of an open set: how many of those that wait were set aside.
+    fn aside(&self, model: &Fingerprint) -> usize;
+
+    /// Those of these texts that wait in an open set.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    fn pending_texts(&mut self, model: &Fingerprint, contents: &[ContentHash])
+    -> Result<Vec<PendingText>, EngineError>;
+
+    /// Gives what a model made to every chunk that waits for it.
     ///
     /// # Errors
     /// When a store refuses.
-    fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError>;
+    fn embedded(
+        &mut self,
+        model: &Fingerprint,
+        embeddings: Vec<(ContentHash, EmbeddedText)>,
+    ) -> Result<(), EngineError>;
 
     /// Has texts that could not be embedded wait again.
-    fn requeue(&mut self, contents: &[ContentHash]);
+    fn requeue(&mut self, model: &Fingerprint, contents: &[ContentHash]);
 
     /// Publishes the state of now.
     ///

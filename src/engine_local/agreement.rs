@@ -32,7 +32,7 @@ mod tests {
     use std::path::Path;
 
     use crate::config::StemmerLanguage;
-    use crate::engine::Damage;
+    use crate::engine::{Damage, Writer};
     use crate::engine::{FileUpdate, Reader};
     use crate::engine_local::keyword::WordDocument;
     use crate::engine_local::{Settings, Store};
@@ -52,7 +52,7 @@ mod tests {
         let mut store = open(folder);
         let text = "# River\n\nA boat.\n\n# Garden\n\nA tree.\n";
         let update = FileUpdate::of_text("notes/a.md", text, StemmerLanguage::None);
-        store.apply(vec![update], &[]).unwrap();
+        store.apply(store.batch(vec![update], Vec::new())).unwrap();
         assert_eq!(store.snapshot().unwrap().statistics(None).chunks, 2);
         store
     }
@@ -63,10 +63,17 @@ mod tests {
         store.keyword.commit(&payload).unwrap();
     }
 
-    /// A passage that no note has.
+    /// A chunk that no note has.
     fn add_ghost(store: &mut Store) {
         let file = store.files().iter().next().unwrap().id;
-        let ghost = WordDocument { chunk: 99, file, body: "boat".into(), heading: String::new(), own: "boat".into() };
+        let ghost = WordDocument {
+            chunk: 99,
+            file,
+            body: "boat".into(),
+            heading: String::new(),
+            own: "boat".into(),
+            speakers: Vec::new(),
+        };
         store.keyword.add(&ghost).unwrap();
         commit(store);
     }

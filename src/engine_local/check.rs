@@ -24,7 +24,6 @@ pub(super) struct StoreCheck {
     /// What is open of the words, with the files of the same state.
     open: Option<(KeywordSearcher, FileTable)>,
     live: HashSet<ContentHash>,
-    model: i64,
 }
 
 impl Store {
@@ -41,7 +40,6 @@ impl Store {
                 .filter(|(seq, _)| *seq == self.catalog.seq())
                 .map(|(_, words)| (words.clone(), self.files().clone())),
             live: self.live_contents(),
-            model: self.model(),
         }
     }
 }
@@ -73,7 +71,7 @@ impl StoreCheck {
         }
         let mut catalog = || -> Result<Option<()>, IndexError> {
             let mut check = CatalogCheck::open(&self.folder.join("catalog.db"), &self.store)?;
-            while check.step(&mut checked, &self.live, self.model)? {
+            while check.step(&mut checked, &self.live)? {
                 if !go_on() {
                     return Ok(None);
                 }
@@ -90,9 +88,8 @@ impl StoreCheck {
         if !damaged.is_empty() {
             findings.damage.push(Damage::Embeddings(damaged));
         }
-        // Without a model nothing is known to be unused.
         let kept = (self.live.len() / UNUSED_SHARE).max(UNUSED_ALWAYS);
-        unused.truncate(if self.model == 0 { 0 } else { unused.len().saturating_sub(kept) });
+        unused.truncate(unused.len().saturating_sub(kept));
         Ok(Some(Findings { files, chunks, embeddings: vectors, unused, ..findings }))
     }
 }

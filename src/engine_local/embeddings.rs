@@ -1,26 +1,18 @@
-//! Which chunks have an embedding, which wait for one, and in what order.
+//! The set of a model's embeddings: which chunks have one, which wait for one, and in what order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
-use std::sync::Arc;
 
-use half::f16;
-
-use super::catalog::{Catalog, Vectors, model_number};
-use super::damage::{IndexError, remove};
-use super::store::Store;
-use super::vectors::{Graph, Row, VectorSet};
-use crate::engine::{ChunkEntry, ContentHash, PendingText, rounded};
-use crate::fs::crash;
-use crate::models::{Embedder, Fingerprint};
+use super::catalog::{Catalog, Vectors};
+use super::damage::IndexError;
+use super::vectors::{Row, VectorSet};
+use crate::engine::{ChunkEntry, ContentHash, FileTable, rounded};
+use crate::models::{EmbeddedText, EmbeddingSpace};
 
 /// The embeddings of one model.
 pub(super) struct Embeddings {
-    model: i64,
-    pub(super) fingerprint: Fingerprint,
-    /// Whether the model is given private notes.
-    takes_private: bool,
+    pub(super) model: i64,
+    pub(super) space: EmbeddingSpace,
     pub(super) vectors: VectorSet,
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
@@ -32,6 +24,8 @@ pub(super) struct Embeddings {
     kept: usize,
     /// Texts that are to leave nothing behind: the model may be at one of them still.
     forgotten: HashSet<ContentHash>,
+    /// Texts that the model is given in another way than through the queue, whether they wait now or later.
+    aside: HashSet<ContentHash>,
 }
 
 /// A chunk's place in the queue: newest files first, in the order of their text, and behind all of them those that bring many
@@ -61,10 +55,40 @@ pub(super) struct Added {
 /// A file that brings more texts than this waits for the others: at a hundred a second it keeps the model for long.
 const MANY_TEXTS: usize = 500;
 
-/// Minimum number of embeddings that no chunk has, and minimum share, of the chunks, at which they are dropped before the next check.
-const MANY_UNUSED: usize = 10_000;
-
 impl Embeddings {
+    /// Reads what a model has embedded of these files, and queues what it has not. Says also how many embeddings were damaged, and are
+    /// made anew.
+    pub(super) fn load(
+        catalog: &mut Catalog,
+        space: &EmbeddingSpace,
+        files: &FileTable,
+        graph_threshold: usize,
+    ) -> Result<(Self, usize), IndexError> {
+        let model = space.fingerprint.number();
+        let Vectors { mut rows, known, damaged } = catalog.vectors(model, space.dimension)?;
+        if !space.takes_private {
+            // Of before they were private, or of the same text elsewhere: what is found is not to hang on that.
+            rows.retain(|row| files.get(row.file).is_some_and(|file| !file.private));
+        }
+        let mut set = Self {
+            model,
+            space: space.clone(),
+            vectors: VectorSet::new(space.dimension, graph_threshold).apply(&[], rows)?,
+            waiting: HashMap::new(),
+            queue: BTreeMap::new(),
+            turn: 0,
+            kept: known,
+            forgotten: HashSet::new(),
+            aside: HashSet::new(),
+        };
+        for file in files.iter().filter(|file| space.takes_private || !file.private) {
+            let without = file.chunks.iter().filter(|chunk| !set.vectors.contains(chunk.row));
+            let texts: Vec<_> = without.filter_map(|chunk| Some((chunk.content?, chunk.row))).collect();
+            set.wait(file.id, file.stamp.mtime_ns, &texts);
+        }
+        Ok((set, damaged))
+    }
+
     /// Follows a change of chunks: takes embeddings that are known already, and puts the other texts in the queue.
     pub(super) fn change(&mut self, catalog: &Catalog, gone: &[ChunkEntry], added: &[Added]) -> Result<(), IndexError> {
         for chunk in gone {
@@ -111,244 +135,132 @@ impl Embeddings {
             self.queue.insert(QueuePlace { late, newest: Reverse(mtime_ns), file, row: *row }, *content);
         }
     }
-}
 
-impl Store {
-    /// Turns to a model: loads what it has embedded, and queues what it has not.
-    ///
-    /// # Errors
-    /// When the catalog cannot be read.
-    pub fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), IndexError> {
-        self.mark()?;
-        let dimension = embedder.dimension();
-        let model = model_number(embedder.fingerprint().as_str());
-        let Vectors { mut rows, known, damaged } = self.catalog.vectors(model, dimension)?;
-        let takes_private = embedder.takes_private();
-        if !takes_private {
-            // Of before they were private, or of the same text elsewhere: what is found is not to hang on that.
-            rows.retain(|row| self.files().get(row.file).is_some_and(|file| !file.private));
-        }
-        if damaged > 0 {
-            self.notices.push(format!("{damaged} stored embeddings were damaged, and are made anew"));
-        }
-        let forgotten = HashSet::new();
-        let vectors = VectorSet::new(dimension, self.settings.graph_threshold).apply(&[], rows)?;
-        let mut embeddings = Embeddings {
-            model,
-            fingerprint: embedder.fingerprint().clone(),
-            takes_private,
-            vectors,
-            waiting: HashMap::new(),
-            queue: BTreeMap::new(),
-            turn: 0,
-            kept: known,
-            forgotten,
-        };
-        for file in self.files().iter().filter(|file| takes_private || !file.private) {
-            let without = file.chunks.iter().filter(|chunk| !embeddings.vectors.contains(chunk.row));
-            let texts: Vec<_> = without.filter_map(|chunk| Some((chunk.content?, chunk.row))).collect();
-            embeddings.wait(file.id, file.stamp.mtime_ns, &texts);
-        }
-        if embeddings.vectors.wants_graph() {
-            match Graph::load(&self.graph_folder(), &embeddings.vectors) {
-                Ok(graph) => embeddings.vectors = embeddings.vectors.with_graph(Arc::new(graph)),
-                Err(error) if error.is_damage() => {
-                    // Until the next one is saved, nothing is there to be found damaged again.
-                    remove(&self.graph_folder())?;
-                    self.notices.push(error.to_string());
-                }
-                Err(error) => tracing::info!("the saved graph is not used, and will be built anew: {error}"),
+    /// Puts the texts of chunks into the queue again that have one of these contents, and have lost what was kept of it.
+    pub(super) fn wait_again(
+        &mut self,
+        catalog: &Catalog,
+        files: &FileTable,
+        contents: &HashSet<ContentHash>,
+    ) -> Result<(), IndexError> {
+        let mut lost = HashSet::new();
+        for content in contents {
+            if catalog.vector(self.model, self.vectors.dims(), content)?.is_none() {
+                lost.insert(*content);
             }
-        } else if embeddings.vectors.len() == self.embeddable_by(takes_private) {
-            // The scan serves as well; what is saved would only take room.
-            remove(&self.graph_folder())?;
         }
-        self.embeddings = Some(embeddings);
+        let takes_private = self.space.takes_private;
+        for file in files.iter().filter(|file| takes_private || !file.private) {
+            let texts = file.chunks.iter().filter_map(|chunk| Some((chunk.content?, chunk.row)));
+            let texts: Vec<_> = texts.filter(|(content, _)| lost.contains(content)).collect();
+            self.wait(file.id, file.stamp.mtime_ns, &texts);
+        }
         Ok(())
     }
 
-    /// Whether private notes are kept from the model.
-    pub(super) fn withholds_private(&self) -> bool {
-        self.embeddings.as_ref().is_some_and(|embeddings| !embeddings.takes_private)
+    /// How many texts wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
-    /// How many texts wait to be embedded.
-    pub fn pending(&self) -> usize {
-        self.embeddings.as_ref().map_or(0, |embeddings| embeddings.waiting.len())
-    }
-
-    /// Takes the next texts out of the queue, at most `limit`. Each must come back through [`Store::embedded`] or
-    /// [`Store::requeue`].
-    ///
-    /// # Errors
-    /// When the catalog cannot be read.
-    pub fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, IndexError> {
-        let Some(embeddings) = &mut self.embeddings else { return Ok(Vec::new()) };
+    /// Takes the next texts out of the queue: file, row and content of each.
+    pub(super) fn take(&mut self, limit: usize) -> Vec<(u32, u64, ContentHash)> {
         let mut taken = Vec::new();
-        while let Some((QueuePlace { file, row, .. }, content)) = embeddings.queue.pop_first() {
-            // Gone since, or the same text was taken from another chunk.
-            let waits = embeddings.waiting.get(&content).is_some_and(|rows| rows.first() == Some(&(row, file)));
-            if waits {
+        while taken.len() < limit
+            && let Some((QueuePlace { file, row, .. }, content)) = self.queue.pop_first()
+        {
+            if self.is_first(file, row, &content) && !self.aside.contains(&content) {
                 taken.push((file, row, content));
-                if taken.len() == limit {
-                    break;
-                }
             }
         }
-        let mut pending = Vec::with_capacity(taken.len());
-        for (file, row, content) in taken {
-            let (Some(file), Some(text)) = (self.files().get(file), self.catalog.chunk(row)?) else { continue };
-            pending.push(PendingText { content, document: text.document(&file.title) });
-        }
-        Ok(pending)
+        taken
     }
 
-    /// Keeps embeddings, and gives them to every chunk that waits for them.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn embedded(&mut self, mut vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), IndexError> {
-        self.mark()?;
-        let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
-        vectors
-            .retain(|(content, _)| embeddings.waiting.contains_key(content) || !embeddings.forgotten.contains(content));
-        self.catalog.put_vectors(embeddings.model, &vectors)?;
-        let count = vectors.len();
+    /// Whether a chunk answers for its text: not where it is gone since, or the same text was taken from another chunk.
+    fn is_first(&self, file: u32, row: u64, content: &ContentHash) -> bool {
+        self.waiting.get(content).is_some_and(|rows| rows.first() == Some(&(row, file)))
+    }
+
+    /// Sets all texts in the queue aside but this many at its head.
+    pub(super) fn set_bulk_aside(&mut self, newest: usize) -> Vec<ContentHash> {
+        let Some(place) = self.queue.keys().nth(newest).copied() else { return Vec::new() };
+        let mut bulk = Vec::new();
+        for (QueuePlace { file, row, .. }, content) in self.queue.split_off(&place) {
+            if self.is_first(file, row, &content) && self.aside.insert(content) {
+                bulk.push(content);
+            }
+        }
+        bulk
+    }
+
+    /// Sets texts aside, whether they wait now or later.
+    pub(super) fn set_aside(&mut self, contents: &[ContentHash]) {
+        self.aside.extend(contents);
+    }
+
+    /// How many of the texts that wait were set aside.
+    pub(super) fn aside(&self) -> usize {
+        self.aside.iter().filter(|content| self.waiting.contains_key(*content)).count()
+    }
+
+    /// The chunks that answer for those of these texts that wait: file, row and content of each.
+    pub(super) fn places(&self, contents: &[ContentHash]) -> Vec<(u32, u64, ContentHash)> {
+        let place = |content: &ContentHash| {
+            let (row, file) = self.waiting.get(content)?.first()?;
+            Some((*file, *row, *content))
+        };
+        contents.iter().filter_map(place).collect()
+    }
+
+    /// Keeps embeddings in the catalog, and gives them to every chunk that waits for them.
+    pub(super) fn keep(
+        &mut self,
+        catalog: &mut Catalog,
+        mut embeddings: Vec<(ContentHash, EmbeddedText)>,
+    ) -> Result<(), IndexError> {
+        embeddings.retain(|(content, _)| {
+            // What was set aside may have been forgotten before the last start.
+            let is_unsure = self.aside.remove(content) || self.forgotten.contains(content);
+            self.waiting.contains_key(content) || !is_unsure
+        });
+        catalog.put_vectors(self.model, &embeddings)?;
+        let count = embeddings.len();
         let mut rows = Vec::new();
-        for (content, vector) in vectors {
-            let vector = rounded(&vector);
-            for (chunk, file) in embeddings.waiting.remove(&content).unwrap_or_default() {
+        for (content, embedding) in embeddings {
+            let vector = rounded(&embedding.vector);
+            for (chunk, file) in self.waiting.remove(&content).unwrap_or_default() {
                 rows.push(Row { chunk, file, vector: vector.clone() });
             }
         }
-        embeddings.vectors = embeddings.vectors.apply(&[], rows)?;
-        embeddings.kept += count;
+        self.vectors = self.vectors.apply(&[], rows)?;
+        self.kept += count;
         Ok(())
     }
 
     /// Puts texts that could not be embedded back into the queue, behind all others.
-    pub fn requeue(&mut self, contents: &[ContentHash]) {
-        let Some(embeddings) = &mut self.embeddings else { return };
-        embeddings.turn = embeddings.turn.saturating_add(1);
+    pub(super) fn requeue(&mut self, contents: &[ContentHash]) {
+        self.turn = self.turn.saturating_add(1);
         for content in contents {
-            if let Some((row, file)) = embeddings.waiting.get(content).and_then(|rows| rows.first()) {
-                embeddings.queue.insert(QueuePlace::last(embeddings.turn, *file, *row), *content);
+            self.aside.remove(content);
+            if let Some((row, file)) = self.waiting.get(content).and_then(|rows| rows.first()) {
+                self.queue.insert(QueuePlace::last(self.turn, *file, *row), *content);
             }
         }
     }
 
-    /// The vectors of now, when they should have a graph and have none that serves.
-    pub fn wants_graph(&self) -> Option<VectorSet> {
-        self.embeddings.as_ref().map(|embeddings| &embeddings.vectors).filter(|vectors| vectors.wants_graph()).cloned()
+    /// Keeps nothing of texts, should the model be at one of them.
+    pub(super) fn forget(&mut self, contents: &[ContentHash]) {
+        self.forgotten.extend(contents);
     }
 
-    /// Takes a graph that was built from [`Store::wants_graph`].
-    pub fn use_graph(&mut self, graph: Arc<Graph>) {
-        if let Some(embeddings) = &mut self.embeddings {
-            embeddings.vectors = embeddings.vectors.with_graph(graph);
-        }
+    /// Embeddings in the catalog, those that no chunk has any more included.
+    pub(super) fn kept(&self) -> usize {
+        self.kept
     }
 
-    /// Where the graph is saved.
-    pub fn graph_folder(&self) -> PathBuf {
-        self.folder.join("graph")
-    }
-
-    /// The number of the model in use; 0, which is none's, without one.
-    pub(super) fn model(&self) -> i64 {
-        self.embeddings.as_ref().map_or(0, |embeddings| embeddings.model)
-    }
-
-    /// The texts whose embeddings are in use.
-    pub(super) fn live_contents(&self) -> HashSet<ContentHash> {
-        self.files().iter().flat_map(|file| &file.chunks).filter_map(|chunk| chunk.content).collect()
-    }
-
-    /// Drops damaged embeddings, given their row ids, and queues their texts. Searches go on with what was read before.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn embed_again(&mut self, damaged: &[(i64, ContentHash)]) -> Result<(), IndexError> {
-        self.mark()?;
-        self.catalog.drop_vectors(&damaged.iter().map(|(row, _)| *row).collect::<Vec<_>>())?;
-        let contents: HashSet<ContentHash> = damaged.iter().map(|(_, content)| *content).collect();
-        let files = self.files().clone();
-        let Some(embeddings) = &mut self.embeddings else { return Ok(()) };
-        let takes_private = embeddings.takes_private;
-        for file in files.iter().filter(|file| takes_private || !file.private) {
-            let texts = file.chunks.iter().filter_map(|chunk| Some((chunk.content?, chunk.row)));
-            let texts: Vec<_> = texts.filter(|(content, _)| contents.contains(content)).collect();
-            embeddings.wait(file.id, file.stamp.mtime_ns, &texts);
-        }
+    /// Counts them anew, after some were dropped.
+    pub(super) fn count_kept(&mut self, catalog: &Catalog) -> Result<(), IndexError> {
+        self.kept = catalog.count_vectors(self.model)?;
         Ok(())
-    }
-
-    /// Saves the graph again, after its file was damaged.
-    ///
-    /// # Errors
-    /// When the disk refuses to remove the file.
-    pub fn save_graph(&self) -> Result<(), IndexError> {
-        remove(&self.graph_folder())?;
-        let graph = self.embeddings.as_ref().and_then(|embeddings| embeddings.vectors.graph());
-        if let Some(graph) = graph
-            && let Err(error) = graph.save(&self.graph_folder())
-        {
-            tracing::warn!("the graph could not be saved, the next start builds it again: {error}");
-        }
-        Ok(())
-    }
-
-    /// Drops embeddings, given their row ids, unless they have come into use.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn drop_unused(&mut self, rows: &[i64]) -> Result<(), IndexError> {
-        self.mark()?;
-        let (live, model) = (self.live_contents(), self.model());
-        self.catalog.drop_unused(rows, |of, content| of != model || !live.contains(&content))?;
-        self.count_kept()
-    }
-
-    /// Drops embeddings that no chunk has.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn prune_vectors(&mut self) -> Result<(), IndexError> {
-        if self.embeddings.is_none() {
-            return Ok(());
-        }
-        self.mark()?;
-        self.catalog.prune_vectors(self.model())?;
-        crash::point("embeddings-pruned");
-        self.count_kept()
-    }
-
-    /// Drops the embeddings of texts that no chunk has any more. Says how many there were.
-    ///
-    /// # Errors
-    /// When the catalog refuses.
-    pub fn forget(&mut self, contents: &[ContentHash]) -> Result<usize, IndexError> {
-        self.mark()?;
-        let live = self.live_contents();
-        let contents: Vec<ContentHash> = contents.iter().filter(|content| !live.contains(content)).copied().collect();
-        if let Some(embeddings) = &mut self.embeddings {
-            embeddings.forgotten.extend(&contents);
-        }
-        let dropped = self.catalog.drop_contents(&contents)?;
-        crash::point("embeddings-forgotten");
-        self.count_kept()?;
-        Ok(dropped)
-    }
-
-    fn count_kept(&mut self) -> Result<(), IndexError> {
-        if let Some(embeddings) = &mut self.embeddings {
-            embeddings.kept = self.catalog.count_vectors(embeddings.model)?;
-        }
-        Ok(())
-    }
-
-    /// Whether so many embeddings may be of no use that a check should drop some.
-    pub fn has_many_unused(&self) -> bool {
-        self.embeddings.as_ref().is_some_and(|embeddings| embeddings.kept > 2 * embeddings.vectors.len() + MANY_UNUSED)
     }
 }

@@ -43,7 +43,8 @@ impl Engine for LocalEngine {
             let opened = Snapshot::open(&self.folder, &self.settings.private);
             let has_begun = match &opened {
                 Ok(snapshot) => snapshot.files().is_empty(),
-                Err(error) => matches!(error, IndexError::Absent(_)),
+                // Who writes may be making a store anew at this very moment, when a part of it is not there.
+                Err(_) => true,
             };
             if !has_begun || Instant::now() > deadline {
                 return Ok(Arc::new(opened?));

@@ -16,6 +16,7 @@ mod local;
 mod recovery;
 mod snapshot;
 mod store;
+mod vector_sets;
 pub mod vectors;
 mod writer;
 

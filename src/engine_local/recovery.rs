@@ -10,14 +10,14 @@ use super::damage::IndexError;
 use super::diff::document;
 use super::keyword::{KeywordSearcher, Payload};
 use super::store::Store;
-use crate::derive::other_names;
 use crate::derive::words::{Stemming, Words};
+use crate::derive::{Speakers, TextLanguage, other_names};
 use crate::engine::{Damage, embedded_context, first_heading};
 use crate::fs::{Context, FsError, crash};
 
 pub(super) const MARKER: &str = "open";
 
-/// Who stops a daemon waits two seconds at most, and merges of a few thousand passages take a fraction of one.
+/// Who stops a daemon waits two seconds at most, and merges of a few thousand chunks take a fraction of one.
 const MERGES_END_WITHIN: Duration = Duration::from_secs(1);
 
 /// A file that is there while the stores are open for writing, or were not closed. It names the boot of the machine: files
@@ -165,25 +165,28 @@ impl Store {
         for &id in stale {
             self.keyword.remove_file(id);
             let Some(file) = self.files().get(id).cloned() else { continue };
-            let mut words: Vec<(Words, Words)> = Vec::with_capacity(file.chunks.len());
+            stemming.turn_to(file.language().and_then(TextLanguage::stemmer));
+            let mut words: Vec<(Words, Words, Vec<String>)> = Vec::with_capacity(file.chunks.len());
             let others = match reader.metadata(id)?.as_deref().map(serde_json::from_str) {
                 Some(Ok(metadata)) => other_names(&file.title, file.path.stem(), &file.tags, &metadata),
                 Some(Err(error)) => return Err(CatalogError::Damaged(error.to_string()).into()),
                 None => String::new(),
             };
+            let mut speakers = Speakers::of(file.path.collection());
             for (at, chunk) in file.chunks.iter().enumerate() {
                 let text = reader.chunk(chunk.row)?;
-                let (own, heading) = text.map_or_else(Default::default, |text| {
+                let found = text.map_or_else(Default::default, |text| {
                     let heading = match at {
                         0 => first_heading(&file.title, &text.heading_path, &others),
                         _ => embedded_context(&file.title, &text.heading_path),
                     };
-                    (stemming.words(text.text.get(text.body_start..).unwrap_or_default()), stemming.words(&heading))
+                    let body = text.text.get(text.body_start..).unwrap_or_default();
+                    (stemming.words(body), stemming.words(&heading), speakers.next(body))
                 });
-                words.push((own, heading));
+                words.push(found);
             }
             for at in 0..file.chunks.len() {
-                self.keyword.add(&document(&file, at, |at| (&words[at].0, &words[at].1)))?;
+                self.keyword.add(&document(&file, at, |at| (&words[at].0, &words[at].1, words[at].2.as_slice())))?;
             }
         }
         Ok(self.keyword.commit(wanted)?)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::catalog::{CatalogError, CatalogReader};
 use super::damage::IndexError;
-use super::keyword::{KeywordSearcher, has_words, open_searcher};
+use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
 use super::store::Store;
 use super::vectors::VectorSet;
 use crate::config::StemmerLanguage;
@@ -15,7 +15,7 @@ use crate::engine::{
     Statistics, WordQuery,
 };
 use crate::fs::crash;
-use crate::models::Fingerprint;
+use crate::models::{ContentHash, Fingerprint, PackedTokens};
 use crate::vault::Globs;
 
 /// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
@@ -125,11 +125,17 @@ impl Reader for Snapshot {
         scope: Option<&'a FileSet>,
     ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
         let Some(keyword) = &self.keyword else { return Ok(None) };
-        Ok(Some(Box::new(keyword.prepare(query, language, self.statistics(scope), scope)?)))
+        let terms = self.files.terms(query, language, scope);
+        let statistics = self.statistics(scope);
+        Ok(Some(Box::new(reading(|| keyword.prepare(query, terms, statistics, scope))?)))
     }
 
     fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
-        Ok(self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| keyword.like(like, scope))?)
+        Ok(self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.like(like, scope)))?)
+    }
+
+    fn speakers(&self, scope: Option<&FileSet>) -> Result<Vec<String>, EngineError> {
+        Ok(self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.speakers(scope)))?)
     }
 
     fn model(&self) -> Option<&Fingerprint> {
@@ -151,6 +157,11 @@ impl Reader for Snapshot {
 
     fn vector(&self, row: u64) -> Option<Vec<f32>> {
         self.vectors.as_ref()?.vector(row)
+    }
+
+    fn tokens(&self, content: &ContentHash) -> Result<Option<PackedTokens>, EngineError> {
+        let Some((model, vectors)) = self.model.as_ref().zip(self.vectors.as_ref()) else { return Ok(None) };
+        self.read(|reader| reader.tokens(model.number(), vectors.dims(), content))
     }
 
     fn is_embedded(&self, row: u64) -> bool {
@@ -245,8 +256,8 @@ impl Store {
             seq: self.catalog.seq(),
             files: self.files().clone(),
             keyword,
-            model: self.embeddings.as_ref().map(|embeddings| embeddings.fingerprint.clone()),
-            vectors: self.embeddings.as_ref().map(|embeddings| embeddings.vectors.clone()),
+            model: self.sets.serving.as_ref().map(|set| set.space.fingerprint.clone()),
+            vectors: self.sets.serving.as_ref().map(|set| set.vectors.clone()),
             embeddable: self.embeddable(),
             withholds_private: self.withholds_private(),
             statistics: OnceLock::new(),

@@ -2,19 +2,19 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use super::catalog::{Catalog, CatalogReader, FileRow, NewFile};
 use super::damage::IndexError;
 use super::diff::{Diff, as_json, chunk_row, document};
-use super::embeddings::{Added, Embeddings};
+use super::embeddings::Added;
 use super::keyword::{FORMAT, KeywordError, KeywordSearcher, KeywordWriter, Payload};
 use super::recovery::Marker;
 use super::snapshot::Snapshot;
+use super::vector_sets::VectorSets;
 use crate::config::StemmerLanguage;
-use crate::engine::{ChunkEntry, ContentHash, FileEntry, FileTable, FileUpdate, UpdatePart};
+use crate::engine::{ChangeBatch, ChunkEntry, ContentHash, EngineError, FileEntry, FileTable, FileUpdate};
 use crate::fs::{FsError, crash, create_dir, create_private_dir};
 use crate::path::VaultPath;
 use crate::vault::{Globs, Identity, Stamp};
@@ -41,9 +41,9 @@ pub struct Store {
     pub(super) keyword: KeywordWriter,
     /// What was opened last of the words, and the number of the state that it is of.
     pub(super) searcher: Option<(u64, KeywordSearcher)>,
-    files: FileTable,
+    pub(super) files: FileTable,
     by_path: HashMap<VaultPath, u32>,
-    pub(super) embeddings: Option<Embeddings>,
+    pub(super) sets: VectorSets,
     /// Chunks that have something to embed, and those of them that are in private notes.
     embeddable: usize,
     private_embeddable: usize,
@@ -100,7 +100,7 @@ impl Store {
             private_embeddable: 0,
             files: FileTable::default(),
             by_path: HashMap::new(),
-            embeddings: None,
+            sets: VectorSets::default(),
             spare: Arc::default(),
             published: Weak::new(),
             foreign,
@@ -195,52 +195,50 @@ impl Store {
         Some(file)
     }
 
+    /// The number of the batch that was brought in last.
+    pub fn generation(&self) -> u64 {
+        self.catalog.seq()
+    }
+
     /// Brings a batch of changes into all stores. Only chunks that are new are written, and those whose neighbours or title
     /// changed are given new words.
     ///
     /// # Errors
-    /// When a store refuses. What the catalog has is then caught up with at the next start.
-    pub fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), IndexError> {
-        self.apply_parts(&updates.iter().map(UpdatePart::whole).collect::<Vec<_>>(), removed)
-    }
-
-    /// Brings the chunks of a file from `chunks.start` on into the stores, after those that parts before have brought, and as if
-    /// the file ended with them: its other chunks come later, or go. Until the last part is there, the file counts as one that has changed.
-    /// Says no, and does nothing, when the file is no longer as the part before has left it.
-    ///
-    /// # Errors
-    /// As [`Store::apply`].
-    pub fn apply_part(&mut self, update: &FileUpdate, chunks: Range<usize>) -> Result<bool, IndexError> {
-        let part = UpdatePart { update, chunks };
-        if !part.follows(self.file(&update.path).map(Arc::as_ref)) {
-            return Ok(false);
+    /// When the batch was made for another state. When a store refuses: what the catalog has is then caught up with at the next start.
+    pub fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
+        let ChangeBatch { generation, updates, removed } = batch;
+        if generation != self.generation() + 1 {
+            return Err(EngineError::stale(self.generation(), generation));
         }
-        self.apply_parts(&[part], &[])?;
-        Ok(true)
+        if let Some(stale) = updates.iter().find(|update| !update.follows(self.file(&update.path).map(Arc::as_ref))) {
+            return Err(EngineError::stale_part(&stale.path));
+        }
+        Ok(self.apply_updates(&updates, &removed)?)
     }
 
-    fn apply_parts(&mut self, parts: &[UpdatePart<'_>], removed: &[VaultPath]) -> Result<(), IndexError> {
-        if parts.is_empty() && removed.is_empty() {
+    fn apply_updates(&mut self, updates: &[FileUpdate], removed: &[VaultPath]) -> Result<(), IndexError> {
+        if updates.is_empty() && removed.is_empty() {
             return Ok(());
         }
         self.mark()?;
         let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
         let before: Vec<Option<Arc<FileEntry>>> =
-            parts.iter().map(|part| self.file(&part.update.path).cloned()).collect();
-        let changes: Vec<Diff> = parts.iter().zip(&before).map(|(part, old)| self.diff(part, old.as_deref())).collect();
+            updates.iter().map(|update| self.file(&update.path).cloned()).collect();
+        let changes: Vec<Diff> =
+            updates.iter().zip(&before).map(|(update, old)| self.diff(update, old.as_deref())).collect();
 
-        let json: Vec<(String, Vec<String>)> = parts.iter().map(as_json).collect();
-        let new_files: Vec<NewFile<'_>> = parts
+        let json: Vec<(String, Vec<String>)> = updates.iter().map(as_json).collect();
+        let new_files: Vec<NewFile<'_>> = updates
             .iter()
             .zip(&changes)
             .zip(&json)
-            .map(|((part, change), (problems, headings))| {
-                let first = part.first_written();
-                let written = part.update.chunks[first..part.chunks.end].iter().zip(headings);
+            .map(|((update, change), (problems, headings))| {
+                let first = update.first_written();
+                let written = (first..update.end()).zip(headings);
                 NewFile {
-                    file: FileRow { entry: &change.entry, metadata: &part.update.metadata, problems },
+                    file: FileRow { entry: &change.entry, metadata: &update.metadata, problems },
                     first,
-                    chunks: written.map(|(chunk, heading)| chunk_row(chunk, heading)).collect(),
+                    chunks: written.map(|(at, heading)| chunk_row(update.chunk(at), heading)).collect(),
                     gone: change.gone.clone(),
                 }
             })
@@ -252,18 +250,20 @@ impl Store {
         drop(json);
 
         removed.iter().for_each(|file| self.keyword.remove_file(file.id));
-        for ((part, change), old) in parts.iter().zip(&changes).zip(&before) {
+        for ((update, change), old) in updates.iter().zip(&changes).zip(&before) {
             // One word for all of them: each by itself is looked for in every segment.
             match old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
                 Some(old) => self.keyword.remove_file(old.id),
                 None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
             }
-            let chunks = &part.update.chunks;
-            for at in (part.first_written()..part.chunks.end).filter(|at| change.reword[*at]) {
+            for at in (update.first_written()..update.end()).filter(|at| change.reword[*at]) {
                 if !change.new[at] {
                     self.keyword.remove(change.entry.chunks[at].row);
                 }
-                self.keyword.add(&document(&change.entry, at, |at| (&chunks[at].own, &chunks[at].heading)))?;
+                self.keyword.add(&document(&change.entry, at, |at| {
+                    let new = update.chunk(at);
+                    (&new.own, &new.heading, new.speakers.as_slice())
+                }))?;
             }
         }
         self.keyword.commit(&self.payload(seq))?;
@@ -271,36 +271,51 @@ impl Store {
         self.catalog.forget_deletions(seq)?;
         crash::point("deletions-forgotten");
 
-        let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
-        let mut added = Vec::new();
-        for ((part, old), change) in parts.iter().zip(&before).zip(&changes) {
-            let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks[part.chunks.start..]);
-            let chunks = &change.entry.chunks[part.chunks.start..];
-            let contents = |chunks: &[ChunkEntry]| -> HashMap<u64, Option<ContentHash>> {
-                chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
-            };
-            let (had, has) = (contents(old_chunks), contents(chunks));
-            // A model that is not to have private notes has none of them, and all of one that no longer is private.
-            let withheld = self.withholds_private() && self.is_private(&change.entry);
-            let was_withheld = self.withholds_private() && old.as_ref().is_some_and(|old| old.private);
-            let turned = withheld != was_withheld;
-            gone.extend(old_chunks.iter().filter(|chunk| turned || has.get(&chunk.row) != Some(&chunk.content)));
-            let is_new = |chunk: &&ChunkEntry| !withheld && (turned || had.get(&chunk.row) != Some(&chunk.content));
-            added.push(Added {
-                file: change.entry.id,
-                mtime_ns: part.update.stamp.mtime_ns,
-                chunks: chunks.iter().filter(is_new).copied().collect(),
-            });
-        }
-        if let Some(embeddings) = &mut self.embeddings {
-            embeddings.change(&self.catalog, &gone, &added)?;
-        }
+        self.give_to_sets(updates, &removed, &before, &changes)?;
         for file in &removed {
             self.leave(&file.path);
         }
         for change in changes {
             self.leave(&change.entry.path);
             self.enter(change.entry);
+        }
+        Ok(())
+    }
+
+    /// Tells the open sets of vectors which chunks are gone, and which are new or have another content.
+    fn give_to_sets(
+        &mut self,
+        updates: &[FileUpdate],
+        removed: &[Arc<FileEntry>],
+        before: &[Option<Arc<FileEntry>>],
+        changes: &[Diff],
+    ) -> Result<(), IndexError> {
+        let is_private: Vec<bool> = changes.iter().map(|change| self.is_private(&change.entry)).collect();
+        let contents = |chunks: &[ChunkEntry]| -> HashMap<u64, Option<ContentHash>> {
+            chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
+        };
+        for set in self.sets.open_mut() {
+            let takes_private = set.space.takes_private;
+            let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
+            let mut added = Vec::new();
+            for (((update, old), change), is_private) in updates.iter().zip(before).zip(changes).zip(&is_private) {
+                let kept = update.part.kept;
+                let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks[kept..]);
+                let chunks = &change.entry.chunks[kept..];
+                let (had, has) = (contents(old_chunks), contents(chunks));
+                // A model that is not to have private notes has none of them, and all of one that no longer is private.
+                let withheld = !takes_private && *is_private;
+                let was_withheld = !takes_private && old.as_ref().is_some_and(|old| old.private);
+                let turned = withheld != was_withheld;
+                gone.extend(old_chunks.iter().filter(|chunk| turned || has.get(&chunk.row) != Some(&chunk.content)));
+                let is_new = |chunk: &&ChunkEntry| !withheld && (turned || had.get(&chunk.row) != Some(&chunk.content));
+                added.push(Added {
+                    file: change.entry.id,
+                    mtime_ns: update.stamp.mtime_ns,
+                    chunks: chunks.iter().filter(is_new).copied().collect(),
+                });
+            }
+            set.change(&self.catalog, &gone, &added)?;
         }
         Ok(())
     }

@@ -1,17 +1,14 @@
 //! The store as the contract has it.
 
-use std::ops::Range;
 use std::sync::Arc;
-
-use half::f16;
 
 use super::store::Store;
 use crate::config::StemmerLanguage;
 use crate::engine::{
-    Build, Built, Check, ContentHash, Damage, EngineError, FileEntry, FileTable, FileUpdate, PendingText, Reader,
-    Upkeep, Writer,
+    Build, Built, ChangeBatch, Check, ContentHash, Damage, EmbeddingId, EngineError, FileEntry, FileTable, PendingText,
+    Reader, Upkeep, Writer,
 };
-use crate::models::Embedder;
+use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
 
@@ -33,12 +30,12 @@ impl Writer for Store {
         Store::file(self, path)
     }
 
-    fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
-        Ok(Store::apply(self, updates, removed)?)
+    fn generation(&self) -> u64 {
+        Store::generation(self)
     }
 
-    fn apply_part(&mut self, update: &FileUpdate, chunks: Range<usize>) -> Result<bool, EngineError> {
-        Ok(Store::apply_part(self, update, chunks)?)
+    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
+        Store::apply(self, batch)
     }
 
     fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), EngineError> {
@@ -49,24 +46,56 @@ impl Writer for Store {
         Ok(Store::set_skipped(self, places, skipped)?)
     }
 
-    fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
-        Ok(Store::use_model(self, embedder)?)
+    fn open_vectors(&mut self, space: &EmbeddingSpace) -> Result<(), EngineError> {
+        Ok(Store::open_vectors(self, space)?)
     }
 
-    fn pending(&self) -> usize {
-        Store::pending(self)
+    fn serve_vectors(&mut self, model: &Fingerprint) -> Result<(), EngineError> {
+        Ok(Store::serve_vectors(self, model)?)
     }
 
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, EngineError> {
-        Ok(Store::take_pending(self, limit)?)
+    fn coverage(&self, model: &Fingerprint) -> (usize, usize) {
+        Store::coverage(self, model)
     }
 
-    fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError> {
-        Ok(Store::embedded(self, vectors)?)
+    fn pending(&self, model: &Fingerprint) -> usize {
+        Store::pending(self, model)
     }
 
-    fn requeue(&mut self, contents: &[ContentHash]) {
-        Store::requeue(self, contents);
+    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+        Ok(Store::take_pending(self, model, limit)?)
+    }
+
+    fn set_bulk_aside(&mut self, model: &Fingerprint, newest: usize) -> Vec<ContentHash> {
+        Store::set_bulk_aside(self, model, newest)
+    }
+
+    fn set_aside(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
+        Store::set_aside(self, model, contents);
+    }
+
+    fn aside(&self, model: &Fingerprint) -> usize {
+        Store::aside(self, model)
+    }
+
+    fn pending_texts(
+        &mut self,
+        model: &Fingerprint,
+        contents: &[ContentHash],
+    ) -> Result<Vec<PendingText>, EngineError> {
+        Ok(Store::pending_texts(self, model, contents)?)
+    }
+
+    fn embedded(
+        &mut self,
+        model: &Fingerprint,
+        embeddings: Vec<(ContentHash, EmbeddedText)>,
+    ) -> Result<(), EngineError> {
+        Ok(Store::embedded(self, model, embeddings)?)
+    }
+
+    fn requeue(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
+        Store::requeue(self, model, contents);
     }
 
     fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
@@ -122,7 +151,7 @@ impl Upkeep for Store {
 
     fn mend(&mut self, damage: &Damage) -> Result<(), EngineError> {
         match damage {
-            Damage::Embeddings(rows) => Ok(self.embed_again(rows)?),
+            Damage::Embeddings(damaged) => Ok(self.embed_again(damaged)?),
             Damage::Graph(_) => Ok(self.save_graph()?),
             Damage::Catalog(_) | Damage::Words(_) => Ok(()),
         }
@@ -132,12 +161,20 @@ impl Upkeep for Store {
         Store::has_many_unused(self)
     }
 
-    fn drop_unused(&mut self, rows: &[i64]) -> Result<(), EngineError> {
-        Ok(Store::drop_unused(self, rows)?)
+    fn drop_unused(&mut self, embeddings: &[EmbeddingId]) -> Result<(), EngineError> {
+        Ok(Store::drop_unused(self, embeddings)?)
     }
 
     fn prune_vectors(&mut self) -> Result<(), EngineError> {
         Ok(Store::prune_vectors(self)?)
+    }
+
+    fn kept_vectors(&self) -> Result<usize, EngineError> {
+        Ok(Store::kept_vectors(self)?)
+    }
+
+    fn drop_kept_vectors(&mut self) -> Result<usize, EngineError> {
+        Ok(Store::drop_kept_vectors(self)?)
     }
 
     fn to_build(&self) -> Option<Build> {

@@ -107,6 +107,9 @@ fn json_lines(text: &str) -> Result<Vec<Question>, QuestionsError> {
             let wrong = |reason: String| QuestionsError::Json { line: at + 1, reason };
             let JsonQuestion { query, relevant } =
                 serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+            if query.trim().is_empty() {
+                return Err(wrong("`query` is empty".into()));
+            }
             let target = |target: &JsonTarget| match target {
                 JsonTarget::Text(text) => Relevant::parse(text.trim_start_matches("[[").trim_end_matches("]]")),
                 JsonTarget::Lines { path, lines: None } => Relevant::parse(path),
@@ -124,6 +127,20 @@ fn json_lines(text: &str) -> Result<Vec<Question>, QuestionsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #[test]
+        fn whatever_a_file_has_its_questions_are_questions(
+            text in "\\PC{0,60}|(([#\\-*+] |  |\u{feff})?(a|é|\\[\\[|\\]\\]|#L?[0-9]{0,12}|-L3| → | -> |, |\"|\\|)*\\n){0,6}|(\\{\"query\":(\"a?\"|1)(,\"relevant\":(\\[(\"[a#L\\-0-9\\[\\]]{0,6}\",?)*\\]|\\[\\{\"path\":\"e\",\"lines\":\\[-?[0-9]{1,11},[0-9]\\]\\}\\]))?\\}?\\n){1,4}",
+        ) {
+            match read(&text) {
+                Ok(questions) => prop_assert!(!questions.is_empty() && questions.iter().all(|question| !question.query.trim().is_empty())),
+                Err(error) => prop_assert!(!error.to_string().is_empty()),
+            }
+        }
+    }
 
     fn said(text: &str) -> Vec<(String, Vec<String>)> {
         let said =
@@ -154,5 +171,6 @@ mod tests {
         assert_eq!(said(text), [("a".to_owned(), targets), ("f".to_owned(), vec![])]);
         assert!(matches!(read("{\"query\":\"a\"}\nnonsense"), Err(QuestionsError::Json { line: 2, .. })));
         assert!(matches!(read("{\"query\":\"a\",\"relevant\":[\"\"]}"), Err(QuestionsError::Json { line: 1, .. })));
+        assert!(matches!(read("{\"query\":\" \"}"), Err(QuestionsError::Json { line: 1, .. })));
     }
 }

@@ -58,11 +58,12 @@ fn view(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> ProgressView 
         files: snapshot.map_or(0, |snapshot| snapshot.files().len()),
         embeddable,
         embedded,
+        expired_facts: progress.expired_facts,
         pending_files: progress.pending_files,
         files_done: progress.files_done,
         pending_embeddings: to_embed(progress, snapshot),
         embeddings_done: progress.embeddings_done,
-        model: Model::of(progress.model.clone()),
+        model: Model::with_others(progress.model.clone(), progress.next.clone(), progress.kept_vectors),
         failure: progress.failure.clone(),
     }
 }

@@ -11,7 +11,7 @@ use crate::notes;
 use crate::request::{RequestError, Viewer};
 use crate::wire::{NoteParams, citation};
 
-/// What one answer holds of a note at most, in bytes; the rest is asked for by line.
+/// Maximum of what one answer holds of a note, in bytes; the rest is asked for by line.
 pub(super) const MOST_BYTES: usize = 50_000;
 
 /// What to get.

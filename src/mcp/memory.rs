@@ -68,7 +68,8 @@ pub(super) fn tools() -> Vec<ToolEntry> {
                 if params.query.trim().is_empty() {
                     return Err(RequestError::invalid("`query` is empty"));
                 }
-                memory::search(writer, &params).map(Hits::from)
+                let citations = writer.workspace().config().search.citations;
+                memory::search(writer, &params).map(|found| Hits::of(found, citations))
             },
         ),
         ToolEntry::new(

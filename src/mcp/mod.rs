@@ -5,6 +5,7 @@
 
 mod answers;
 mod complete;
+mod facts;
 mod get;
 mod memory;
 mod multi_get;

@@ -11,7 +11,7 @@ use crate::notes;
 use crate::request::{RequestError, Viewer};
 use crate::wire::ListingParams;
 
-/// Notes that a glob gives at most, as many as may be named.
+/// Maximum number of notes that a glob gives, as many as may be named.
 const MOST_NAMES: usize = 50;
 
 /// What to get.

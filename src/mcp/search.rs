@@ -5,10 +5,10 @@ use utoipa::ToSchema;
 
 use super::refs::uri_of;
 use super::tool::{About, Effect, Told, ToolEntry};
-use crate::config::Mode;
+use crate::config::{Citations, Mode};
 use crate::notes;
 use crate::request::{MAY_LACK_THE_NEWEST, RequestError, Viewer};
-use crate::wire::{HitView, SearchQuery, SearchResponse, named};
+use crate::wire::{HitView, SearchQuery, SearchResponse, named, source_line};
 
 /// Hits when nobody says how many: what a model reads costs it room.
 const HITS: usize = 6;
@@ -33,18 +33,24 @@ struct Query {
     /// Tag.
     #[serde(default)]
     tag: Option<String>,
-    /// `projects/`.
+    /// projects/.
     #[serde(default)]
     path: Option<String>,
-    /// 2026-01-05 or 7d.
+    /// 7d or date.
     #[serde(default)]
     since: Option<String>,
     /// Likewise.
     #[serde(default)]
     until: Option<String>,
-    /// Turns around.
+    // What is said of these costs every conversation; their ranges are told to whoever misses them.
+    /// Turns.
     #[serde(default)]
+    #[schema(value_type = Option<i64>)]
     context: Option<usize>,
+    /// Patience.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    timeout_ms: Option<u64>,
 }
 
 /// What was found.
@@ -62,6 +68,9 @@ pub(super) struct Hits {
     /// Why the answer is less than it could be, when it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
+    /// Whether the text says where each passage is.
+    #[serde(skip)]
+    citations: Citations,
 }
 
 /// A passage that was found.
@@ -116,8 +125,8 @@ impl From<HitView> for McpHit {
     }
 }
 
-impl From<SearchResponse> for Hits {
-    fn from(found: SearchResponse) -> Self {
+impl Hits {
+    pub(super) fn of(found: SearchResponse, citations: Citations) -> Self {
         let is_old = found.fresh == Some(false);
         let lacks: Vec<String> = found.degraded.into_iter().chain(is_old.then(|| MAY_LACK_THE_NEWEST.into())).collect();
         let mode = serde_json::to_value(found.mode).ok().and_then(|mode| Some(mode.as_str()?.to_owned()));
@@ -127,6 +136,7 @@ impl From<SearchResponse> for Hits {
             results: found.results.into_iter().map(McpHit::from).collect(),
             left_out: (found.left_out > 0).then_some(found.left_out),
             degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
+            citations,
         }
     }
 }
@@ -148,8 +158,14 @@ impl Told for Hits {
         }
         for hit in &self.results {
             let headings: String = hit.heading_path.iter().map(|heading| format!(" > {heading}")).collect();
-            text += &format!("\n[{}] {}{headings}\n", hit.citation, hit.title);
+            text += &match self.citations {
+                Citations::Off => format!("\n{}{headings}\n", hit.title),
+                Citations::Auto | Citations::On => format!("\n[{}] {}{headings}\n", hit.citation, hit.title),
+            };
             text += &format!("hash {}, updated {}\n{}\n", hit.hash, hit.updated_at, hit.snippet.trim_end());
+            if self.citations == Citations::On {
+                text += &format!("{}\n", source_line(&hit.path, hit.line_start));
+            }
         }
         text
     }
@@ -161,8 +177,8 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "deep_search",
                 title: "Search",
-                description: "Finds passages in the person's notes by words and meaning, and weighs the best word by word. Look here first: \
-                    a decision, a name, a plan.",
+                description: "Finds passages in the person's notes by words and meaning, weighs the best word by word. Look here first: \
+                    decisions, plans.",
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, query| find(viewer, query, Mode::Deep),
@@ -180,7 +196,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "search",
                 title: "Search by words",
-                description: "Finds passages in the person's notes by their words. For names, identifiers, error messages: \
+                description: "Finds passages in the person's notes by words. For names, identifiers, errors: \
                     \"phrases\" must occur, -words must not.",
                 effect: Effect::Reads,
             },
@@ -200,17 +216,22 @@ pub(super) fn tools() -> Vec<ToolEntry> {
 }
 
 fn find(viewer: &Viewer, query: Query, mode: Mode) -> Result<Hits, RequestError> {
+    let citations = viewer.workspace().config().search.citations;
     let params = SearchQuery {
         q: query.query,
         mode: Some(mode),
         collection: query.collection,
         tag: query.tag,
         path: query.path,
+        scope: None,
+        resolve: None,
+        topic: None,
         since: query.since,
         until: query.until,
         limit: Some(query.limit.unwrap_or(HITS)),
         min_score: None,
         context: query.context,
+        timeout_ms: query.timeout_ms,
         set: None,
         highlight: false,
         fresh: Some(true),
@@ -221,5 +242,5 @@ fn find(viewer: &Viewer, query: Query, mode: Mode) -> Result<Hits, RequestError>
         let hint = named(there).map(|there| format!("there are {there}"));
         return Err(RequestError { hint, ..RequestError::invalid(format!("there is no collection `{collection}`")) });
     }
-    Ok(found.into())
+    Ok(Hits::of(found, citations))
 }

@@ -1,8 +1,8 @@
-//! Keeps a text, and drops a passage, for programs that know no files: they say a collection, and a hash.
+//! Keeps a text, and drops a chunk, for programs that know no files: they say a collection, and a hash.
 
 use super::forget::delete_chunk;
 use super::read::get;
-use super::write::save;
+use super::write::saved;
 use crate::access::WriteMode;
 use crate::derive::{ChunkId, chunk};
 use crate::note::Note;
@@ -11,11 +11,11 @@ use crate::request::{ErrorKind, MemoryWriter, RequestError, Workspace};
 use crate::vault::{is_folder_name, slug};
 use crate::wire::{MemoryChange, MemoryGetParams, MemorySaveParams, SaveParams, Saved};
 
-/// Adds a text to `memory/<collection>.md`, or to the file that [`save`] takes, below a heading that is its title; tags and
+/// Adds a text to `memory/<collection>.md`, or to the file that [`save`](super::write::save) takes, below a heading that is its title; tags and
 /// metadata are the person's alone. The hash is then that of its last chunk; zeros where somebody has changed the file since.
 ///
 /// # Errors
-/// As [`save`].
+/// As [`save`](super::write::save).
 pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, RequestError> {
     if let Some(name) = params.collection.as_deref().filter(|name| !is_folder_name(name)) {
         return Err(RequestError::invalid(format!("`collection` is {name:?}; it takes the name of a file")));
@@ -24,7 +24,7 @@ pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, 
         Some(title) => format!("## {title}\n\n{}", params.content),
         None => params.content.clone(),
     };
-    let save = |file| save(writer, &MemorySaveParams { content: content.clone(), file, append: None });
+    let save = |file| saved(writer, &MemorySaveParams { content: content.clone(), file, append: None });
     let file = params.collection.as_deref().map(|collection| format!("memory/{}.md", slug(collection)));
     let change = match save(file.clone()) {
         // Where the agent may write `MEMORY.md` alone, it goes there.
@@ -35,10 +35,14 @@ pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, 
         }
         change => change?,
     };
-    let MemoryChange { path, chunks, redacted, searchable, .. } = change;
+    let (MemoryChange { path, chunks, redacted, searchable, .. }, would) = change;
     // It is written, whatever became of the file since.
-    let hash = last_chunk(writer.workspace(), &path).unwrap_or_else(|| ChunkId::from_bits(0).to_string());
-    Ok(Saved { ok: true, hash, path, chunks, existing: false, redacted, searchable })
+    let last = match would {
+        Some(text) => last_of(&path, &text),
+        None => last_chunk(writer.workspace(), &path),
+    };
+    let hash = last.unwrap_or_else(|| ChunkId::from_bits(0).to_string());
+    Ok(Saved { ok: true, hash, path, chunks, existing: false, redacted, searchable, forgotten_before: false })
 }
 
 /// Drops the chunk with a hash. It has to be one of its own.
@@ -58,6 +62,11 @@ pub(crate) fn drop_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryChan
 fn last_chunk(workspace: &Workspace, path: &str) -> Option<String> {
     let path = VaultPath::new(path).ok()?;
     let source = workspace.source(&path).ok()?;
-    let chunks = chunk(&path, &Note::parse(&source.text, path.stem()), &source.text);
+    last_of(path.as_str(), &source.text)
+}
+
+fn last_of(path: &str, text: &str) -> Option<String> {
+    let path = VaultPath::new(path).ok()?;
+    let chunks = chunk(&path, &Note::parse(text, path.stem()), text);
     chunks.last().map(|chunk| chunk.id.to_string())
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! agents/<slug>/  MEMORY.md · memory.md   what goes into prompts
 //!                 memory/<name>.md        what is searched
-//!                 facts.md                derived; only read
+//!                 facts.md                facts, which have a room of their own
 //!                 agent.md                who it is and what it may do: the person's, never read or written here
 //! ```
 //!

@@ -12,9 +12,9 @@ use crate::search::SearchRequest;
 use crate::vault::ReadError;
 use crate::wire::{MemoryGetParams, MemorySearchParams, MemoryText, SearchResponse, citation};
 
-/// One answer takes so much of a file.
+/// Maximum of what one answer takes of a file.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
-/// A file that changes as fast as it is read is given up after so many times.
+/// Maximum number of times that a file is read which changes as fast as it is read.
 const ROUNDS: usize = 4;
 
 /// Finds chunks of an agent's own memory, and of that of agents which share theirs with it.
@@ -24,6 +24,7 @@ const ROUNDS: usize = 4;
 pub(crate) fn search(writer: &MemoryWriter, params: &MemorySearchParams) -> Result<SearchResponse, RequestError> {
     let found = find(writer, &params.query, params.limit)?;
     writer.log_own("memory_search", &params.query, found.citations());
+    writer.count_given(found.chunks());
     Ok(found)
 }
 
@@ -35,6 +36,7 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
         mode: config.mode,
         limit: limit(most, config.limit)?,
         filter: Filter::default(),
+        parts: Vec::new(),
         at: writer.at(),
         min_relevance: Some(0.0),
         context: Some(0),
@@ -42,7 +44,7 @@ pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> R
     };
     // What the person writes into it counts at once, too.
     writer.make_fresh();
-    writer.own_memory()?.find(request, config, Given { highlights: false, times: 1 }, started)
+    writer.own_memory()?.find(request, config, Given { highlights: false, times: 1, timeout: None }, started)
 }
 
 /// A chunk, lines or a whole file of an agent's own memory, as it is on disk.
@@ -57,6 +59,9 @@ pub(crate) fn get(writer: &MemoryWriter, params: &MemoryGetParams) -> Result<Mem
     };
     let given = found.iter().map(|found| found.citation.clone()).collect();
     writer.log_own("memory_get", asked, given);
+    if found.is_ok() {
+        writer.count_given(params.hash.as_deref());
+    }
     found
 }
 

@@ -2,14 +2,19 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::edit::{EditError, with_content, without_text};
 use super::target::{TargetError, default_file, folder, forbidden, own_name, writable};
+use crate::access::WriteMode;
+use crate::derive::chunk;
+use crate::forgotten::{Reach, WithoutForgotten};
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
 use crate::redact::redact;
 use crate::request::{ErrorKind, MemoryWriter, RequestError, Workspace, now, text};
+use crate::state::LeftOut;
 use crate::vault::{Act, Action, CheckpointId, WriteError, globs};
 use crate::wire::{MemoryChange, MemoryDeleteParams, MemoryRestoreParams, MemorySaveParams};
 
@@ -20,6 +25,8 @@ const TRIES: usize = 100;
 pub(super) enum MemoryEdit {
     /// It says this.
     Text(String),
+    /// It stays as it is, where it was to say this.
+    Left(String),
     /// It goes to the trash.
     Gone,
 }
@@ -30,16 +37,52 @@ pub(super) enum MemoryEdit {
 /// When it may not write the file, a parameter makes no sense, the agent could not read the
 /// file any more, or the disk refuses.
 pub(crate) fn save(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<MemoryChange, RequestError> {
+    saved(writer, params).map(|(change, _)| change)
+}
+
+/// The same, with what the file would say where nothing was written.
+///
+/// What the person has forgotten for good is left out of what the agent brings, as far as the agent could have read it. It hears success
+/// in any case: a refusal would tell it what was forgotten.
+pub(super) fn saved(
+    writer: &MemoryWriter,
+    params: &MemorySaveParams,
+) -> Result<(MemoryChange, Option<String>), RequestError> {
     let path = file_to_write(writer, params.file.as_deref())?;
     let given = text("content", &params.content)?;
     let content = if writer.workspace().redacts() { redact(&given).into_owned() } else { given.clone() };
     let append = params.append.unwrap_or(true);
     let mut made = Map::new();
     made.insert("created".into(), Value::from(now()));
+    let redacted = content != given;
+    let forgotten = writer.workspace().forgotten();
+    let asked = forgotten.ask()?;
+    let left = asked.without(&content, Reach::Agent(&writer.reach()));
+    let kept = left.as_ref().and_then(|left| left.text.as_ref());
+    let mut would = None;
     let id = rewrite(writer, &path, Action::Edit, content.len(), |existing| {
-        Ok(MemoryEdit::Text(with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?))
+        // What is refused is so whether it was forgotten or not.
+        let all = with_content(existing, &content, append, &made).map_err(|error| refused(&path, error))?;
+        Ok(match (&left, kept) {
+            (None, _) => MemoryEdit::Text(all),
+            (Some(_), None) => MemoryEdit::Left(would.insert(all).clone()),
+            (Some(_), Some(kept)) => match with_content(existing, kept, append, &made) {
+                Ok(text) => MemoryEdit::Text(text),
+                Err(_) => MemoryEdit::Left(would.insert(all).clone()),
+            },
+        })
     })?;
-    Ok(MemoryChange { redacted: content != given, ..changed(writer, "memory_save", &path, &id) })
+    drop(asked);
+    if let Some(WithoutForgotten { tombstone, .. }) = left {
+        let (by, into) = (format!("agent {}", writer.slug()), path.to_string());
+        forgotten.note(LeftOut { at: Timestamp::now(), by, into, whole: would.is_some(), tombstone });
+    }
+    let mut change = MemoryChange { redacted, ..changed(writer, "memory_save", &path, &id) };
+    if let Some(text) = &would {
+        change.chunks = chunk(&path, &Note::parse(text, path.stem()), text).len();
+        change.file_deleted = false;
+    }
+    Ok((change, would))
 }
 
 /// Deletes a text from a file of an agent's own memory, or the file. Returns when it can no longer be found.
@@ -86,8 +129,14 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     };
     // What the person took away stays so, whoever guesses the checkpoint's name.
     let is_own = checkpoint.by.as_deref() == Some(writer.slug());
-    let file = own_name(writer.slug(), &checkpoint.path).filter(|_| is_own).ok_or_else(absent)?;
-    let path = file_to_write(writer, Some(file))?;
+    let path = match own_name(writer.slug(), &checkpoint.path).filter(|_| is_own) {
+        Some(file) => file_to_write(writer, Some(file))?,
+        None if is_own && checkpoint.path.as_str() == format!("{}facts.md", folder(writer.slug())) => {
+            let may = matches!(writer.mode(), WriteMode::Hybrid | WriteMode::SearchOnly) && !writer.is_closed();
+            may.then(|| checkpoint.path.clone()).ok_or_else(absent)?
+        }
+        None => return Err(absent()),
+    };
     let act = act(writer, Action::Restore, 0);
     begin(writer)?;
     let (_, undo) = files.restore_as(&id, false, act).inspect_err(|_| writer.turn().rest())?;
@@ -183,7 +232,9 @@ pub(super) fn rewrite(
             None => (None, None),
         };
         let outcome = match (change(existing.as_deref())?, hash) {
-            (MemoryEdit::Text(text), _) if text.len() as u64 > workspace.config().index.max_file_bytes => {
+            (MemoryEdit::Text(text) | MemoryEdit::Left(text), _)
+                if text.len() as u64 > workspace.config().index.max_file_bytes =>
+            {
                 return Err(too_long(path, text.len()));
             }
             (MemoryEdit::Gone, None) => return Err(gone(path)),
@@ -193,7 +244,13 @@ pub(super) fn rewrite(
             may_make(writer)?;
         }
         begin(writer)?;
+        let forgets = matches!(action, Action::Forget).then(|| match &outcome.0 {
+            MemoryEdit::Text(text) | MemoryEdit::Left(text) => Some(text.clone()),
+            MemoryEdit::Gone => None,
+        });
         let written = match outcome {
+            (MemoryEdit::Left(_), None) => files.leave(path, None, act(writer, Action::Create, written)),
+            (MemoryEdit::Left(_), Some(hash)) => files.leave(path, Some(hash), edit),
             (MemoryEdit::Text(text), None) => files.create_for(path, &text, act(writer, Action::Create, written)),
             (MemoryEdit::Text(text), Some(hash)) => files.replace(path, hash, &text, edit),
             (MemoryEdit::Gone, Some(hash)) => files.trash_as(path, hash, edit),
@@ -204,7 +261,13 @@ pub(super) fn rewrite(
         }
         match written {
             Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
-            written => return Ok(written?),
+            written => {
+                let id = written?;
+                if let (Some(before), Some(after)) = (existing, forgets) {
+                    workspace.forget_given(path, &before, after.as_deref());
+                }
+                return Ok(id);
+            }
         }
     }
     Err(lost.into())

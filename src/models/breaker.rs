@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Failures in a row after which nobody is let through.
+/// Maximum number of failures in a row; then nobody is let through.
 const MOST_FAILURES: u32 = 5;
 /// For how long; then one may try.
 const OPEN_FOR: Duration = Duration::from_secs(60);

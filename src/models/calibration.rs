@@ -1,6 +1,6 @@
 //! What a model's cosines say of an answer.
 
-/// How likely a passage answers, as `1 / (1 + exp(−(base + words · coverage + meaning · cosine)))`: a logistic regression over labelled
+/// How likely a chunk answers, as `1 / (1 + exp(−(base + words · coverage + meaning · cosine)))`: a logistic regression over labelled
 /// queries, those with an answer and those without weighing the same (`benches/relevance`, which has the shares below each threshold).
 ///
 /// Fitted on two documentations, with 45 questions, 490 headings and halves of sentences, and as many that the notes do not answer. Below 0.1
@@ -8,7 +8,7 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Calibration {
     base: f64,
-    /// Of the share of the score by words that the passage has of what it could have at most, 0 to 1.
+    /// Of the share of the score by words that the chunk has of what it could have at most, 0 to 1.
     words: f64,
     /// Of the cosine.
     meaning: f64,
@@ -29,7 +29,7 @@ impl Calibration {
         }
     }
 
-    /// How likely a passage answers, 0 to 1.
+    /// How likely a chunk answers, 0 to 1.
     pub(crate) fn relevance(&self, coverage: f64, cosine: f64) -> f64 {
         1.0 / (1.0 + (-(self.base + self.words * coverage + self.meaning * cosine)).exp())
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-/// A server that says nothing for so long is not there any more.
+/// Maximum time that a server may say nothing; then it is not there any more.
 const SILENCE: Duration = Duration::from_secs(30);
 /// The bytes that are read at a time.
 const PIECE: usize = 1 << 16;

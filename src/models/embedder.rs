@@ -1,10 +1,33 @@
 //! What every provider of embeddings offers, and how it fails.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::{Document, Fingerprint, TokenVectors};
+use half::f16;
+
+use super::{
+    BatchFile, BatchLook, BatchPlace, BatchRecord, ContentHash, Document, Fingerprint, PackedTokens, TokenQuery,
+    TokenVectors,
+};
+
+/// What is kept of a chunk's text.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct EmbeddedText {
+    /// Its vector, of length 1 but for the rounding.
+    pub vector: Vec<f16>,
+    /// Its tokens; none where the model does not keep those.
+    pub tokens: PackedTokens,
+}
+
+impl EmbeddedText {
+    /// That of a vector alone.
+    pub fn of(vector: &[f32]) -> Self {
+        Self { vector: vector.iter().copied().map(f16::from_f32).collect(), tokens: PackedTokens::default() }
+    }
+}
 
 /// Turns text into vectors of length 1, whose dot product is their cosine.
 pub trait Embedder: Send + Sync {
@@ -16,6 +39,11 @@ pub trait Embedder: Send + Sync {
 
     /// Returns the length of every vector.
     fn dimension(&self) -> usize;
+
+    /// Which of the processor's instructions it computes with, where it does so in this process and can choose.
+    fn instructions(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Embeds what a person or an agent searches for. A query goes before any documents that are waiting. With a deadline, the
     /// answer is given up then.
@@ -31,6 +59,23 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// As [`Embedder::embed_query`].
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError>;
+
+    /// Embeds chunks as [`Embedder::embed_documents`] does, with what is kept of their tokens.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed_query`].
+    fn embed(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<EmbeddedText>, ModelError> {
+        let vectors = self.embed_documents(documents, deadline)?;
+        Ok(vectors.iter().map(|vector| EmbeddedText::of(vector)).collect())
+    }
+
+    /// A query's tokens, to be held against those that are kept of chunks; `None` of a model that keeps none.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed_query`].
+    fn token_query(&self, _text: &str, _deadline: Option<Instant>) -> Result<Option<TokenQuery>, ModelError> {
+        Ok(None)
+    }
 
     /// Whether the model learned a word as one piece, so that it is one, and no slip of the finger. `false` where that is not known.
     fn has_word(&self, _word: &str) -> bool {
@@ -53,6 +98,11 @@ pub trait Embedder: Send + Sync {
 
     /// How many texts it wants to be given at a time; `None` where whoever asks knows better.
     fn batch_size(&self) -> Option<usize> {
+        None
+    }
+
+    /// How many texts at once are handed to it, to be made in their own time; `None` where it has no such way.
+    fn batches(&self) -> Option<Arc<dyn BatchEmbedder>> {
         None
     }
 
@@ -93,6 +143,58 @@ pub trait TokenEmbedder: Send + Sync {
     ) -> Result<Vec<Option<TokenVectors>>, ModelError>;
 }
 
+/// A service that makes the vectors of many texts in its own time: they are handed over as a file, and so are its answers.
+pub trait BatchEmbedder: Send + Sync {
+    /// Where they go, and whose they are.
+    fn place(&self) -> &BatchPlace;
+
+    /// When more texts than this wait, they are handed over.
+    fn from(&self) -> usize;
+
+    /// A file of requests for texts, as many as there is room for.
+    fn file(&self, texts: &[(ContentHash, Document)]) -> BatchFile;
+
+    /// Uploads a file of requests. Gives its id. Of one that is stopped, nothing is left at the service.
+    ///
+    /// # Errors
+    /// When it is not taken.
+    fn upload(&self, file: &Arc<BatchFile>) -> Result<String, ModelError>;
+
+    /// Begins a batch. Where it may be that a request before has begun it whose answer never came, that one is looked for. Gives its id.
+    /// Whoever has the turn is waited for: a request that nobody waits for any more may begin it still.
+    ///
+    /// # Errors
+    /// When it is refused.
+    fn begin(&self, file: &str, may_be_there: bool, turn: &Arc<Mutex<()>>) -> Result<String, ModelError>;
+
+    /// Looks how a batch is.
+    ///
+    /// # Errors
+    /// When that is not said.
+    fn look(&self, batch: &str) -> Result<BatchLook, ModelError>;
+
+    /// Fetches answers to texts that were asked for, which are taken out of `asked`, and hands them to `found`, until that says no. Says no
+    /// itself where the service does not have them any more.
+    ///
+    /// # Errors
+    /// When they do not come whole.
+    fn fetch(
+        &self,
+        file: &str,
+        asked: &mut HashSet<ContentHash>,
+        found: &mut dyn FnMut(ContentHash, EmbeddedText) -> bool,
+    ) -> Result<bool, ModelError>;
+
+    /// What one of the lines of a file of errors says, where it can be had.
+    fn complaint(&self, file: &str) -> Option<String>;
+
+    /// Has a batch end where it has not, and removes its files, as far as that can be had. Says no when it was stopped meanwhile.
+    fn clear(&self, record: &BatchRecord) -> bool;
+
+    /// Removes a file that nothing else knows of, whether or not it was stopped meanwhile.
+    fn discard(&self, file: &str);
+}
+
 /// Why there is no embedding.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
@@ -123,8 +225,10 @@ pub enum ModelError {
         reason: String,
     },
     /// An option has a value that this model cannot take.
-    #[error("embedding option {option}: {reason}")]
+    #[error("`{section}.{option}`: {reason}")]
     BadOption {
+        /// The section of the configuration.
+        section: &'static str,
         /// The option's name.
         option: &'static str,
         /// What it may be.
@@ -149,8 +253,10 @@ pub enum ModelError {
         may_pass: bool,
     },
     /// The endpoint did not answer as it should.
-    #[error("the embedding endpoint {endpoint} {problem}")]
+    #[error("{service} {endpoint} {problem}")]
     Endpoint {
+        /// What it is: `the embedding endpoint`, `the chat endpoint`.
+        service: &'static str,
         /// Its host.
         endpoint: String,
         /// What it did, as the end of a sentence.
@@ -159,6 +265,14 @@ pub enum ModelError {
         kind: ModelErrorKind,
         /// Before that long it is not to be asked again.
         retry_after: Option<Duration>,
+    },
+    /// A chat model answered something else than it was asked for.
+    #[error("{model} {problem}")]
+    NotAsAsked {
+        /// The model, for people.
+        model: String,
+        /// What it did, as the end of a sentence, without its words.
+        problem: &'static str,
     },
     /// A worker panicked; the text that did it gets no vector, later ones do.
     #[error("embedding failed unexpectedly: {0}; please report this")]
@@ -202,6 +316,7 @@ impl ModelError {
             | Self::NoModels
             | Self::Llama { .. }
             | Self::GivenUp
+            | Self::NotAsAsked { .. }
             | Self::Panicked(_) => ModelErrorKind::Permanent,
         }
     }

@@ -15,6 +15,13 @@ impl Fingerprint {
         Self(blake3_of(b"memory-vault fingerprint", parts).to_hex()[..32].to_owned())
     }
 
+    /// A number made of it, under which stores keep what the model made: no table has to be whole for it to be known. Always four bytes
+    /// long, which is by what a stored embedding is recognised in a damaged database.
+    pub fn number(&self) -> i64 {
+        let [a, b, c, d, ..] = *blake3::hash(self.0.as_bytes()).as_bytes();
+        i64::from(u32::from_le_bytes([a, b, c, d]) >> 2 | 1 << 30)
+    }
+
     /// Returns the 32 lower-case hex digits.
     pub fn as_str(&self) -> &str {
         &self.0

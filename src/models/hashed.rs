@@ -6,7 +6,9 @@ use std::time::Instant;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::unit::unit;
-use super::{Document, Embedder, Fingerprint, ModelError, TokenEmbedder, TokenVectors};
+use super::{
+    Document, EmbeddedText, Embedder, Fingerprint, ModelError, PackedTokens, TokenEmbedder, TokenQuery, TokenVectors,
+};
 
 /// A deterministic embedder for tests and benches: texts that share words, or parts of words, are near each other.
 ///
@@ -15,6 +17,8 @@ use super::{Document, Embedder, Fingerprint, ModelError, TokenEmbedder, TokenVec
 pub struct HashEmbedder {
     fingerprint: Fingerprint,
     dimension: usize,
+    keeps_tokens: bool,
+    name: &'static str,
     documents: AtomicUsize,
 }
 
@@ -29,8 +33,23 @@ impl HashEmbedder {
         Self {
             fingerprint: Fingerprint::of(&[b"hashed words", &dimension.to_le_bytes()]),
             dimension,
+            keeps_tokens: false,
+            name: "hashed words (for tests)",
             documents: AtomicUsize::new(0),
         }
+    }
+
+    /// The same under the name of a model of which something is known.
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The same with the tokens of documents kept.
+    #[must_use]
+    pub fn with_tokens(self) -> Self {
+        let fingerprint = Fingerprint::of(&[b"hashed words and tokens", &self.dimension.to_le_bytes()]);
+        Self { fingerprint, keeps_tokens: true, ..self }
     }
 
     /// Returns how many documents were embedded so far.
@@ -38,7 +57,7 @@ impl HashEmbedder {
         self.documents.load(Ordering::Relaxed)
     }
 
-    fn embed(&self, text: &str) -> Vec<f32> {
+    fn embed_text(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0; self.dimension];
         // Every text leans a little the same way, so that one without words has a direction too.
         vector[0] = 0.01;
@@ -77,7 +96,7 @@ impl Embedder for HashEmbedder {
     }
 
     fn name(&self) -> &str {
-        "hashed words (for tests)"
+        self.name
     }
 
     fn dimension(&self) -> usize {
@@ -85,12 +104,28 @@ impl Embedder for HashEmbedder {
     }
 
     fn embed_query(&self, text: &str, _: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        Ok(self.embed(text))
+        Ok(self.embed_text(text))
     }
 
     fn embed_documents(&self, documents: &[Document], _: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         self.documents.fetch_add(documents.len(), Ordering::Relaxed);
-        Ok(documents.iter().map(|document| self.embed(&document.input())).collect())
+        Ok(documents.iter().map(|document| self.embed_text(&document.input())).collect())
+    }
+
+    fn embed(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<EmbeddedText>, ModelError> {
+        let vectors = self.embed_documents(documents, deadline)?;
+        let embedding = |(document, vector): (&Document, Vec<f32>)| {
+            let mut embedding = EmbeddedText::of(&vector);
+            if self.keeps_tokens {
+                embedding.tokens = PackedTokens::of(&self.tokens_of(&document.input()), &vec![0.0; self.dimension]);
+            }
+            embedding
+        };
+        Ok(documents.iter().zip(vectors).map(embedding).collect())
+    }
+
+    fn token_query(&self, text: &str, _: Option<Instant>) -> Result<Option<TokenQuery>, ModelError> {
+        Ok(self.keeps_tokens.then(|| TokenQuery::new(&self.tokens_of(text))))
     }
 
     fn tokens(&self) -> Option<&dyn TokenEmbedder> {
@@ -98,11 +133,17 @@ impl Embedder for HashEmbedder {
     }
 }
 
+impl HashEmbedder {
+    fn tokens_of(&self, text: &str) -> TokenVectors {
+        let vectors: Vec<f32> = text.unicode_words().flat_map(|word| self.embed_text(word)).collect();
+        TokenVectors::new(self.dimension, &vectors)
+    }
+}
+
 /// A word is a token.
 impl TokenEmbedder for HashEmbedder {
     fn query_tokens(&self, text: &str, _: Instant) -> Result<TokenVectors, ModelError> {
-        let vectors: Vec<f32> = text.unicode_words().flat_map(|word| self.embed(word)).collect();
-        Ok(TokenVectors::new(self.dimension, &vectors))
+        Ok(self.tokens_of(text))
     }
 
     fn document_tokens(
@@ -122,7 +163,7 @@ mod tests {
     fn shared_words_are_near_and_vectors_are_unit_length() {
         let embedder = HashEmbedder::default();
         let dot = |a: &str, b: &str| -> f32 {
-            let (a, b) = (embedder.embed(a), embedder.embed(b));
+            let (a, b) = (embedder.embed_text(a), embedder.embed_text(b));
             a.iter().zip(&b).map(|(x, y)| x * y).sum()
         };
         let bread = "how to bake sourdough bread";

@@ -107,6 +107,13 @@ impl KnownModel {
     }
 }
 
+/// Whether a model, by the name that it has for people, is known to read English and nothing else.
+pub(crate) fn reads_english_alone(model: &str) -> bool {
+    let name = plain(model);
+    let is_called = |known: &&KnownModel| known.stems.iter().any(|stem| begins_with(&name, stem));
+    KNOWN_MODELS.iter().find(is_called).is_some_and(|known| known.languages == "English")
+}
+
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
@@ -147,5 +154,17 @@ mod tests {
         }
         let renamed = ModelFile { stem: "bge-small-en-v1.5-q8_0".into(), ..file("model", "bert", 384) };
         assert_eq!(KnownModel::of(&renamed).map(|known| known.pooling), Some("cls"));
+    }
+
+    #[test]
+    fn it_is_known_which_models_read_english_alone() {
+        for model in ["all-MiniLM-L6-v2", "bge-small-en-v1.5-q8_0", "nomic-embed-text-v1.5.Q8_0"] {
+            assert!(reads_english_alone(model), "{model}");
+        }
+        for model in
+            ["multilingual-e5-small", "embeddinggemma-300m", "text-embedding-3-small", "hashed words (for tests)"]
+        {
+            assert!(!reads_english_alone(model), "{model}");
+        }
     }
 }

@@ -4,20 +4,59 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Embedder, EndpointEmbedder, EndpointOptions, ModelError};
-use crate::config::EmbedConfig;
+use serde::{Deserialize, Serialize};
+
+use super::{ChatModel, ChatOptions, Embedder, EndpointChat, EndpointEmbedder, EndpointOptions, ModelError, Reranker};
+use crate::config::{ChatConfig, Config, EmbedConfig, LateTokens};
 
 /// Loads an embedder; called on a thread of its own, as it takes its time, and again when it failed in a way that may pass.
 pub(crate) type LoadEmbedder = Box<dyn FnMut() -> Result<Arc<dyn Embedder>, ModelError> + Send>;
 
-/// How to load the embedder of `[embed]`; `None` where it is "none". `root` is the vault's folder, from which paths count, and
+/// How a model is opened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ModelConfig {
+    /// `[embed]`.
+    pub(crate) embed: EmbedConfig,
+    /// Whether the tokens of every chunk are kept, where the model has them to give.
+    #[serde(default)]
+    pub(crate) tokens: bool,
+}
+
+impl ModelConfig {
+    /// What a vault's configuration says.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self { embed: config.embed.clone(), tokens: config.search.late_interaction == LateTokens::Stored }
+    }
+}
+
+impl From<EmbedConfig> for ModelConfig {
+    fn from(embed: EmbedConfig) -> Self {
+        Self { embed, tokens: false }
+    }
+}
+
+/// How to load the embedder that is named; `None` where it is "none". `root` is the vault's folder, from which paths count, and
 /// `index` the folder of its index.
-pub(crate) fn open(config: &EmbedConfig, root: &Path, index: &Path) -> Option<LoadEmbedder> {
+pub(crate) fn open(config: &ModelConfig, root: &Path, index: &Path) -> Option<LoadEmbedder> {
+    let ModelConfig { embed: config, tokens } = config;
     match (config.model.as_str(), config.endpoint.as_str()) {
         ("none", _) => None,
-        (_, "") => Some(gguf(config, root)),
+        (_, "") => Some(gguf(config, *tokens, root)),
         _ => Some(endpoint(config, root, index)),
     }
+}
+
+/// The chat model of `[chat]`; `None` where it names none. It is not asked yet.
+pub(crate) fn open_chat(config: &ChatConfig) -> Option<Result<Arc<dyn ChatModel>, ModelError>> {
+    let options = ChatOptions {
+        endpoint: config.endpoint.clone(),
+        model: config.model.clone(),
+        api_key_env: config.api_key_env.clone(),
+        timeout: Duration::from_millis(config.search_timeout_ms),
+        send_private: config.send_private,
+    };
+    let open = || EndpointChat::open(options).map(|chat| Arc::new(chat) as Arc<dyn ChatModel>);
+    (!config.endpoint.is_empty()).then(open)
 }
 
 fn endpoint(config: &EmbedConfig, root: &Path, index: &Path) -> LoadEmbedder {
@@ -31,13 +70,14 @@ fn endpoint(config: &EmbedConfig, root: &Path, index: &Path) -> LoadEmbedder {
         timeout: Duration::from_millis(config.timeout_ms),
         query_timeout: Duration::from_millis(config.query_timeout_ms),
         send_private: config.send_private,
+        batch_from: config.batch_api.then_some(config.batch_api_from),
     };
     let (root, index) = (root.to_owned(), index.to_owned());
     Box::new(move || Ok(Arc::new(EndpointEmbedder::open(options.clone(), &index, &root)?) as Arc<dyn Embedder>))
 }
 
 #[cfg(feature = "gguf")]
-fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
+fn gguf(config: &EmbedConfig, tokens: bool, root: &Path) -> LoadEmbedder {
     use super::folders::{cache_folder, model_file};
     use super::{GgufEmbedder, GgufOptions, ModelSource};
     use crate::config::PoolingChoice;
@@ -57,13 +97,35 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
             PoolingChoice::Last => Some(super::Pooling::Last),
         },
         max_tokens: config.max_tokens,
+        tokens,
         ..GgufOptions::new(cache_folder())
     };
     Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>))
 }
 
+/// Opens the cross-encoder of a file, which is looked for as that of `embed.model` is.
+///
+/// # Errors
+/// When it is not there, or judges no pairs of texts.
+#[cfg(feature = "gguf")]
+pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Box<dyn Reranker>, ModelError> {
+    use super::folders::{cache_folder, model_file};
+    use super::{GgufOptions, GgufReranker};
+
+    Ok(Box::new(GgufReranker::open(&model_file(file, root), &GgufOptions::new(cache_folder()))?))
+}
+
+/// Fails: this build runs no models.
+///
+/// # Errors
+/// Always.
 #[cfg(not(feature = "gguf"))]
-fn gguf(_: &EmbedConfig, _: &Path) -> LoadEmbedder {
+pub(crate) fn open_reranker(_: &str, _: &Path) -> Result<Box<dyn Reranker>, ModelError> {
+    Err(ModelError::NoModels)
+}
+
+#[cfg(not(feature = "gguf"))]
+fn gguf(_: &EmbedConfig, _: bool, _: &Path) -> LoadEmbedder {
     Box::new(|| Err(ModelError::NoModels))
 }
 

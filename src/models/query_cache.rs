@@ -1,32 +1,32 @@
-//! The last queries and their vectors: people search as they type, go back a letter, and page through results.
+//! The last queries and what a model made of them: people search as they type, go back a letter, and page through results.
 
 use std::num::NonZeroUsize;
 
 use lru::LruCache;
 
-/// Maximum number of queries. 256 vectors of 384 numbers are 400 kB.
+/// Maximum number of queries. 256 vectors of 384 numbers are 400 kB, with the tokens of queries of ten words 1.5 MB.
 const MAX_QUERIES: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
 /// Maximum length of a query that is remembered. Longer ones are pasted, not typed, and do not come twice.
 const MAX_QUERY_BYTES: usize = 1024;
 
-/// Remembers the vectors of the most recently used queries.
-pub(super) struct QueryCache(LruCache<String, Vec<f32>>);
+/// Remembers what was made of the most recently used queries, unless told otherwise their vectors.
+pub(super) struct QueryCache<T = Vec<f32>>(LruCache<String, T>);
 
-impl Default for QueryCache {
+impl<T> Default for QueryCache<T> {
     fn default() -> Self {
         Self(LruCache::new(MAX_QUERIES))
     }
 }
 
-impl QueryCache {
-    pub(super) fn get(&mut self, query: &str) -> Option<Vec<f32>> {
+impl<T: Clone> QueryCache<T> {
+    pub(super) fn get(&mut self, query: &str) -> Option<T> {
         self.0.get(query).cloned()
     }
 
-    pub(super) fn put(&mut self, query: &str, vector: &[f32]) {
+    pub(super) fn put(&mut self, query: &str, made: &T) {
         if query.len() <= MAX_QUERY_BYTES {
-            self.0.put(query.to_owned(), vector.to_vec());
+            self.0.put(query.to_owned(), made.clone());
         }
     }
 }
@@ -39,13 +39,13 @@ mod tests {
     fn the_least_recently_used_query_goes_first() {
         let mut cache = QueryCache::default();
         for i in 0..MAX_QUERIES.get() {
-            cache.put(&i.to_string(), &[i as f32]);
+            cache.put(&i.to_string(), &vec![i as f32]);
         }
         assert_eq!(cache.get("0"), Some(vec![0.0]));
-        cache.put("new", &[1.0]);
+        cache.put("new", &vec![1.0]);
         assert!(cache.get("0").is_some() && cache.get("new").is_some());
         assert!(cache.get("1").is_none());
-        cache.put(&"x".repeat(MAX_QUERY_BYTES + 1), &[1.0]);
+        cache.put(&"x".repeat(MAX_QUERY_BYTES + 1), &vec![1.0]);
         assert_eq!(cache.0.len(), MAX_QUERIES.get());
     }
 }

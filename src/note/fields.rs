@@ -73,7 +73,7 @@ fn entries<'a>(
         .flat_map(move |name| metadata.iter().filter(move |(key, _)| key.trim().eq_ignore_ascii_case(name)))
 }
 
-/// Aliases are compared with this many others, so that 20,000 of them cost no quadratic time.
+/// Maximum number of others that an alias is compared with, so that 20,000 of them cost no quadratic time.
 const MAX_COMPARED: usize = 100;
 
 /// A scalar as text: strings, numbers and booleans that are not blank.

@@ -7,7 +7,7 @@ use super::{Lines, Problem, tags};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// The most that is read as frontmatter. Real ones are under 2 KB; past this it is prose between two rules, or hostile.
+/// Maximum of what is read as frontmatter, in bytes. Real ones are under 2 KB; past this it is prose between two rules, or hostile.
 const MAX_BYTES: usize = 64 << 10;
 
 /// A note's frontmatter, read.

@@ -42,7 +42,7 @@ fn line_feeds(text: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Most times that the whole text is parsed to find its comments. One is enough unless a comment holds an opening fence,
+/// Maximum number of times that the whole text is parsed to find its comments. One is enough unless a comment holds an opening fence,
 /// which seems to hide what follows it until the comment is masked.
 const MAX_PARSES: usize = 8;
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Tags of a note at most. Memory keeps all tags of all notes: 20 MB of them took 1.2 GB, and ten minutes.
+/// Maximum number of tags of a note. Memory keeps all tags of all notes: 20 MB of them took 1.2 GB, and ten minutes.
 const MAX_TAGS: usize = 10_000;
 
 /// Tags in the order first seen, each once whatever its case.

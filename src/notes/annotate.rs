@@ -11,7 +11,7 @@ use crate::request::{Owner, ReadScope, RequestError, note_path, now, text};
 use crate::vault::{ReadError, WriteError, free_name};
 use crate::wire::{AnnotateParams, Annotated, citation};
 
-/// Characters of what a remark is called after.
+/// Maximum number of characters of what a remark is called after.
 const MAX_SUBJECT_CHARS: usize = 80;
 
 /// Writes a remark on a chunk into `annotations/`. It is private when the chunk's note is. Returns when it can be found.

@@ -185,6 +185,7 @@ impl QuotePlaces<'_> {
             mode: Mode::Keyword,
             limit: CANDIDATES,
             filter: Filter::default(),
+            parts: Vec::new(),
             // No word of a quote is a time.
             at: Timestamp::UNIX_EPOCH,
             min_relevance: None,

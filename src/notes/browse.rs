@@ -13,6 +13,7 @@ use crate::wire::{Browse, BrowseParams, ChunkView, Collections};
 pub(crate) fn chunk(viewer: &Viewer, hash: &str) -> Result<ChunkView, RequestError> {
     let found = viewer.read_scope()?.chunk(hash);
     viewer.log("passage", hash, found.iter().map(|chunk| chunk.citation.clone()).collect());
+    viewer.count_given(found.iter().map(|chunk| chunk.hash.as_str()));
     found
 }
 

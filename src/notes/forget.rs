@@ -5,16 +5,23 @@ use std::time::Duration;
 use blake3::Hash;
 
 use super::annotations::annotations;
+use super::derived::made_of;
+use super::purge::Purge;
+use super::purge_facts::{self, FactTarget, GoneFacts};
+use super::retitle::{retitled, title_says};
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
-use crate::wire::{ForgetParams, Forgotten, PurgedView};
+use crate::wire::{DerivedNote, ForgetParams, Forgotten, PurgedView};
 
 /// Maximum time that a purge waits for captured events to be in their files.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The first and the last line.
+type LineSpan = (usize, usize);
 
 /// What of a note is to go.
 enum ForgottenPart {
@@ -38,7 +45,17 @@ struct Target {
 pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
-    let Target { path, part, seen } = target(owner, params)?;
+    let (Target { path, part, seen }, fact) = match params.fact.as_deref() {
+        None => (target(owner, params)?, None),
+        Some(_) if params.hash.is_some() || params.path.is_some() => {
+            return Err(RequestError::invalid("give `fact`, `hash` or `path`"));
+        }
+        Some(name) => {
+            let fact = FactTarget::of(owner, params, name)?;
+            let Some((first, last)) = fact.lines else { return fact.purge_history(owner, params) };
+            (Target { path: fact.path, part: ForgottenPart::Lines(first, last), seen: None }, Some(fact.gone))
+        }
+    };
     let Some((bytes, hash)) = files.read(&path)? else {
         return purge_gone(owner, files, &path, params);
     };
@@ -47,17 +64,15 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     if seen.is_some_and(|seen| seen != *hash.as_bytes()) || params.seen.as_ref().is_some_and(|seen| *seen != name) {
         return Err(changed());
     }
-    let left = match part {
-        ForgottenPart::Whole => Remainder { text: None, removed: vec![String::from_utf8_lossy(&bytes).into_owned()] },
-        part => {
-            let text = String::from_utf8(bytes)
-                .map_err(|_| RequestError::invalid(format!("`{path}` is not text; only all of it can go")))?;
-            remainder(&path, &text, part).map_err(|error| match error {
-                Some(error) => refused(&path, error),
-                None => changed(),
-            })?
-        }
+    let had = match (&part, String::from_utf8(bytes)) {
+        (_, Ok(text)) => text,
+        (ForgottenPart::Whole, Err(error)) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        (_, Err(_)) => return Err(RequestError::invalid(format!("`{path}` is not text; only all of it can go"))),
     };
+    let (mut left, lines) = remainder(&path, &had, part).map_err(|error| match error {
+        Some(error) => refused(&path, error),
+        None => changed(),
+    })?;
     let mut forgotten = Forgotten {
         ok: true,
         path: path.to_string(),
@@ -67,22 +82,42 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         seen: name,
         searchable: true,
         purged: None,
+        derived: made_of(&owner.now()?, &path, lines.filter(|_| left.text.is_some()))?,
     };
     if params.dry_run {
         return Ok(forgotten);
     }
+    if params.purge {
+        left.text = left.text.map(|text| retitled(&path, &text, &left.removed).unwrap_or(text));
+    }
+    let mut purge = match params.purge {
+        true => Some(Purge::begin(owner, &path, &had, &left.removed, forgotten.whole)?),
+        false => None,
+    };
+    let facts = fact.or_else(|| GoneFacts::of(owner, &path, &had, left.text.as_deref())).zip(purge.as_mut());
+    let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
-    let id = match &left.text {
-        None => files.trash(&path, hash)?,
-        Some(text) => files.replace(&path, hash, text, Action::Forget)?,
+    let remove = || match &left.text {
+        None => files.trash(&path, hash).map_err(RequestError::from),
+        Some(text) => files.replace(&path, hash, text, Action::Forget).map_err(RequestError::from),
     };
+    let removed = match &facts {
+        // Meanwhile nobody notes them anew.
+        Some(facts) => workspace.ledger().purge(files, &path, |change| facts.means(change), remove),
+        None => remove().map(|id| (id, None)),
+    };
+    let (id, in_history) = removed.inspect_err(|_| purge.iter().for_each(Purge::take_back))?;
+    workspace.forget_given(&path, &had, left.text.as_deref());
     let purged = match params.purge {
         true => Some(files.purge(&path)?),
         false => None,
     };
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
-    let Some(purged) = purged else {
+    if params.derived {
+        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, derived, params.purge));
+    }
+    let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
     };
@@ -97,13 +132,28 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         trashed: purged.trashed,
         embeddings,
         commits,
+        tombstone: purge.tombstone,
         remains: in_trash(&purged)
             .chain(kept)
-            .chain(clear_pending(workspace))
+            .chain(in_history.as_ref().map(purge_facts::in_history))
+            .chain(workspace.sweep_given())
+            .chain(purge.clear_logs(files))
+            .chain(clear_pending(workspace, purge.tombstone))
+            .chain(in_title(&path, left.text.as_deref(), &left.removed))
+            .chain(in_summary(&path, left.text.as_deref()))
             .chain(remains(owner, &path, forgotten.whole, commits, other_names))
             .collect(),
     });
     Ok(forgotten)
+}
+
+/// Removes a note that was made of what is forgotten, in the same way.
+fn forget_derived(owner: &Owner, derived: &mut DerivedNote, purge: bool) {
+    let params = ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() };
+    match forget(owner, &params) {
+        Ok(forgotten) => (derived.gone, derived.checkpoint_id) = (true, forgotten.checkpoint_id),
+        Err(error) => derived.kept_because = Some(error.message),
+    }
 }
 
 fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> {
@@ -175,22 +225,41 @@ fn purge_gone(
         seen: String::new(),
         searchable: true,
         purged: None,
+        derived: made_of(&owner.now()?, path, None)?,
     };
     if params.dry_run {
         return Ok(forgotten);
     }
-    let purged = files.purge(path)?;
+    // What it said last is what goes.
+    let had = files.last_content(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let had = had.as_deref().unwrap_or_default();
+    let mut purge = Purge::begin(owner, path, had, &[], true)?;
+    let facts = GoneFacts::of(owner, path, had, None);
+    facts.iter().try_for_each(|facts| facts.remember(&mut purge))?;
+    let remove = || files.purge(path);
+    let purged = match &facts {
+        Some(facts) => owner.workspace().ledger().purge(files, path, |change| facts.means(change), remove),
+        None => remove().map(|purged| (purged, None)),
+    };
+    let (purged, in_history) = purged.inspect_err(|_| purge.take_back())?;
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
-    if purged == Purged::default() && commits.is_none() {
+    if purged == Purged::default() && commits.is_none() && facts.is_none() {
         return Err(gone());
+    }
+    if params.derived {
+        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, derived, true));
     }
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
         trashed: purged.trashed,
         embeddings: 0,
         commits,
+        tombstone: purge.tombstone,
         remains: in_trash(&purged)
-            .chain(clear_pending(owner.workspace()))
+            .chain(in_history.as_ref().map(purge_facts::in_history))
+            .chain(owner.workspace().sweep_given())
+            .chain(purge.clear_logs(files))
+            .chain(clear_pending(owner.workspace(), purge.tombstone))
             .chain(remains(owner, path, true, commits, 0))
             .collect(),
     });
@@ -207,21 +276,41 @@ fn contents_of(workspace: &Workspace, path: &VaultPath, hash: Hash) -> Vec<Conte
 }
 
 /// Leaves nothing of what was captured but in its files; gives what keeps it from that.
-fn clear_pending(workspace: &Workspace) -> impl Iterator<Item = String> {
+fn clear_pending(workspace: &Workspace, tombstone: Option<i64>) -> impl Iterator<Item = String> {
     let aside = workspace.state().put_aside().map(|aside| {
         format!("{}, which could not be read, may have the text; remove it if you need nothing of it", aside.display())
     });
-    let queue = match workspace.sweep_pending(PATIENCE) {
+    let swept = workspace.sweep_pending(PATIENCE);
+    let short = tombstone.is_none().then(|| "it is too short to be known again, should something bring it back".into());
+    let queue = match swept {
         Ok(0) => None,
-        Ok(1) => Some("1 captured event waits to be written; if it has the text, that comes back with it".into()),
-        Ok(waiting) => Some(format!(
-            "{waiting} captured events wait to be written; if one of them has the text, that comes back with it"
-        )),
+        Ok(waiting) => Some(waits(waiting, tombstone.is_some())),
         Err(error) => {
             Some(format!("the queue of captured events may have the text until the daemon can write it again: {error}"))
         }
     };
-    queue.into_iter().chain(aside)
+    queue.into_iter().chain(aside).chain(short)
+}
+
+/// What is to be known of events that are in no file yet.
+fn waits(waiting: u64, known: bool) -> String {
+    let wait = if waiting == 1 { "1 captured event waits".into() } else { format!("{waiting} captured events wait") };
+    match known {
+        true => format!("{wait} to be written; what they have of the text is on the disk until then, and left out"),
+        false => format!("{wait} to be written; if one of them has the text, that comes back with it"),
+    }
+}
+
+/// The title of a note that stays may have been made of what went.
+fn in_title(path: &VaultPath, left: Option<&str>, removed: &[String]) -> Option<String> {
+    title_says(&Note::parse(left?, path.stem()), removed)
+        .then(|| format!("the title of `{path}`, in its frontmatter, says some of it; change that yourself"))
+}
+
+/// A note's own summary was made of what it says.
+fn in_summary(path: &VaultPath, left: Option<&str>) -> Option<String> {
+    let note = Note::parse(left?, path.stem());
+    note.metadata.contains_key("summary").then(|| format!("the `summary` of `{path}` may say it; change that yourself"))
 }
 
 /// Where a text that was purged may be found all the same.
@@ -253,17 +342,21 @@ fn remains(owner: &Owner, path: &VaultPath, whole: bool, commits: Option<usize>,
     remains
 }
 
-/// The text without a part; no error when the part is not in it.
-fn remainder(path: &VaultPath, text: &str, part: ForgottenPart) -> Result<Remainder, Option<RemoveError>> {
+/// The text without a part, and the lines of that; no error when the part is not in it.
+fn remainder(
+    path: &VaultPath,
+    text: &str,
+    part: ForgottenPart,
+) -> Result<(Remainder, Option<LineSpan>), Option<RemoveError>> {
     let note = Note::parse(text, path.stem());
     match part {
-        ForgottenPart::Lines(first, last) => Ok(without_lines(&note, text, first, last)?),
+        ForgottenPart::Lines(first, last) => Ok((without_lines(&note, text, first, last)?, Some((first, last)))),
         ForgottenPart::Chunk(id) => {
             let chunks = chunk(path, &note, text);
             let chunk = chunks.iter().find(|chunk| chunk.id == id).ok_or(None)?;
-            Ok(without_chunk(&note, text, chunk)?)
+            Ok((without_chunk(&note, text, chunk)?, Some(chunk.lines)))
         }
-        ForgottenPart::Whole => Ok(Remainder { text: None, removed: vec![text.to_owned()] }),
+        ForgottenPart::Whole => Ok((Remainder { text: None, removed: vec![text.to_owned()] }, None)),
     }
 }
 

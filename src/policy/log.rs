@@ -9,10 +9,13 @@ use utoipa::ToSchema;
 
 use crate::state::{LogTable, State, StateError};
 
-/// Of a query, so many characters are kept.
+/// Maximum number of characters of a query that are kept.
 const MAX_QUERY_CHARS: usize = 500;
-/// Of what one answer gave, so many places are kept.
+/// Maximum number of places that are kept of what one answer gave.
 const MAX_GIVEN: usize = 100;
+
+/// Stands where a query was that told of what was forgotten for good.
+const FORGOTTEN: &str = "(forgotten)";
 
 /// The logs of all agents.
 #[derive(Debug)]
@@ -70,6 +73,30 @@ impl ReadLog {
         self.add(slug, &LogEntry::now("page", &query, Vec::new()));
     }
 
+    /// Takes out what is said of something that was forgotten for good: queries that tell of it, and those for which its note was given.
+    /// Where the note is gone, too, `instead` takes the place of its name.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn forget(&self, path: &str, instead: Option<&str>, tells: impl Fn(&str) -> bool) -> Result<(), StateError> {
+        let names =
+            |text: &str| text.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', ':']));
+        self.0.rewrite(|entry| {
+            let mut entry: LogEntry = serde_json::from_str(entry).ok()?;
+            let before = entry.clone();
+            let of_it = entry.given.iter().any(|given| names(given));
+            if names(&entry.query) {
+                entry.query = instead.unwrap_or(path).to_owned();
+            } else if !entry.query.is_empty() && (of_it || tells(&entry.query)) {
+                entry.query = FORGOTTEN.to_owned();
+            }
+            if let Some(instead) = instead {
+                entry.given.iter_mut().filter(|given| names(given)).for_each(|given| *given = instead.to_owned());
+            }
+            (entry != before).then(|| serde_json::to_string(&entry).ok()).flatten()
+        })
+    }
+
     /// The newest entries of an agent, newest first.
     ///
     /// # Errors
@@ -94,6 +121,27 @@ mod tests {
         let [one, two] = entries;
         assert_eq!(log.entries("ada", 5).unwrap(), [two, one]);
         assert_eq!(log.entries("bob", 5).unwrap(), []);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_in_no_query_and_a_note_that_is_gone_in_no_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = ReadLog::new(&State::in_folder(folder.path()));
+        let given = |places: &[&str]| places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>();
+        log.add("ada", &LogEntry::now("search", "pots", given(&["notes/a.md#L1-L2", "notes/a.mdx", "b.md"])));
+        log.add("ada", &LogEntry::now("search", "the key", given(&["b.md"])));
+        log.add("bob", &LogEntry::now("note", "notes/a.md", given(&["notes/a.md"])));
+        log.add("bob", &LogEntry::now("search", "bread", given(&[])));
+        let all = || {
+            let entries = ["ada", "bob"].into_iter().flat_map(|slug| log.entries(slug, 9).unwrap());
+            entries.map(|entry| format!("{} {}", entry.query, entry.given.join(" "))).collect::<Vec<_>>()
+        };
+        log.forget("notes/a.md", None, |query| query.contains("key")).unwrap();
+        let part =
+            ["(forgotten) b.md", "(forgotten) notes/a.md#L1-L2 notes/a.mdx b.md", "bread ", "notes/a.md notes/a.md"];
+        assert_eq!(all(), part);
+        log.forget("notes/a.md", Some("notes/"), |_| false).unwrap();
+        assert_eq!(all(), ["(forgotten) b.md", "(forgotten) notes/ notes/a.mdx b.md", "bread ", "notes/ notes/"]);
     }
 
     #[test]

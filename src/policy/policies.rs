@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 
 use crate::access::{AGENTS, Policy};
+use crate::config::{CollectionConfig, MemoryScopesConfig};
 use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
 use crate::vault::{ReadError, Stamp, read, slug};
@@ -18,6 +19,9 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Policies {
     root: PathBuf,
+    /// Where memory scopes are.
+    folders: MemoryScopesConfig,
+    collections: Vec<CollectionConfig>,
     known: Mutex<HashMap<String, KnownPolicy>>,
 }
 
@@ -32,7 +36,14 @@ struct KnownPolicy {
 impl Policies {
     /// Those of the vault at `root`.
     pub fn new(root: PathBuf) -> Self {
-        Self { root, known: Mutex::default() }
+        let (folders, collections) = (MemoryScopesConfig::default(), Vec::new());
+        Self { root, folders, collections, known: Mutex::default() }
+    }
+
+    /// The same where the memory scopes are in these folders.
+    #[must_use]
+    pub(super) fn with_folders(self, folders: MemoryScopesConfig, collections: Vec<CollectionConfig>) -> Self {
+        Self { folders, collections, ..self }
     }
 
     /// What an agent may do; `None` when there is no such agent. A page that cannot be read allows nothing.
@@ -72,6 +83,7 @@ impl Policies {
         let known = match read(&self.root, &path, MAX_BYTES) {
             Ok(source) => {
                 let (policy, given) = parse(&source.text);
+                let policy = policy.with_folders(&self.folders, &self.collections);
                 KnownPolicy { stamp: source.stamp, policy: Arc::new(policy), given }
             }
             Err(ReadError::Gone) => return None,

@@ -10,6 +10,7 @@ use super::log::ReadLog;
 use super::policies::Policies;
 use super::rate_limiter::RateLimiter;
 use crate::access::{Authenticator, Caller, Policy, Principal, Session, Token, TokenHash};
+use crate::config::Config;
 use crate::state::{AgentRow, AgentTable, State, StateError};
 
 /// The agents of one vault.
@@ -62,6 +63,13 @@ impl AgentRegistry {
             log: ReadLog::new(state),
             rates: Arc::default(),
         }
+    }
+
+    /// The same in a vault whose memory scopes are in the folders that its configuration says.
+    #[must_use]
+    pub fn with_folders_of(mut self, config: &Config) -> Self {
+        self.policies = self.policies.with_folders(config.memory_scopes.clone(), config.collections.clone());
+        self
     }
 
     /// What each may do.

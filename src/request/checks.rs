@@ -1,6 +1,7 @@
 //! What is asked, checked as every use case checks it.
 
 use super::RequestError;
+use crate::config::MemoryScope;
 use crate::path::VaultPath;
 
 /// Maximum length of a text that is kept: what is longer is a document, and can be put into the folder.
@@ -61,10 +62,10 @@ pub(crate) fn min_score(asked: Option<f64>) -> Result<Option<f64>, RequestError>
     }
 }
 
-/// Maximum number of passages on either side of a hit.
+/// Maximum number of chunks on either side of a hit.
 pub(crate) const MAX_CONTEXT: usize = 20;
 
-/// How many passages are asked for on either side of a hit.
+/// How many chunks are asked for on either side of a hit.
 ///
 /// # Errors
 /// When it is over 20.
@@ -75,6 +76,41 @@ pub(crate) fn context(asked: Option<usize>) -> Result<Option<usize>, RequestErro
         }
         asked => Ok(asked),
     }
+}
+
+/// How long the models are waited for.
+///
+/// # Errors
+/// When it is nothing, or over a minute.
+pub(crate) fn timeout_ms(asked: Option<u64>) -> Result<Option<u64>, RequestError> {
+    match asked.filter(|asked| !(1..=60_000).contains(asked)) {
+        Some(asked) => Err(RequestError::invalid(format!("`timeout_ms` is {asked}; it takes 1 to 60000"))),
+        None => Ok(asked),
+    }
+}
+
+/// Maximum number of memory scopes that one request names.
+const MAX_SCOPES: usize = 50;
+
+/// Memory scopes as somebody names them, each with its weight, if one is said: `project:mech,system=0.4`.
+///
+/// # Errors
+/// When one is none, or its weight is no number from 0 to 10.
+pub(crate) fn memory_scopes(name: &str, text: &str) -> Result<Vec<(MemoryScope, Option<f64>)>, RequestError> {
+    let one = |text: &str| -> Result<(MemoryScope, Option<f64>), RequestError> {
+        let (scope, weight) = text.split_once('=').map_or((text, None), |(scope, weight)| (scope, Some(weight)));
+        let scope = MemoryScope::parse(scope).map_err(|error| RequestError::invalid(format!("`{name}`: {error}")))?;
+        let weight = weight.map(|weight| {
+            let number = weight.trim().parse().ok().filter(|weight: &f64| (0.0..=10.0).contains(weight));
+            number.ok_or_else(|| RequestError::invalid(format!("`{name}` has the weight `{weight}`; it takes 0 to 10")))
+        });
+        Ok((scope, weight.transpose()?))
+    };
+    let scopes = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+    if scopes.len() > MAX_SCOPES {
+        return Err(RequestError::invalid(format!("`{name}` has {} scopes; it takes {MAX_SCOPES}", scopes.len())));
+    }
+    Ok(scopes)
 }
 
 /// A path as somebody gives it.

@@ -2,7 +2,9 @@
 
 use crate::access::Principal;
 use crate::engine::EngineError;
+use crate::ledger::LedgerError;
 use crate::policy::AgentsError;
+use crate::state::StateError;
 use crate::sync::RefusedError;
 use crate::vault::WriteError;
 
@@ -162,8 +164,26 @@ impl From<WriteError> for RequestError {
     }
 }
 
+impl From<LedgerError> for RequestError {
+    fn from(error: LedgerError) -> Self {
+        let message = error.to_string();
+        match error {
+            LedgerError::Write(error) => error.into(),
+            LedgerError::Scope(_) => Self::invalid(message),
+            LedgerError::Edit { .. } | LedgerError::Other { .. } => Self::conflict(message),
+            LedgerError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
+        }
+    }
+}
+
 impl From<AgentsError> for RequestError {
     fn from(error: AgentsError) -> Self {
+        Self::unavailable(error.to_string(), "nothing was changed; see that the vault's `.vault/state` can be written")
+    }
+}
+
+impl From<StateError> for RequestError {
+    fn from(error: StateError) -> Self {
         Self::unavailable(error.to_string(), "nothing was changed; see that the vault's `.vault/state` can be written")
     }
 }

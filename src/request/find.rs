@@ -3,19 +3,22 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::assist::AssistedRequest;
 use super::{ReadScope, RequestError, Room, share};
 use crate::config::{Mode, SearchConfig};
-use crate::engine::{Damage, EngineError};
+use crate::derive::{ChunkId, TextLanguage};
+use crate::engine::{EngineError, FileEntry};
 use crate::models::Embedder;
 use crate::search::{
-    Correction, Degraded, Highlighter, HitWindow, Results, SearchRequest, UnknownKind, search, snippet, snippet_around,
+    Correction, Degraded, Highlighter, HitWindow, Results, SearchHelp, SearchRequest, Unassisted, UnknownKind,
+    assisted_search, search, snippet, snippet_around,
 };
 use crate::sync::ModelStatus;
 use crate::wire::{HitView, Scores, SearchResponse, citation};
 
-/// While notes change as fast as they are found, a search is begun anew so often.
+/// Maximum number of times that a search is begun anew while notes change as fast as they are found.
 const MAX_CHANGED_ROUNDS: usize = 4;
 
 /// How hits are given.
@@ -25,6 +28,8 @@ pub struct Given {
     pub highlights: bool,
     /// How many times each hit stands in the answer; all of them count.
     pub times: usize,
+    /// After so long no model is waited for; where it is not said, as the settings have it for each.
+    pub timeout: Option<Duration>,
 }
 
 impl ReadScope {
@@ -48,23 +53,23 @@ impl ReadScope {
         if self.is_agents() {
             request.min_relevance = request.min_relevance.or(Some(config.min_score));
         }
-        let mut found = self.found(config, &request)?;
+        let assisted = self.assisted(config, given.timeout);
+        let mut found = self.found(config, &request, assisted.as_ref())?;
         if self.is_agents() {
             // What changed since it was indexed may be private by now. It is hidden before the ranking, not taken out after it.
             for _ in 0..MAX_CHANGED_ROUNDS {
-                let changed: Vec<_> =
-                    found.hits.iter().map(|hit| &hit.file).filter(|file| !self.is_as_indexed(file)).cloned().collect();
+                let changed = self.changed(&found);
                 if changed.is_empty() {
                     break;
                 }
                 changed.iter().for_each(|file| self.visible.hide(file));
-                found = self.found(config, &request)?;
+                found = self.found(config, &request, assisted.as_ref())?;
             }
             found.hits.retain(|hit| self.is_as_indexed(&hit.file));
             if matches!(found.degraded, Some(Degraded::Unknown(_))) || !found.misread.is_empty() {
                 // What it says that there is, is named.
                 self.settle()?;
-                found = self.found(config, &request)?;
+                found = self.found(config, &request, assisted.as_ref())?;
             }
         }
         let no_such_collection = match &found.degraded {
@@ -87,11 +92,17 @@ impl ReadScope {
         let mut results = Vec::with_capacity(found.hits.len());
         let mut room = Room::of(self.limits, given.times);
         for hit in found.hits {
+            highlighter.turn_to(hit.file.language());
             let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
             match self.view(&hit.file, hit.chunk) {
                 Ok(chunk) => {
-                    let scores =
-                        Scores { keyword: hit.keyword, semantic: hit.semantic, late: hit.late, coverage: hit.coverage };
+                    let scores = Scores {
+                        keyword: hit.keyword,
+                        semantic: hit.semantic,
+                        late: hit.late,
+                        rerank: hit.rerank,
+                        coverage: hit.coverage,
+                    };
                     let perhaps = hit.relevance.is_some_and(|relevance| relevance < config.min_score);
                     let (score, relevance) = (hit.score, hit.relevance);
                     let mut view = HitView { snippet, highlights: None, score, relevance, perhaps, scores, chunk };
@@ -119,13 +130,17 @@ impl ReadScope {
         };
         let corrected = (!found.corrections.is_empty()).then(|| said_corrected(&found.corrections));
         let misread = found.misread.iter().map(ToString::to_string);
-        let lacks: Vec<String> =
-            corrected.into_iter().chain(misread).chain(degraded.map(explain).or_else(|| self.mending())).collect();
+        let unassisted = found.unassisted.iter().filter_map(|not_done| self.unassisted(not_done));
+        let why = degraded.map(explain).or_else(|| self.mending());
+        let unread = found.unread.map(|language| self.explain_unread(language));
+        let also = misread.chain(unassisted).chain(unread).chain(why);
+        let lacks: Vec<String> = corrected.into_iter().chain(also).collect();
         Ok(SearchResponse {
             query: request.text,
             mode: found.mode,
             results,
             degraded: (!lacks.is_empty()).then(|| lacks.join("; ")),
+            without_topic: false,
             left_out: found.left_out,
             no_such_collection,
             fresh: None,
@@ -134,8 +149,34 @@ impl ReadScope {
         })
     }
 
-    fn found(&self, config: &SearchConfig, request: &SearchRequest) -> Result<Results, RequestError> {
-        self.search_with(self.workspace.shared().embedder().as_deref(), config, request)
+    /// The files of hits that have changed since they were indexed, and those for which a chat model was not asked.
+    fn changed(&self, found: &Results) -> Vec<Arc<FileEntry>> {
+        let of_hits = found.hits.iter().map(|hit| &hit.file).filter(|file| !self.is_as_indexed(file));
+        let first = found.unassisted.iter().filter_map(|not_done| match not_done {
+            Unassisted::Hidden(files) => Some(files),
+            _ => None,
+        });
+        of_hits.chain(first.flatten()).cloned().collect()
+    }
+
+    fn found(
+        &self,
+        config: &SearchConfig,
+        request: &SearchRequest,
+        assisted: Option<&AssistedRequest>,
+    ) -> Result<Results, RequestError> {
+        let embedder = self.workspace.shared().embedder_of(self.reader());
+        let given = |chunks: &[ChunkId]| self.given(chunks);
+        let given = (config.usage_weight > 0.0).then_some(&given as _);
+        let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
+        let Some(assisted) = assisted else {
+            let help = SearchHelp { given, ..SearchHelp::default() };
+            return self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help));
+        };
+        let may_send = |file: &FileEntry| self.may_send(assisted, file);
+        let assistant = self.assistant(assisted, config, &may_send);
+        let help = SearchHelp { assistant: Some(&assistant), given };
+        self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help))
     }
 
     /// Searches what is seen, by words alone where there is no embedder.
@@ -153,11 +194,21 @@ impl ReadScope {
 
     /// What a search comes to, whatever becomes of it.
     pub(super) fn searched<T>(&self, searching: impl FnOnce() -> Result<T, EngineError>) -> Result<T, RequestError> {
-        const FAILED: &str = "the keyword index: a search in it failed unexpectedly";
-        // tantivy panics on what it does not expect in its files.
-        let found = catch_unwind(AssertUnwindSafe(searching))
-            .unwrap_or_else(|_| Err(EngineError::damaged(FAILED, Damage::Words(FAILED.into()))));
+        // A bug, which costs this one answer. What the stores cannot read they say themselves.
+        let found = catch_unwind(AssertUnwindSafe(searching)).map_err(|_| {
+            tracing::error!("a search panicked");
+            RequestError::internal("the search failed unexpectedly; please report this")
+        })?;
         found.map_err(|error| self.workspace.damaged(error))
+    }
+
+    fn explain_unread(&self, language: TextLanguage) -> String {
+        let (embedder, name) = (self.workspace.shared().embedder_of(self.reader()), language.name());
+        let model = embedder.filter(|_| !self.is_agents()).map(|embedder| format!(" ({})", embedder.name()));
+        let model = model.unwrap_or_default();
+        format!(
+            "the model{model} reads English alone: what is in {name} is found by its words, and hardly by its meaning"
+        )
     }
 
     fn explain(&self, degraded: &Degraded, mode: Mode) -> String {

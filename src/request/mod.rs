@@ -4,25 +4,31 @@
 //! What a use case needs of who asks is in its type: [`Owner`], [`Viewer`], [`MemoryWriter`], [`EventSender`]. Only this module
 //! makes one, and refuses everybody else.
 
+mod assist;
+mod chat_help;
 mod checks;
 mod error;
 mod find;
+mod forgotten_place;
 mod fresh;
 mod limits;
 mod read_scope;
 mod related;
+mod rerank_help;
 mod rights;
 mod role;
 mod room;
 mod settle;
 mod time;
+mod usage;
 mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-pub(crate) use checks::{context, limit, min_score, note_path, query_text, text};
+pub(crate) use assist::{AS_TYPED, ORDER_KEPT};
+pub(crate) use checks::{context, limit, memory_scopes, min_score, note_path, query_text, text, timeout_ms};
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use fresh::MAY_LACK_THE_NEWEST;
@@ -38,6 +44,7 @@ pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::{Principal, Scope, Turn};
 use crate::engine::Reader;
+use crate::models::ChatAsker;
 use crate::policy::LogEntry;
 
 /// One request.
@@ -51,6 +58,8 @@ pub struct Request {
     at: Timestamp,
     reader: OnceLock<Arc<dyn Reader>>,
     scope: OnceLock<ReadScope>,
+    /// Whether the person asks in the place of an agent.
+    is_tried: bool,
 }
 
 impl Request {
@@ -58,13 +67,14 @@ impl Request {
     pub fn new(workspace: Arc<Workspace>, principal: Principal, turn: Turn) -> Self {
         let limits = AgentLimits::of(&workspace.config().agents, &principal);
         let (reader, scope) = (OnceLock::new(), OnceLock::new());
-        Self { workspace, principal, turn, limits, at: Timestamp::now(), reader, scope }
+        Self { workspace, principal, turn, limits, at: Timestamp::now(), reader, scope, is_tried: false }
     }
 
     /// The same request as somebody else would make it, held to the same state of the index.
     fn by(&self, principal: Principal) -> Self {
         let reader = self.reader.clone();
-        Self { reader, at: self.at, ..Self::new(Arc::clone(&self.workspace), principal, self.turn.clone()) }
+        let is_tried = self.is_tried || matches!(self.principal, Principal::Owner);
+        Self { reader, at: self.at, is_tried, ..Self::new(Arc::clone(&self.workspace), principal, self.turn.clone()) }
     }
 
     /// The vault that is asked.
@@ -134,7 +144,14 @@ impl Request {
 
     fn asker(&self) -> Asker {
         let is_agents = !matches!(self.principal, Principal::Owner);
-        Asker { limits: self.limits, turn: self.turn.clone(), is_agents }
+        let chat_asker = match &self.principal {
+            Principal::Owner => Some(ChatAsker::Person),
+            Principal::Agent(caller) if !self.is_tried => Some(ChatAsker::Agent(caller.slug.clone())),
+            // An agent does not learn by how soon it is answered what the person has tried in its place.
+            Principal::Agent(_) | Principal::Capture(_) => None,
+        };
+        let counted = self.counted().unwrap_or_default().to_owned();
+        Asker { limits: self.limits, turn: self.turn.clone(), is_agents, chat_asker, counted }
     }
 
     /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.

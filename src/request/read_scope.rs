@@ -9,6 +9,7 @@ use super::{AgentLimits, RequestError, Room, Workspace, rfc3339};
 use crate::access::{Scope, Turn};
 use crate::derive::ChunkId;
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
+use crate::models::ChatAsker;
 use crate::path::VaultPath;
 use crate::search::Visible;
 use crate::wire::{ChunkView, citation, percent_encode};
@@ -22,6 +23,9 @@ pub struct ReadScope {
     pub(super) limits: Option<AgentLimits>,
     pub(super) turn: Turn,
     is_agents: bool,
+    pub(super) chat_asker: Option<ChatAsker>,
+    /// By whose counts a search goes.
+    pub(super) counted: String,
 }
 
 /// Who asks, as far as it says how much is given.
@@ -30,14 +34,18 @@ pub(super) struct Asker {
     pub(super) turn: Turn,
     /// Whether it is told nothing of what it does not see.
     pub(super) is_agents: bool,
+    /// For whom the answers of a chat model are remembered.
+    pub(super) chat_asker: Option<ChatAsker>,
+    /// Whose answers are counted as this one's.
+    pub(super) counted: String,
 }
 
 impl ReadScope {
     /// What rights show to who asks.
     pub(super) fn new(workspace: &Arc<Workspace>, reader: Arc<dyn Reader>, rights: &Scope, asker: Asker) -> Self {
         let visible = Visible::of(rights, reader.files());
-        let Asker { limits, turn, is_agents } = asker;
-        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents }
+        let Asker { limits, turn, is_agents, chat_asker, counted } = asker;
+        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents, chat_asker, counted }
     }
 
     /// The vault.

@@ -17,7 +17,7 @@ impl ReadScope {
         Ok(found)
     }
 
-    /// How many characters of a passage are shown, of those that are usual.
+    /// How many characters of a chunk are shown, of those that are usual.
     pub(crate) fn snippet_chars(&self, usual: usize) -> usize {
         self.limits.map_or(usual, |limits| usual.min(limits.max_snippet_chars))
     }

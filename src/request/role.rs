@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{ReadScope, Request, RequestError, Workspace};
 use crate::access::{Caller, Principal, Scope, WriteMode};
+use crate::forgotten::AgentReach;
 use crate::policy::LogEntry;
 
 /// What a request has to be for some use cases.
@@ -194,6 +195,15 @@ impl MemoryWriter {
     /// When the index is not open yet.
     pub(crate) fn own_memory(&self) -> Result<ReadScope, RequestError> {
         self.seen_now(&self.rights)
+    }
+
+    /// What it may read, to be held against what was forgotten.
+    pub(crate) fn reach(&self) -> AgentReach {
+        let (own, grant) = match &self.rights {
+            Scope::Own { slugs, given } => (slugs.clone(), given.clone()),
+            _ => (Vec::new(), None),
+        };
+        AgentReach { slug: self.slug.clone(), own, grant }
     }
 
     /// What it may write.

@@ -5,12 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::RequestError;
+use super::chat_help::ChatHelp;
+use super::rerank_help::RerankHelp;
 use crate::config::{Config, Switches};
 use crate::engine::{ContentHash, EngineError, FileEntry, Reader};
-use crate::models::LoadEmbedder;
+use crate::forgotten::ForgottenTexts;
+use crate::ledger::Ledger;
+use crate::models::ModelChoice;
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
-use crate::state::State;
+use crate::state::{ChangeTable, State, UsageTable};
 use crate::sync::{Shared, Syncer};
 use crate::vault::{Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, read};
 
@@ -38,8 +42,14 @@ pub struct WorkspaceParts {
     pub outside: Outside,
     /// What is not derived.
     pub state: Arc<State>,
+    /// What stays forgotten.
+    pub forgotten: Arc<ForgottenTexts>,
+    /// What was changed.
+    pub changes: Arc<ChangeTable>,
     /// The agents' pages and tokens.
     pub agents: Arc<AgentRegistry>,
+    /// The facts.
+    pub(crate) ledger: Arc<Ledger>,
 }
 
 /// One vault at work.
@@ -47,6 +57,9 @@ pub struct Workspace {
     parts: WorkspaceParts,
     /// One save at a time, from the look for what is there already until it is found itself.
     saving: Mutex<()>,
+    chat: ChatHelp,
+    reranker: RerankHelp,
+    usage: UsageTable,
 }
 
 /// Captured events on their way into their files: what is purged must not be left there.
@@ -62,7 +75,10 @@ pub trait PendingEvents: Send + Sync {
 impl Workspace {
     /// Of these parts.
     pub fn new(parts: WorkspaceParts) -> Self {
-        Self { parts, saving: Mutex::default() }
+        let chat = ChatHelp::of(&parts.config.chat);
+        let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
+        let usage = UsageTable::new(&parts.state);
+        Self { parts, saving: Mutex::default(), chat, reranker, usage }
     }
 
     /// Its place.
@@ -100,9 +116,39 @@ impl Workspace {
         &self.parts.state
     }
 
+    /// How often chunks were given.
+    pub fn usage(&self) -> &UsageTable {
+        &self.usage
+    }
+
+    /// What stays forgotten.
+    pub fn forgotten(&self) -> &ForgottenTexts {
+        &self.parts.forgotten
+    }
+
+    /// What was changed.
+    pub fn changes(&self) -> &ChangeTable {
+        &self.parts.changes
+    }
+
     /// The agents' pages and tokens.
     pub fn agents(&self) -> &Arc<AgentRegistry> {
         &self.parts.agents
+    }
+
+    /// The facts.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.parts.ledger
+    }
+
+    /// The cross-encoder that puts the best of a search in order anew.
+    pub(super) fn reranker(&self) -> &RerankHelp {
+        &self.reranker
+    }
+
+    /// The chat model, and what it does for searches.
+    pub fn chat(&self) -> &ChatHelp {
+        &self.chat
     }
 
     /// Waits until no other save is under way, and holds up those that come while it is held.
@@ -178,11 +224,20 @@ impl Workspace {
         }
     }
 
-    /// Turns to another model while the vault is served. Until its vectors are there, notes are found by their words; where it
-    /// cannot be loaded, the one there was stays.
-    pub fn replace_model(&self, load: LoadEmbedder) {
+    /// Does without a model from now on.
+    ///
+    /// # Errors
+    /// When another process writes the index.
+    pub fn drop_model(&self) -> Result<(), RequestError> {
+        self.syncer()?.drop_model();
+        Ok(())
+    }
+
+    /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
+    /// be loaded.
+    pub(crate) fn replace_model(&self, model: ModelChoice) {
         if let Some(syncer) = &self.parts.syncer {
-            syncer.replace_model(load);
+            syncer.replace_model(model);
         }
     }
 

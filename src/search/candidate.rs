@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::engine::FileEntry;
+use crate::engine::{ContentHash, FileEntry};
+use crate::path::VaultPath;
 
 /// The scores of a candidate by words and by meaning; `None` where it was not asked for, or is not known there.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -13,8 +14,28 @@ pub(super) struct CandidateScores {
     pub semantic: Option<f64>,
     /// MaxSim of the query's tokens.
     pub late: Option<f64>,
+    /// What a model says that has read it, 0 to 1.
+    pub rerank: Option<f64>,
     /// Whether it waits for its vector, so that its cosine is not known yet.
     pub waits: bool,
+    /// The scores by what was typed alone, where more was looked for.
+    pub typed: Option<TypedScores>,
+}
+
+/// The scores of a candidate by what was typed alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct TypedScores {
+    /// BM25.
+    pub keyword: Option<f64>,
+    /// Cosine.
+    pub semantic: Option<f64>,
+}
+
+impl CandidateScores {
+    /// BM25 by what was typed.
+    pub(super) fn typed_keyword(&self) -> Option<f64> {
+        self.typed.map_or(self.keyword, |typed| typed.keyword)
+    }
 }
 
 /// A chunk that may become a hit.
@@ -36,16 +57,23 @@ impl Candidate {
         Self { row, file, ordinal, scores: CandidateScores::default(), score: 0.0, named: false }
     }
 
+    /// The name of what is embedded of it; `None` where that is nothing.
+    pub(super) fn content(&self) -> Option<ContentHash> {
+        self.file.chunks.get(self.ordinal)?.content
+    }
+
     /// Whether there is something of it to embed.
     pub(super) fn is_embeddable(&self) -> bool {
-        self.file.chunks.get(self.ordinal).is_some_and(|chunk| chunk.content.is_some())
+        self.content().is_some()
     }
+}
+
+/// Where it stands, by which ties are broken.
+pub(super) fn place(candidate: &Candidate) -> (&VaultPath, usize) {
+    (&candidate.file.path, candidate.ordinal)
 }
 
 /// Best first; ties in the order of the text.
 pub(super) fn sort(candidates: &mut [Candidate]) {
-    candidates.sort_by(|one, two| {
-        let place = |of: &Candidate| (of.file.path.clone(), of.ordinal);
-        two.score.total_cmp(&one.score).then_with(|| place(one).cmp(&place(two)))
-    });
+    candidates.sort_by(|one, two| two.score.total_cmp(&one.score).then_with(|| place(one).cmp(&place(two))));
 }

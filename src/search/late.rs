@@ -6,7 +6,7 @@ use super::candidate::{Candidate, CandidateScores, sort};
 use super::fuse::{AskedWords, meaning_weight, min_max};
 use crate::config::SearchConfig;
 use crate::engine::{EngineError, Reader};
-use crate::models::{Document, ModelError, TokenEmbedder, TokenVectors};
+use crate::models::{Document, Embedder, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
 
 /// The share of MaxSim in the meaning; the cosine of the whole chunk has the rest. The words have the weight that they have in the fusion.
 ///
@@ -14,17 +14,22 @@ use crate::models::{Document, ModelError, TokenEmbedder, TokenVectors};
 /// headings of each as queries 97.8 and 91.0 (97.1 and 87.6). With shares of 0.3 to 0.6 the mean of the four differs by less than one point.
 const TOKENS: f64 = 0.5;
 
-/// A query's tokens, and until when chunks may be computed for them.
+/// A query's tokens, and where those of chunks come from.
 pub(super) struct LateInteraction<'a> {
     reader: &'a dyn Reader,
-    model: &'a dyn TokenEmbedder,
-    query: TokenVectors,
-    deadline: Instant,
+    tokens: TokenSource<'a>,
     config: &'a SearchConfig,
 }
 
+enum TokenSource<'a> {
+    /// They are computed now, until the deadline.
+    Computed { query: TokenVectors, model: &'a dyn TokenEmbedder, deadline: Instant },
+    /// They were kept when the chunk was embedded.
+    Stored(TokenQuery),
+}
+
 impl<'a> LateInteraction<'a> {
-    /// Begins with the query.
+    /// Begins with the query, where the chunks' tokens are computed.
     ///
     /// # Errors
     /// When the model fails on it, or takes too long.
@@ -38,7 +43,22 @@ impl<'a> LateInteraction<'a> {
         let deadline = Instant::now() + Duration::from_millis(config.deep_ms);
         let deadline = until.map_or(deadline, |until| until.min(deadline));
         let query = model.query_tokens(query, deadline)?;
-        Ok(Self { reader, model, query, deadline, config })
+        Ok(Self { reader, tokens: TokenSource::Computed { query, model, deadline }, config })
+    }
+
+    /// The same where they are stored; `None` of a model that keeps none.
+    ///
+    /// # Errors
+    /// When the model fails on the query, or takes too long.
+    pub(super) fn stored(
+        query: &str,
+        model: &dyn Embedder,
+        reader: &'a dyn Reader,
+        config: &'a SearchConfig,
+        until: Option<Instant>,
+    ) -> Result<Option<Self>, ModelError> {
+        let query = model.token_query(query, until)?;
+        Ok(query.map(|query| Self { reader, tokens: TokenSource::Stored(query), config }))
     }
 
     /// Ranks the best candidates anew, as many as there is time for; the others stay behind them. `candidates` are in order.
@@ -51,28 +71,20 @@ impl<'a> LateInteraction<'a> {
         asked: AskedWords,
     ) -> Result<Result<(), ModelError>, EngineError> {
         let best = candidates.len().min(self.config.deep_candidates);
-        let mut documents = Vec::with_capacity(best);
-        for candidate in &candidates[..best] {
-            // Of what is damaged or has nothing to embed, nothing is like the query.
-            let text = match self.reader.chunk(candidate.row) {
-                Ok(text) => text.filter(|_| candidate.is_embeddable()),
-                Err(error) if error.is_damage() => None,
-                Err(error) => return Err(error),
-            };
-            documents.push(text.map_or_else(Document::default, |text| text.document(&candidate.file.title)));
-        }
-        let tokens = match self.model.document_tokens(&documents, self.deadline) {
-            Ok(tokens) => tokens,
-            Err(error) => return Ok(Err(error)),
+        let late = match &self.tokens {
+            TokenSource::Stored(query) => self.stored_scores(query, &candidates[..best])?,
+            TokenSource::Computed { query, model, deadline } => {
+                match self.computed_scores(query, *model, *deadline, &candidates[..best])? {
+                    Ok(late) if late.is_empty() && best > 0 => return Ok(Err(ModelError::TimedOut)),
+                    Ok(late) => late,
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
         };
-        let ready = tokens.iter().take_while(|tokens| tokens.is_some()).count();
-        if ready == 0 && best > 0 {
-            return Ok(Err(ModelError::TimedOut));
-        }
-        let (looked_at, rest) = candidates.split_at_mut(ready);
-        for (candidate, tokens) in looked_at.iter_mut().zip(tokens.iter().flatten()) {
+        let (looked_at, rest) = candidates.split_at_mut(late.len());
+        for (candidate, late) in looked_at.iter_mut().zip(late) {
             // What has nothing to embed is near nothing.
-            candidate.scores.late = candidate.is_embeddable().then(|| self.query.max_sim(tokens));
+            candidate.scores.late = late.filter(|_| candidate.is_embeddable());
         }
         // Above all that was not looked at.
         let least = rest.first().map_or(0.0, |candidate| candidate.score);
@@ -82,6 +94,45 @@ impl<'a> LateInteraction<'a> {
         }
         sort(looked_at);
         Ok(Ok(()))
+    }
+
+    /// MaxSim of those that were ready in time, which are the first.
+    fn computed_scores(
+        &self,
+        query: &TokenVectors,
+        model: &dyn TokenEmbedder,
+        deadline: Instant,
+        candidates: &[Candidate],
+    ) -> Result<Result<Vec<Option<f64>>, ModelError>, EngineError> {
+        let mut documents = Vec::with_capacity(candidates.len());
+        for candidate in candidates {
+            // Of what is damaged or has nothing to embed, nothing is like the query.
+            let text = match self.reader.chunk(candidate.row) {
+                Ok(text) => text.filter(|_| candidate.is_embeddable()),
+                Err(error) if error.is_damage() => None,
+                Err(error) => return Err(error),
+            };
+            documents.push(text.map_or_else(Document::default, |text| text.document(&candidate.file.title)));
+        }
+        Ok(model.document_tokens(&documents, deadline).map(|tokens| {
+            let ready = tokens.iter().map_while(Option::as_ref);
+            ready.map(|tokens| Some(query.max_sim(tokens))).collect()
+        }))
+    }
+
+    /// The same of those whose tokens are stored; `None` of one that has no vector here, be it that its text has one elsewhere.
+    fn stored_scores(&self, query: &TokenQuery, candidates: &[Candidate]) -> Result<Vec<Option<f64>>, EngineError> {
+        let score = |candidate: &Candidate| {
+            let content = candidate.content().filter(|_| self.reader.is_embedded(candidate.row));
+            let tokens = match content.map(|content| self.reader.tokens(&content)).transpose() {
+                Ok(tokens) => tokens.flatten(),
+                // The vectors are in memory, and this is no worse than without tokens.
+                Err(error) if error.is_damage() => None,
+                Err(error) => return Err(error),
+            };
+            Ok(tokens.and_then(|tokens| query.max_sim(&tokens)))
+        };
+        candidates.iter().map(score).collect()
     }
 }
 
@@ -94,8 +145,12 @@ fn scores(candidates: &[Candidate], asked: AskedWords, config: &SearchConfig) ->
     let all: Vec<CandidateScores> = candidates.iter().map(|candidate| candidate.scores).collect();
     let meaning = meaning_weight(&all, asked, config);
     let sum = |at: usize| {
-        let whole = if candidates[at].scores.waits { words[at] } else { whole[at] };
-        (1.0 - meaning) * words[at] + meaning * ((1.0 - TOKENS) * whole + TOKENS * tokens[at])
+        let (whole, tokens) = match candidates[at].scores {
+            CandidateScores { waits: true, late: None, .. } => (words[at], words[at]),
+            CandidateScores { waits: true, .. } => (words[at], tokens[at]),
+            CandidateScores { .. } => (whole[at], tokens[at]),
+        };
+        (1.0 - meaning) * words[at] + meaning * ((1.0 - TOKENS) * whole + TOKENS * tokens)
     };
     (0..candidates.len()).map(sum).collect()
 }

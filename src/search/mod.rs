@@ -1,17 +1,22 @@
 //! From a query to hits with citations, in stages, each a value to the next:
 //!
-//! `query` (what was typed, by `lines` and with `operators`) → `respell` (words that nobody has) → `retrieve` (the best chunks of the allowed
+//! `query` (what was typed, by `lines` and with `operators`) → `respell` (words that nobody has) → `expand` (other words
+//! for it, by a chat model) → `meaning` (its vectors) → `retrieve` (the best chunks of the allowed
 //! files by words and by meaning, each scored on both) → `fuse` (one score, one order) → `late` (of a deep search: the best token by token) →
-//! `weigh` (what counts less) → `named` (a note that is called so comes first) → `diversify` (no
-//! file takes all places) → `relevance` and the cut, in `run` → `window` (what stands around a hit) → `snippet`.
+//! `weigh` (what counts less) → `named` (a note that is called so comes first) → `rerank` (the best, read by a chat
+//! model) → `diversify` (no file takes all places) → `relevance` and the cut, in `run` → `window` (what stands around a hit) → `snippet`.
 //!
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
 
+mod assist;
 mod candidate;
 mod diversify;
+mod expand;
+mod foreign;
 mod fuse;
 mod late;
 mod lines;
+mod meaning;
 mod misread;
 mod named;
 mod nearest;
@@ -19,6 +24,7 @@ mod operators;
 mod query;
 mod related;
 mod relevance;
+mod rerank;
 mod respell;
 mod retrieve;
 mod run;
@@ -30,13 +36,14 @@ mod visible;
 mod weigh;
 mod window;
 
+pub(crate) use assist::{AskedOnce, Assistant, MaySend, Unassisted};
 pub(crate) use nearest::nearest_notes;
 pub use operators::OPERATORS;
 pub use query::ParsedQuery;
 pub(crate) use related::{Related, RelatedChunk, RelatedRequest, related};
 pub(crate) use respell::Correction;
-pub(crate) use run::Results;
 pub use run::{Degraded, SearchRequest, search};
+pub(crate) use run::{Results, SearchHelp, assisted_search};
 pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};
 pub(crate) use unknown::{UnknownKind, UnknownName, unknown_collection};

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 
 use crate::clock::{Edge, moment};
-use crate::derive::Label;
+use crate::derive::{CONVERSATIONS, Label};
 use crate::engine::{Condition, Wanted};
 
 /// Each way of asking, as whoever asks is told of it: by `vault search --help`, the page, the description of the API and MCP.
@@ -21,6 +21,8 @@ pub const OPERATORS: &[&str] = &[
     "before:",
     "after:",
     "has:",
+    "role:",
+    "conversation:",
     "type:",
     "status:done",
     "[rating:>3]",
@@ -31,11 +33,16 @@ pub const OPERATORS: &[&str] = &[
 ];
 
 /// The conditions that are no properties, by each of their names.
-pub(super) const CONDITIONS: [&str; 9] = ["tag", "tags", "in", "collection", "path", "title", "before", "after", "has"];
+pub(super) const CONDITIONS: [&str; 11] =
+    ["tag", "tags", "in", "collection", "path", "title", "before", "after", "has", "role", "conversation"];
 
-/// Whether a key is that of a condition, whatever the properties are called.
+/// Those of conversations. Where there is nothing of the kind they are keys like any other.
+const OF_TURNS: [&str; 2] = ["role", "conversation"];
+
+/// Whether a key is that of a condition, whatever the properties are called and whatever notes there are.
 pub(super) fn is_condition(key: &str) -> bool {
-    CONDITIONS.contains(&key.to_lowercase().as_str())
+    let key = key.to_lowercase();
+    CONDITIONS.contains(&key.as_str()) && !OF_TURNS.contains(&key.as_str())
 }
 
 /// What decides how an operator is read.
@@ -44,6 +51,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) at: Timestamp,
     /// Whether a note that is seen has a property.
     pub(super) has_property: &'a dyn Fn(&str) -> bool,
+    /// Whether a note that is seen is so.
+    pub(super) is_there: &'a dyn Fn(&Wanted) -> bool,
 }
 
 /// What `key:value` asks for; `None` when it asks for nothing, and is words.
@@ -54,6 +63,8 @@ pub(super) fn condition(key: &str, value: &str, negated: bool, around: &Surround
         _ if value.is_empty() => return None,
         "tag" | "tags" => Wanted::Tag(value.to_owned()),
         "in" | "collection" => Wanted::Collection(value.trim_end_matches('/').to_owned()),
+        "role" => of_turns(Wanted::Speaker(value.to_owned()), (key, value), around)?,
+        "conversation" => of_turns(Wanted::Conversation(value.to_owned()), (key, value), around)?,
         "path" => Wanted::Path(value.to_owned()),
         "title" => Wanted::Title(value.to_owned()),
         "before" => Wanted::Updated(i64::MIN, moment(value, Edge::Start, around.at)?),
@@ -63,6 +74,18 @@ pub(super) fn condition(key: &str, value: &str, negated: bool, around: &Surround
         _ => return None,
     };
     Some(Condition { wanted, negated })
+}
+
+/// What `role:` or `conversation:` asks for: a speaker or a conversation that there is; else a property that a note has; else, among
+/// conversations, one that there is not, of which whoever asks is told. `None` where there are none.
+fn of_turns(wanted: Wanted, (key, value): (&str, &str), around: &Surroundings<'_>) -> Option<Wanted> {
+    if (around.is_there)(&wanted) {
+        return Some(wanted);
+    }
+    if (around.has_property)(key) {
+        return Some(property(key, value));
+    }
+    (around.is_there)(&Wanted::Collection(CONVERSATIONS.to_owned())).then_some(wanted)
 }
 
 /// What `[key]` or `[key:value]` asks for.
@@ -100,7 +123,7 @@ mod tests {
 
     #[test]
     fn every_condition_is_one_and_is_told() {
-        let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| false };
+        let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| false, is_there: &|_| true };
         for key in CONDITIONS {
             let value = match key {
                 "before" | "after" => "2026-01-05",
@@ -111,7 +134,28 @@ mod tests {
             let told = OPERATORS.contains(&format!("{key}:").as_str());
             assert!(told || ["tags", "collection"].contains(&key), "{key}: only other names are not told");
         }
-        assert!(is_condition("TAG") && !is_condition("status"));
+        assert!(is_condition("TAG") && !is_condition("status") && !is_condition("Role"));
         assert!(condition("status", "x", false, &around).is_none(), "a property is one where a note has it");
+    }
+
+    #[test]
+    fn a_property_called_role_was_who_speaks() {
+        let asked = |there: &'static [Wanted], properties: &'static [&str], key: &str| {
+            let (is_there, has_property) =
+                (|wanted: &Wanted| there.contains(wanted), |key: &str| properties.contains(&key));
+            let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &has_property, is_there: &is_there };
+            condition(key, "ann", false, &around).map(|condition| condition.wanted)
+        };
+        for (key, wanted) in
+            [("role", Wanted::Speaker("ann".into())), ("conversation", Wanted::Conversation("ann".into()))]
+        {
+            let all: &'static [Wanted] = vec![wanted.clone(), Wanted::Collection(CONVERSATIONS.into())].leak();
+            let property = || Some(Wanted::Labelled(Label::of_property(key, Some("ann"))));
+            assert_eq!(asked(all, &["role", "conversation"], key), Some(wanted.clone()), "she speaks");
+            assert_eq!(asked(&all[1..], &["role", "conversation"], key), property(), "she does not");
+            assert_eq!(asked(&all[1..], &[], key), Some(wanted), "nothing is found, which is said");
+            assert_eq!(asked(&[], &["role", "conversation"], key), property(), "there are no conversations");
+            assert_eq!(asked(&[], &[], key), None, "nor anything else: they are words");
+        }
     }
 }

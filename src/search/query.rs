@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use super::lines::{LineKind, lines};
 use super::operators::{self, Surroundings};
 use crate::config::Mode;
-use crate::derive::Label;
 use crate::derive::words::plain_words;
-use crate::engine::{Condition, WordQuery};
+use crate::derive::{Label, speaker_term};
+use crate::engine::{Condition, Wanted, WordQuery};
 
 /// A query, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct ParsedQuery {
     pub prefixes: Vec<String>,
     /// The side that is asked, where lines like `lex: …` say that it is one alone.
     pub asks: Option<Mode>,
+    /// Whether it has lines like `lex: …`.
+    pub has_lines: bool,
     /// What looks like a condition, and is words.
     pub no_conditions: Vec<NoCondition>,
 }
@@ -81,7 +83,7 @@ impl ParsedQuery {
 
     /// Reads a query for its words, whatever vault it is for: properties are not known.
     pub fn new(text: &str) -> Self {
-        Self::read(text, &Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| false })
+        Self::read(text, &Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| false, is_there: &|_| true })
     }
 
     /// Reads a query. A quote that is not closed is a word like any other.
@@ -118,7 +120,7 @@ impl ParsedQuery {
             _ => None,
         };
         let QueryReading { conditions, prefixes, no_conditions, .. } = reading;
-        Self { keyword, semantic, name, conditions, open, prefixes, asks, no_conditions }
+        Self { keyword, semantic, name, conditions, open, prefixes, asks, has_lines, no_conditions }
     }
 }
 
@@ -164,6 +166,13 @@ impl<'a> QueryReading<'a> {
             };
             if let Some(condition) = asks {
                 self.open = None;
+                if let Wanted::Speaker(name) = &condition.wanted {
+                    let term = speaker_term(name);
+                    match condition.negated {
+                        true => self.keyword.not_said_by.push(term),
+                        false => self.keyword.said_by.push(term),
+                    }
+                }
                 self.conditions.push(condition);
                 continue;
             }
@@ -331,11 +340,10 @@ fn cut(text: &str, max_bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Wanted;
     use proptest::prelude::*;
 
     fn words(text: &str) -> (String, String, String) {
-        let WordQuery { words, phrases, excluded } = ParsedQuery::new(text).keyword;
+        let WordQuery { words, phrases, excluded, .. } = ParsedQuery::new(text).keyword;
         let runs = |runs: Vec<Vec<String>>| runs.iter().map(|run| run.join("+")).collect::<Vec<_>>().join(" ");
         (words.join(" "), runs(phrases), runs(excluded))
     }
@@ -378,7 +386,8 @@ mod tests {
         let now: Timestamp = "2026-01-10T12:00:00Z".parse().unwrap();
         let has_property =
             |key: &str| ["status", "rating", "Author"].iter().any(|known| known.eq_ignore_ascii_case(key));
-        let read = |text: &str| ParsedQuery::read(text, &Surroundings { at: now, has_property: &has_property });
+        let around = Surroundings { at: now, has_property: &has_property, is_there: &|_| true };
+        let read = |text: &str| ParsedQuery::read(text, &around);
         let shown = |text: &str| {
             let ParsedQuery { keyword, conditions, .. } = read(text);
             let conditions = conditions.iter().map(|condition| {
@@ -442,7 +451,8 @@ mod tests {
         #[test]
         fn never_panics(text in "\\PC{0,80}|[\"\\-a ]{0,40}|((lex|vec|HYDE|intent):[ é]?|a |\\n|-){0,9}|([+\\-]?\\[?(tag|has|after|a):?[<>=\"é ]{0,2}[a\\]]{0,2} ?){0,6}") {
             let _ = ParsedQuery::new(&text);
-            let _ = ParsedQuery::read(&text, &Surroundings { at: Timestamp::MAX, has_property: &|_| true });
+            let around = Surroundings { at: Timestamp::MAX, has_property: &|_| true, is_there: &|_| true };
+            let _ = ParsedQuery::read(&text, &around);
         }
     }
 }

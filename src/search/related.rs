@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::visible::Visible;
 use crate::access::Turn;
 use crate::config::{Mode, StemmerLanguage};
-use crate::derive::stop_words;
 use crate::derive::words::{Stemming, plain_words};
+use crate::derive::{TextLanguage, stop_words};
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery};
 
 /// Maximum number of chunks that stand for a note, spread over it: more say no more of what it is about.
@@ -176,12 +176,14 @@ impl Near<'_> {
 
     /// The words of the chunks that are frequent there and rare elsewhere, each in the form that comes first.
     fn telling_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<String>, EngineError> {
-        let mut stemming = Stemming::new(self.language);
+        // As the note's own words are.
+        let language = request.file.language().and_then(TextLanguage::stemmer).unwrap_or(self.language);
+        let mut stemming = Stemming::new(language);
         // By stem: how often, where first, and as what.
         let mut counts: HashMap<String, (usize, usize, String)> = HashMap::new();
         let mut count = |text: &str, times: usize| {
             let words = plain_words(text, false);
-            for word in stop_words::without(&words.iter().collect::<Vec<_>>(), self.language) {
+            for word in stop_words::without(&words.iter().collect::<Vec<_>>(), language) {
                 let at = counts.len();
                 let entry = counts.entry(stemming.stem(word).to_owned()).or_insert_with(|| (0, at, word.clone()));
                 entry.0 += times;

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use super::query::ParsedQuery;
 use super::retrieve::{RetrievedWords, Retriever};
-use crate::derive::words::{Stemming, is_word, plain_words};
-use crate::engine::{EngineError, Field, Like, WordQuery};
+use crate::derive::words::{is_word, plain_words};
+use crate::engine::{EngineError, Like, WordQuery};
 use crate::models::Embedder;
 
 /// A word that no chunk has which is seen, and those that were looked for in its place, the likeliest first.
@@ -44,19 +44,12 @@ pub(super) fn respell(
     retriever: &Retriever<'_>,
     embedder: Option<&dyn Embedder>,
 ) -> Result<Respelled, EngineError> {
-    let mut stemming = Stemming::new(retriever.language);
     let mut corrections = Vec::new();
     let mut added = Vec::new();
     let mut likeliest = query.keyword.clone();
     for word in &query.keyword.words.clone() {
         let completes = query.prefixes.contains(word);
-        let mut absent = || {
-            let stem = stemming.stem(word);
-            [(Field::Own, word.as_str()), (Field::Body, stem), (Field::Heading, stem)]
-                .iter()
-                .all(|(field, term)| !words.has(*field, term))
-        };
-        if !completes && !absent() {
+        if !completes && words.has(word) {
             continue;
         }
         let typed = completes || query.open.as_ref() == Some(word);

@@ -1,13 +1,15 @@
 //! The first stage: the chunks that may become hits, found by words and by meaning, and scored on both.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::candidate::{Candidate, CandidateScores};
+use super::candidate::{Candidate, CandidateScores, TypedScores};
+use super::expand::ExpandedWords;
 use super::fuse::AskedWords;
 use crate::config::{Mode, StemmerLanguage};
 use crate::engine::{
-    EngineError, Field, FileEntry, FileSet, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery,
+    CandidateQuery, EngineError, FileEntry, FileSet, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery, cut,
 };
 
 /// What is asked of one generation, and for whom.
@@ -24,6 +26,8 @@ pub(super) struct Retriever<'a> {
 pub(super) struct RetrievedWords<'a> {
     /// `None` while the words are damaged.
     prepared: Option<Box<dyn PreparedWords + 'a>>,
+    /// Those that were typed, where `prepared` has more.
+    typed: Option<Rc<dyn PreparedWords + 'a>>,
     /// What the weight of the meaning goes by.
     asked: AskedWords,
     allow: Option<&'a FileSet>,
@@ -31,7 +35,7 @@ pub(super) struct RetrievedWords<'a> {
     best: Option<(usize, Vec<ScoredChunk>)>,
 }
 
-impl RetrievedWords<'_> {
+impl<'a> RetrievedWords<'a> {
     /// What is known of them whatever is found.
     pub(super) fn asked(&self) -> AskedWords {
         self.asked
@@ -42,33 +46,39 @@ impl RetrievedWords<'_> {
         Self { asked: other.asked, ..self }
     }
 
+    /// The same where `all` are looked for, of which those that were not typed count less. What is known of the words is so of those that
+    /// were.
+    pub(super) fn among(self, all: RetrievedWords<'a>) -> Self {
+        let Some(all) = all.prepared else { return self };
+        let Some(typed) = self.prepared.map(Rc::<dyn PreparedWords + 'a>::from) else {
+            return Self { prepared: None, ..self };
+        };
+        let prepared = Some(Box::new(ExpandedWords::new(Rc::clone(&typed), all)) as Box<dyn PreparedWords>);
+        Self { prepared, typed: Some(typed), best: None, ..self }
+    }
+
     /// What no score by words reaches.
     pub(super) fn most(&self) -> f64 {
         self.asked.most
     }
 
-    /// Whether a chunk of the scope has one of the query's terms in a field; any has, as far as is known, while the words are damaged.
-    pub(super) fn has(&self, field: Field, term: &str) -> bool {
-        self.prepared.as_ref().is_none_or(|prepared| prepared.has(field, term))
+    /// Whether a chunk of the scope has one of the query's words in any form; any has, as far as is known, while the words are damaged.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.prepared.as_ref().is_none_or(|prepared| prepared.has(word))
     }
 
-    /// Looks for the best `width` now, if any, for a later [`RetrievedWords::best`].
+    /// Looks for the best `width` now, if any, for a later [`Retriever::candidates`].
     pub(super) fn look_ahead(&mut self, width: Option<usize>) -> Result<(), EngineError> {
-        width.map_or(Ok(()), |width| self.best(width).map(drop))
+        if let (Some(width), Some(prepared)) = (width, &self.prepared) {
+            self.best = Some((width, prepared.best(width, self.allow)?));
+        }
+        Ok(())
     }
 
     /// Whether the query's conditions do not rule out a chunk.
     pub(super) fn let_through(&self, row: u64) -> Result<bool, EngineError> {
         let Some(prepared) = &self.prepared else { return Ok(false) };
         Ok(prepared.scores(&[row])?.iter().all(Option::is_some))
-    }
-
-    fn best(&mut self, width: usize) -> Result<&[ScoredChunk], EngineError> {
-        let found = match self.best.take() {
-            Some((known, found)) if known == width => found,
-            _ => self.prepared.as_ref().map_or(Ok(Vec::new()), |prepared| prepared.best(width, self.allow))?,
-        };
-        Ok(&self.best.insert((width, found)).1)
     }
 }
 
@@ -78,7 +88,7 @@ impl<'a> Retriever<'a> {
         let prepared = self.reader.words(query, self.language, self.scope)?;
         let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
         let most = prepared.as_ref().map_or(0.0, |prepared| prepared.most());
-        Ok(RetrievedWords { prepared, asked: AskedWords { count, most }, allow: self.allow, best: None })
+        Ok(RetrievedWords { prepared, typed: None, asked: AskedWords { count, most }, allow: self.allow, best: None })
     }
 
     /// The best `width` candidates by words and by meaning, as `mode` asks, each scored on both where both are asked; and
@@ -90,24 +100,23 @@ impl<'a> Retriever<'a> {
         vector: Option<&QueryVector>,
         width: usize,
     ) -> Result<(Vec<Candidate>, bool), EngineError> {
-        let mut more = false;
-        let mut united = United { reader: self.reader, candidates: HashMap::new() };
-        if mode != Mode::Semantic {
-            let mut best = words.best(width)?.to_vec();
-            more |= self.cut(&mut best, width);
-            best.iter().for_each(|found| united.put(found, |scores| scores.keyword = Some(found.score)));
-        }
-        if let Some(vector) = vector {
-            let mut near = self.reader.nearest(vector, width, self.allow)?;
-            more |= self.cut(&mut near, width);
-            near.iter().for_each(|found| united.put(found, |scores| scores.semantic = Some(found.score)));
-        }
-        let mut candidates: Vec<Candidate> = united.candidates.into_values().collect();
-        candidates.sort_unstable_by_key(|candidate| candidate.row);
-        if let (Some(vector), Some(prepared)) = (vector, &words.prepared) {
-            self.fill(&mut candidates, prepared.as_ref(), vector, mode)?;
-        }
-        Ok((candidates, more))
+        let found = self.reader.candidates(CandidateQuery {
+            words: words.prepared.as_deref(),
+            by_words: mode != Mode::Semantic,
+            best: words.best.take_if(|(known, _)| *known == width).map(|(_, best)| best),
+            vector,
+            width,
+            allow: self.allow,
+        })?;
+        let files = self.reader.files();
+        let candidates = found.chunks.iter().filter_map(|chunk| {
+            let mut candidate = Candidate::new(chunk.row, Arc::clone(files.get(chunk.file)?), chunk.ordinal);
+            let (keyword, semantic) = (chunk.keyword, chunk.semantic);
+            let waits = mode == Mode::Hybrid && semantic.is_none() && candidate.is_embeddable();
+            candidate.scores = CandidateScores { keyword, semantic, waits, ..CandidateScores::default() };
+            Some(candidate)
+        });
+        Ok((candidates.collect(), found.more))
     }
 
     /// Adds the best chunk by words of each of the `named` files that has no candidate yet, or its first; of `limit` files at most.
@@ -127,7 +136,7 @@ impl<'a> Retriever<'a> {
         }
         let files = self.reader.files();
         let mut found = prepared.best(limit, Some(&missing))?;
-        self.cut(&mut found, limit);
+        cut(&mut found, limit, files);
         let mut best_of: HashMap<u32, (f64, usize)> = HashMap::new();
         for found in &found {
             let Some(ordinal) = files.get(found.file).and_then(|file| file.ordinal(found.row)) else { continue };
@@ -151,10 +160,39 @@ impl<'a> Retriever<'a> {
             candidate.scores.keyword = score;
         }
         added.retain(|candidate| candidate.scores.keyword.is_some());
-        if let Some(vector) = vector {
-            self.fill(&mut added, prepared.as_ref(), vector, mode)?;
+        if let Some(vector) = vector.filter(|_| mode == Mode::Hybrid) {
+            let rows: Vec<u64> = added.iter().map(|candidate| candidate.row).collect();
+            for (candidate, score) in added.iter_mut().zip(self.reader.cosines(vector, &rows)?) {
+                candidate.scores.semantic = score;
+                candidate.scores.waits = score.is_none() && candidate.is_embeddable();
+            }
         }
         candidates.extend(added);
+        Ok(())
+    }
+
+    /// Scores candidates by what was typed alone, where more was looked for: by other words, or near another vector than the `typed`.
+    pub(super) fn score_typed(
+        &self,
+        candidates: &mut [Candidate],
+        words: &RetrievedWords<'_>,
+        typed: Option<&QueryVector>,
+    ) -> Result<(), EngineError> {
+        if words.typed.is_none() && typed.is_none() {
+            return Ok(());
+        }
+        let rows: Vec<u64> = candidates.iter().map(|candidate| candidate.row).collect();
+        let by_words = words.typed.as_ref().map(|typed| typed.scores(&rows)).transpose()?;
+        let by_meaning = typed.map(|typed| self.reader.cosines(typed, &rows)).transpose()?;
+        for (at, candidate) in candidates.iter_mut().enumerate() {
+            let CandidateScores { keyword, semantic, .. } = candidate.scores;
+            // A side that was not asked stays so.
+            let typed = TypedScores {
+                keyword: keyword.and_then(|score| by_words.as_ref().map_or(Some(score), |scores| scores[at])),
+                semantic: semantic.and_then(|score| by_meaning.as_ref().map_or(Some(score), |scores| scores[at])),
+            };
+            candidate.scores.typed = Some(typed);
+        }
         Ok(())
     }
 
@@ -180,68 +218,5 @@ impl<'a> Retriever<'a> {
         };
         let left = rows.iter().zip(scores).enumerate().filter(|(_, (_, score))| score.is_some());
         Ok(left.map(|(ordinal, (row, _))| Candidate::new(*row, Arc::clone(file), ordinal)).collect())
-    }
-
-    /// Cuts to the best, ties broken by path and line, so that the cut does not depend on the history of the index. Says
-    /// whether there may be more.
-    fn cut(&self, found: &mut Vec<ScoredChunk>, width: usize) -> bool {
-        if found.len() <= width {
-            return found.len() == width;
-        }
-        let files = self.reader.files();
-        let place =
-            |found: &ScoredChunk| files.get(found.file).and_then(|file| Some((&file.path, file.ordinal(found.row)?)));
-        let mut placed: Vec<_> = found.iter().map(|found| (*found, place(found))).collect();
-        placed.sort_by(|one, two| two.0.score.total_cmp(&one.0.score).then_with(|| one.1.cmp(&two.1)));
-        *found = placed.into_iter().map(|(found, _)| found).take(width).collect();
-        true
-    }
-
-    /// Scores what was found one way the other way too, and drops what the query's phrases and exclusions rule out.
-    fn fill(
-        &self,
-        candidates: &mut Vec<Candidate>,
-        prepared: &dyn PreparedWords,
-        vector: &QueryVector,
-        mode: Mode,
-    ) -> Result<(), EngineError> {
-        let rows = |missing: fn(&CandidateScores) -> bool, candidates: &[Candidate]| -> (Vec<usize>, Vec<u64>) {
-            let at = (0..candidates.len()).filter(|at| missing(&candidates[*at].scores));
-            at.map(|at| (at, candidates[at].row)).unzip()
-        };
-        if mode == Mode::Hybrid {
-            let (at, missing) = rows(|scores| scores.semantic.is_none(), candidates);
-            for (at, score) in at.into_iter().zip(self.reader.cosines(vector, &missing)?) {
-                candidates[at].scores.semantic = score;
-                candidates[at].scores.waits = score.is_none() && candidates[at].is_embeddable();
-            }
-        }
-        let (at, missing) = rows(|scores| scores.keyword.is_none(), candidates);
-        let mut ruled_out = Vec::new();
-        for (at, score) in at.into_iter().zip(prepared.scores(&missing)?) {
-            match score {
-                Some(score) if mode == Mode::Hybrid => candidates[at].scores.keyword = Some(score),
-                Some(_) => {}
-                None => ruled_out.push(candidates[at].row),
-            }
-        }
-        candidates.retain(|candidate| !ruled_out.contains(&candidate.row));
-        Ok(())
-    }
-}
-
-/// What was found either way, each chunk once.
-struct United<'a> {
-    reader: &'a dyn Reader,
-    candidates: HashMap<u64, Candidate>,
-}
-
-impl United<'_> {
-    fn put(&mut self, found: &ScoredChunk, set: impl FnOnce(&mut CandidateScores)) {
-        let Some(file) = self.reader.files().get(found.file) else { return };
-        let Some(ordinal) = file.ordinal(found.row) else { return };
-        let candidate =
-            self.candidates.entry(found.row).or_insert_with(|| Candidate::new(found.row, Arc::clone(file), ordinal));
-        set(&mut candidate.scores);
     }
 }

@@ -1,29 +1,34 @@
 //! The search itself: the stages one after the other.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::assist::{Assistant, Unassisted};
 use super::candidate::{Candidate, CandidateScores};
 use super::diversify::{diversify, left_of, spread};
+use super::expand::{Expansion, expand};
+use super::foreign::unread;
 use super::fuse::rank;
 use super::late::LateInteraction;
+use super::meaning::{QueryMeaning, embed_beside};
 use super::misread::{Misread, misread};
 use super::named::named_first;
 use super::operators::Surroundings;
 use super::query::ParsedQuery;
 use super::relevance::Relevance;
+use super::rerank::rerank;
 use super::respell::{Correction, Respelled, respell};
 use super::retrieve::{RetrievedWords, Retriever};
-use super::unknown::{UnknownName, unknown};
+use super::unknown::{UnknownName, is_any, unknown};
 use super::visible::Visible;
-use super::weigh::weigh;
+use super::weigh::{GivenCounts, weigh};
 use super::window::{HitWindow, HitWindows};
 use crate::access::Turn;
-use crate::config::{Mode, SearchConfig};
-use crate::derive::Label;
-use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Filter, QueryVector, Reader};
+use crate::config::{LateTokens, Mode, SearchConfig, VaultPart};
+use crate::derive::{Label, TextLanguage};
+use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Filter, QueryVector, Reader, Wanted, WordQuery};
 use crate::models::{Embedder, ModelError};
 
 /// Maximum number of candidates by words or by meaning, however many a single long file has.
@@ -42,9 +47,11 @@ pub struct SearchRequest {
     pub min_relevance: Option<f64>,
     /// Which files.
     pub filter: Filter,
+    /// Parts of the vault, and what the scores of each are multiplied with.
+    pub parts: Vec<(VaultPart, f64)>,
     /// Now, for queries that say how long ago.
     pub at: Timestamp,
-    /// How many passages are shown on either side of a hit, in conversations turns; when it is not said, 2 there, and else none.
+    /// How many chunks are shown on either side of a hit, in conversations turns; when it is not said, 2 there, and else none.
     pub context: Option<usize>,
     /// Whether anybody waits for the answer still.
     pub turn: Turn,
@@ -65,6 +72,8 @@ pub struct Hit {
     pub semantic: Option<f64>,
     /// MaxSim of the query's tokens, in a deep search of what it had time for.
     pub late: Option<f64>,
+    /// What a model says of it that has read it, 0 to 1.
+    pub rerank: Option<f64>,
     /// BM25 as a share of what it could be at most.
     pub coverage: Option<f64>,
     /// How likely it answers, 0 to 1, which compares across answers; `None` where nothing was looked for, or the model was never measured.
@@ -84,9 +93,9 @@ pub enum Degraded {
     NotDeep(String),
     /// The words are damaged and being indexed anew: the meaning alone was searched, or nothing.
     NoWords,
-    /// Some passages cannot be read, for the reason given, and are left out.
+    /// Some chunks cannot be read, for the reason given, and are left out.
     Damaged(String),
-    /// No note has a collection or tag that the query names.
+    /// No note has a collection or tag that the query names, or nobody speaks that it names.
     Unknown(UnknownName),
     /// A quoted phrase occurs nowhere as it is: its words were looked for.
     PhraseAbsent,
@@ -108,10 +117,14 @@ pub struct Results {
     pub hits: Vec<Hit>,
     /// How many more were found that are less likely than was wanted.
     pub left_out: usize,
-    /// Words that are in no passage, for which others were looked for.
+    /// Words that are in no chunk, for which others were looked for.
     pub corrections: Vec<Correction>,
     /// What was read as words, and may have been meant otherwise.
     pub misread: Vec<Misread>,
+    /// What a chat model was to do for it and did not.
+    pub(crate) unassisted: Vec<Unassisted>,
+    /// The language of the query, or of most hits, where the model that was asked does not read it.
+    pub unread: Option<TextLanguage>,
     /// Why the answer is less than what was asked for, if it is.
     pub degraded: Option<Degraded>,
 }
@@ -127,12 +140,36 @@ pub fn search(
     config: &SearchConfig,
     request: &SearchRequest,
 ) -> Result<Results, EngineError> {
+    assisted_search(reader, embedder, visible, config, request, SearchHelp::default())
+}
+
+/// What a search goes by besides the index.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SearchHelp<'a> {
+    /// A chat model.
+    pub(crate) assistant: Option<&'a Assistant<'a>>,
+    /// How often the asker was given chunks.
+    pub(crate) given: Option<GivenCounts<'a>>,
+}
+
+/// The same with help.
+///
+/// # Errors
+/// When a store cannot be read. Nothing that becomes of the help is an error.
+pub(crate) fn assisted_search(
+    reader: &dyn Reader,
+    embedder: Option<&dyn Embedder>,
+    visible: &Visible,
+    config: &SearchConfig,
+    request: &SearchRequest,
+    help: SearchHelp<'_>,
+) -> Result<Results, EngineError> {
+    let SearchHelp { assistant, given } = help;
     let files = reader.files();
-    let has_property = |key: &str| {
-        let with = files.facets().labelled(Label::of_property(key, None));
-        with.iter().any(|file| visible.set().is_none_or(|visible| visible.contains(file)))
-    };
-    let mut query = ParsedQuery::read(&request.text, &Surroundings { at: request.at, has_property: &has_property });
+    let has_property = |key: &str| files.facets().has_label(Label::of_property(key, None), visible.set());
+    let is_there = |wanted: &Wanted| is_any(wanted, reader, visible.set(), &request.turn).unwrap_or_default();
+    let around = Surroundings { at: request.at, has_property: &has_property, is_there: &is_there };
+    let mut query = ParsedQuery::read(&request.text, &around);
     if query.is_empty() || request.limit == 0 {
         return Ok(Results {
             mode: request.mode,
@@ -140,31 +177,58 @@ pub fn search(
             left_out: 0,
             corrections: Vec::new(),
             misread: Vec::new(),
-            degraded: unknown(&request.filter, files, visible.set()).map(Degraded::Unknown),
+            unassisted: Vec::new(),
+            unread: None,
+            degraded: unknown(&request.filter, reader, visible.set())?.map(Degraded::Unknown),
         });
     }
     // A line that asks one side alone asks it, whatever else was said.
     let asked = query.asks.unwrap_or(request.mode);
     let mut filter = request.filter.clone();
     filter.conditions.extend(query.conditions.iter().cloned());
-    let allow = filter.resolve(visible.set(), reader, &request.turn)?;
+    filter.files = visible.set().cloned();
+    let allow = reader.resolve(&filter, &request.turn)?;
     let retriever = Retriever { reader, allow: allow.as_ref(), scope: visible.set(), language: config.stemmer };
     let mut words = retriever.words(&query.keyword)?;
+    let typed = query.semantic.clone();
     let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever, embedder)?;
     if let Some(likeliest) = &likeliest {
         words = retriever.words(&query.keyword)?.asked_as(&retriever.words(likeliest)?);
     }
+    let leaves = embedder.is_some_and(|embedder| !embedder.takes_private());
+    let texts = QueryTexts { typed, respelled: query.semantic.clone(), leaves };
     let most = words.most();
+    // Where nothing can be found, nobody is asked for help.
+    let can_find = allow.as_ref().map_or_else(|| files.iter().next().is_some(), |allow| !allow.is_empty());
+    let assistant = assistant.filter(|_| can_find);
+    let mut unassisted = Vec::new();
+    let expansion = assistant.map_or(Ok(Expansion::default()), |assistant| expand(&query, &texts.typed, assistant));
+    let expansion = expansion.unwrap_or_else(|failed| {
+        unassisted.push(failed);
+        Expansion::default()
+    });
+    if let Some(all) = &expansion.words {
+        words = words.among(retriever.words(all)?);
+    }
+    // What a chat model has helped with before has a time of its own.
+    let until = until_when(&request.turn, config.timeout_ms);
     let mut degraded = None;
     let has_words = reader.has_words();
     let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
         None
     } else {
         let width = matches!(asked, Mode::Hybrid | Mode::Deep).then(|| config.candidates.max(request.limit));
-        match embed_beside(reader, embedder, &query.semantic, request.turn.until_when(), || words.look_ahead(width))? {
-            Ok(found) => Some(found),
-            Err(reason) => {
-                degraded = Some(reason);
+        let meant = (texts.of_model(), expansion.meaning.as_deref());
+        match embed_beside(reader, embedder, meant, until, || words.look_ahead(width))? {
+            Ok(QueryMeaning { all, typed, lacks }) => {
+                unassisted.extend(lacks.map(Unassisted::AsTyped));
+                Some((all, typed))
+            }
+            Err(error) => {
+                degraded = Some(match error {
+                    ModelError::Stopped => Degraded::NoModel,
+                    error => Degraded::ModelFailed(error.to_string()),
+                });
                 None
             }
         }
@@ -184,10 +248,17 @@ pub fn search(
         degraded = Some(Degraded::NoWords);
     }
     let mut late = None;
+    if asked == Mode::Hybrid
+        && mode == Mode::Hybrid
+        && config.late_interaction == LateTokens::Stored
+        && let Some(model) = embedder
+    {
+        // What the model fails on now, it did not a moment ago: then the order is that of the fusion.
+        late = LateInteraction::stored(texts.of_model(), model, reader, config, until).ok().flatten();
+    }
     if asked == Mode::Deep && mode == Mode::Hybrid {
         let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
-        let until = request.turn.until_when();
-        let of = |model| LateInteraction::of(&query.semantic, model, reader, config, until);
+        let of = |model| LateInteraction::of(texts.of_model(), model, reader, config, until);
         match tokens.and_then(|model| of(model).map_err(|error| Degraded::NotDeep(error.to_string()))) {
             Ok(begun) => late = Some(begun),
             Err(reason) => degraded = Some(reason),
@@ -202,9 +273,28 @@ pub fn search(
     });
     let named = named.filter(|named| !named.is_empty());
     let (vector, now_ms) = (vector.as_ref(), request.at.as_millisecond());
-    let mut ranking =
-        Ranking { retriever: &retriever, mode, vector, config, limit, named, turn, now_ms, late, not_deep: None };
-    let excluding = (!query.keyword.excluded.is_empty()).then_some(&words);
+    let (vector, typed_vector) = (vector.map(|(all, _)| all), vector.and_then(|(_, typed)| typed.as_ref()));
+    let assisted = assistant.map(|assistant| (texts.typed.as_str(), assistant));
+    let mut ranking = Ranking {
+        parts: &request.parts,
+        retriever: &retriever,
+        mode,
+        vector,
+        typed_vector,
+        config,
+        limit,
+        named,
+        turn,
+        now_ms,
+        late,
+        not_deep: None,
+        assisted,
+        unassisted,
+        given,
+    };
+    let WordQuery { excluded, said_by, not_said_by, .. } = &query.keyword;
+    let rules_out = !(excluded.is_empty() && said_by.is_empty() && not_said_by.is_empty());
+    let excluding = rules_out.then_some(&words);
     let mut ranked = if query.only_narrows() { ranking.rest(excluding)? } else { ranking.run(&mut words)? };
     if ranked.is_empty()
         && let Some(relaxed) = query.relaxed()
@@ -219,21 +309,22 @@ pub fn search(
         }
     }
     degraded = ranking.not_deep.take().or(degraded);
-    let is_deep = ranking.late.is_some();
+    let is_deep = asked == Mode::Deep && ranking.late.is_some();
     let relevance_of = Relevance { mode, model: embedder.map(Embedder::name), most };
     let mut left_out = 0;
     // To list what is left, none of it is asked for.
     let context = if query.only_narrows() { request.context.or(Some(0)) } else { request.context };
     let mut windows = HitWindows::new(&retriever, context, &query.keyword)?;
     let mut hits: Vec<Hit> = Vec::with_capacity(request.limit.min(ranked.len()));
-    for candidate in ranked {
-        if hits.len() + left_out == request.limit {
+    for (place, candidate) in ranked.into_iter().enumerate() {
+        if hits.len() == request.limit {
             break;
         }
         go_on(&request.turn)?;
         let relevance = relevance_of.of(&candidate).filter(|_| !query.only_narrows());
         if relevance.zip(request.min_relevance).is_some_and(|(relevance, min)| relevance < min) {
-            left_out += 1;
+            // What comes after the best that were asked for takes the place of it, or is not spoken of.
+            left_out += usize::from(place < request.limit);
             continue;
         }
         let chunk = match reader.chunk(candidate.row) {
@@ -246,23 +337,43 @@ pub fn search(
             }
             Err(error) => return Err(error),
         };
-        let CandidateScores { keyword, semantic, late, .. } = candidate.scores;
+        let CandidateScores { keyword, semantic, late, rerank, .. } = candidate.scores;
         let coverage = relevance_of.coverage(&candidate.scores);
         let window = windows.around(&candidate.file, candidate.ordinal, &chunk)?;
         let (file, score) = (candidate.file, candidate.score);
-        put(&mut hits, Hit { file, chunk, score, keyword, semantic, late, coverage, relevance, window });
+        put(&mut hits, Hit { file, chunk, score, keyword, semantic, late, rerank, coverage, relevance, window });
     }
     if let Some(reason) = windows.damage {
         degraded = Some(Degraded::Damaged(reason));
     }
     if hits.is_empty()
-        && let Some(unknown) = unknown(&filter, files, visible.set())
+        && let Some(unknown) = unknown(&filter, reader, visible.set())?
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
     let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), (reader, visible), &request.turn)?;
     let mode = if is_deep { Mode::Deep } else { mode };
-    Ok(Results { mode, hits, left_out, corrections, misread, degraded })
+    let unassisted = ranking.unassisted;
+    let asked = embedder.filter(|_| vector.is_some());
+    let languages: Vec<_> = hits.iter().map(|hit| hit.file.language()).collect();
+    let unread = asked.and_then(|model| unread(model.name(), &texts.respelled, &languages));
+    Ok(Results { mode, hits, left_out, corrections, misread, unassisted, unread, degraded })
+}
+
+/// A query as it was typed, and as it was perhaps meant. What takes the place of a word that no passage has is a word of notes, of private
+/// ones, too, so that another machine is told what was typed alone.
+struct QueryTexts {
+    typed: String,
+    respelled: String,
+    /// Whether the embedding model is on another machine.
+    leaves: bool,
+}
+
+impl QueryTexts {
+    /// What the embedding model is asked.
+    fn of_model(&self) -> &str {
+        if self.leaves { &self.typed } else { &self.respelled }
+    }
 }
 
 const NO_TOKENS: &str = "the model gives no vectors of single tokens";
@@ -291,6 +402,8 @@ struct Ranking<'a> {
     retriever: &'a Retriever<'a>,
     mode: Mode,
     vector: Option<&'a QueryVector>,
+    /// That of what was typed, where `vector` has more.
+    typed_vector: Option<&'a QueryVector>,
     config: &'a SearchConfig,
     limit: usize,
     /// The files that are called what was typed, when there are any.
@@ -302,6 +415,12 @@ struct Ranking<'a> {
     late: Option<LateInteraction<'a>>,
     /// Why they were not, when the model failed on the way.
     not_deep: Option<Degraded>,
+    /// What the best are judged by and by whom, if they are.
+    assisted: Option<(&'a str, &'a Assistant<'a>)>,
+    /// What was not done of it.
+    unassisted: Vec<Unassisted>,
+    given: Option<GivenCounts<'a>>,
+    parts: &'a [(VaultPart, f64)],
 }
 
 impl Ranking<'_> {
@@ -317,6 +436,7 @@ impl Ranking<'_> {
                 width *= 4;
                 continue;
             }
+            self.retriever.score_typed(&mut candidates, words, self.typed_vector)?;
             rank(&mut candidates, self.mode, words.asked(), self.config);
             if let Some(late) = &self.late
                 && let Err(error) = late.rank(&mut candidates, words.asked())?
@@ -324,11 +444,18 @@ impl Ranking<'_> {
                 self.late = None;
                 self.not_deep = Some(Degraded::NotDeep(error.to_string()));
             }
-            weigh(&mut candidates, self.retriever.reader.files(), self.config, self.now_ms);
+            weigh(&mut candidates, self.retriever.reader.files(), self.config, self.now_ms, self.given, self.parts);
             if let Some(named) = &self.named {
                 let by = (self.mode, self.vector);
+                let known = candidates.len();
                 self.retriever.add_named(&mut candidates, named, words, by, self.limit)?;
+                self.retriever.score_typed(&mut candidates[known..], words, self.typed_vector)?;
                 named_first(&mut candidates, named);
+            }
+            if let Some((query, assistant)) = self.assisted {
+                let not_done = rerank(&mut candidates, query, self.retriever.reader, assistant)?;
+                self.unassisted.extend(not_done);
+                go_on(self.turn)?;
             }
             diversify(&mut candidates, self.config.per_file);
             spread(&mut candidates, self.retriever.reader, self.config.mmr_lambda, self.limit);
@@ -352,32 +479,13 @@ impl Ranking<'_> {
     }
 }
 
+/// Until when the model is waited for from now on: as long as anybody waits for the answer, and not longer than is configured.
+fn until_when(turn: &Turn, timeout_ms: u64) -> Option<Instant> {
+    let timeout = (timeout_ms > 0).then(|| Instant::now() + Duration::from_millis(timeout_ms));
+    turn.until_when().into_iter().chain(timeout).min()
+}
+
 /// Ends the search when nobody waits for it.
 fn go_on(turn: &Turn) -> Result<(), EngineError> {
     if turn.is_over() { Err(EngineError::abandoned()) } else { Ok(()) }
-}
-
-/// Embeds the query on the model's thread while `meanwhile` runs on this one: each takes a few milliseconds of a hybrid search.
-fn embed_beside(
-    reader: &dyn Reader,
-    embedder: Option<&dyn Embedder>,
-    text: &str,
-    deadline: Option<Instant>,
-    meanwhile: impl FnOnce() -> Result<(), EngineError>,
-) -> Result<Result<QueryVector, Degraded>, EngineError> {
-    // A model that has just taken the place of another has no vectors here yet.
-    let Some(embedder) = embedder.filter(|embedder| reader.model() == Some(embedder.fingerprint())) else {
-        return Ok(Err(Degraded::NoModel));
-    };
-    let embedded = std::thread::scope(|scope| {
-        let embedding = scope.spawn(|| embedder.embed_query(text, deadline));
-        let done = meanwhile();
-        let failed = |_| Err(ModelError::Panicked("embedding a query".into()));
-        done.map(|()| embedding.join().unwrap_or_else(failed))
-    })?;
-    Ok(match embedded {
-        Ok(vector) => Ok(QueryVector::new(&vector).map_err(EngineError::other)?),
-        Err(ModelError::Stopped) => Err(Degraded::NoModel),
-        Err(error) => Err(Degraded::ModelFailed(error.to_string())),
-    })
 }

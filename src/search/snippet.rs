@@ -7,35 +7,73 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::query::ParsedQuery;
 use crate::config::StemmerLanguage;
-use crate::derive::stop_words;
 use crate::derive::words::{Stemming, is_parted_within, plain_words};
+use crate::derive::{TextLanguage, stop_words};
 
 /// Finds the words of a query in texts: those that say what is looked for, and phrases as they are.
 pub struct Highlighter {
-    stems: HashSet<String>,
+    telling: Vec<String>,
+    /// Their stems in each language that was turned to.
+    stems: Vec<(Option<StemmerLanguage>, HashSet<String>)>,
     phrases: Vec<Vec<String>>,
     stemming: Stemming,
+    language: Option<StemmerLanguage>,
 }
 
 impl Highlighter {
     /// For a query as typed. Of words that every text has ("who", "has", "the") none is marked, but where the query has no others.
     pub fn new(query: &str, stemmer: StemmerLanguage) -> Self {
-        let mut stemming = Stemming::new(stemmer);
         let query = ParsedQuery::new(query).keyword;
         let all: Vec<&String> = query.words.iter().chain(query.phrases.iter().flatten()).collect();
         let telling = stop_words::without(&all, stemmer);
         let telling = if telling.is_empty() && query.phrases.is_empty() { all } else { telling };
-        let stems = telling.into_iter().map(|word| stemming.stem(word).to_owned()).collect();
-        Self { stems, phrases: query.phrases, stemming }
+        let telling = telling.into_iter().cloned().collect();
+        let stemming = Stemming::new(stemmer);
+        Self { telling, stems: Vec::new(), phrases: query.phrases, stemming, language: None }
+    }
+
+    /// Turns to texts in a language, by whose word forms the words are found; those of the configuration where it is not known.
+    pub fn turn_to(&mut self, language: Option<TextLanguage>) {
+        self.language = language.and_then(TextLanguage::stemmer);
+    }
+
+    /// Turns to the language of a text of which nothing else is known: what it clearly is, else that in which the most words are found.
+    pub fn turn_to_that_of(&mut self, text: &str) {
+        let clear = TextLanguage::of_text(text);
+        self.turn_to(clear);
+        if clear.is_some() {
+            return;
+        }
+        let mut most = (self.matches(text).len(), None);
+        for (language, _) in TextLanguage::stemmed() {
+            self.turn_to(Some(language));
+            let found = self.matches(text).len();
+            if found > most.0 {
+                most = (found, Some(language));
+            }
+        }
+        self.turn_to(most.1);
+    }
+
+    /// The place of the words' stems in the language of now.
+    fn stems(&mut self) -> usize {
+        self.stemming.turn_to(self.language);
+        if let Some(known) = self.stems.iter().position(|(language, _)| *language == self.language) {
+            return known;
+        }
+        let stems = self.telling.iter().map(|word| self.stemming.stem(word).to_owned()).collect();
+        self.stems.push((self.language, stems));
+        self.stems.len() - 1
     }
 
     /// The bytes of `text` that are words of the query, in order.
     pub fn matches(&mut self, text: &str) -> Vec<Range<usize>> {
         let words = placed(text);
-        let mut found: Vec<bool> = words
-            .iter()
-            .map(|(.., parts)| parts.iter().any(|part| self.stems.contains(self.stemming.stem(part))))
-            .collect();
+        let at = self.stems();
+        let Self { stems, stemming, .. } = self;
+        let stems = &stems[at].1;
+        let mut found: Vec<bool> =
+            words.iter().map(|(.., parts)| parts.iter().any(|part| stems.contains(stemming.stem(part)))).collect();
         for phrase in &self.phrases {
             for start in 0..words.len() {
                 if let Some(end) = ends(&words[start..], phrase) {
@@ -45,7 +83,8 @@ impl Highlighter {
         }
         let found = words.iter().zip(found).filter(|(_, found)| *found);
         let mut ranges: Vec<Range<usize>> = found.map(|((at, word, _), _)| *at..at + word.len()).collect();
-        for sign in self.stems.iter().filter(|stem| stem.starts_with(is_parted_within) && stem.chars().nth(1).is_none())
+        for sign in
+            self.telling.iter().filter(|word| word.starts_with(is_parted_within) && word.chars().nth(1).is_none())
         {
             ranges.extend(text.match_indices(sign.as_str()).map(|(at, _)| at..at + sign.len()));
         }
@@ -103,7 +142,7 @@ fn ends(words: &[(usize, &str, Vec<String>)], phrase: &[String]) -> Option<usize
     None
 }
 
-/// A snippet of a passage and of what stands around it: all of it where it fits, else the passage's own snippet and what follows.
+/// A snippet of a chunk and of what stands around it: all of it where it fits, else the chunk's own snippet and what follows.
 pub(crate) fn snippet_around(
     before: &str,
     own: &str,
@@ -185,6 +224,24 @@ mod tests {
         assert_eq!(marked("don't panic", "Don't. Panic!"), ["Panic"]);
         assert_eq!(marked("wer hat die Kelle", "die Kelle hat Bob, die hard"), ["Kelle"], "it is not English");
         assert_eq!(marked("die hard", "die hard"), ["die", "hard"]);
+    }
+
+    #[test]
+    fn words_are_marked_by_the_forms_of_the_texts_language() {
+        let text = "Die Bücher stehen im Keller.";
+        assert_eq!(marked("buch", text), Vec::<String>::new(), "it is not English");
+        let mut highlighter = Highlighter::new("buch keller", StemmerLanguage::English);
+        let mut marked_in = |language: Option<&str>, text: &str| {
+            match language {
+                Some(language) => highlighter.turn_to(TextLanguage::named(language)),
+                None => highlighter.turn_to_that_of(text),
+            }
+            highlighter.matches(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(marked_in(Some("de"), text), ["Bücher", "Keller"]);
+        assert_eq!(marked_in(Some("en"), text), ["Keller"]);
+        assert_eq!(marked_in(None, text), ["Bücher", "Keller"], "it shows in the text");
+        assert_eq!(marked_in(None, "The keller of the buch."), ["keller", "buch"]);
     }
 
     #[test]

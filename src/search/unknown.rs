@@ -3,10 +3,12 @@
 use std::fmt;
 
 use super::nearest::nearest;
-use crate::engine::{FileSet, FileTable, Filter, Wanted, is_at_or_below};
+use crate::access::Turn;
+use crate::derive::{CONVERSATIONS, speaker_term};
+use crate::engine::{Condition, EngineError, FileSet, FileTable, Filter, Reader, Wanted, is_at_or_below};
 use crate::path::folded;
 
-/// A collection, tag or property that no note has which is seen.
+/// A collection, tag or property that no note has which is seen, or who speaks in none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownName {
     /// What it would be.
@@ -28,6 +30,10 @@ pub enum UnknownKind {
     Tag,
     /// A property of the frontmatter.
     Property,
+    /// Who speaks in a conversation.
+    Speaker,
+    /// A conversation.
+    Conversation,
 }
 
 /// Maximum number of collections that are named to whoever asks for one that is not there.
@@ -40,6 +46,8 @@ impl fmt::Display for UnknownName {
             UnknownKind::Collection => write!(out, "no note is in a collection `{name}`")?,
             UnknownKind::Tag => write!(out, "no note has the tag `{name}`")?,
             UnknownKind::Property => write!(out, "no note has the property `{name}`")?,
+            UnknownKind::Speaker => write!(out, "nobody called `{name}` speaks in a conversation")?,
+            UnknownKind::Conversation => write!(out, "no conversation is called `{name}`")?,
         }
         match &self.nearest {
             Some(nearest) => write!(out, "; did you mean `{nearest}`?"),
@@ -56,18 +64,92 @@ impl fmt::Display for UnknownName {
     }
 }
 
-/// The first collection or tag of a filter that no file of `scope` (all when `None`) has.
-pub(super) fn unknown(filter: &Filter, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
+/// The first collection, tag, speaker or conversation of a filter that no file of `scope` (all when `None`) has.
+///
+/// # Errors
+/// When a store cannot be read.
+pub(super) fn unknown(
+    filter: &Filter,
+    reader: &dyn Reader,
+    scope: Option<&FileSet>,
+) -> Result<Option<UnknownName>, EngineError> {
+    let files = reader.files();
     let wanted = filter.conditions.iter().filter(|condition| !condition.negated).map(|condition| &condition.wanted);
-    let tags = filter.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty());
     let of_filter = filter.collection.as_ref().and_then(|name| unknown_collection(name, files, scope));
-    of_filter.or_else(|| tags.into_iter().find_map(|tag| unknown_tag(tag, files, scope))).or_else(|| {
-        wanted.into_iter().find_map(|wanted| match wanted {
+    let named = of_filter.or_else(|| filter.tags.iter().find_map(|tag| unknown_tag(tag, files, scope)));
+    if named.is_some() {
+        return Ok(named);
+    }
+    for wanted in wanted {
+        let unknown = match wanted {
             Wanted::Collection(name) => unknown_collection(name, files, scope),
             Wanted::Tag(name) => unknown_tag(name, files, scope),
+            Wanted::Speaker(_) | Wanted::Conversation(_) => unknown_of_turns(wanted, reader, scope)?,
             _ => None,
-        })
-    })
+        };
+        if unknown.is_some() {
+            return Ok(unknown);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a file of `scope` (all when `None`) is so.
+///
+/// # Errors
+/// When a store cannot be read, or nobody waits any more.
+pub(super) fn is_any(
+    wanted: &Wanted,
+    reader: &dyn Reader,
+    scope: Option<&FileSet>,
+    turn: &Turn,
+) -> Result<bool, EngineError> {
+    let conditions = vec![Condition { wanted: wanted.clone(), negated: false }];
+    let found = reader.resolve(&Filter { files: scope.cloned(), conditions, ..Filter::default() }, turn)?;
+    Ok(found.map_or_else(|| !reader.files().is_empty(), |found| !found.is_empty()))
+}
+
+/// A speaker or a conversation that is in no file of `scope`.
+fn unknown_of_turns(
+    wanted: &Wanted,
+    reader: &dyn Reader,
+    scope: Option<&FileSet>,
+) -> Result<Option<UnknownName>, EngineError> {
+    let files = reader.files();
+    if is_any(wanted, reader, scope, &Turn::default())? {
+        return Ok(None);
+    }
+    let (kind, name, nearest) = match wanted {
+        Wanted::Speaker(name) => {
+            let there = reader.speakers(scope)?;
+            let nearest = nearest(&speaker_term(name), &there.iter().map(String::as_str).collect::<Vec<_>>());
+            (UnknownKind::Speaker, name, nearest.map(|term| term.replace('_', " ")))
+        }
+        Wanted::Conversation(name) => {
+            let all = files.facets().of_collections(|name| name == CONVERSATIONS);
+            let seen = all.iter().filter(|file| scope.is_none_or(|scope| scope.contains(*file)));
+            let stems: Vec<&str> = seen.filter_map(|file| Some(files.get(file)?.path.stem())).collect();
+            // Nobody types the day that a file's name begins with.
+            let names: Vec<&str> = stems.iter().map(|stem| without_day(stem)).collect();
+            let by_name = || {
+                let near = nearest(name, &names)?;
+                stems.iter().find(|stem| without_day(stem) == near).map(|stem| (*stem).to_owned())
+            };
+            (UnknownKind::Conversation, name, nearest(name, &stems).or_else(by_name))
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(UnknownName { kind, name: name.clone(), nearest, there: Vec::new() }))
+}
+
+/// `2026-01-05-loans` without the day.
+fn without_day(stem: &str) -> &str {
+    match stem.split_at_checked("2026-01-05-".len()) {
+        Some((day, rest)) if day.ends_with('-') && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => {
+            rest
+        }
+        _ => stem,
+    }
 }
 
 /// A collection, when no file of `scope` is in it.

@@ -9,13 +9,13 @@ use crate::engine::{ChunkText, EngineError, FileEntry, WordQuery};
 
 /// Turns on either side of a hit in a conversation, when nobody says how many.
 const TURNS: usize = 2;
-/// Characters that a window adds to a passage at most, of what is after it rather than of what is before. A passage that does not fit is
+/// Maximum number of characters that a window adds to a chunk, of what is after it rather than of what is before. A chunk that does not fit is
 /// left out whole.
 const MAX_CHARS: usize = 2_000;
-/// How many passages a turn is looked back for its beginning.
+/// How many chunks a turn is looked back for its beginning.
 const MAX_BACK: usize = 64;
 
-/// The passages around one that was found, by their places in the note.
+/// The chunks around one that was found, by their places in the note.
 #[derive(Debug, Clone, Default)]
 pub struct HitWindow {
     own: usize,
@@ -23,17 +23,17 @@ pub struct HitWindow {
 }
 
 impl HitWindow {
-    /// Whether it shows nothing but the passage itself.
+    /// Whether it shows nothing but the chunk itself.
     pub fn is_empty(&self) -> bool {
         self.around.is_empty()
     }
 
-    /// What stands before the passage, and after it.
+    /// What stands before the chunk, and after it.
     pub fn texts(&self) -> (String, String) {
         (joined(self.around.range(..self.own)), joined(self.around.range(self.own..)))
     }
 
-    /// The lines of all of it, given those of the passage.
+    /// The lines of all of it, given those of the chunk.
     pub fn lines(&self, own: (u32, u32)) -> (u32, u32) {
         let lines = self.around.values().map(|chunk| chunk.lines);
         lines.fold(own, |one, other| (one.0.min(other.0), one.1.max(other.1)))
@@ -45,18 +45,18 @@ impl HitWindow {
         (place(first).min(self.own), place(last).max(self.own))
     }
 
-    /// Whether the passage that another one is around is in this one.
+    /// Whether the chunk that another one is around is in this one.
     pub(super) fn shows(&self, other: &Self) -> bool {
         self.around.contains_key(&other.own)
     }
 
-    /// Whether a passage is in both. A window has no holes.
+    /// Whether a chunk is in both. A window has no holes.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         let (one, other) = (self.ends(), other.ends());
         one.0 <= other.1 && other.0 <= one.1
     }
 
-    /// Takes in another one, and the passage that it is around.
+    /// Takes in another one, and the chunk that it is around.
     pub(super) fn merge(&mut self, other: Self, chunk: ChunkText) {
         self.around.extend(other.around);
         self.around.insert(other.own, chunk);
@@ -82,7 +82,7 @@ pub(super) struct HitWindows<'a> {
     retriever: &'a Retriever<'a>,
     /// How many are asked for on either side.
     context: Option<usize>,
-    /// What none of the passages may have.
+    /// What none of the chunks may have.
     excluded: Option<RetrievedWords<'a>>,
     /// Why one could not be read.
     pub(super) damage: Option<String>,
@@ -99,7 +99,7 @@ impl<'a> HitWindows<'a> {
         Ok(Self { retriever, context, excluded, damage: None })
     }
 
-    /// What stands around a passage of a note.
+    /// What stands around a chunk of a note.
     pub(super) fn around(&mut self, file: &FileEntry, own: usize, chunk: &ChunkText) -> Result<HitWindow, EngineError> {
         let mut window = HitWindow { own, around: BTreeMap::new() };
         let collection = file.path.collection();
@@ -112,7 +112,7 @@ impl<'a> HitWindows<'a> {
             let body = chunk.text.get(chunk.body_start..).unwrap_or_default();
             usize::from(!in_turns || body.lines().any(|line| begins_turn(collection, line)))
         };
-        // Of a turn that is several passages, what is before the one that was found is part of it.
+        // Of a turn that is several chunks, what is before the one that was found is part of it.
         let Some(start) = self.start(file, own, chunk, begins)? else { return Ok(window) };
         let mut half = MAX_CHARS / 2;
         let mut first = own;
@@ -141,7 +141,7 @@ impl<'a> HitWindows<'a> {
         Ok(window)
     }
 
-    /// Where the turn of a passage begins; `None` where it is in none, as what stands among conversations and is no conversation.
+    /// Where the turn of a chunk begins; `None` where it is in none, as what stands among conversations and is no conversation.
     fn start(
         &mut self,
         file: &FileEntry,
@@ -161,7 +161,7 @@ impl<'a> HitWindows<'a> {
         Ok(None)
     }
 
-    /// A passage of a note, as far as there is room; `None` where it has what the query excludes, or cannot be read.
+    /// A chunk of a note, as far as there is room; `None` where it has what the query excludes, or cannot be read.
     fn read(&mut self, file: &FileEntry, at: usize, room: &mut usize) -> Result<Option<ChunkText>, EngineError> {
         let Some(row) = file.chunks.get(at).map(|chunk| chunk.row) else { return Ok(None) };
         if let Some(excluded) = &self.excluded

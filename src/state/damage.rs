@@ -41,14 +41,19 @@ impl State {
     }
 }
 
-/// What is taken over row by row: events on their way, and what agents asked. Each row of an event says itself whether it is
-/// whole.
-const SALVAGED: [(&str, &str); 5] = [
+/// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten.
+/// Each row of an event or a tombstone says itself whether it is whole.
+const SALVAGED: [(&str, &str); 10] = [
     ("events", "number, key, kind, body, checksum"),
     ("events_seen", "id, key"),
     ("events_plan", "rowid, next, plan"),
     ("read_log", "id, slug, entry"),
     ("read_log_bytes", "slug, bytes"),
+    ("usage", "reader, chunk, count, last_ms"),
+    ("tombstones", "id, at, place, about, key, checksum, revision"),
+    ("tombstone_digests", "rowid, tombstone, kind, digest"),
+    ("left_out", "id, at, by_whom, into_what, whole, tombstone"),
+    ("changes", "id, at, by_whom, what, path, first_line, last_line, before, after, checkpoint"),
 ];
 
 /// Takes over what can be read: from the beginning up to where the damage is, and from the end back to it.

@@ -16,6 +16,7 @@ use super::error::StateError;
 use super::read_log;
 use super::store::State;
 use super::tokens::TokenRow;
+use super::tombstones;
 use crate::fs::{Context, crash};
 
 const CAPTURE_TOKENS: &str = "tokens.json";
@@ -27,13 +28,15 @@ const READ_LOG_TAKEN: &str = "agents.taken-over";
 
 /// Whether there is anything to be taken over.
 pub(super) fn is_there(folder: &Path) -> bool {
-    [CAPTURE_TOKENS, AGENTS, READ_LOG].iter().any(|name| folder.join(name).exists())
+    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT].iter().any(|name| folder.join(name).exists())
 }
 
 /// Takes over what there is.
 pub(super) fn take_over(state: &State, connection: &mut Connection) -> Result<(), StateError> {
     take(state, connection, CAPTURE_TOKENS, capture_tokens)?;
     take(state, connection, AGENTS, agents)?;
+    // Of an archive, and not of an earlier version.
+    take(state, connection, tombstones::BROUGHT, forgotten)?;
     take_log(state, connection)
 }
 
@@ -60,7 +63,7 @@ fn take(
     state: &State,
     connection: &mut Connection,
     name: &str,
-    how: fn(&Transaction<'_>, &[u8]) -> Result<(), Left>,
+    how: fn(&State, &Transaction<'_>, &[u8]) -> Result<(), Left>,
 ) -> Result<(), StateError> {
     let path = state.former.join(name);
     if !path.exists() {
@@ -77,7 +80,7 @@ fn take(
         Some(before) if before == hash => Ok(()),
         // A token that was taken back since must not come to life again with a file that was restored.
         Some(_) => Err(Left::Unread("one of that name was taken over before, so this one does not count".into())),
-        None => how(&transaction, &bytes),
+        None => how(state, &transaction, &bytes),
     };
     match taken {
         Ok(()) => {
@@ -162,7 +165,7 @@ struct FormerCaptureToken {
     hash: String,
 }
 
-fn capture_tokens(transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
+fn capture_tokens(_: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
     for FormerCaptureToken { name, created_at, hash } in serde_json::from_slice::<Vec<FormerCaptureToken>>(bytes)? {
         TokenRow { name, created_at, hash: hash_of(&hash)? }.insert(transaction)?;
     }
@@ -189,13 +192,32 @@ struct FormerSession {
     channel: Option<String>,
 }
 
-fn agents(transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
+fn agents(_: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
     for Agent { slug, created_at, session, given, given_since, hash } in serde_json::from_slice::<Vec<Agent>>(bytes)? {
         let FormerSession { chat_type, channel } = session;
         let (given, hash) = (given.to_string(), hash_of(&hash)?);
         AgentRow { slug, created_at, hash, chat_type, channel, given, given_since }.insert(transaction)?;
     }
     Ok(())
+}
+
+/// What was forgotten for good in the vault that an archive is of. The key came beside it.
+fn forgotten(state: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
+    let key = match beside(state).map_err(|error| Left::Unread(error.to_string()))? {
+        Some(key) => key,
+        None => return Err(Left::Unread("its key is missing".into())),
+    };
+    Ok(tombstones::take_over(transaction, key, bytes)??)
+}
+
+/// The name of the key that came with it. Where the state is elsewhere, so is the key from now on.
+fn beside(state: &State) -> Result<Option<i64>, StateError> {
+    let (brought, own) = (state.former.join(super::key::KEY), state.key_file());
+    if brought != own && brought.exists() && !own.exists() {
+        std::fs::copy(&brought, &own).on("write", &own)?;
+        std::fs::remove_file(&brought).on("remove", &brought)?;
+    }
+    Ok(state.key()?.map(|key| key.name()))
 }
 
 fn hash_of(hex: &str) -> Result<Hash, Left> {

@@ -1,22 +1,33 @@
-//! What cannot be derived again, in one SQLite file: whose tokens count, what agents asked, and
-//! events on their way into their files.
+//! What cannot be derived again, in one SQLite file: whose tokens count, what agents asked, how often chunks
+//! were given, events on their way into their files, what was changed, and what was forgotten for good.
 //!
 //! It is a file of its own beside the index, for its owner's eyes only. Several processes read and write it: the daemon, and
 //! commands beside it. What is deleted of it is overwritten, and what it says is safe on disk when a call returns.
 
 mod agents;
+mod changes;
 mod damage;
 mod error;
 mod former;
+mod key;
+mod later;
+mod left_out;
 mod queue;
 mod read_log;
 mod schema;
 mod store;
 mod tokens;
+mod tombstones;
+mod usage;
 
 pub use agents::{AgentRow, AgentTable};
+pub use changes::{ChangeFilter, ChangeLine, ChangeTable};
 pub use error::StateError;
+pub use key::{Digest, DigestKey};
+pub use left_out::{LeftOut, LeftOutTable};
 pub use queue::{Appended, Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use read_log::LogTable;
 pub use store::State;
 pub use tokens::{TokenRow, TokenTable};
+pub use tombstones::{ForgottenKind, Tombstone, TombstoneTable, Tombstones};
+pub use usage::{ChunkUse, UsageTable, UsageTotals};

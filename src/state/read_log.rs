@@ -1,72 +1,31 @@
-//! What agents asked, as entries in the order they came. An answer never waits for one to be written: a thread writes what
-//! has come, in one transaction that no sync of the disk belongs to.
+//! What agents asked, as entries in the order they came. An answer never waits for one to be written.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
 use super::error::StateError;
-use super::store::{Durability, Handle, State};
+use super::later::LaterTable;
+use super::store::State;
 
 /// Maximum of an agent's entries, in bytes; beyond it the oldest go.
 const MAX_BYTES: i64 = 2 << 20;
-/// So many of the oldest go at a time.
+/// How many of the oldest go at a time.
 const AT_A_TIME: usize = 64;
-/// What comes so soon after an entry is written with it.
-const GATHER: Duration = Duration::from_millis(100);
-/// So long whoever reads waits for what is being written.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Maximum of entries that wait for a disk that does not answer.
-const MAX_WAITING: usize = 10_000;
-
-/// The entries of all agents.
+/// The entries of all agents: whose it is, and what it says.
 #[derive(Debug)]
-pub struct LogTable {
-    log: Arc<LogQueue>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-#[derive(Debug)]
-struct LogQueue {
-    handle: Handle,
-    waiting: Mutex<WaitingEntries>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct WaitingEntries {
-    /// Whose entry, and what it says.
-    entries: Vec<(String, String)>,
-    /// So many were ever added, and so many of those wait no more.
-    added: u64,
-    done: u64,
-    /// Somebody wants to read them.
-    hurry: bool,
-    closing: bool,
-}
+pub struct LogTable(LaterTable<(String, String)>);
 
 impl LogTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        let handle = Handle::new(state, Durability::Later);
-        let log = LogQueue { handle, waiting: Mutex::default(), changed: Condvar::new() };
-        Self { log: Arc::new(log), thread: Mutex::default() }
+        Self(LaterTable::new(state, "the log of what agents read", write))
     }
 
     /// Adds an entry, which is written in a moment.
     pub fn add(&self, slug: &str, entry: String) {
-        let mut waiting = self.log.waiting();
-        if waiting.entries.len() >= MAX_WAITING || !self.is_at_work() {
-            tracing::warn!("what `{slug}` reads cannot be logged: too much waits for the disk");
-            return;
-        }
-        waiting.entries.push((slug.to_owned(), entry));
-        waiting.added += 1;
-        drop(waiting);
-        self.log.changed.notify_all();
+        self.0.add((slug.to_owned(), entry));
     }
 
     /// The newest entries of an agent, newest first.
@@ -74,76 +33,47 @@ impl LogTable {
     /// # Errors
     /// When they cannot be read.
     pub fn newest(&self, slug: &str, limit: usize) -> Result<Vec<String>, StateError> {
-        self.flush();
-        let newest = self.log.handle.if_there(|opened| {
+        self.0.read(|opened| {
             let newest = "SELECT entry FROM read_log WHERE slug = ?1 ORDER BY id DESC LIMIT ?2";
             let mut newest = opened.connection.prepare_cached(newest)?;
             newest.query_map(params![slug, limit as i64], |row| row.get(0))?.collect()
-        });
-        Ok(newest?.unwrap_or_default())
+        })
+    }
+
+    /// Writes the entries anew of which `new` gives another.
+    ///
+    /// # Errors
+    /// When they cannot be read or written.
+    pub fn rewrite(&self, new: impl Fn(&str) -> Option<String>) -> Result<(), StateError> {
+        self.0.read(|opened| {
+            let transaction = opened.connection.transaction()?;
+            let changed: Vec<(i64, String)> = {
+                let mut entries = transaction.prepare_cached("SELECT id, entry FROM read_log")?;
+                let mut entries = entries.query([])?;
+                let mut changed = Vec::new();
+                while let Some(row) = entries.next()? {
+                    let entry: String = row.get(1)?;
+                    if let Some(new) = new(&entry) {
+                        changed.push((row.get(0)?, new));
+                    }
+                }
+                changed
+            };
+            for (id, entry) in changed {
+                transaction.execute("UPDATE read_log SET entry = ?2 WHERE id = ?1", params![id, entry])?;
+            }
+            let whole = "UPDATE read_log_bytes SET bytes =
+                (SELECT total(length(CAST(entry AS BLOB))) FROM read_log WHERE read_log.slug = read_log_bytes.slug)";
+            transaction.execute(whole, [])?;
+            // What they said is not left where rows have been moved, either.
+            transaction.execute("INSERT OR IGNORE INTO events_unswept(id) VALUES (1)", [])?;
+            transaction.commit()
+        })
     }
 
     /// Waits until all that was added is written, or cannot be.
     pub fn flush(&self) {
-        let mut waiting = self.log.waiting();
-        let until = waiting.added;
-        waiting.hurry = waiting.done < until;
-        self.log.changed.notify_all();
-        let waits = |waiting: &mut WaitingEntries| waiting.done < until;
-        let waited = self.log.changed.wait_timeout_while(waiting, PATIENCE, waits);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// Starts the thread with the first entry: whoever only reads needs none.
-    fn is_at_work(&self) -> bool {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
-            let log = Arc::clone(&self.log);
-            let started = std::thread::Builder::new().name("read log".into()).spawn(move || log.run());
-            *thread = started.inspect_err(|error| tracing::warn!("no thread for the log: {error}")).ok();
-        }
-        thread.is_some()
-    }
-}
-
-impl Drop for LogTable {
-    fn drop(&mut self) {
-        self.log.waiting().closing = true;
-        self.log.changed.notify_all();
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let _ = thread.map(JoinHandle::join);
-    }
-}
-
-impl LogQueue {
-    fn waiting(&self) -> MutexGuard<'_, WaitingEntries> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn run(&self) {
-        loop {
-            let idle = |waiting: &mut WaitingEntries| waiting.entries.is_empty() && !waiting.closing;
-            let waiting = self.changed.wait_while(self.waiting(), idle).unwrap_or_else(PoisonError::into_inner);
-            let more = |waiting: &mut WaitingEntries| !waiting.hurry && !waiting.closing;
-            let gathered = self.changed.wait_timeout_while(waiting, GATHER, more);
-            let mut waiting = gathered.unwrap_or_else(PoisonError::into_inner).0;
-            let entries = std::mem::take(&mut waiting.entries);
-            if entries.is_empty() {
-                return;
-            }
-            waiting.hurry = false;
-            drop(waiting);
-            let written = self.handle.with(|opened| {
-                let transaction = opened.connection.transaction()?;
-                write(&transaction, &entries)?;
-                transaction.commit()
-            });
-            if let Err(error) = written {
-                tracing::warn!("what agents read cannot be logged ({} entries): {error}", entries.len());
-            }
-            self.waiting().done += entries.len() as u64;
-            self.changed.notify_all();
-        }
+        self.0.flush();
     }
 }
 

@@ -33,8 +33,31 @@ CREATE TABLE events_plan(next INTEGER NOT NULL, plan TEXT NOT NULL);
 CREATE TABLE events_unswept(id INTEGER PRIMARY KEY);
 ";
 
+// How often each reader was given a chunk: the person has no name.
+const USAGE: &str = "
+CREATE TABLE usage(reader TEXT NOT NULL, chunk INTEGER NOT NULL, count INTEGER NOT NULL, last_ms INTEGER NOT NULL);
+CREATE UNIQUE INDEX usage_by_chunk ON usage(chunk, reader);
+";
+
+// What was forgotten for good, as digests, with the name of the key that they were made with; what was left out because of it; what was
+// changed. `revision` counts the changes of a row.
+const FORGOTTEN: &str = "
+CREATE TABLE tombstones(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, place TEXT NOT NULL, about TEXT NOT NULL, key INTEGER NOT NULL,
+    checksum INTEGER NOT NULL, revision INTEGER NOT NULL);
+CREATE TABLE tombstone_digests(tombstone INTEGER NOT NULL, kind INTEGER NOT NULL, digest BLOB NOT NULL);
+CREATE INDEX tombstone_digests_by_tombstone ON tombstone_digests(tombstone);
+CREATE TABLE left_out(
+    id INTEGER PRIMARY KEY, at INTEGER NOT NULL, by_whom TEXT NOT NULL, into_what TEXT NOT NULL, whole INTEGER NOT NULL,
+    tombstone INTEGER NOT NULL);
+CREATE TABLE changes(
+    id INTEGER PRIMARY KEY, at INTEGER NOT NULL, by_whom TEXT NOT NULL, what TEXT NOT NULL, path TEXT NOT NULL,
+    first_line INTEGER, last_line INTEGER, before BLOB, after BLOB, checkpoint TEXT);
+CREATE INDEX changes_by_path ON changes(path);
+";
+
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
-const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE];
+const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

@@ -21,6 +21,9 @@ const NAME: &str = "state.db";
 /// How long a connection waits for another's transaction.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Pages in SQLite's log from which on a log's thread brings them into the database: more than the queue of events lets gather.
+const LOG_PAGES: i64 = 8192;
+
 /// The state of one vault. It is opened when it is needed, and made when something is to be kept.
 #[derive(Debug)]
 pub struct State {
@@ -125,11 +128,11 @@ impl State {
         if identity(&self.file) == Some(found) { self.replace(damage) } else { Ok(()) }
     }
 
-    fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new("."))
     }
 
-    fn lock(&self) -> Result<File, FsError> {
+    pub(super) fn lock(&self) -> Result<File, FsError> {
         let path = self.file.with_extension("lock");
         let mut options = File::options();
         let lock = options.write(true).create(true).truncate(false).open(&path).on("open", &path)?;
@@ -168,6 +171,9 @@ impl State {
             if durability == Durability::Full {
                 // Who waits for the disk does not wait for this, too: see `EventQueue::tidy`. The last to close the file does it.
                 connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+            } else {
+                // A log's thread does so where nobody else has: with every row, the queue would wait for it.
+                connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
             }
             connection.pragma_update(None, "cache_size", -2_000)?;
             Ok(connection)

@@ -6,20 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use half::f16;
-
 use crate::engine::{ContentHash, PendingText};
-use crate::models::{Document, Embedder, ModelError, ModelErrorKind};
+use crate::models::{Document, EmbeddedText, Embedder, ModelError, ModelErrorKind};
 
-/// Texts of one request at most, where the model does not say.
+/// Default maximum number of texts of one request, where the model does not say.
 pub(super) const BATCH: usize = 24;
-/// At least: smaller requests cost more in the stores than they gain.
+/// Minimum number of them: smaller requests cost more in the stores than they gain.
 const SMALLEST_BATCH: usize = 4;
 
 /// A request should be answered by then, however slow the machine is: so long a note just saved waits behind a bulk import.
 const WAIT_GOAL: Duration = Duration::from_millis(500);
 
-/// Requests under way: one more than is being worked on, so that the model never waits for the writer.
+/// Maximum number of requests under way: one more than is being worked on, so that the model never waits for the writer.
 pub(super) const IN_FLIGHT: usize = 3;
 
 /// What became of one request. A request that was stopped has nothing.
@@ -37,8 +35,8 @@ pub(super) struct Embedded {
 /// What came of the texts of a request.
 #[derive(Default)]
 pub(super) struct EmbedOutcome {
-    /// The texts with their vectors.
-    pub vectors: Vec<(ContentHash, Vec<f16>)>,
+    /// The texts with what was made of them.
+    pub embeddings: Vec<(ContentHash, EmbeddedText)>,
     /// The texts that the model fails on, and how.
     pub failed: Vec<(ContentHash, ModelError)>,
     /// The texts that are to be tried again, and why.
@@ -141,10 +139,8 @@ fn embed(embedder: &dyn Embedder, request: Vec<PendingText>) -> EmbedOutcome {
     let (contents, documents): (Vec<ContentHash>, Vec<Document>) =
         request.into_iter().map(|pending| (pending.content, pending.document)).unzip();
     let mut outcome = EmbedOutcome::default();
-    match embedder.embed_documents(&documents, None) {
-        Ok(vectors) => {
-            outcome.vectors = contents.into_iter().zip(vectors.iter().map(|vector| halved(vector))).collect()
-        }
+    match embedder.embed(&documents, None) {
+        Ok(embeddings) => outcome.embeddings = contents.into_iter().zip(embeddings).collect(),
         Err(error) => match error.kind() {
             ModelErrorKind::Stopped => {}
             ModelErrorKind::Transient | ModelErrorKind::Refused => outcome.later = Some((contents, error)),
@@ -158,8 +154,8 @@ fn embed(embedder: &dyn Embedder, request: Vec<PendingText>) -> EmbedOutcome {
 fn one_by_one(embedder: &dyn Embedder, contents: Vec<ContentHash>, documents: &[Document]) -> EmbedOutcome {
     let mut outcome = EmbedOutcome::default();
     for (at, content) in contents.iter().copied().enumerate() {
-        match embedder.embed_documents(&documents[at..=at], None) {
-            Ok(vectors) => outcome.vectors.extend(vectors.first().map(|vector| (content, halved(vector)))),
+        match embedder.embed(&documents[at..=at], None) {
+            Ok(embeddings) => outcome.embeddings.extend(embeddings.into_iter().next().map(|made| (content, made))),
             Err(error) => match error.kind() {
                 ModelErrorKind::Stopped => break,
                 ModelErrorKind::Permanent => outcome.failed.push((content, error)),
@@ -171,10 +167,6 @@ fn one_by_one(embedder: &dyn Embedder, contents: Vec<ContentHash>, documents: &[
         }
     }
     outcome
-}
-
-fn halved(vector: &[f32]) -> Vec<f16> {
-    vector.iter().copied().map(f16::from_f32).collect()
 }
 
 #[cfg(test)]
@@ -221,7 +213,7 @@ mod tests {
             document: Document { context: String::new(), text: (*text).to_owned() },
         };
         let outcome = embed(&Picky(HashEmbedder::new(8)), texts.iter().enumerate().map(pending).collect());
-        [outcome.vectors.len(), outcome.failed.len(), outcome.later.map_or(0, |(texts, _)| texts.len())]
+        [outcome.embeddings.len(), outcome.failed.len(), outcome.later.map_or(0, |(texts, _)| texts.len())]
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::vault::{CookieFolder, Signal, WatchedBy, Watcher};
 
-/// So long a search waits at most.
+/// Maximum time that a search waits.
 pub(crate) const FRESH_WITHIN: Duration = Duration::from_millis(100);
 
 /// How it is known what was saved.

@@ -8,7 +8,7 @@ use crate::engine::Damage;
 pub(super) const RETRY: Duration = Duration::from_secs(3);
 /// What is damaged again within this time is not damaged by chance.
 const SOON: Duration = Duration::from_secs(600);
-/// The longest pause.
+/// Maximum pause.
 const MAX_PAUSE: Duration = Duration::from_secs(600);
 
 /// How often the stores were mended of late.

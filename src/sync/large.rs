@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use super::backlog::Lane;
 use super::prepare::PreparedFile;
 use super::worker::{Worker, WorkerMessage};
+use crate::derive::TextLanguage;
 use crate::engine::{EngineError, FileEntry, FileUpdate};
 use crate::fs::crash;
 use crate::path::VaultPath;
@@ -28,14 +29,8 @@ pub(super) struct Large {
     waiting: VecDeque<VaultPath>,
     /// What is being read, and where the outcome will come.
     reading: Option<(VaultPath, Receiver<PreparedFile>)>,
-    /// What was read, the next one first.
-    read: VecDeque<Unfinished>,
-}
-
-/// A file of which the stores have only the first chunks.
-struct Unfinished {
-    update: Box<FileUpdate>,
-    done: usize,
+    /// What was read and is not in the stores, the next one first.
+    read: VecDeque<Box<FileUpdate>>,
 }
 
 impl Large {
@@ -54,8 +49,8 @@ impl Large {
 
     /// Takes what was read and is too much to be brought into the stores at once. What was read of the file before is out of date.
     pub(super) fn finish_later(&mut self, update: Box<FileUpdate>) {
-        self.read.retain(|unfinished| unfinished.update.path != update.path);
-        self.read.push_back(Unfinished { update, done: 0 });
+        self.read.retain(|unfinished| unfinished.path != update.path);
+        self.read.push_back(update);
     }
 
     /// How many files there are.
@@ -90,7 +85,7 @@ impl Worker<'_> {
     /// Whether an update is too much to be brought into the stores at once. What a known file has already is better changed in
     /// place than brought in anew.
     pub(super) fn is_much(&self, update: &FileUpdate) -> bool {
-        let fits = part_end(update, 0) == update.chunks.len();
+        let fits = part_chunks(update) == update.chunks.len();
         !fits && self.store.file(&update.path).is_none_or(|old| changes(old, update) > PART_CHUNKS)
     }
 
@@ -144,18 +139,25 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn next_part(&mut self, Unfinished { update, done }: Unfinished) -> Result<(), EngineError> {
-        let end = part_end(&update, done);
+    fn next_part(&mut self, mut update: Box<FileUpdate>) -> Result<(), EngineError> {
         // Each time: what has changed meanwhile may be private by now.
-        if !self.has_stamp(&update.path, &update.stamp) || !self.store.apply_part(&update, done..end)? {
+        if !self.has_stamp(&update.path, &update.stamp) {
             self.read_again(update.path);
             return Ok(());
         }
+        let chunks = part_chunks(&update);
+        let (path, left) = (update.path.clone(), update.new_chunks().len() > chunks);
+        let (part, left) = if left { (update.take_part(chunks), Some(update)) } else { (*update, None) };
+        match self.store.apply(self.store.batch(vec![part], Vec::new())) {
+            Err(error) if error.is_stale() => {
+                self.read_again(path);
+                return Ok(());
+            }
+            applied => applied?,
+        }
         crash::point("part-applied");
         self.publish()?;
-        if end < update.chunks.len() {
-            self.large.read.push_front(Unfinished { update, done: end });
-        }
+        left.into_iter().for_each(|left| self.large.read.push_front(left));
         // The notes that were saved in between have texts to embed.
         self.embed()
     }
@@ -173,7 +175,7 @@ impl Worker<'_> {
 
 /// How many chunks of a file an update would have the stores write or remove.
 fn changes(old: &FileEntry, update: &FileUpdate) -> usize {
-    if old.title != update.title {
+    if old.title != update.title || old.language() != TextLanguage::of_labels(&update.labels) {
         return update.chunks.len();
     }
     let had: HashSet<_> = old.chunks.iter().map(|chunk| chunk.id).collect();
@@ -181,15 +183,15 @@ fn changes(old: &FileEntry, update: &FileUpdate) -> usize {
     update.chunks.len().max(old.chunks.len()) - kept
 }
 
-/// Where the part that begins at `start` ends.
-fn part_end(update: &FileUpdate, start: usize) -> usize {
+/// How many of the chunks that are not in the stores the next part has.
+fn part_chunks(update: &FileUpdate) -> usize {
     let mut bytes = 0;
-    let part = update.chunks[start..].iter().take(PART_CHUNKS).take_while(|new| {
+    let part = update.new_chunks().iter().take(PART_CHUNKS).take_while(|new| {
         let fits = bytes < PART_BYTES;
         bytes += new.chunk.text.len();
         fits
     });
-    start + part.count()
+    part.count()
 }
 
 #[cfg(test)]

@@ -7,10 +7,14 @@
 
 mod awaited;
 mod backlog;
+mod batch;
+mod batch_run;
+mod batching;
 mod dispatch;
 mod embedding;
 mod fresh;
 mod heal;
+mod lane;
 mod large;
 mod options;
 mod plan;
@@ -27,5 +31,5 @@ pub(crate) use fresh::FRESH_WITHIN;
 pub(crate) use options::{RefusedError, SyncOptions};
 pub use prepare::{PreparedFile, prepare};
 pub use shared::SyncProgress;
-pub(crate) use shared::{ModelStatus, Phase, Shared, Verified, WatchState};
+pub(crate) use shared::{BatchProgress, ModelStatus, NextModel, Phase, Shared, Verified, WatchState};
 pub(crate) use syncer::Syncer;

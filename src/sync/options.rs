@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::clock::Clock;
 use crate::config::IndexConfig;
 use crate::engine::Engine;
-use crate::models::LoadEmbedder;
+use crate::models::{BatchRecords, ModelChoice, ModelInUse};
 use crate::vault::{CookieFolder, Lock, NoteRules};
 
 /// What the writer needs.
@@ -20,7 +20,11 @@ pub struct SyncOptions {
     /// What belongs to the vault.
     pub rules: NoteRules,
     /// The model, if there is to be one.
-    pub model: Option<LoadEmbedder>,
+    pub(crate) model: Option<ModelChoice>,
+    /// Where it is written which model's vectors serve.
+    pub(crate) in_use: ModelInUse,
+    /// What is known of texts that were handed over in batches.
+    pub(crate) batches: BatchRecords,
     /// Whether to watch for changes, or to compare with the disk once.
     pub watch: bool,
     /// Where cookies are made, to learn that the watcher has told all.

@@ -5,8 +5,8 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::derive::words::Stemming;
-use crate::derive::{Bounds, Label, chunk_within, cut_heading};
-use crate::engine::{FileEntry, FileUpdate, NewChunk};
+use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading};
+use crate::engine::{FileEntry, FileUpdate, NewChunk, UpdatePart};
 use crate::note::{Note, PrivateReason, Visibility, sources};
 use crate::path::VaultPath;
 use crate::vault::{NoteRules, ReadError, Source, Stamp, read};
@@ -76,6 +76,7 @@ fn is_as_known(known: &FileEntry, path: &VaultPath, source: &Source) -> bool {
 fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming) -> FileUpdate {
     let mut note = Note::parse(&source.text, path.stem());
     note.title = cut_heading(&note.title).to_owned();
+    let language = TextLanguage::of_note(&note, &source.text);
     let cut = chunk_within(&path, &note, &source.text, Bounds::INDEX);
     let modified_ms = source.stamp.mtime_ns / 1_000_000;
     let ms = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
@@ -96,14 +97,17 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
             cut.chunks.len()
         ));
     }
+    let chunks = NewChunk::all(cut.chunks, &note, &path, language, stemming);
+    let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
     FileUpdate {
         private: note.is_private(),
         sources: sources(&note.metadata),
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),
         read_ns,
-        chunks: NewChunk::all(cut.chunks, &note, path.stem(), stemming),
-        labels: Label::all(&note, path.stem(), &source.text),
+        labels: Label::all(&note, path.stem(), &source.text, language.map(TextLanguage::code), speakers),
+        part: UpdatePart::default(),
+        chunks,
         title: note.title,
         tags: note.tags,
         doubtful: note.doubtful,

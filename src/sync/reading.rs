@@ -18,7 +18,7 @@ use crate::engine::{EngineError, FileEntry};
 use crate::path::VaultPath;
 use crate::vault::{Change, NoteRules, Scan, is_note, scan};
 
-/// A batch closes after so much reading, so that a note just saved does not wait behind a bulk import.
+/// Maximum time that a batch reads, so that a note just saved does not wait behind a bulk import.
 const BATCH_TIME: Duration = Duration::from_millis(100);
 
 /// Files of the first batch. How many the next one has follows from how long the last one took.
@@ -80,7 +80,7 @@ impl Worker<'_> {
             // An editor may be about to put the file back: it gets the grace of a removal.
             made.remove.into_iter().for_each(|path| self.debounce.note(path, Change::Removed, Instant::now()));
         } else if !made.remove.is_empty() {
-            self.store.apply(Vec::new(), &made.remove)?;
+            self.store.apply(self.store.batch(Vec::new(), made.remove))?;
             news = true;
         }
         self.scanned = true;
@@ -119,7 +119,7 @@ impl Worker<'_> {
         }
         let mut news = self.set_skipped(Some(places), found)?;
         if !made.remove.is_empty() {
-            self.store.apply(Vec::new(), &made.remove)?;
+            self.store.apply(self.store.batch(Vec::new(), made.remove))?;
             news = true;
         }
         if news {
@@ -221,7 +221,7 @@ impl Worker<'_> {
             self.store.touch(&touched)?;
         }
         news |= !(updates.is_empty() && removed.is_empty());
-        self.store.apply(updates, &removed)?;
+        self.store.apply(self.store.batch(updates, removed))?;
         if news {
             self.publish()?;
         }

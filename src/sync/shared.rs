@@ -8,10 +8,10 @@ use jiff::Timestamp;
 
 use super::fresh::Freshness;
 use crate::engine::Reader;
-use crate::models::{Embedder, ModelError, ModelTrouble};
+use crate::models::{ChosenModel, Embedder, ModelError, ModelTrouble};
 use crate::vault::WatchedBy;
 
-/// What was mended is listed up to this length; then the last is said alone.
+/// Maximum length of the list of what was mended, in bytes; then the last is said alone.
 const MAX_SAID_BYTES: usize = 500;
 
 /// What the writer is doing.
@@ -44,6 +44,8 @@ pub enum ModelStatus {
         name: String,
         /// The length of its vectors.
         dimension: usize,
+        /// The instructions that it computes with, where it does so here.
+        instructions: Option<&'static str>,
         /// Whether it is given private notes.
         takes_private: bool,
         /// Why texts wait for it, while it fails in a way that may pass.
@@ -58,6 +60,32 @@ impl ModelStatus {
     pub(super) fn refused(problem: &str) -> Self {
         Self::Failed(format!("{problem}; mend that, and start anew"))
     }
+}
+
+/// A model that makes its vectors beside the one that serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextModel {
+    /// The model.
+    pub model: ModelStatus,
+    /// Chunks that have their vector.
+    pub embedded: usize,
+    /// Chunks that are to have one.
+    pub of: usize,
+}
+
+/// Texts that were handed over in batches, which are made within a day.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BatchProgress {
+    /// How many of them wait still.
+    pub texts: usize,
+    /// Since when the first of them do; `None` where none does.
+    pub since: Option<Timestamp>,
+    /// `handing_over`, or how the service says that the first batch is; `ended` where none is under way.
+    pub state: &'static str,
+    /// Why the answers of one that has ended are not there yet; they are asked for again.
+    pub trouble: Option<String>,
+    /// What went wrong with one since the start.
+    pub problem: Option<String>,
 }
 
 /// How changes are noticed, as `vault status` shows it.
@@ -84,7 +112,7 @@ pub struct Verified {
     pub at_ms: i64,
     /// How long it took, in milliseconds; beside other work it takes its time.
     pub took_ms: u64,
-    /// Notes, passages and embeddings that were compared with their checksums.
+    /// Notes, chunks and embeddings that were compared with their checksums.
     pub counts: [usize; 3],
     /// What is damaged, as sentences.
     pub damage: Vec<String>,
@@ -99,12 +127,20 @@ pub struct SyncProgress {
     pub pending_files: usize,
     /// Files read since the start.
     pub files_done: usize,
-    /// Texts that wait to be embedded.
+    /// Texts that wait to be embedded by the model that serves.
     pub pending_embeddings: usize,
+    /// Those of them that nobody has to wait for: they were handed over in batches.
+    pub in_batches: usize,
+    /// The batches, where there were any.
+    pub batch: Option<BatchProgress>,
     /// Texts embedded since the start.
     pub embeddings_done: usize,
     /// The model.
     pub model: ModelStatus,
+    /// The one that is to serve once its vectors are there.
+    pub next: Option<NextModel>,
+    /// Vectors that are kept of models which are not in use.
+    pub kept_vectors: usize,
     /// How changes are noticed.
     pub watch: WatchState,
     /// What went wrong last and still stands.
@@ -115,6 +151,8 @@ pub struct SyncProgress {
     pub mending: bool,
     /// What the last check of the stores came to.
     pub verified: Option<Verified>,
+    /// Facts whose time is over.
+    pub expired_facts: usize,
     /// Whether all files known at the start have been compared with the index.
     pub caught_up: bool,
 }
@@ -126,18 +164,23 @@ impl SyncProgress {
             pending_files: 0,
             files_done: 0,
             pending_embeddings: 0,
+            in_batches: 0,
+            batch: None,
             embeddings_done: 0,
             model: ModelStatus::Off,
+            next: None,
+            kept_vectors: 0,
             watch: WatchState::default(),
             failure: None,
             rebuilt: None,
             mending: false,
             verified: None,
+            expired_facts: 0,
             caught_up: false,
         }
     }
 
-    /// Whether nothing is left to mend, to read or to embed, as far as the model allows.
+    /// Whether nothing is left to mend, to read or to embed, as far as the model allows that serves.
     pub fn is_complete(&self) -> bool {
         self.caught_up
             && !self.mending
@@ -145,19 +188,40 @@ impl SyncProgress {
             && match self.model {
                 ModelStatus::Off | ModelStatus::Failed(_) => true,
                 ModelStatus::Loading => false,
-                ModelStatus::Ready { ref trouble, .. } => self.pending_embeddings == 0 || trouble.is_some(),
+                ModelStatus::Ready { ref trouble, .. } => {
+                    self.pending_embeddings <= self.in_batches || trouble.is_some()
+                }
             }
+    }
+}
+
+/// The models at work, whatever becomes of the stores meanwhile.
+#[derive(Clone, Default)]
+pub(super) struct ModelsAtWork {
+    /// The one whose vectors serve.
+    pub(super) serving: Option<ChosenModel>,
+    /// The one that makes its vectors beside it.
+    pub(super) next: Option<ChosenModel>,
+    /// The one that served before, for those who hold a state of then.
+    pub(super) former: Option<Arc<dyn Embedder>>,
+}
+
+impl ModelsAtWork {
+    fn embedders(&self) -> impl Iterator<Item = &Arc<dyn Embedder>> {
+        self.serving.iter().chain(&self.next).map(|model| &model.embedder).chain(&self.former)
     }
 }
 
 /// The published snapshot, the model and the progress.
 pub struct Shared {
     snapshot: RwLock<Option<Arc<dyn Reader>>>,
-    embedder: RwLock<Option<Arc<dyn Embedder>>>,
+    models: RwLock<ModelsAtWork>,
+    /// The model that is being loaded, or why it could not be.
+    coming: Mutex<Option<ModelStatus>>,
     progress: Mutex<SyncProgress>,
     changed: Condvar,
     /// When the model that came last was asked for.
-    models: AtomicU64,
+    asked: AtomicU64,
     fresh: Freshness,
 }
 
@@ -165,10 +229,11 @@ impl Default for Shared {
     fn default() -> Self {
         Self {
             snapshot: RwLock::default(),
-            embedder: RwLock::default(),
+            models: RwLock::default(),
+            coming: Mutex::default(),
             progress: Mutex::new(SyncProgress::new()),
             changed: Condvar::new(),
-            models: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
             fresh: Freshness::default(),
         }
     }
@@ -182,7 +247,35 @@ impl Shared {
 
     /// The model, once it is loaded.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
-        self.embedder.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.models_at_work().serving.map(|model| model.embedder)
+    }
+
+    /// The model that made the vectors of a state of the index; where it has none, the one that is to make them.
+    pub fn embedder_of(&self, reader: &dyn Reader) -> Option<Arc<dyn Embedder>> {
+        let models = self.models.read().unwrap_or_else(PoisonError::into_inner);
+        let made = |embedder: &&Arc<dyn Embedder>| reader.model().is_none_or(|model| embedder.fingerprint() == model);
+        let serving = || models.serving.as_ref().map(|model| &model.embedder);
+        models.embedders().find(made).or_else(serving).cloned()
+    }
+
+    /// All models that are at work.
+    pub(super) fn models_at_work(&self) -> ModelsAtWork {
+        self.models.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has all models stop.
+    pub(super) fn stop_models(&self) {
+        self.models_at_work().embedders().for_each(|embedder| embedder.stop());
+    }
+
+    /// The model that is being loaded, or why it could not be; `None` once it is at work.
+    pub(super) fn coming(&self) -> Option<ModelStatus> {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says how the model is that was asked for.
+    pub(super) fn set_coming(&self, coming: Option<ModelStatus>) {
+        *self.coming.lock().unwrap_or_else(PoisonError::into_inner) = coming;
     }
 
     /// How the model is, with what searches have met where no text waits for it.
@@ -192,9 +285,9 @@ impl Shared {
         match (model, met) {
             (ModelStatus::Ready { .. }, Some(ModelTrouble::Refused(problem))) => ModelStatus::refused(&problem),
             (
-                ModelStatus::Ready { name, dimension, takes_private, trouble: None },
+                ModelStatus::Ready { name, dimension, instructions, takes_private, trouble: None },
                 Some(ModelTrouble::Passing(problem)),
-            ) => ModelStatus::Ready { name, dimension, takes_private, trouble: Some(problem) },
+            ) => ModelStatus::Ready { name, dimension, instructions, takes_private, trouble: Some(problem) },
             (model, _) => model,
         }
     }
@@ -225,13 +318,34 @@ impl Shared {
         drop(before);
     }
 
+    /// Says how many facts are past their time.
+    pub(crate) fn show_expired_facts(&self, expired: usize) {
+        self.update(|progress| progress.expired_facts = expired);
+    }
+
+    /// Has all who wait look once more whether what they wait for is so.
+    pub(crate) fn wake(&self) {
+        drop(self.lock());
+        self.changed.notify_all();
+    }
+
     /// Waits until another snapshot than this one is published, or the time is over.
     pub fn wait_for_other(&self, known: Option<&Arc<dyn Reader>>, timeout: Duration) {
+        self.wait_for_other_or(known, timeout, || false);
+    }
+
+    /// The same for those who wait for something else, too: they are to be [woken](Self::wake) when it is so.
+    pub(crate) fn wait_for_other_or(
+        &self,
+        known: Option<&Arc<dyn Reader>>,
+        timeout: Duration,
+        is_so: impl Fn() -> bool,
+    ) {
         let is_other = || match (self.snapshot(), known) {
             (Some(now), Some(known)) => !Arc::ptr_eq(&now, known),
             (now, known) => now.is_some() != known.is_some(),
         };
-        self.wait(timeout, |_| is_other());
+        self.wait(timeout, |_| is_so() || is_other());
     }
 
     /// What has been saved, and how much of it can be found.
@@ -244,25 +358,35 @@ impl Shared {
         self.snapshot.write().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Publishes the model.
-    pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
-        let before = std::mem::replace(&mut *self.embedder.write().unwrap_or_else(PoisonError::into_inner), embedder);
-        // Its threads are waited for, and no search is to wait for that.
+    /// Publishes the models.
+    pub(super) fn set_models(&self, models: ModelsAtWork) {
+        let before = std::mem::replace(&mut *self.models.write().unwrap_or_else(PoisonError::into_inner), models);
+        // Their threads are waited for, and no search is to wait for that.
         drop(before);
     }
 
     /// Shows why there is no model. It is said once in the log, however often it is tried.
     pub(super) fn show_unloaded(&self, error: &ModelError) {
         let failed = ModelStatus::Failed(error.to_string());
+        self.set_coming(Some(failed.clone()));
         if self.lock().model != failed {
             tracing::warn!("search is by keyword alone: {error}");
             self.update(|progress| progress.model = failed);
         }
     }
 
+    /// Shows why the model that was asked for does not take another's place. It is said once in the log, however often it is tried.
+    pub(super) fn show_not_replaced(&self, error: &ModelError) {
+        let failed = Some(ModelStatus::Failed(error.to_string()));
+        if self.coming() != failed {
+            tracing::warn!("the model stays as it was: {error}");
+            self.set_coming(failed);
+        }
+    }
+
     /// Whether a model was asked for later than all that came before it: one that took long to load is not to replace another.
     pub(super) fn is_newest_model(&self, asked: u64) -> bool {
-        self.models.fetch_max(asked, Ordering::SeqCst) <= asked
+        self.asked.fetch_max(asked, Ordering::SeqCst) <= asked
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut SyncProgress)) {

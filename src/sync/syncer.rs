@@ -14,7 +14,7 @@ use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verified};
 use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::engine::{ContentHash, Damage, EngineError, Writer};
-use crate::models::{Embedder, LoadEmbedder, ModelErrorKind};
+use crate::models::{ChosenModel, FormerModel, ModelChoice, ModelError, ModelErrorKind};
 use crate::vault::{Identity, Signal};
 
 /// The handle of the writer thread. Dropping it stops the thread and closes the stores.
@@ -98,10 +98,29 @@ impl Syncer {
         wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))
     }
 
-    /// Loads another model, and turns to it once it is there: what has no vector of it is embedded, and until then found by its
-    /// words. Where it cannot be loaded, the one there was stays.
-    pub fn replace_model(&self, load: LoadEmbedder) {
-        load_model(load, self.messages.clone(), Arc::clone(&self.shared));
+    /// Loads another model, and turns to it once its vectors are there. Where it cannot be loaded, the one there was stays.
+    pub(crate) fn replace_model(&self, model: ModelChoice) {
+        if let Some(named) = model.config.clone() {
+            let _ = self.messages.send(WorkerMessage::Leave { named: Some(named) });
+        }
+        load_model(model, self.messages.clone(), Arc::clone(&self.shared));
+    }
+
+    /// Does without a model from now on: words alone answer.
+    pub fn drop_model(&self) {
+        self.shared.is_newest_model(ASKED.fetch_add(1, Ordering::SeqCst));
+        self.shared.set_coming(None);
+        let _ = self.messages.send(WorkerMessage::Leave { named: None });
+    }
+
+    /// Drops the vectors of models that are not in use; gives how many there were.
+    ///
+    /// # Errors
+    /// While a model is being loaded, or when the stores cannot be written.
+    pub fn drop_kept_vectors(&self) -> Result<usize, RefusedError> {
+        let (done, wait) = channel();
+        self.messages.send(WorkerMessage::DropKept { done }).map_err(|_| gone())?;
+        wait.recv().map_err(|_| RefusedError("the index cannot be written; `vault status` says why".into()))?
     }
 
     /// Says that a search has met damage: everything is checked, and what is damaged is mended.
@@ -113,22 +132,84 @@ impl Syncer {
 /// Counts the models that were asked for.
 static ASKED: AtomicU64 = AtomicU64::new(1);
 
-/// Loads a model, and tries again while it fails in a way that may pass: an endpoint may be started later than this program.
-fn load_model(mut load: LoadEmbedder, messages: Sender<WorkerMessage>, shared: Arc<Shared>) {
+/// Loads a model, after the one whose vectors served last.
+fn load_model(choice: ModelChoice, messages: Sender<WorkerMessage>, shared: Arc<Shared>) {
+    let ModelChoice { mut load, config, former } = choice;
     let asked = ASKED.fetch_add(1, Ordering::SeqCst);
+    // Whatever was asked for before is not waited for any more.
+    shared.is_newest_model(asked);
+    shared.set_coming(Some(ModelStatus::Loading));
     std::thread::spawn(move || {
-        for failures in 1.. {
-            let loaded = load();
-            let may_pass = loaded.as_ref().err().filter(|error| error.kind() == ModelErrorKind::Transient);
-            let again = may_pass.map(|error| pause(failures).max(error.retry_after().unwrap_or_default()));
-            let told = messages.send(WorkerMessage::Model { asked, loaded });
-            let Some(again) = again.filter(|_| told.is_ok()) else { return };
-            let is_over = |progress: &SyncProgress| progress.phase == Phase::Stopped;
-            if is_over(&shared.wait(again, is_over)) || !shared.is_newest_model(asked) {
-                return;
-            }
+        if let Some(former) = former {
+            load_former(former, asked, &messages, &shared);
         }
+        again_and_again(asked, &shared, || {
+            let loaded = load().map(|embedder| ChosenModel { embedder, config: config.clone() });
+            let pause = loaded.as_ref().err().and_then(may_pass);
+            let told = messages.send(WorkerMessage::Model { asked, loaded });
+            pause.filter(|_| told.is_ok())
+        });
     });
+}
+
+/// Loads the model whose vectors served last. Where it has to be tried again, that is done beside.
+fn load_former(former: FormerModel, asked: u64, messages: &Sender<WorkerMessage>, shared: &Arc<Shared>) {
+    let FormerModel { fingerprint, mut load, config } = former;
+    let (messages, at_work) = (messages.clone(), Arc::clone(shared));
+    let mut once = move || match load() {
+        Ok(embedder) if *embedder.fingerprint() == fingerprint => {
+            let model = ChosenModel { embedder, config: Some(config.clone()) };
+            let _ = messages.send(WorkerMessage::Former { asked, model });
+            None
+        }
+        Ok(_) => {
+            tracing::info!("the model whose vectors served last is another by now, and is not used");
+            None
+        }
+        Err(error) => {
+            tracing::info!("the model whose vectors served last cannot be used: {error}");
+            may_pass(&error)
+        }
+    };
+    if let Some(pause) = once() {
+        std::thread::spawn(move || {
+            if wait_for_turn(asked, pause, &at_work) {
+                again_and_again(asked, &at_work, once);
+            }
+        });
+    }
+}
+
+/// The least pause before a model is tried again that failed in a way that may pass.
+fn may_pass(error: &ModelError) -> Option<Duration> {
+    (error.kind() == ModelErrorKind::Transient).then(|| error.retry_after().unwrap_or_default())
+}
+
+/// Tries until it says no more: an endpoint may be started later than this program.
+fn again_and_again(asked: u64, shared: &Shared, mut once: impl FnMut() -> Option<Duration>) {
+    for failures in 1.. {
+        let Some(least) = once() else { return };
+        if !wait_for_turn(asked, pause(failures).max(least), shared) {
+            return;
+        }
+    }
+}
+
+/// Waits, and says whether the model is still wanted.
+fn wait_for_turn(asked: u64, time: Duration, shared: &Shared) -> bool {
+    let is_over = |progress: &SyncProgress| progress.phase == Phase::Stopped;
+    !is_over(&shared.wait(time.max(pause(1)), is_over)) && shared.is_newest_model(asked)
+}
+
+/// Takes a model that was loaded while the stores are closed.
+fn keep_for_later(model: ChosenModel, shared: &Shared) {
+    let mut models = shared.models_at_work();
+    let is_other = |serving: &ChosenModel| serving.embedder.fingerprint() != model.embedder.fingerprint();
+    match models.serving.as_ref().is_some_and(is_other) {
+        true => models.next = Some(model),
+        false => (models.serving, models.next) = (Some(model), None),
+    }
+    shared.set_models(models);
 }
 
 fn gone() -> RefusedError {
@@ -138,9 +219,7 @@ fn gone() -> RefusedError {
 impl Drop for Syncer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(embedder) = self.shared.embedder() {
-            embedder.stop();
-        }
+        self.shared.stop_models();
         let _ = self.messages.send(WorkerMessage::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -156,28 +235,28 @@ fn run(
     stop: &Arc<AtomicBool>,
 ) {
     let mut options = options;
-    if let Some(load) = options.model.take() {
+    if let Some(choice) = options.model.take() {
         shared.update(|progress| progress.model = ModelStatus::Loading);
-        load_model(load, messages.clone(), Arc::clone(shared));
+        load_model(choice, messages.clone(), Arc::clone(shared));
     }
-    let (mut embedder, mut backoff) = (None, RepairBackoff::default());
+    let mut backoff = RepairBackoff::default();
     // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
     let (mut distrust, mut healed) = (false, false);
     while !stop.load(Ordering::Relaxed) {
         // Nothing is made where the vault is not: a drive is mounted there later, or the folder moved back.
         if Identity::of_vault(&options.root).is_none() {
             show_missing(shared, Some(missing(&options)));
-            wait_or_stop(RETRY_PLACE, receiver, shared, stop, &mut embedder);
+            wait_or_stop(RETRY_PLACE, receiver, shared, stop);
             continue;
         }
         if let Err(error) = options.lock.hold() {
             shared.update(|progress| (progress.phase, progress.failure) = (Phase::Failing, Some(error.to_string())));
-            wait_or_stop(RETRY_PLACE, receiver, shared, stop, &mut embedder);
+            wait_or_stop(RETRY_PLACE, receiver, shared, stop);
             continue;
         }
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let store = options.engine.open(distrust)?;
-            work(&options, store, healed, &messages, receiver, shared, &mut embedder)
+            work(&options, store, healed, &messages, receiver, shared)
         }));
         (distrust, healed) = (ended.is_err(), false);
         let damage = match ended {
@@ -190,14 +269,14 @@ fn run(
                         shared,
                         format!("the index in {} cannot be kept up to date: {error}", options.engine.location()),
                     );
-                    wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
+                    wait_or_stop(RETRY, receiver, shared, stop);
                 }
                 damage
             }
             Err(_) => {
                 fail(shared, "indexing failed unexpectedly, and the index is checked; please report this".into());
                 let pause = backoff.pause_after_crash(Instant::now());
-                wait_or_stop(pause, receiver, shared, stop, &mut embedder);
+                wait_or_stop(pause, receiver, shared, stop);
                 None
             }
         };
@@ -205,7 +284,7 @@ fn run(
         if let Some(pause) = backoff.pause(&damage, Instant::now()) {
             let seconds = pause.as_secs();
             fail(shared, format!("{damage} in {seconds} s. It was so a short while ago: the disk may be failing"));
-            wait_or_stop(pause, receiver, shared, stop, &mut embedder);
+            wait_or_stop(pause, receiver, shared, stop);
         }
         match options.engine.clear(&damage) {
             Ok(()) => {
@@ -214,7 +293,7 @@ fn run(
             }
             Err(error) => {
                 fail(shared, error.to_string());
-                wait_or_stop(RETRY, receiver, shared, stop, &mut embedder);
+                wait_or_stop(RETRY, receiver, shared, stop);
             }
         }
     }
@@ -231,7 +310,6 @@ fn work(
     messages: &Sender<WorkerMessage>,
     receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
-    embedder: &mut Option<Arc<dyn Embedder>>,
 ) -> Result<Option<Damage>, EngineError> {
     let mut worker = Worker::new(options, store, messages, shared, healed);
     if healed {
@@ -240,12 +318,15 @@ fn work(
         worker.say_notices();
     }
     show_missing(shared, None);
-    match shared.embedder().or_else(|| embedder.clone()) {
-        Some(embedder) => worker.use_model(embedder)?,
+    let models = shared.models_at_work();
+    match models.serving {
+        Some(model) => worker.use_model(model)?,
         None => worker.publish()?,
     }
+    if let Some(model) = models.next {
+        worker.take_model(model)?;
+    }
     let result = worker.work(receiver);
-    *embedder = worker.embedder.take();
     let store = worker.finish();
     match result? {
         Next::Rebuild => store.discard()?,
@@ -282,28 +363,26 @@ fn fail(shared: &Shared, failure: String) {
     });
 }
 
-fn wait_or_stop(
-    pause: Duration,
-    receiver: &Receiver<WorkerMessage>,
-    shared: &Shared,
-    stop: &AtomicBool,
-    embedder: &mut Option<Arc<dyn Embedder>>,
-) {
+fn wait_or_stop(pause: Duration, receiver: &Receiver<WorkerMessage>, shared: &Shared, stop: &AtomicBool) {
     let until = Instant::now() + pause;
     while let Some(left) = until.checked_duration_since(Instant::now())
         && !stop.load(Ordering::Relaxed)
     {
         match receiver.recv_timeout(left) {
             Ok(WorkerMessage::Model { asked, .. }) if !shared.is_newest_model(asked) => {}
-            Ok(WorkerMessage::Model { loaded: Ok(loaded), .. }) => {
-                shared.set_embedder(Some(Arc::clone(&loaded)));
-                *embedder = Some(loaded);
+            Ok(WorkerMessage::Model { loaded: Ok(model), .. }) => {
+                shared.set_coming(None);
+                keep_for_later(model, shared);
+            }
+            Ok(WorkerMessage::Former { model, .. }) if shared.embedder().is_none() => keep_for_later(model, shared),
+            Ok(WorkerMessage::DropKept { done }) => {
+                let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
             }
             Ok(WorkerMessage::Reindex { done, .. } | WorkerMessage::Notice { done, .. }) => {
                 let _ = done.send(Err(RefusedError("the index cannot be written; `vault status` says why".into())));
             }
             Ok(WorkerMessage::Model { loaded: Err(error), .. }) if shared.embedder().is_some() => {
-                tracing::warn!("the model stays as it was: {error}");
+                shared.show_not_replaced(&error);
             }
             Ok(WorkerMessage::Model { loaded: Err(error), .. }) => {
                 shared.show_unloaded(&error);

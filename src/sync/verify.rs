@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::shared::Verified;
 use super::worker::{Next, Worker, WorkerMessage};
-use crate::engine::{Damage, EngineError, Findings};
+use crate::engine::{Damage, EmbeddingId, EngineError, Findings};
 
 /// The first check comes so long after the start, or at once when the stores were not closed.
 const FIRST_AFTER: Duration = Duration::from_secs(60);
@@ -69,7 +69,7 @@ pub(super) struct Verifying {
     waiting: Vec<Sender<Verified>>,
     last: Option<Instant>,
     /// Embeddings that nothing uses, still to be dropped.
-    unused: Vec<i64>,
+    unused: Vec<EmbeddingId>,
 }
 
 impl Verifying {
@@ -110,8 +110,8 @@ impl Worker<'_> {
         }
         let left = self.verifying.unused.len().min(DROP);
         if left > 0 {
-            let rows: Vec<i64> = self.verifying.unused.drain(..left).collect();
-            self.store.drop_unused(&rows)?;
+            let unused: Vec<EmbeddingId> = self.verifying.unused.drain(..left).collect();
+            self.store.drop_unused(&unused)?;
             return Ok(now);
         }
         Ok(self.verifying.due().map_or(until, |due| due.min(until)))

@@ -252,7 +252,9 @@ impl Worker<'_> {
             allocator::release();
             // The watcher has just been started, the first time.
             self.rescans.renew |= self.scanned;
-            self.store.requeue(&std::mem::take(&mut self.failed));
+            for lane in self.serving.iter_mut().chain(&mut self.filling) {
+                lane.try_failed(self.store.as_mut());
+            }
         }
         if std::mem::take(&mut self.rescans.renew)
             && let Some(watcher) = &mut self.rescans.watcher

@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 
 use super::awaited::Awaited;
 use super::backlog::Backlog;
-use super::dispatch::{Dispatcher, Embedded};
+use super::batch_run::BatchReport;
+use super::dispatch::Embedded;
 use super::embedding::PUBLISH_EVERY;
+use super::lane::ModelLane;
 use super::large::Large;
 use super::options::{RefusedError, SyncOptions};
-use super::retry::Retry;
 use super::shared::{Phase, Shared, Verified};
 use super::verify::{VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
 use crate::engine::{Built, ContentHash, Damage, EngineError, Writer};
 use crate::fs::crash;
-use crate::models::{Embedder, ModelError};
+use crate::models::{ChosenModel, Embedder, ModelConfig, ModelError};
 use crate::vault::{Debounce, Signal};
 
 /// What the thread is told.
@@ -33,12 +34,23 @@ pub(super) enum WorkerMessage {
         told: u64,
     },
     Embedded(Embedded),
+    /// What became of a batch.
+    Batch(BatchReport),
     /// A large file has been read.
     LargeRead,
     Model {
         /// Counts the models that were asked for.
         asked: u64,
-        loaded: Result<Arc<dyn Embedder>, ModelError>,
+        loaded: Result<ChosenModel, ModelError>,
+    },
+    /// The model whose vectors served last, where another is to.
+    Former {
+        asked: u64,
+        model: ChosenModel,
+    },
+    /// Have no model at work elsewhere that is not named any more; with none named, none at all.
+    Leave {
+        named: Option<ModelConfig>,
     },
     Built {
         /// Of which model.
@@ -49,6 +61,10 @@ pub(super) enum WorkerMessage {
     Reindex {
         full: bool,
         done: Sender<Result<(), RefusedError>>,
+    },
+    /// Drop the vectors of models that are not in use.
+    DropKept {
+        done: Sender<Result<usize, RefusedError>>,
     },
     /// Leave nothing behind of texts that are gone.
     Forget {
@@ -88,8 +104,14 @@ pub(super) struct Worker<'a> {
     /// Files of the next batch at most.
     pub(super) batch_files: usize,
     pub(super) rescans: RescanSchedule,
-    pub(super) embedder: Option<Arc<dyn Embedder>>,
-    pub(super) dispatcher: Option<Dispatcher>,
+    /// The model whose vectors are searched.
+    pub(super) serving: Option<ModelLane>,
+    /// The one that takes its place when its own are there.
+    pub(super) filling: Option<ModelLane>,
+    /// The one before, and until when it is kept.
+    pub(super) retired: Option<(Instant, Arc<dyn Embedder>)>,
+    /// Whether it is written which model's vectors serve, this one's or that of another.
+    pub(super) knows_in_use: bool,
     /// Whether many texts were embedded since memory was last given back.
     pub(super) bulk: bool,
     /// Whether the whole vault has been looked at since the start.
@@ -98,14 +120,6 @@ pub(super) struct Worker<'a> {
     pub(super) builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// Built from nothing: searches go on in the index that was, until this one has all the words.
     pub(super) rebuilding: bool,
-    /// The number of the model; no two that were ever used have the same.
-    pub(super) model: u64,
-    /// Texts that the model failed on, and may not another time; tried again at the next scan.
-    pub(super) failed: Vec<ContentHash>,
-    /// When the model is asked again after it failed.
-    pub(super) retry: Retry,
-    /// Why it is not asked now, as it was said last.
-    pub(super) trouble: Option<String>,
     /// Embeddings that are kept and not yet published.
     pub(super) unpublished: usize,
     pub(super) published: Instant,
@@ -133,18 +147,16 @@ impl<'a> Worker<'a> {
             large: Large::default(),
             batch_files: super::reading::FIRST_BATCH,
             rescans: RescanSchedule::new(options),
-            embedder: None,
-            model: 0,
-            dispatcher: None,
+            serving: None,
+            filling: None,
+            retired: None,
+            knows_in_use: !options.in_use.is_absent(),
             bulk: false,
             scanned: false,
             builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
             verifying: Verifying::new(options.index.verify_hours, suspicious),
             store,
-            failed: Vec::new(),
-            retry: Retry::default(),
-            trouble: None,
             unpublished: 0,
             published: Instant::now(),
             next: None,
@@ -153,7 +165,7 @@ impl<'a> Worker<'a> {
 
     pub(super) fn finish(mut self) -> Box<dyn Writer> {
         self.verifying.stop();
-        self.dispatcher = None;
+        (self.serving, self.filling) = (None, None);
         if let Some((thread, stop)) = self.builder.take() {
             // It may save into the folder of the stores, which may be about to go.
             stop.store(true, Ordering::Relaxed);
@@ -176,10 +188,7 @@ impl<'a> Worker<'a> {
 
     /// Whether nothing is left to do before the next message.
     fn is_idle(&self) -> bool {
-        self.debounce.is_empty()
-            && self.large.is_empty()
-            && self.unpublished == 0
-            && self.dispatcher.as_ref().is_none_or(|dispatcher| dispatcher.in_flight == 0)
+        self.debounce.is_empty() && self.large.is_empty() && self.unpublished == 0 && self.in_flight() == 0
     }
 
     fn pending_files(&self) -> usize {
@@ -187,11 +196,10 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) fn report(&self) {
-        let (pending_files, pending_embeddings) = (self.pending_files(), self.store.pending());
-        let embedding = self.dispatcher.is_some() && pending_embeddings > 0;
+        let (pending_files, embedding) = (self.pending_files(), self.waiting() > 0 || self.hands_over());
+        self.show_models();
         self.shared.update(|progress| {
             progress.pending_files = pending_files;
-            progress.pending_embeddings = pending_embeddings;
             progress.phase = match (pending_files, embedding) {
                 (0, false) => Phase::Idle,
                 (0, true) => Phase::Embedding,
@@ -252,7 +260,8 @@ impl<'a> Worker<'a> {
             if self.unpublished > 0 {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
-            if let Some(due) = self.retry.due(now) {
+            let retires = self.retire(now);
+            if let Some(due) = self.lanes().filter_map(|lane| lane.retry.due(now)).chain(retires).min() {
                 until = until.min(due);
             }
             if self.is_idle() {
@@ -304,18 +313,27 @@ impl<'a> Worker<'a> {
             }
             WorkerMessage::Serve { told } => self.await_told(told),
             WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
+            WorkerMessage::Batch(report) => self.take_batch(report)?,
             // It is taken when it is the turn of large files.
             WorkerMessage::LargeRead => {}
-            WorkerMessage::Model { asked, loaded: Ok(_) } if !self.shared.is_newest_model(asked) => {}
-            WorkerMessage::Model { loaded: Ok(embedder), .. } => self.use_model(embedder)?,
-            WorkerMessage::Model { loaded: Err(error), .. } if self.embedder.is_some() => {
-                tracing::warn!("the model stays as it was: {error}");
-                self.shared.update(|progress| progress.failure = Some(error.to_string()));
+            WorkerMessage::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            WorkerMessage::Model { loaded: Ok(model), .. } => {
+                self.shared.set_coming(None);
+                self.take_model(model)?;
+            }
+            WorkerMessage::Former { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            WorkerMessage::Former { model, .. } => self.take_former(model)?,
+            WorkerMessage::Leave { named } => self.leave(named.as_ref()),
+            WorkerMessage::Model { loaded: Err(error), .. } if self.serving.is_some() => {
+                self.shared.show_not_replaced(&error);
+                self.show_models();
             }
             WorkerMessage::Model { loaded: Err(error), .. } => self.shared.show_unloaded(&error),
             WorkerMessage::Built { model, built } => {
                 self.builder = None;
-                if let Some(built) = built.filter(|_| model == self.model) {
+                if let Some(built) =
+                    built.filter(|_| self.serving.as_ref().is_some_and(|serving| serving.number == model))
+                {
                     self.store.take_built(built);
                     self.publish()?;
                 }
@@ -331,13 +349,19 @@ impl<'a> Worker<'a> {
                     self.next = Some(Next::Rebuild);
                 } else {
                     self.store.prune_vectors()?;
+                    self.count_kept()?;
                     self.look(true)?;
                     self.report();
                 }
                 let _ = done.send(Ok(()));
             }
+            WorkerMessage::DropKept { done } => {
+                let _ = done.send(self.drop_kept()?);
+            }
             WorkerMessage::Forget { contents, done } => {
-                let _ = done.send(self.store.forget(&contents)?);
+                let dropped = self.store.forget(&contents)?;
+                self.forget_in_batches(&contents)?;
+                let _ = done.send(dropped);
             }
             WorkerMessage::Verify { done } => self.verify(done),
             WorkerMessage::Verified(report) => self.verified(report)?,

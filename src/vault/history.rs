@@ -7,6 +7,25 @@ use crate::path::VaultPath;
 
 /// How many commits, of whatever branch, have changed a note. `None` where there is no git or no repository.
 pub(crate) fn commits_of(root: &Path, path: &VaultPath) -> Option<usize> {
+    git(root, &["rev-list", "--all", "--count", "--", path.as_str()])?.trim().parse().ok()
+}
+
+/// When the newest commit that changed a note was made, in milliseconds since 1970, where the note is as that commit has it. `None`
+/// where it is not, or where there is no git or no repository.
+pub(crate) fn committed_at(root: &Path, path: &VaultPath) -> Option<i64> {
+    // Most vaults are no repository, and no program is begun for them.
+    root.ancestors().find(|folder| folder.join(".git").exists())?;
+    // Filters of the repository would be programs.
+    let is_as_committed = git(root, &["rev-parse", "--verify", "--quiet", &format!("HEAD:./{path}")])?
+        == git(root, &["hash-object", "--no-filters", "--", path.as_str()])?;
+    let newest =
+        git(root, &["rev-list", "-1", "--timestamp", "HEAD", "--", path.as_str()]).filter(|_| is_as_committed)?;
+    let seconds: i64 = newest.split_whitespace().next()?.parse().ok()?;
+    seconds.checked_mul(1000)
+}
+
+/// What the person's own git says; `None` where it fails.
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .arg("-C")
         .arg(root)
@@ -14,9 +33,9 @@ pub(crate) fn commits_of(root: &Path, path: &VaultPath) -> Option<usize> {
         // with another is not fetched: how, its configuration would say.
         .args(["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"])
         .args(["--literal-pathspecs", "--no-optional-locks"])
+        .args(arguments)
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_ALLOW_PROTOCOL", "")
-        .args(["rev-list", "--all", "--count", "--", path.as_str()])
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .stdin(Stdio::null())
@@ -26,7 +45,7 @@ pub(crate) fn commits_of(root: &Path, path: &VaultPath) -> Option<usize> {
     if !output.status.success() {
         return None;
     }
-    std::str::from_utf8(&output.stdout).ok()?.trim().parse().ok()
+    String::from_utf8(output.stdout).ok()
 }
 
 #[cfg(test)]

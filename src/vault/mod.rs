@@ -22,7 +22,7 @@ pub(crate) use crate::access::Globs;
 pub(crate) use conflict::conflict_copy;
 pub use debounce::Change;
 pub(crate) use debounce::Debounce;
-pub(crate) use history::commits_of;
+pub(crate) use history::{commits_of, committed_at};
 pub use home::Home;
 pub(crate) use home::{DaemonInfo, HomeError};
 pub(crate) use lock::Lock;

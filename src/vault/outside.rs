@@ -56,7 +56,7 @@ impl Outside {
     pub fn new(root: &Path, collections: &[CollectionConfig]) -> Result<Self, OutsideError> {
         let mut taken = vec![("the vault".to_owned(), root.to_owned())];
         let mut folders = Vec::new();
-        for CollectionConfig { name, path, pattern } in collections {
+        for CollectionConfig { name, path, pattern, scope: _ } in collections {
             let folder = root.join(below_home(path));
             let folder = without_links(&folder);
             let overlaps = |other: &Path| folder.starts_with(other) || other.starts_with(&folder);
@@ -160,7 +160,7 @@ mod tests {
     use std::fs;
 
     fn collection(name: &str, path: &Path, pattern: &str) -> CollectionConfig {
-        CollectionConfig { name: name.into(), path: path.into(), pattern: pattern.into() }
+        CollectionConfig { name: name.into(), path: path.into(), pattern: pattern.into(), scope: None }
     }
 
     #[test]

@@ -119,6 +119,7 @@ impl NoteRules {
         is_markdown(path)
             && !hidden(file)
             && !temporary(path.rsplit('/').next().unwrap_or(path))
+            && !is_facts_history(path)
             && !self.excludes(path)
             && self.outside.of(file).is_none_or(|outside| outside.takes(file))
     }
@@ -128,6 +129,11 @@ impl NoteRules {
             || self.folders.iter().any(|excluded| path.starts_with(excluded.as_str()))
             || self.patterns.iter().any(|pattern| pattern.is_match(path))
     }
+}
+
+/// Whether a file is the history of facts: what they were is asked for with them, and found by no search.
+fn is_facts_history(path: &str) -> bool {
+    path == "facts.history.md" || path.ends_with("/facts.history.md")
 }
 
 fn is_markdown(path: &str) -> bool {

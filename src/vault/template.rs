@@ -76,13 +76,19 @@ pub(crate) fn adopt(folder: &Path) -> Result<Home, InitError> {
     if config.exists() {
         return Err(InitError::AlreadyAVault(folder.to_owned()));
     }
-    write_new(&config, SHIPPED.as_bytes())?;
+    write_new(&config, adopted(SHIPPED).as_bytes())?;
     Ok(Home::open(folder)?)
+}
+
+/// The configuration of a folder that somebody else's files are in: nothing is written there that nobody asked for.
+fn adopted(shipped: &str) -> String {
+    shipped.replacen("\nhistory = true\n", "\nhistory = false\n", 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     #[test]
     fn init_writes_the_template_once() {
@@ -104,6 +110,9 @@ mod tests {
         names.sort();
         assert_eq!(names, [".vault", "memory.toml", "mine.md"]);
         assert_eq!(fs::read_to_string(folder.path().join("mine.md")).unwrap(), "mine");
+        let config = Config::load(folder.path()).unwrap();
+        assert!(!config.facts.history, "no history is written unasked");
+        assert_eq!(Config { facts: Config::default().facts, ..config }, Config::default());
         assert!(matches!(adopt(folder.path()), Err(InitError::AlreadyAVault(_))));
         assert!(matches!(adopt(Path::new("/nonexistent")), Err(InitError::NothingToAdopt(_))));
     }

@@ -40,6 +40,10 @@ pub struct AgentSearchParams {
     /// Only this collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
+    /// How long the models are waited for, 1 to 60,000 ms, and no longer than `[search] timeout_ms` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 60_000)]
+    pub timeout_ms: Option<u64>,
     /// Whether what was saved just before is waited for, a tenth of a second at most. Over the Unix socket it is, unless this is
     /// `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +53,8 @@ pub struct AgentSearchParams {
 impl From<AgentSearchParams> for SearchQuery {
     fn from(asked: AgentSearchParams) -> Self {
         let collection = asked.collection.filter(|name| !name.is_empty());
-        Self { q: asked.q, limit: asked.limit, collection, fresh: asked.fresh, ..Self::default() }
+        let AgentSearchParams { q, limit, timeout_ms, fresh, .. } = asked;
+        Self { q, limit, collection, timeout_ms, fresh, ..Self::default() }
     }
 }
 

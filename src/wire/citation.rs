@@ -17,6 +17,11 @@ pub(crate) fn split_lines(text: &str) -> (&str, Option<(usize, Option<usize>)>) 
         .unwrap_or((text, None))
 }
 
+/// Where a passage begins, as a line below its text.
+pub(crate) fn source_line(path: &str, first: u32) -> String {
+    format!("Source: {path}#{first}")
+}
+
 /// Names lines of a note: `notes/api.md#L42-L58`, or `notes/api.md#L42` for one.
 pub(crate) fn citation(path: &str, first: u32, last: u32) -> String {
     if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }

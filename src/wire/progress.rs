@@ -20,6 +20,9 @@ pub struct ProgressView {
     pub embeddable: usize,
     /// Embedded passages.
     pub embedded: usize,
+    /// Facts whose time is over.
+    #[serde(default)]
+    pub expired_facts: usize,
     /// Notes that wait to be read.
     pub pending_files: usize,
     /// Notes read since the start.

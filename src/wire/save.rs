@@ -42,6 +42,9 @@ pub struct Saved {
     /// Whether a search finds it. It does, unless the indexer is kept busy; it is written all the same.
     #[serde(default = "super::save::yes")]
     pub searchable: bool,
+    /// Whether the text, or a part of it, was forgotten for good before. It is saved all the same: it is the person's to say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten_before: bool,
 }
 
 /// What an older daemon does not say.

@@ -12,7 +12,7 @@ use crate::config::Mode;
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
-    /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task` and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
+    /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
     /// `lex: words`, `vec: a question` and `hyde: what an answer might say` ask one side each; `intent: what it is about` helps them.
     pub q: String,
     /// Which sides are asked; `[search] mode` when it is not said.
@@ -27,6 +27,16 @@ pub struct SearchQuery {
     /// Only notes whose path starts so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Only notes of these memory scopes, separated by commas: `user`, `project:mech`, `agent-type:coding`, `system`. `=0.7` behind one weighs
+    /// its scores, which orders and leaves nothing out; else a project counts 1, the person's 1, an agent type 0.7, what all share 0.4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The same, as facts have it: memory scopes, the most specific first. Hits are merged by the weights of their scopes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolve: Option<String>,
+    /// Only notes with this `topic`; where fewer than three hits have it, all are searched, which is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
     /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
@@ -46,6 +56,11 @@ pub struct SearchQuery {
     /// then. Hits that overlap become one.
     #[param(minimum = 0, maximum = 20)]
     pub context: Option<usize>,
+    /// How long the models are waited for, 1 to 60,000 ms: then the search goes on without them, and says so. An agent waits no longer
+    /// than `[search] timeout_ms` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 60_000)]
+    pub timeout_ms: Option<u64>,
     /// Keys of `[search]` with other values for this search alone, `fusion=rrf,rrf_k=60`; agents cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
@@ -70,6 +85,9 @@ pub struct SearchResponse {
     /// Why the answer is less than it could be, when it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
+    /// Whether the hits are of any topic, as fewer than three had the one that was asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_topic: bool,
     /// How many more hits are left out, as less likely to answer than was asked for.
     #[serde(default, skip_serializing_if = "is_none_left_out")]
     pub left_out: usize,
@@ -92,6 +110,11 @@ fn is_none_left_out(count: &usize) -> bool {
 }
 
 impl SearchResponse {
+    /// The names of the chunks that are given.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = &str> {
+        self.results.iter().map(|hit| hit.chunk.hash.as_str())
+    }
+
     /// Where each hit stands.
     pub(crate) fn citations(&self) -> Vec<String> {
         self.results.iter().map(|hit| hit.chunk.citation.clone()).collect()
@@ -169,6 +192,9 @@ pub struct Scores {
     /// was time for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<f64>,
+    /// What a model says of the passage that has read it, 0 to 1; where `[search] rerank` has one, of the best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<f64>,
     /// BM25 as a share of what a passage with all of the words and nothing else comes near to, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,

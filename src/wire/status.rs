@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::capture::CaptureState;
-use crate::sync::ModelStatus;
+use super::facts::FactProblem;
+use super::forgotten::BackAgain;
+use crate::sync::{ModelStatus, NextModel};
 
 /// How the vault and its index are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -31,6 +33,12 @@ pub struct Status {
     /// Passages of private notes, where the model is on another machine and is not given them: they are found by their words alone.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub withheld: usize,
+    /// Passages that searches have given to somebody, as far as they are counted.
+    #[serde(default)]
+    pub given_chunks: u64,
+    /// How often passages were given.
+    #[serde(default)]
+    pub given_times: u64,
     /// Notes that wait to be read.
     pub pending_files: usize,
     /// Passages that wait to be embedded.
@@ -41,6 +49,9 @@ pub struct Status {
     pub embeddings_done: usize,
     /// The embedding model.
     pub model: Model,
+    /// The chat model, where `[chat]` names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<ChatState>,
     /// How changes are noticed.
     pub watching: Watching,
     /// The folder of the derived stores.
@@ -54,6 +65,9 @@ pub struct Status {
     /// Notes that a sync service left beside others when a note was changed in two places. They are indexed as any note.
     #[serde(default)]
     pub conflict_copies: Vec<ConflictCopy>,
+    /// What was forgotten for good and stands in notes again, as far as they were looked over. It stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forgotten_back: Vec<BackAgain>,
     /// What is wrong now, when something is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -66,9 +80,26 @@ pub struct Status {
     /// How captured events are, where a daemon takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureState>,
+    /// The facts, where a daemon follows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<FactsState>,
     /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Backup>,
+}
+
+/// The facts of all `facts.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FactsState {
+    /// Those that are true now.
+    pub current: usize,
+    /// Those whose time is over, and that still stand in their files.
+    pub expired: usize,
+    /// Those whose time has not come.
+    pub future: usize,
+    /// What of the files cannot be read as it was meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<FactProblem>,
 }
 
 /// The backups that the daemon makes.
@@ -139,9 +170,73 @@ pub struct Model {
     /// The length of its vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimension: Option<usize>,
+    /// Which of the processor's instructions it computes with, where it does so in this program: `native` in one that was built for
+    /// this processor, otherwise `base`, or the best of `avxvnni`, `avx512` and `avx512bf16`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// Why passages wait for it, or the last search did without it, while it fails in a way that may pass. It is tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
+    /// The model that takes its place once it has embedded the vault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<ModelToCome>,
+    /// Passages that were handed to the service in batches, where some were since the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchState>,
+    /// Vectors that are kept of models which are not in use.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept_vectors: usize,
+}
+
+/// Passages that were handed to the service in batches, which are done within a day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BatchState {
+    /// How many texts are in batches and wait still.
+    pub texts: usize,
+    /// Since when the first batch is under way, as RFC 3339; absent where none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// `handing_over`; how the service says that the first batch is (`validating`, `in_progress`, `finalizing`); or `ended`.
+    pub state: String,
+    /// Why the answers of a batch that has ended are not there yet; they are asked for again for as long as the service has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+    /// What went wrong with one since the start. Its texts go to the service as others do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A model that embeds the vault while another one serves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ModelToCome {
+    /// `loading`, `ready`, or `failed`: then the other one goes on.
+    pub state: String,
+    /// Its name, or why it cannot be used; empty while it is being loaded.
+    pub detail: String,
+    /// Passages that it has embedded.
+    pub embedded: usize,
+    /// Passages that it is to embed.
+    pub of: usize,
+    /// Why passages wait for it, while it fails in a way that may pass. It is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+/// The chat model that helps searches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChatState {
+    /// Its name; absent where it cannot be asked at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Why it did not answer the last time, or cannot be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+    /// Requests that it has answered since the start.
+    pub answers: u64,
+    /// Tokens that it has read for them, where it counts.
+    pub prompt_tokens: u64,
+    /// Tokens that it has written.
+    pub answer_tokens: u64,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -151,13 +246,26 @@ fn is_zero(count: &usize) -> bool {
 impl Model {
     /// What is known of a model, as it is told.
     pub fn of(model: ModelStatus) -> Self {
+        let instructions = match model {
+            ModelStatus::Ready { instructions, .. } => instructions.map(str::to_owned),
+            _ => None,
+        };
         let (state, detail, dimension, trouble) = match model {
             ModelStatus::Off => ("off", None, None, None),
             ModelStatus::Loading => ("loading", None, None, None),
             ModelStatus::Ready { name, dimension, trouble, .. } => ("ready", Some(name), Some(dimension), trouble),
             ModelStatus::Failed(reason) => ("failed", Some(reason), None, None),
         };
-        Self { state: state.into(), detail, dimension, trouble }
+        Self { state: state.into(), detail, dimension, instructions, trouble, next: None, batch: None, kept_vectors: 0 }
+    }
+
+    /// The same with the one that takes its place, and what is kept of others.
+    pub fn with_others(model: ModelStatus, next: Option<NextModel>, kept_vectors: usize) -> Self {
+        let to_come = |next: NextModel| {
+            let Self { state, detail, trouble, .. } = Self::of(next.model);
+            ModelToCome { state, detail: detail.unwrap_or_default(), embedded: next.embedded, of: next.of, trouble }
+        };
+        Self { next: next.map(to_come), kept_vectors, ..Self::of(model) }
     }
 }
 

@@ -26,6 +26,12 @@ pub struct ForgetParams {
     /// A note's path in the vault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// A fact by its name, `namespace/key`; with `purge` all that it ever was goes out of its history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fact: Option<String>,
+    /// The memory scope of the fact; `user` when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     /// With `path`: the first of the lines that go, from 1; the whole note when it is not said.
     #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     pub line_start: Option<usize>,
@@ -35,12 +41,16 @@ pub struct ForgetParams {
     /// The hash of the note as the caller has seen it; refused when it is not so any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
-    /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone.
+    /// Also drop the note's checkpoints, what `.trash/` has of it, and the embeddings of the text. This cannot be undone, and the text
+    /// stays forgotten: what a program or an agent brings of it later is left out.
     #[serde(default)]
     pub purge: bool,
     /// Change nothing, and say what would go.
     #[serde(default)]
     pub dry_run: bool,
+    /// Also remove the notes that were made of it, in the same way: those that `derived` lists.
+    #[serde(default)]
+    pub derived: bool,
 }
 
 /// What is forgotten.
@@ -66,6 +76,24 @@ pub struct Forgotten {
     /// What else was dropped, when that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purged: Option<PurgedView>,
+    /// The notes that were made of what went, by their frontmatter (`annotates`, `sources`): remarks, summaries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<DerivedNote>,
+}
+
+/// A note that was made of what is forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DerivedNote {
+    /// Where it is, or was.
+    pub path: String,
+    /// Whether it went, too.
+    pub gone: bool,
+    /// What brings it back; absent when nothing has to, or can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_id: Option<String>,
+    /// Why it could not go, though it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_because: Option<String>,
 }
 
 /// What was dropped for good.
@@ -80,6 +108,10 @@ pub struct PurgedView {
     /// How many commits of git have changed the note; absent where there is no repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<usize>,
+    /// What lifts it, so that the text may come back: `POST /api/forgotten/{id}/lift`. Absent where the text says too little to be known
+    /// again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tombstone: Option<i64>,
     /// Where the text may be found all the same, and what to do about it, as sentences.
     pub remains: Vec<String>,
 }

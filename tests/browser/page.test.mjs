@@ -557,6 +557,9 @@ describe("changing", () => {
     await change.waitFor();
     assert.match(await change.innerText(), /before: restore, no such file/);
     assert.doesNotMatch(await text(page, ".checkpoints"), /undefined/);
+    const logged = page.locator("#change-log li", { hasText: "notes/bittern.md" }).first();
+    await logged.getByText(/by You/).waitFor();
+    assert.doesNotMatch(await text(page, "#change-log"), /undefined/);
   });
 });
 

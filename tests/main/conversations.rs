@@ -6,7 +6,7 @@ use memory_vault::config::Mode;
 use memory_vault::wire::{HitView, SearchQuery};
 use serde_json::json;
 
-use crate::support::{Daemon, Mcp, TestVault, encode};
+use crate::support::{Connection, Daemon, Mcp, TestVault, assert_same, encode};
 
 /// A captured conversation, in which nothing of the question is in its answer.
 fn conversation() -> String {
@@ -193,4 +193,190 @@ fn every_way_of_asking_takes_a_context() {
     // A program that knows `qmd serve` has the answer too.
     let found = daemon.get(&format!("/search?q={q}")).json();
     assert!(found["items"][0]["content"].as_str().unwrap().contains("Jonas"), "{found}");
+}
+
+#[test]
+fn a_turn_is_found_by_who_speaks_and_in_which_conversation() {
+    let mut vault = vault();
+    vault.write("conversations/2026-01-06-loans.md", "**10:00 · Code Agent:** A ladder and a tile cutter are lent.\n");
+    vault.write("notes/ladder.md", "**10:00 · user:** The ladder of the bathroom is no turn.\n").sync();
+    for mode in [Mode::Keyword, Mode::Semantic, Mode::Hybrid] {
+        let found = |q: &str| -> Vec<String> {
+            let query = SearchQuery {
+                q: q.into(),
+                mode: Some(mode),
+                context: Some(0),
+                limit: Some(50),
+                ..SearchQuery::default()
+            };
+            let found = vault.search_with(&query).0.results;
+            found.into_iter().map(|hit| hit.chunk.content).collect()
+        };
+        let all = |q: &str, speaker: &str| {
+            let found = found(q);
+            assert!(!found.is_empty(), "{q} {mode:?}");
+            assert!(found.iter().all(|text| text.contains(speaker)), "{q} {mode:?}: {found:?}");
+        };
+        all("ladder role:user", "· user:");
+        all("role:assistant jonas", "· assistant:");
+        all("role:assistant", "· assistant:");
+        all("role:\"code agent\" ladder", "· Code Agent:");
+        for id in ["s1", "S1", "2026-01-05-s1", "conversations/2026-01-05-s1.md"] {
+            let found = found(&format!("conversation:{id} ladder role:user"));
+            assert!(!found.is_empty() && !found.iter().any(|text| text.contains("lent")), "{id} {mode:?}");
+        }
+        let others = found("ladder -role:user in:conversations");
+        assert!(!others.is_empty() && !others.iter().any(|text| text.contains("· user:")), "{mode:?}: {others:?}");
+        assert!(found("ladder -role:user").iter().any(|text| text.contains("no turn")), "what is no turn is nobody's");
+        assert!(found("role:nobody ladder").is_empty(), "{mode:?}");
+        assert!(found("conversation:none ladder").is_empty(), "{mode:?}");
+    }
+    assert_eq!(vault.words("\"usr\" role:user").0.degraded, None, "a speaker is no word to correct another by");
+}
+
+#[test]
+fn what_goes_on_with_a_turn_kept_its_former_speaker() {
+    let long = |speaker: &str, more: &str| {
+        let said: Vec<String> =
+            (0..40).map(|at| format!("> Line {at} tells of the ladder {}.", "and the roof ".repeat(12))).collect();
+        format!(
+            "**10:00 · user:** Hello\n\n{more}**10:01 · {speaker}:**\n{}\n\n**10:02 · user:** Thanks\n",
+            said.join("\n>\n")
+        )
+    };
+    let mut vault = TestVault::new();
+    vault.write("conversations/a.md", long("assistant", "")).sync();
+    let queries = ["role:assistant ladder", "role:user ladder", "role:maya roof", "-role:maya ladder"];
+    assert!(
+        vault
+            .search_with(&SearchQuery { q: "role:assistant ladder".into(), context: Some(0), ..SearchQuery::default() })
+            .0
+            .results
+            .len()
+            > 1
+    );
+    for (speaker, more) in [("Maya", ""), ("user", ""), ("Maya", "**10:00 · assistant:** One more\n\n")] {
+        vault.write("conversations/a.md", long(speaker, more)).sync();
+        let edited = vault.answers(&queries);
+        assert_same(&edited, &vault.fresh_answers(&queries));
+    }
+    // The turn is not begun any more: it is part of the one before.
+    vault.write("conversations/a.md", long("Maya", "").replace("**10:01 · Maya:**", "And:\n")).sync();
+    let edited = vault.answers(&queries);
+    assert_same(&edited, &vault.fresh_answers(&queries));
+}
+
+/// A conversation as a person writes it, with a line a turn.
+fn lines(speakers: &[&str]) -> String {
+    let turns =
+        speakers.iter().enumerate().map(|(at, name)| format!("**10:{at:02} · {name}:** Word{at} of the ladder\n"));
+    format!("# Talk\n\n{}", turns.collect::<String>())
+}
+
+#[test]
+fn who_spoke_second_in_a_paragraph_was_not_found() {
+    let mut vault = TestVault::new();
+    vault.write("conversations/a.md", format!("![[photo.png]]\n\n{}\nand no more\n", lines(&["Maya", "Jonas"])));
+    vault.write("conversations/b.md", lines(&["Ada", "Maya"])).sync();
+    for mode in [Mode::Keyword, Mode::Semantic, Mode::Hybrid] {
+        let paths = |q: &str| {
+            let found = vault.search_by(mode, q);
+            let mut paths: Vec<String> = found.paths().into_iter().map(str::to_owned).collect();
+            paths.dedup();
+            paths.sort();
+            paths
+        };
+        assert_eq!(paths("role:jonas ladder"), ["conversations/a.md"], "{mode:?}");
+        assert_eq!(paths("role:ada ladder"), ["conversations/b.md"], "{mode:?}");
+        assert_eq!(paths("role:maya ladder"), ["conversations/a.md", "conversations/b.md"], "{mode:?}");
+        assert_eq!(paths("-role:jonas ladder"), ["conversations/b.md"], "{mode:?}");
+    }
+    // However the turns change, and whatever of the index is lost, what is found is what a new index finds.
+    let queries = ["role:maya ladder", "role:jonas", "role:ada word1", "-role:maya more"];
+    let more = (0..30).map(|at| format!("\nPart {at} {}\n", "and the roof ".repeat(30))).collect::<String>();
+    for speakers in [&["Maya", "Ada"][..], &["Ada"], &["Jonas", "Maya", "Ada", "Jonas"]] {
+        vault.write("conversations/a.md", lines(speakers) + &more).sync();
+        let edited = vault.answers(&queries);
+        vault.stop();
+        fs::remove_dir_all(vault.index_dir().join("tantivy")).unwrap();
+        vault.sync();
+        let recovered = vault.answers(&queries);
+        let fresh = vault.fresh_answers(&queries);
+        assert_same(&edited, &fresh);
+        assert_same(&recovered, &fresh);
+        vault.sync();
+    }
+}
+
+#[test]
+fn a_property_called_role_was_not_asked_for() {
+    let mut vault = vault();
+    vault
+        .write("notes/maya.md", "---\nrole: engineer\nconversation: weekly\n---\n\n# Maya\n\nKnows of ladders.\n")
+        .sync();
+    assert_eq!(vault.words("role:engineer").paths(), ["notes/maya.md"]);
+    assert_eq!(vault.words("conversation:weekly ladders").paths(), ["notes/maya.md"]);
+    assert_eq!(
+        vault.words("role:user ladder").paths(),
+        ["conversations/2026-01-05-s1.md"],
+        "one who speaks comes first"
+    );
+    assert!(vault.words("role:nobody").paths().is_empty());
+    // Where there is neither, they are words.
+    let mut vault = TestVault::new();
+    vault.write("notes/a.md", "# Rights\n\nThe role of an admin in a conversation.\n").sync();
+    for query in ["role:admin", "conversation:admin rights"] {
+        let found = vault.words(query);
+        assert_eq!((found.paths(), found.0.degraded.clone()), (vec!["notes/a.md"], None), "{query}");
+    }
+}
+
+#[test]
+fn nobody_said_that_nobody_speaks_so() {
+    let mut vault = vault();
+    vault.write("conversations/2026-01-06-loans.md", "**10:00 · Code Agent:** A ladder is lent.\n").sync();
+    for (query, said) in [
+        ("role:asistant ladder", "nobody called `asistant` speaks in a conversation; did you mean `assistant`?"),
+        ("role:\"code agnt\"", "nobody called `code agnt` speaks in a conversation; did you mean `code agent`?"),
+        ("role:zebra ladder", "nobody called `zebra` speaks in a conversation"),
+        ("conversation:laons ladder", "no conversation is called `laons`; did you mean `2026-01-06-loans`?"),
+        ("conversation:zebra", "no conversation is called `zebra`"),
+    ] {
+        let found = vault.search(query).0;
+        assert_eq!((found.results.len(), found.degraded.as_deref()), (0, Some(said)), "{query}");
+    }
+}
+
+#[test]
+fn hidden_conversations_decide_how_no_role_is_read() {
+    let daemon = |hidden: bool| {
+        let mut daemon = Daemon::vault();
+        let dates = "created: 2026-01-05\nupdated: 2026-01-06\n";
+        daemon.write("notes/a.md", format!("---\n{dates}role: engineer\n---\nThe role of a maya in a ladder.\n"));
+        daemon.write("conversations/b.md", format!("---\n{dates}---\n**10:00 · user:** ladder\n"));
+        if hidden {
+            let turns = (0..40).map(|at| format!("**10:{at:02} · Maya:** ladder zebra\n\n")).collect::<String>();
+            daemon.write("conversations/c.md", format!("---\n{dates}private: true\nsession: s1\n---\n{turns}"));
+            daemon.write("notes/d.md", format!("---\n{dates}private: true\nconversation: s1\n---\n{turns}"));
+        }
+        daemon.start().settle();
+        let token = daemon.run(&["agent", "add", "ada", "--allow", "--json"]).ok().json();
+        let token = token["token"].as_str().unwrap().to_owned();
+        (daemon, token)
+    };
+    let (few, many) = (daemon(false), daemon(true));
+    for query in [
+        "role:maya ladder",
+        "role:may",
+        "role:user zebra",
+        "conversation:s1 ladder",
+        "conversation:c",
+        "-role:maya ladder",
+    ] {
+        let ask = |(daemon, token): &(Daemon, String)| {
+            let mut connection = Connection::open(daemon.address()).with_token(token);
+            connection.get(&format!("/api/user-memory/search?q={}&limit=20", encode(query)))
+        };
+        assert_eq!(ask(&few), ask(&many), "{query}");
+    }
 }

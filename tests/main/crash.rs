@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::capture;
-use crate::large;
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
 use crate::support::{
     Connection, Daemon, Ran, Request, Victim, contents, eventually, notes_of, seed, soak_minutes, vault_command,
 };
+use crate::{large, next_model};
 
 /// A point, what leads there, and which passings of it.
 type Case = (&'static str, Work, &'static [usize]);
@@ -101,7 +101,7 @@ enum Write {
 }
 
 /// Those in writing notes. A checkpoint is two files, and a start writes some of its own.
-const WRITE_CASES: [(&str, Write, usize); 18] = [
+const WRITE_CASES: [(&str, Write, usize); 19] = [
     ("note-made", Write::Save, 1),
     ("note-made", Write::Annotate, 1),
     ("note-made", Write::Restore, 1),
@@ -113,6 +113,7 @@ const WRITE_CASES: [(&str, Write, usize); 18] = [
     ("note-replaced", Write::Forget, 1),
     ("note-replaced", Write::Purge, 1),
     ("note-trashed", Write::Trash, 1),
+    ("tombstone-kept", Write::Purge, 1),
     ("embeddings-forgotten", Write::Purge, 1),
     ("file-written", Write::Forget, 2),
     ("file-written", Write::Forget, 3),
@@ -281,7 +282,13 @@ fn dies_writing((point, write, passing): (&str, Write, usize)) {
         Write::Annotate => {
             assert!(made("annotations/on-later.md").is_some_and(|text| text.ends_with("\nNew text.\n")));
         }
-        Write::Purge => assert_eq!(made("notes/plan.md").as_deref(), Some(LEFT), "{case}"),
+        Write::Purge => {
+            // It is remembered before anything goes.
+            let now = if point == "tombstone-kept" { OLD } else { LEFT };
+            assert_eq!(made("notes/plan.md").as_deref(), Some(now), "{case}");
+            let known = vault.get("/api/forgotten").json()["forgotten"].clone();
+            assert_eq!(known.as_array().unwrap().len(), 1, "{case}: {known}");
+        }
         Write::Edit | Write::Forget | Write::Trash | Write::Restore => {
             let now = made("notes/plan.md");
             let whole = match (&now, write) {
@@ -351,10 +358,11 @@ fn the_matrix_has_every_point() {
     let killed = cases
         .iter()
         .map(|(point, ..)| *point)
-        .chain([TEMPLATE, large::POINT])
+        .chain([TEMPLATE, large::POINT, next_model::POINT])
         .chain(WRITE_CASES.map(|(point, ..)| point))
         .chain(capture::kills::points())
         .chain(crate::state::points())
+        .chain(crate::facts::POINTS)
         .map(str::to_owned)
         .collect();
     assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");

@@ -65,6 +65,19 @@ fn a_stop_in_the_first_embedding_closes_the_stores() {
     assert!(!vault.path(".vault/index/open").exists(), "the stores were closed");
 }
 
+/// The end of the process once took down what the thread that loads the model still used: one stop of sixty ended in a segfault.
+#[test]
+fn a_stop_while_the_model_is_being_loaded_is_a_clean_one() {
+    let mut vault = Daemon::with_config("");
+    for wait in 0..24 {
+        vault.launch(None);
+        // The moments around the load, which are the test and not what it waits for.
+        std::thread::sleep(std::time::Duration::from_millis(wait * 2));
+        let stopped = vault.terminate();
+        assert_eq!(stopped.status.code(), Some(0), "stopped {} ms after its start: {}", wait * 2, stopped.status);
+    }
+}
+
 #[test]
 fn secrets_are_the_owner_s_alone() {
     use std::os::unix::fs::PermissionsExt;

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use memory_vault::access::{Principal, Turn};
 use memory_vault::app::App;
 use memory_vault::config::{Config, Mode};
 use memory_vault::models::{Document, Embedder, EndpointEmbedder, EndpointOptions, ModelError, ModelErrorKind};
 use memory_vault::notes;
-use memory_vault::vault::Home;
-use memory_vault::wire::{SearchQuery, Status};
+use memory_vault::request::{Role, Viewer};
+use memory_vault::wire::{SearchQuery, SearchResponse, Status};
 
-use crate::support::{Daemon, Endpoint, Fault, PATIENCE, Ran, eventually};
+use crate::support::{Daemon, Endpoint, Fault, PATIENCE, Ran, embedded, eventually, serve, status};
 
 fn options(endpoint: &str) -> EndpointOptions {
     EndpointOptions {
@@ -25,6 +26,7 @@ fn options(endpoint: &str) -> EndpointOptions {
         timeout: PATIENCE,
         query_timeout: PATIENCE,
         send_private: false,
+        batch_from: None,
     }
 }
 
@@ -42,22 +44,6 @@ fn config(endpoint: &Endpoint, more: &str) -> Config {
     Config::parse(&text, Path::new("memory.toml")).unwrap()
 }
 
-fn start(vault: &Daemon, config: Config) -> App {
-    let home = Home::open(&vault.path("")).unwrap();
-    let lock = eventually("the lock", || home.lock().ok());
-    App::start(home, config, lock, true).unwrap()
-}
-
-fn status(app: &App) -> Status {
-    app.status(&app.owner()).unwrap()
-}
-
-/// The status, once so many passages are embedded.
-#[track_caller]
-fn embedded(app: &App, passages: usize) -> Status {
-    eventually("passages to be embedded", || Some(status(app)).filter(|status| status.embedded == passages))
-}
-
 fn by_meaning(app: &App, query: &str) -> (Vec<String>, Option<String>) {
     let params = SearchQuery { q: query.into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
     let found = notes::search(&app.owner(), &params).unwrap();
@@ -69,7 +55,7 @@ fn notes_are_found_by_what_an_endpoint_makes_of_them() {
     let endpoint = Endpoint::start();
     let mut vault = Daemon::with_config("");
     vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
-    let app = start(&vault, config(&endpoint, "document_prefix = \"passage: \"\nquery_prefix = \"query: \"\n"));
+    let app = serve(&vault, config(&endpoint, "document_prefix = \"passage: \"\nquery_prefix = \"query: \"\n"));
     let model = embedded(&app, 2).model;
     let name = format!("hashed at {}", endpoint.address());
     assert_eq!(
@@ -196,7 +182,7 @@ fn a_key_is_taken_from_the_variable_that_was_named_and_shown_nowhere() {
     assert!(error.to_string().contains("is odd") && !format!("{error} {error:?}").contains(&key), "{error:?}");
     let missing = EndpointOptions { api_key_env: "NO_SUCH_VARIABLE".into(), ..with_key() };
     let error = open(missing).err().unwrap();
-    assert!(matches!(&error, ModelError::BadOption { option: "api_key_env", .. }), "{error}");
+    assert!(matches!(&error, ModelError::BadOption { option: "api_key_env", section: "embed", .. }), "{error}");
 }
 
 #[test]
@@ -231,7 +217,7 @@ fn a_bad_text_costs_no_other() {
         vault.write("notes/bad.md", "# Bad\n\nA poisonous text.\n");
         let failing = fault.clone();
         endpoint.fails(move |asked| asked.texts.iter().any(|text| text.contains("poisonous")).then(|| failing.clone()));
-        let app = start(&vault, config(&endpoint, ""));
+        let app = serve(&vault, config(&endpoint, ""));
         embedded(&app, 20);
         eventually("the text that failed to be named", || status(&app).failure);
         assert_eq!(endpoint.sent("poisonous"), 2, "{fault:?}: with others, and alone");
@@ -250,7 +236,7 @@ fn a_text_that_makes_the_server_fail_holds_up_no_other() {
         let bad = asked.texts.iter().any(|text| text.contains("poisonous"));
         bad.then_some(Fault::Status(500, "", ""))
     });
-    let app = start(&vault, config(&endpoint, ""));
+    let app = serve(&vault, config(&endpoint, ""));
     let status = embedded(&app, 3);
     assert_eq!(status.model.state, "ready");
 }
@@ -268,7 +254,7 @@ fn an_endpoint_that_fails_for_a_while_is_tried_again() {
         let fails = about_notes && is_broken.load(Ordering::SeqCst);
         fails.then(|| failures.fetch_add(1, Ordering::SeqCst)).map(|_| Fault::Status(503, "", ""))
     });
-    let app = start(&vault, config(&endpoint, ""));
+    let app = serve(&vault, config(&endpoint, ""));
     let told = eventually("the trouble", || status(&app).model.trouble);
     assert!(told.contains("has failed (503)"), "{told}");
     // Nobody is kept waiting for it, and nothing else suffers.
@@ -284,7 +270,7 @@ fn an_endpoint_that_is_started_later_is_found() {
     let mut vault = Daemon::with_config("");
     vault.write("notes/a.md", "# River\n\nA boat on the river.\n");
     let text = format!("[embed]\nendpoint = \"{address}\"\nmodel = \"hashed\"\n");
-    let app = start(&vault, Config::parse(&text, Path::new("memory.toml")).unwrap());
+    let app = serve(&vault, Config::parse(&text, Path::new("memory.toml")).unwrap());
     let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
     assert!(failed.detail.unwrap().contains("cannot be reached"));
     eventually("the words to answer", || (by_meaning(&app, "boat").0 == ["notes/a.md"]).then_some(()));
@@ -311,6 +297,22 @@ fn after_five_failures_nobody_is_kept_waiting() {
 }
 
 #[test]
+fn those_in_a_hurry_do_not_close_the_way_for_others() {
+    let endpoint = Endpoint::start();
+    let options = EndpointOptions { query_timeout: Duration::from_millis(800), ..options(&endpoint.address()) };
+    let embedder = open(options).unwrap();
+    endpoint.fails(|_| Some(Fault::Hang));
+    for at in 0..5 {
+        let soon = Some(Instant::now() + Duration::from_millis(500));
+        let error = embedder.embed_query(&format!("query {at}"), soon).unwrap_err();
+        assert!(matches!(error, ModelError::TimedOut), "{error}");
+    }
+    assert_eq!(embedder.trouble(), None);
+    endpoint.fails(|_| None);
+    embedder.embed_documents(&documents(&["a note"]), None).unwrap();
+}
+
+#[test]
 fn what_is_refused_is_not_asked_for_again() {
     let endpoint = Endpoint::start();
     let mut vault = Daemon::with_config("");
@@ -321,7 +323,7 @@ fn what_is_refused_is_not_asked_for_again() {
         let about_notes = asked.texts.iter().any(|text| text.contains("boats"));
         about_notes.then_some(Fault::Status(403, "", ""))
     });
-    let app = start(&vault, config(&endpoint, "batch_size = 4\n"));
+    let app = serve(&vault, config(&endpoint, "batch_size = 4\n"));
     let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
     assert!(failed.detail.unwrap().contains("wants a key"));
     assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
@@ -360,7 +362,7 @@ fn the_status_says_so_when_only_searches_fail() {
     let endpoint = Endpoint::start();
     let mut vault = Daemon::with_config("");
     vault.write("notes/a.md", "# River\n\nA boat on the river.\n");
-    let app = start(&vault, config(&endpoint, ""));
+    let app = serve(&vault, config(&endpoint, ""));
     assert_eq!(embedded(&app, 1).model.trouble, None);
     endpoint.fails(|_| Some(Fault::Status(503, "", "")));
     assert!(by_meaning(&app, "a ship").1.unwrap().contains("has failed (503)"));
@@ -382,6 +384,47 @@ fn the_status_says_so_when_only_searches_fail() {
 }
 
 #[test]
+fn a_search_that_says_how_long_it_waits_for_the_model_is_answered_by_the_words() {
+    let endpoint = Endpoint::start();
+    let text = format!(
+        "[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\nquery_timeout_ms = 60000\n[agents]\ntimeout_ms = 60000\n",
+        endpoint.address()
+    );
+    let mut vault = Daemon::with_config(&text);
+    vault.write("notes/a.md", "# River\n\nA boat on the river.\n");
+    vault.run(&["agent", "add", "ada", "--allow"]).ok();
+    // The agent has a page, too.
+    let is_ready = |app: &App| {
+        let is_done = |status: &Status| status.embedded > 0 && status.embedded == status.embeddable;
+        eventually("all to be embedded", || Some(status(app)).filter(is_done));
+    };
+    let config = Config::parse(&text, Path::new("memory.toml")).unwrap();
+    let app = serve(&vault, config.clone());
+    is_ready(&app);
+    endpoint.fails(|asked| asked.texts.iter().any(|text| text == "boat").then_some(Fault::Hang));
+    let asked = |timeout_ms| SearchQuery { q: "boat".into(), timeout_ms, ..SearchQuery::default() };
+    let is_left_out = |found: SearchResponse| {
+        assert_eq!((found.mode, found.results.len()), (Mode::Keyword, 1));
+        assert!(found.degraded.unwrap().contains("the model took too long"));
+    };
+    is_left_out(notes::search(&app.owner(), &asked(Some(50))).unwrap());
+    for wrong in [0, 60_001] {
+        let refused = notes::search(&app.owner(), &asked(Some(wrong))).unwrap_err().to_string();
+        assert!(refused.contains(&format!("`timeout_ms` is {wrong}; it takes 1 to 60000")), "{refused}");
+    }
+    drop(app);
+    // An agent lowers what the person has said, and does not raise it. So long nobody waits for a test.
+    let app = serve(&vault, config.tap(|config| config.search.timeout_ms = 50));
+    is_ready(&app);
+    let caller = app.agents().named("ada").unwrap();
+    let viewer = Viewer::of(app.request(Principal::Agent(caller), Turn::default())).unwrap();
+    let began = Instant::now();
+    let found = notes::search(&viewer, &asked(Some(60_000))).unwrap();
+    assert_eq!((found.mode, found.results.len()), (Mode::Keyword, 1));
+    assert!(began.elapsed() < Duration::from_secs(50));
+}
+
+#[test]
 fn a_passage_that_was_refused_is_not_sent_again_until_it_is_another() {
     let endpoint = Endpoint::start();
     let mut vault = Daemon::with_config("");
@@ -390,7 +433,7 @@ fn a_passage_that_was_refused_is_not_sent_again_until_it_is_another() {
         let bad = asked.texts.iter().any(|text| text.contains("poisonous"));
         bad.then_some(Fault::Status(400, "", ""))
     });
-    let app = start(&vault, config(&endpoint, "").tap(|config| config.index.reconcile_seconds = 1));
+    let app = serve(&vault, config(&endpoint, "").tap(|config| config.index.reconcile_seconds = 1));
     eventually("the text to be refused", || status(&app).failure);
     // After each comparison of the whole vault, something else has had its turn.
     for at in 1..4 {
@@ -410,7 +453,7 @@ fn another_model_behind_the_same_name_is_not_taken_for_it() {
     let mut vault = Daemon::with_config("");
     vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
     let run = |expected: usize| {
-        let app = start(&vault, config(&endpoint, ""));
+        let app = serve(&vault, config(&endpoint, ""));
         embedded(&app, 2);
         assert_eq!(by_meaning(&app, "river boat").0[0], "notes/a.md");
         drop(app);
@@ -442,13 +485,20 @@ fn private_notes_go_to_no_other_machine() {
         .write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n")
         .write("notes/twin.md", "---\nprivate: true\n---\n# Open\n\nAn open boat.\n")
         .write("journal/day.md", "# Day\n\nA wombat of mine.\n");
-    let app = start(&vault, text(""));
+    let app = serve(&vault, text(""));
     embedded(&app, 1);
     let told = eventually("all to be done", || {
         Some(status(&app)).filter(|status| status.caught_up && status.pending_embeddings == 0)
     });
     assert_eq!((told.embedded, told.embeddable, told.withheld), (1, 1, 3));
     assert_eq!((endpoint.sent("quokka"), endpoint.sent("wombat")), (0, 0));
+    // Nor do its words go there as what was typed goes on to, or was perhaps meant to be.
+    for typed in ["wom", "wombta"] {
+        let params = SearchQuery { q: typed.into(), ..SearchQuery::default() };
+        let found = notes::search(&app.owner(), &params).unwrap();
+        assert_eq!(found.results[0].chunk.path, "journal/day.md");
+    }
+    assert_eq!((endpoint.sent("wombta"), endpoint.sent("wombat")), (1, 0));
     let params = SearchQuery { q: "quokka".into(), ..SearchQuery::default() };
     let found = notes::search(&app.owner(), &params).unwrap();
     assert_eq!((found.results[0].chunk.path.as_str(), found.degraded), ("notes/secret.md", None));
@@ -460,13 +510,13 @@ fn private_notes_go_to_no_other_machine() {
     eventually("the note to be private", || (status(&app).withheld == 3).then_some(()));
     assert_eq!((status(&app).embedded, status(&app).embeddable), (1, 1));
     drop(app);
-    let app = start(&vault, text(""));
+    let app = serve(&vault, text(""));
     let told = eventually("the same after a start", || {
         Some(status(&app)).filter(|status| status.caught_up && status.model.state == "ready")
     });
     assert_eq!((told.embedded, told.embeddable, told.withheld), (1, 1, 3));
     drop(app);
-    let app = start(&vault, text("").tap(|config| config.embed.send_private = true));
+    let app = serve(&vault, text("").tap(|config| config.embed.send_private = true));
     assert_eq!((embedded(&app, 4).withheld, endpoint.sent("wombat")), (0, 1));
 }
 
@@ -475,7 +525,7 @@ fn private_notes_stay_with_an_endpoint_on_this_machine() {
     let endpoint = Endpoint::start();
     let mut vault = Daemon::with_config("");
     vault.write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n");
-    let app = start(&vault, config(&endpoint, ""));
+    let app = serve(&vault, config(&endpoint, ""));
     assert_eq!(embedded(&app, 1).withheld, 0);
 }
 

@@ -12,7 +12,7 @@ pub mod properties;
 /// Inputs made of those that are kept.
 const MADE: u64 = 2000;
 /// What means something to a parser.
-const SIGNS: &[u8] = b" \n\r\t#-:\"'[]{}|%&<>`*=\0";
+const SIGNS: &[u8] = b" \n\r\t#-+:\"'[]{}|%&<>`*=,\\\0";
 
 /// Tries the property on the corpus of the fuzz target of the same name.
 fn replay(target: &str, holds: impl Fn(&[u8])) {

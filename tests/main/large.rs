@@ -5,10 +5,9 @@ use std::fs;
 use memory_vault::access::Turn;
 use memory_vault::config::{Config, Mode};
 use memory_vault::derive::words::Stemming;
-use memory_vault::engine::FileUpdate;
-use memory_vault::engine::{Filter, Reader};
+use memory_vault::engine::{ChangeBatch, FileUpdate, Filter, Reader};
 use memory_vault::engine_local::{Settings, Store};
-use memory_vault::models::HashEmbedder;
+use memory_vault::models::{Embedder, EmbeddingSpace, HashEmbedder};
 use memory_vault::path::VaultPath;
 use memory_vault::search::{SearchRequest, Visible, search};
 use memory_vault::sync::{PreparedFile, prepare};
@@ -61,12 +60,18 @@ impl Fixture {
         *update
     }
 
+    fn apply(&mut self, updates: Vec<FileUpdate>) {
+        let generation = self.store.generation() + 1;
+        self.store.apply(ChangeBatch { generation, updates, removed: Vec::new() }).unwrap();
+    }
+
     /// What searches by words find, with scores and without row ids.
     fn answers(&mut self, queries: &[&str]) -> Vec<String> {
         let snapshot = self.store.snapshot().unwrap();
         let visible = Visible::of(&memory_vault::access::Scope::Everything, snapshot.files());
         let found = |query: &&str| {
             let request = SearchRequest {
+                parts: Vec::new(),
                 text: (*query).to_owned(),
                 mode: Mode::Keyword,
                 limit: 100,
@@ -93,16 +98,19 @@ fn parts_make_the_same_index_as_the_whole() {
         // Some of it is there before, and goes or stays.
         let before = fixture.read("a.md", &text.replace("word3", "other").replace("# Head5\n", ""));
         let others = fixture.read("b.md", "common and more");
-        fixture.store.apply(vec![before, others], &[]).unwrap();
+        fixture.apply(vec![before, others]);
     }
     let update = whole.read("a.md", &text);
     let (count, hash) = (update.chunks.len(), update.hash);
-    whole.store.apply(vec![update], &[]).unwrap();
-    let update = parts.read("a.md", &text);
+    whole.apply(vec![update]);
+    let mut update = parts.read("a.md", &text);
+    let mut others = update.clone();
+    drop(others.take_part(3));
     for start in (0..count).step_by(3) {
         let file = parts.store.file(&update.path).unwrap();
         assert_eq!(file.is_whole(), start == 0, "half of it counts as a file that has changed");
-        assert!(parts.store.apply_part(&update, start..count.min(start + 3)).unwrap());
+        let part = if start + 3 < count { update.take_part(3) } else { update.clone() };
+        parts.apply(vec![part]);
         let shown = parts.store.file(&update.path).unwrap().chunks.len();
         assert_eq!(shown, count.min(start + 3));
     }
@@ -119,19 +127,22 @@ fn parts_make_the_same_index_as_the_whole() {
     };
     assert_eq!(counted(&parts), counted(&whole));
     assert_eq!(parts.answers(&queries), whole.answers(&queries));
-    assert!(!parts.store.apply_part(&update, 3..6).unwrap(), "the file is no longer as the part before has left it");
+    let generation = parts.store.generation() + 1;
+    let late = parts.store.apply(ChangeBatch { generation, updates: vec![others], removed: Vec::new() });
+    assert!(late.unwrap_err().is_stale(), "the file is no longer as the part before has left it");
 }
 
 #[test]
 fn the_texts_of_a_huge_file_wait_behind_those_of_a_note() {
     let mut fixture = Fixture::new();
-    fixture.store.use_model(&HashEmbedder::default()).unwrap();
+    let embedder = HashEmbedder::default();
+    fixture.store.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
     let mut note = fixture.read("note.md", "# Note\n\nsmalltext");
     let mut huge = fixture.read("huge.md", &sections(1000, "a"));
     // The huge one was written last, which comes first otherwise.
     (note.stamp.mtime_ns, huge.stamp.mtime_ns) = (1, 2);
-    fixture.store.apply(vec![note, huge], &[]).unwrap();
-    let first = fixture.store.take_pending(1).unwrap();
+    fixture.apply(vec![note, huge]);
+    let first = fixture.store.take_pending(embedder.fingerprint(), 1).unwrap();
     assert_eq!(first[0].document.text, "smalltext");
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::support::{Daemon, Ran};
+use crate::support::{Daemon, Ran, eventually};
 
 const CONFIG: &str = "# mine\n[embed]\n# which\nmodel = \"none\" # for now\n";
 
@@ -278,6 +278,28 @@ fn the_model_that_was_checked_is_the_one_that_is_used() {
     let kept = folder.join("y.gguf");
     assert!(models.config().contains(&format!("model = \"{}\"", kept.display())), "{}", models.config());
     assert!(models.list().iter().any(|model| model["name"] == "y.gguf" && model["in_use"] == true));
+}
+
+#[test]
+fn the_instructions_that_a_model_computes_with_are_said_and_can_be_asked_for() {
+    let mut models = Models::new();
+    let bench = |models: &Models, asked: &str| {
+        let mut bench = models.vault.command(&["model", "bench", "bundled", "--passages", "1", "--json"]);
+        Ran::of(bench.env("VAULT_CPU", asked).env("XDG_DATA_HOME", models.data.path())).ok()
+    };
+    let best = bench(&models, "").json()["instructions"].as_str().unwrap().to_owned();
+    let asked = bench(&models, &best);
+    assert_eq!((&asked.json()["instructions"], asked.stderr.contains("VAULT_CPU")), (&best.as_str().into(), false));
+    // Neither one that is not there nor, what would end the program, one that the processor cannot run.
+    let wrong = bench(&models, "of-a-later-version");
+    assert!(wrong.stderr.contains("VAULT_CPU=of-a-later-version is not in this program"), "{}", wrong.stderr);
+    assert_eq!(wrong.json()["instructions"], best.as_str());
+    models.run(&["use", "bundled"]).ok();
+    models.vault.start();
+    let ready = || Some(models.vault.status()["model"].clone()).filter(|model| model["state"] == "ready");
+    assert_eq!(eventually("the model", ready)["instructions"], best.as_str());
+    let told = models.vault.run(&["status"]).ok().stdout;
+    assert!(told.contains(&format!(", computed with {best}\n")), "{told}");
 }
 
 #[test]

@@ -1,6 +1,61 @@
 //! The shortest way from a file to a hit, and what is embedded on it.
 
+use std::time::Instant;
+
+use memory_vault::access::Turn;
+use memory_vault::config::Mode;
+use memory_vault::engine::Filter;
+use memory_vault::models::{Document, Embedder, Fingerprint, ModelError};
+use memory_vault::request::ErrorKind;
+use memory_vault::search::SearchRequest;
+
 use crate::support::TestVault;
+
+/// A model with a bug.
+struct Panicking;
+
+impl Embedder for Panicking {
+    fn fingerprint(&self) -> &Fingerprint {
+        panic!("a bug")
+    }
+
+    fn name(&self) -> &'static str {
+        "panicking"
+    }
+
+    fn dimension(&self) -> usize {
+        32
+    }
+
+    fn embed_query(&self, _: &str, _: Option<Instant>) -> Result<Vec<f32>, ModelError> {
+        panic!("a bug")
+    }
+
+    fn embed_documents(&self, _: &[Document], _: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+        panic!("a bug")
+    }
+}
+
+#[test]
+fn a_bug_in_a_search_was_taken_for_damage_of_the_index() {
+    let mut vault = TestVault::new();
+    vault.write("a.md", "A river and a boat.").sync();
+    let request = SearchRequest {
+        parts: Vec::new(),
+        text: "river".into(),
+        mode: Mode::Hybrid,
+        limit: 10,
+        filter: Filter::default(),
+        at: jiff::Timestamp::now(),
+        min_relevance: None,
+        context: None,
+        turn: Turn::default(),
+    };
+    let scope = vault.owner().read_scope().unwrap();
+    let failed = scope.search_with(Some(&Panicking), &vault.config.search, &request).unwrap_err();
+    assert_eq!(failed.kind, ErrorKind::Internal, "{failed}");
+    assert_eq!(scope.search_with(None, &vault.config.search, &request).unwrap().hits.len(), 1);
+}
 
 /// Paragraphs of their own words, each a chunk or less.
 fn paragraphs(count: usize) -> Vec<String> {

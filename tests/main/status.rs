@@ -13,7 +13,7 @@ use memory_vault::vault::Home;
 use memory_vault::wire::SearchQuery;
 use serde_json::json;
 
-use crate::support::{Daemon, Ran, Request, eventually, vault_command};
+use crate::support::{Daemon, Ran, Request, TestVault, eventually, vault_command};
 
 /// Two collections, and nothing running.
 fn vault() -> Daemon {
@@ -31,6 +31,50 @@ fn the_status_names_the_address() {
     assert_eq!(vault.run(&["status", "--json"]).ok().json()["address"], address);
     let told = vault.run(&["status"]).ok().stdout;
     assert!(told.contains(&format!("running at http://{address}\n")), "{told}");
+}
+
+#[test]
+fn all_was_embedded_and_what_was_published_said_otherwise() {
+    let mut vault = TestVault::new();
+    for round in 0..5 {
+        let notes: Vec<String> = (0..20).map(|at| format!("## Heading {at}\n\nA quokka of round {round}.")).collect();
+        vault.write("notes/a.md", notes.join("\n\n")).sync();
+        let status = vault.status();
+        assert_eq!(status.embedded, status.embeddable, "round {round}: it was said that nothing waits");
+    }
+}
+
+#[test]
+fn what_one_model_does_not_read_was_said_of_the_next() {
+    let vault = vault();
+    let home = Home::open(&vault.path("")).unwrap();
+    let lock = eventually("the lock", || home.lock().ok());
+    let load = |dimension, name: &'static str| -> Box<dyn FnMut() -> Result<Arc<dyn Embedder>, ModelError> + Send> {
+        Box::new(move || Ok(Arc::new(HashEmbedder::new(dimension).named(name)) as Arc<dyn Embedder>))
+    };
+    let app = App::with_model(home, Config::default(), lock, false, Some(load(16, "all-MiniLM-L6-v2"))).unwrap();
+    let query = SearchQuery {
+        q: "Wo liegt der Schlüssel für die Fahrräder, die im Keller stehen?".into(),
+        mode: Some(Mode::Hybrid),
+        ..SearchQuery::default()
+    };
+    let serves = |name: &str| {
+        eventually("a model to serve", || {
+            let status = app.status(&app.owner()).unwrap();
+            (status.model.detail.as_deref() == Some(name)
+                && status.embedded == status.embeddable
+                && status.embedded > 0)
+                .then_some(())
+        });
+    };
+    serves("all-MiniLM-L6-v2");
+    // One request sees one state of the index, whatever becomes of the models meanwhile.
+    let before = app.owner();
+    let said = || notes::search(&before, &query).unwrap().degraded.unwrap_or_default();
+    assert!(said().contains("(all-MiniLM-L6-v2) reads English alone"), "{}", said());
+    app.replace_model(load(24, "another"));
+    serves("another");
+    assert!(said().contains("(all-MiniLM-L6-v2) reads English alone"), "{}", said());
 }
 
 /// A model that embeds no note until it is stopped.
@@ -284,6 +328,7 @@ fn a_model_is_replaced_while_the_vault_is_served() {
         found(dimension);
     }
     app.replace_model(Box::new(|| Err(ModelError::NoBundledModel)));
-    eventually("why it was not replaced", || app.shared().progress().failure);
+    let coming = || app.status(&app.owner()).unwrap().model.next.filter(|next| next.state == "failed");
+    eventually("why it was not replaced", coming);
     found(32);
 }

@@ -24,6 +24,9 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("POST /embed", "embeds what it is given, and the table's vaults have no model; `agents/programs.rs`"),
     ("POST /ingest", "writes; `agents/programs.rs`"),
     ("POST /api/memory/save", "writes; `memory.rs`"),
+    ("PUT /api/facts", "writes; `facts.rs`"),
+    ("POST /api/facts/unset", "writes; `facts.rs`"),
+    ("POST /api/facts/retract", "writes; `facts.rs`"),
 ];
 
 /// Texts of requests that may be anything, by what takes them, and why. A text of a form has it in `api/openapi/limits.rs`.
@@ -48,10 +51,17 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/user-memory/agent-search collection",
             "GET /api/user-memory/browse collection",
             "GET /api/user-memory/checkpoints path",
+            "GET /api/log path",
             "GET /api/user-memory/notes folder",
             "GET /api/user-memory/search collection",
             "GET /api/user-memory/search path",
+            "GET /api/user-memory/search topic",
             "GET /api/user-memory/search tag",
+            "GET /api/facts key",
+            "GET /api/facts namespace",
+            "GET /api/facts prefix",
+            "GET /api/facts tag",
+            "FactSetParams.if_value",
             "GET /browse collection",
             "GET /query collection",
             "GET /query tags",
@@ -318,18 +328,22 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
     assert!(help.contains("[QUERY]..."), "{help}");
     // The words of a command are the query. It marks them itself, and the daemon knows that it may have saved something. What is near a
     // note has an address and a tool of its own.
-    let of_command =
-        same(&command, &[("min-score", "min_score")], &["related", "full", "explain", "json", "vault", "help"]);
+    let of_command = same(
+        &command,
+        &[("min-score", "min_score"), ("timeout-ms", "timeout_ms")],
+        &["related", "full", "explain", "citations", "json", "vault", "help"],
+    );
     assert_eq!(of_command, less(&["q", "highlight", "fresh"]), "vault search --help, and SearchQuery");
     for name in ["search", "vector_search", "hybrid_search", "deep_search"] {
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
         let arguments: BTreeSet<String> =
             tool["inputSchema"]["properties"].as_object().unwrap().keys().cloned().collect();
-        // The tool is the mode. What it finds is shown to a model, always with what was saved before.
+        // The tool is the mode. What it finds is shown to a model, always with what was saved before. A memory scope is named as a
+        // collection, and a topic as the property that it is.
         let of_tool = same(&arguments, &[("query", "q")], &[]);
         assert_eq!(
             of_tool,
-            less(&["mode", "highlight", "fresh", "min_score", "set"]),
+            less(&["mode", "highlight", "fresh", "min_score", "set", "scope", "resolve", "topic"]),
             "the tool {name}, and SearchQuery"
         );
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use utoipa::Modify;
 use utoipa::openapi::path::{Operation, Parameter, PathItem};
-use utoipa::openapi::schema::{AnyOf, KnownFormat, Object, SchemaFormat, Type};
+use utoipa::openapi::schema::{AdditionalProperties, AnyOf, Array, KnownFormat, Object, SchemaFormat, Type};
 use utoipa::openapi::{OpenApi, RefOr, Response, Schema};
 
 /// The name of a passage or a note.
@@ -32,6 +32,14 @@ const SETTINGS: &str = concat!(
     r"^((fusion=(adaptive|min-max|rrf)|(limit|per_file|rrf_k)=[1-9][0-9]{0,2}|(semantic_weight|min_score|mmr_lambda)=0\.[0-9]{1,6})",
     r"(,(fusion=(adaptive|min-max|rrf)|(limit|per_file|rrf_k)=[1-9][0-9]{0,2}|(semantic_weight|min_score|mmr_lambda)=0\.[0-9]{1,6}))*)?$"
 );
+/// A part of the vault that has facts of its own.
+const MEMORY_SCOPE: &str = "^(user|system|orchestrator|(project|agent-type|agent):[a-z0-9-]{1,60})$";
+/// Headings in lower case.
+const NAMESPACE: &str = "^([a-z][a-z0-9 -]{0,30}[a-z0-9](/[a-z][a-z0-9 -]{0,30}[a-z0-9]){0,3})?$";
+/// The key of a fact.
+const KEY: &str = "^[A-Za-z_][A-Za-z0-9_.-]{0,60}$";
+/// A day, or always.
+const MOMENT: &str = "^(0|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$";
 /// How long ago: `12h`, `7d`, `2w`, `6mo`, `1y`.
 const AGO: &str = "^([0-9]{1,5}(h|d|w|mo)|[0-9]{1,4}y)$";
 /// Captured events are not of the time before computers.
@@ -56,8 +64,10 @@ enum TextLimit {
     FromOne,
     /// A time since 1970.
     Time,
+    /// A text, a number, yes or no, or a list or a map of texts.
+    FactValue,
 }
-use TextLimit::{Each, FromOne, Like, Maybe, Names, Time, UpTo};
+use TextLimit::{Each, FactValue, FromOne, Like, Maybe, Names, Time, UpTo};
 
 /// The fields of what requests take, by the type that has them.
 const FIELDS: &[(&str, &str, TextLimit)] = &[
@@ -105,6 +115,19 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("Ingest", "collection", Maybe(FOLDER)),
     ("Ingest", "metadata", Names(LINE)),
     ("Named", "hash", Like(HASH)),
+    ("ForgetParams", "fact", Like(KEY)),
+    ("ForgetParams", "scope", Like(MEMORY_SCOPE)),
+    ("FactSetParams", "scope", Like(MEMORY_SCOPE)),
+    ("FactSetParams", "namespace", Like(NAMESPACE)),
+    ("FactSetParams", "key", Like(KEY)),
+    ("FactSetParams", "value", FactValue),
+    ("FactSetParams", "from", Like(MOMENT)),
+    ("FactSetParams", "until", Like(MOMENT)),
+    ("FactSetParams", "tags", Each(TAG)),
+    ("FactSetParams", "source", Like(PATH)),
+    ("FactNameParams", "scope", Like(MEMORY_SCOPE)),
+    ("FactNameParams", "namespace", Like(NAMESPACE)),
+    ("FactNameParams", "key", Like(KEY)),
 ];
 /// The types of events, which have two fields more.
 const EVENTS: [&str; 7] = ["Message", "FileAction", "Search", "AgentActivity", "Note", "Bookmark", "Clipboard"];
@@ -188,6 +211,7 @@ fn limit(schema: &mut Schema, kind: &TextLimit) {
                 text.pattern = Some((*pattern).into());
             }
         }
+        (FactValue, schema) => *schema = fact_value(),
         _ => {}
     }
 }
@@ -196,19 +220,38 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
     let Some(RefOr::T(schema)) = &mut parameter.schema else { return };
     match (path, parameter.name.as_str()) {
         (_, "hash") => limit(schema, &Like(HASH)),
-        (_, "since" | "until") => *schema = point_in_time(),
+        (_, "since" | "until" | "as_of" | "known_at" | "changed_since") => *schema = point_in_time(),
         ("/api/user-memory/browse", "day") => {
             if let Schema::Object(day) = schema {
                 day.format = Some(SchemaFormat::KnownFormat(KnownFormat::Date));
             }
         }
+        ("/api/user-memory/search", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
+        ("/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(CHECKPOINT)),
         _ => {}
     }
+}
+
+/// What a fact may be, which is never nothing.
+fn fact_value() -> Schema {
+    let line = || {
+        let mut text = Object::with_type(Type::String);
+        text.pattern = Some(LINE.into());
+        Schema::Object(text)
+    };
+    let mut map = Object::with_type(Type::Object);
+    map.property_names = Some(Box::new(line()));
+    map.additional_properties = Some(Box::new(AdditionalProperties::RefOr(RefOr::T(line()))));
+    let scalars = [Type::Number, Type::Boolean].map(|kind| Schema::Object(Object::with_type(kind)));
+    let kinds = [line(), Schema::Array(Array::new(line())), Schema::Object(map)];
+    let mut any = AnyOf::new();
+    any.items = kinds.into_iter().chain(scalars).map(RefOr::T).collect();
+    Schema::AnyOf(any)
 }
 
 /// A date, a time, or how long ago.
@@ -262,6 +305,7 @@ mod tests {
         for (name, field, _) in FIELDS {
             assert!(schemas[name]["properties"][field].is_object(), "{name} has no `{field}`");
         }
+        assert_eq!(schemas["FactSetParams"]["properties"]["value"]["anyOf"].as_array().map(Vec::len), Some(5));
         let limited = &schemas["SaveParams"]["properties"];
         assert!(limited["content"]["pattern"].is_string() && limited["tags"]["items"]["pattern"].is_string());
         assert_eq!(schemas["AnnotateParams"]["properties"]["line"]["minimum"], 1);

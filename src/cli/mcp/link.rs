@@ -24,13 +24,13 @@ use crate::daemon::{Daemon, DaemonError};
 use crate::mcp::SESSION;
 use crate::vault::{Home, HomeError};
 
-/// A daemon that was there has so long to come back, before this process does its work.
+/// Maximum time for a daemon that was there to come back, before this process does its work.
 const RETURNS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Whoever has the vault's lock and is no daemon gets so long to let go of it.
+/// Maximum time for whoever has the vault's lock and is no daemon to let go of it.
 const LETS_GO_WITHIN: Duration = Duration::from_secs(20);
 
-/// An index that is opened or brought up to date is waited for so long at the start.
+/// Maximum time that an index which is opened or brought up to date is waited for at the start.
 const CATCHES_UP_WITHIN: Duration = Duration::from_secs(5);
 
 /// Between two looks for a daemon.

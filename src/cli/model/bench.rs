@@ -1,18 +1,21 @@
 //! `vault model bench`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::super::backend::home;
+use super::super::backend::{Backend, home};
+use super::super::eval::EvalCommand;
 use super::super::outcome::Outcome;
 use super::super::progress::Bar;
 use super::super::terminal::{say, stdout};
 use super::choose::{config_of, find};
+use crate::app::App;
 use crate::config::{Config, EmbedConfig, SHIPPED};
-use crate::models::{self, Document};
+use crate::models::{self, Document, ModelConfig};
+use crate::vault::{Home, Lock};
 
 /// Passages are given to the model by so many, as they are when a vault is indexed.
 const BATCH: usize = 24;
@@ -20,14 +23,22 @@ const PASSAGE_CHARS: usize = 500;
 const QUERIES: usize = 50;
 const QUERY_CHARS: usize = 60;
 
-pub(super) fn run(vault: Option<&Path>, name: Option<&str>, passages: usize, json: bool) -> anyhow::Result<Outcome> {
+pub(super) fn run(
+    vault: Option<&Path>,
+    name: Option<&str>,
+    passages: usize,
+    questions: Vec<PathBuf>,
+    json: bool,
+) -> anyhow::Result<Outcome> {
     let home = home(vault)?;
     let config = match name {
-        None => Config::load(home.root())?.embed,
-        Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() },
-        Some(name) => config_of(&find(name, home.root())?)?,
+        None => ModelConfig::of(&Config::load(home.root())?),
+        Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() }.into(),
+        Some(name) => config_of(&find(name, home.root())?)?.into(),
     };
     let index = home.index_dir(&Config::load(home.root())?.index.dir);
+    // Before anything takes its time.
+    let lock = if questions.is_empty() { None } else { Some(alone(&home)?) };
     let Some(mut open) = models::open(&config, home.root(), &index) else {
         bail!("`embed.model` is \"none\": name a model to time");
     };
@@ -40,7 +51,7 @@ pub(super) fn run(vault: Option<&Path>, name: Option<&str>, passages: usize, jso
     let bar = Bar::embeddings();
     let begun = Instant::now();
     for (at, batch) in texts.chunks(BATCH).enumerate() {
-        model.embed_documents(batch, None).context("a passage could not be embedded")?;
+        model.embed(batch, None).context("a passage could not be embedded")?;
         let done = (at + 1) * BATCH;
         bar.show(done.min(passages), passages.saturating_sub(done));
     }
@@ -61,6 +72,7 @@ pub(super) fn run(vault: Option<&Path>, name: Option<&str>, passages: usize, jso
         stdout().json(&json!({
             "model": model.name(),
             "dimension": model.dimension(),
+            "instructions": model.instructions(),
             "load_ms": milliseconds(loaded),
             "passages": passages,
             "passages_per_second": rounded(rate),
@@ -69,16 +81,36 @@ pub(super) fn run(vault: Option<&Path>, name: Option<&str>, passages: usize, jso
             "query_p50_ms": milliseconds(half),
             "query_p95_ms": milliseconds(most),
         }))?;
-        return Ok(Outcome::Done);
+    } else {
+        let computed =
+            model.instructions().map(|instructions| format!("computed with {instructions}, ")).unwrap_or_default();
+        say!("{}, {} numbers, {computed}ready after {} ms", model.name(), model.dimension(), milliseconds(loaded))?;
+        say!("passages   {rate:.1} a second ({passages} of {PASSAGE_CHARS} characters)")?;
+        say!(
+            "queries    {query_rate:.1} a second, one after the other; half within {} ms, 95 of 100 within {} ms",
+            milliseconds(half),
+            milliseconds(most)
+        )?;
     }
-    say!("{}, {} numbers, ready after {} ms", model.name(), model.dimension(), milliseconds(loaded))?;
-    say!("passages   {rate:.1} a second ({passages} of {PASSAGE_CHARS} characters)")?;
-    say!(
-        "queries    {query_rate:.1} a second, one after the other; half within {} ms, 95 of 100 within {} ms",
-        milliseconds(half),
-        milliseconds(most)
-    )?;
-    Ok(Outcome::Done)
+    drop(model);
+    match lock {
+        Some(lock) => answers(home, config.embed, lock, questions, json),
+        None => Ok(Outcome::Done),
+    }
+}
+
+/// The right to have the vault to oneself.
+fn alone(home: &Home) -> anyhow::Result<Lock> {
+    home.lock().context("the questions are asked without a daemon: stop `vault serve` first")
+}
+
+/// Embeds the vault with a model, in a folder of its own, and measures how well questions are answered.
+fn answers(home: Home, embed: EmbedConfig, lock: Lock, questions: Vec<PathBuf>, json: bool) -> anyhow::Result<Outcome> {
+    let folder = tempfile::tempdir().context("there is no room for another index")?;
+    let mut config = Config { embed, ..Config::load(home.root())? };
+    folder.path().clone_into(&mut config.index.dir);
+    let mut backend = Backend::Here(Box::new(App::start(home, config, lock, false)?));
+    EvalCommand::of(questions, json).measure(&mut backend)
 }
 
 /// So many pieces of English prose, none like another: each begins one character later in what this program says of its configuration.

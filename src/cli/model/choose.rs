@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::super::backend::home;
+use super::super::backend::{Backend, home};
 use super::super::outcome::Outcome;
 use super::super::progress::Bar;
 use super::super::terminal::{remark, say, stdout};
@@ -14,6 +14,7 @@ use super::shape::{PoolingName, ShapeArgs};
 use crate::config::{Config, EmbedConfig, NewValue};
 use crate::models::{self, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder, read_model_file};
 use crate::vault::Home;
+use crate::wire::ModelReloaded;
 
 /// What memory.toml says of a model.
 struct Chosen {
@@ -147,6 +148,14 @@ fn shaped(model: &str, known: Option<&KnownModel>, shape: ShapeArgs) -> Chosen {
     }
 }
 
+/// Has the daemon load what memory.toml names now.
+fn reload(home: &Home) -> anyhow::Result<ModelReloaded> {
+    match Backend::open(Some(home.root()), |_| {})? {
+        Backend::Daemon(mut client) => client.post("/model/reload", &()),
+        Backend::Here(_) => bail!("it has just stopped"),
+    }
+}
+
 /// What it is to say of a file.
 fn shaped_by(file: &ModelFile, named: &str, shape: ShapeArgs) -> Chosen {
     let known = KnownModel::of(file);
@@ -168,7 +177,7 @@ pub(super) fn config_of(path: &Path) -> anyhow::Result<EmbedConfig> {
 fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
     let mut chosen = shaped_by(&read_model_file(path)?, named, shape);
     let config = EmbedConfig { threads: 1, ..chosen.config(path) };
-    let opened = models::open(&config, home.root(), Path::new("")).map(|mut open| open()).transpose()?;
+    let opened = models::open(&config.into(), home.root(), Path::new("")).map(|mut open| open()).transpose()?;
     if let Some(embedder) = opened {
         (chosen.is, chosen.dimension) = (Some(embedder.name().to_owned()), Some(embedder.dimension()));
     }
@@ -241,7 +250,13 @@ fn settle(home: &Home, chosen: &Chosen, used: bool, kept: Option<&Path>, json: b
             let keys: Vec<String> = changes.iter().map(|(key, _)| format!("`embed.{key}`")).collect();
             say!("memory.toml: {} set for {name}", keys.join(", "))?;
             if home.daemon().is_some() {
-                remark!("vault: the daemon uses it from its next start; every passage is then embedded anew");
+                match reload(home) {
+                    Ok(_) if chosen.model == "none" => remark!("vault: the daemon does without a model now"),
+                    Ok(_) => remark!(
+                        "vault: the daemon embeds every passage with it now; the model before answers until then"
+                    ),
+                    Err(error) => remark!("vault: the daemon uses it from its next start ({error})"),
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::id::ChunkId;
 use super::join::{ChunkDraft, Joiner};
+use super::measure::token_estimate;
 use super::noise::is_noise;
 use super::split::{Piece, fits, groups, split};
 use super::turn;
@@ -12,7 +13,7 @@ use crate::derive::properties::property_lines;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
 
-/// A passage of a note.
+/// A chunk of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// Its name.
@@ -120,6 +121,8 @@ pub fn chunk_within(path: &VaultPath, note: &Note, source: &str, bounds: Bounds)
     rest.iter().for_each(|draft| chunker.push(draft));
     if chunker.cut.chunks.is_empty() && chunker.cut.rest.is_none() {
         chunker.whole();
+    } else if chunker.cut.rest.is_none() {
+        chunker.summary();
     }
     chunker.cut
 }
@@ -184,6 +187,26 @@ impl Chunker<'_> {
         });
     }
 
+    /// A long note may say in its frontmatter what it comes to: that is one chunk more, which is cited as all of the text is.
+    fn summary(&mut self) {
+        let Some(text) = self.note.metadata.get("summary").and_then(serde_json::Value::as_str).map(str::trim) else {
+            return;
+        };
+        let body = trimmed(self.source, self.note.body.clone());
+        let is_long = token_estimate(&self.source[body.clone()]) > SUMMARIZED_FROM;
+        if text.is_empty() || !is_long || self.bounds.chunks == 0 || self.bounds.bytes < text.len() {
+            return;
+        }
+        let lines = (self.note.lines.line_of(body.start), self.note.lines.line_of(body.end.saturating_sub(1)));
+        let id = ChunkId::new(self.path, &[], text, 0);
+        if self.seen.contains_key(&id) {
+            return;
+        }
+        let bytes = trimmed(self.source, 0..self.note.body.start);
+        let (text, prose) = (text.to_owned(), 0..text.len());
+        self.cut.chunks.push(Chunk { id, heading_path: Vec::new(), text, body_start: 0, prose, bytes, lines });
+    }
+
     /// Passes on what shows anything.
     fn draft(&mut self, draft: ChunkDraft) {
         let shows = |span: Range<usize>| !self.note.visible(self.source, span).trim().is_empty();
@@ -243,6 +266,9 @@ impl Chunker<'_> {
     }
 }
 
+/// Tokens of a body from which on its summary is a chunk. Of a short note it says nothing new.
+const SUMMARIZED_FROM: usize = 200;
+
 /// Every chunk carries the headings it stands under: a page that is all heading must not be copied into each.
 const MAX_HEADING_CHARS: usize = 200;
 
@@ -251,7 +277,7 @@ pub fn cut_heading(text: &str) -> &str {
     text.char_indices().nth(MAX_HEADING_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
-/// What is shown of the heading lines above a passage. Lines above a `---` are a heading, be they megabytes.
+/// What is shown of the heading lines above a chunk. Lines above a `---` are a heading, be they megabytes.
 const MAX_LEAD_CHARS: usize = 10 * MAX_HEADING_CHARS;
 
 fn cut_lead(text: &str) -> &str {

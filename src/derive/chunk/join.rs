@@ -1,8 +1,8 @@
-//! Joins what says nothing by itself to a passage beside it: noise to the one before it, a heading with nothing under it to the
+//! Joins what says nothing by itself to a chunk beside it: noise to the one before it, a heading with nothing under it to the
 //! one after it.
 //!
-//! What is embedded of a passage stays what it was, so that neither an anchor nor a list of addresses moves its vector. Its
-//! words are found, and its lines cited, with those of the passage that it is joined to.
+//! What is embedded of a chunk stays what it was, so that neither an anchor nor a list of addresses moves its vector. Its
+//! words are found, and its lines cited, with those of the chunk that it is joined to.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use super::measure::token_estimate;
 use super::split::{LIMIT, Piece, groups};
 use crate::note::Note;
 
-/// What is joined to a passage on one side of it at most, in tokens. Longer lists of addresses, and outlines of nothing but headings,
-/// are passages of their own.
+/// Maximum of what is joined to a chunk on one side of it, in tokens. Longer lists of addresses, and outlines of nothing but headings,
+/// are chunks of their own.
 pub(super) const MAX_JOINED: usize = 1_024;
 /// A run of so many says no more about what is joined: it is cut where it is, so that a file of nothing else takes no memory.
 const MAX_RUN: usize = 10_000;
 
-/// What may become a passage: blocks of one section that belong together.
+/// What may become a chunk: blocks of one section that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChunkDraft {
     /// The section of its blocks.
@@ -105,7 +105,7 @@ impl<'a> Joiner<'a> {
         span.len() <= MAX_JOINED * 128 && token_estimate(&self.source[span]) <= MAX_JOINED
     }
 
-    /// What has no passage beside it that it could be joined to.
+    /// What has no chunk beside it that it could be joined to.
     fn alone(&self, run: &[ChunkDraft]) -> Vec<ChunkDraft> {
         let pieces: Vec<Piece> =
             run.iter().map(|draft| Piece::new(self.source, draft.start()..draft.body.end)).collect();

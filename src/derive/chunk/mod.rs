@@ -1,4 +1,4 @@
-//! Cuts a note into chunks: the passages that are embedded, searched and cited. Pure.
+//! Cuts a note into chunks: what is embedded, searched and cited. Pure.
 //!
 //! A chunk stays within one heading's section and is made of whole blocks where they fit. Its boundaries depend on the
 //! text near them alone, so that an edit changes the chunks around it and no others; `cut` shows why.
@@ -18,4 +18,6 @@ pub(crate) use id::ChunkId;
 pub use measure::token_estimate;
 pub(crate) use remove::Remainder;
 pub use remove::{RemoveError, without_chunk, without_lines};
-pub(crate) use turn::{CONVERSATIONS, begins as begins_turn};
+pub(crate) use turn::{
+    CONVERSATIONS, Speakers, begins as begins_turn, goes_on_and_begins, mark as turn_mark, speaker_term,
+};

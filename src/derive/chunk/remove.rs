@@ -1,4 +1,4 @@
-//! Takes a passage out of a note's text, and nothing else.
+//! Takes a chunk out of a note's text, and nothing else.
 //!
 //! The difficulty is in what stays: a heading that others stand under, the fence of a long code block, the blank line that
 //! keeps two paragraphs apart. So several ways of joining what is left are tried, and each is read again: the first that has
@@ -41,7 +41,7 @@ pub enum RemoveError {
 /// When other text would read differently, or the note would no longer be private.
 pub fn without_chunk(note: &Note, source: &str, chunk: &Chunk) -> Result<Remainder, RemoveError> {
     let inside: Vec<&Block> = note.blocks.iter().filter(|block| overlap(&block.span, &chunk.bytes)).collect();
-    // A heading stays while other passages stand under it.
+    // A heading stays while other chunks stand under it.
     let stays = |heading: &&&Block| {
         let others = |block: &&Block| block.span != heading.span && !within(&block.span, &chunk.bytes);
         let below = |block: &Block| heading.section.is_some_and(|top| stands_under(note, block.section, top));
@@ -53,7 +53,7 @@ pub fn without_chunk(note: &Note, source: &str, chunk: &Chunk) -> Result<Remaind
         at = heading.span.end;
     }
     spans.push(at..chunk.bytes.end.max(at));
-    // A comment between two headings that stay is no part of the passage.
+    // A comment between two headings that stay is no part of the chunk.
     let says =
         |span: &Range<usize>| inside.iter().any(|block| block.kind != BlockKind::Comment && overlap(&block.span, span));
     let cuts: Vec<Range<usize>> =

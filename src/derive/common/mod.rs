@@ -6,10 +6,10 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use super::words::{Stemming, plain_words};
 use crate::config::StemmerLanguage;
 
-/// By language: classes of words, each after the share of passages that have them.
+/// By language: classes of words, each after the share of chunks that have them.
 const WORDS: &str = include_str!("words.txt");
 
-/// The shares of a language's words and of their stems. Words that are not in it are in no passage.
+/// The shares of a language's words and of their stems. Words that are not in it are in no chunk.
 #[derive(Debug, Default)]
 pub(crate) struct CommonWords {
     words: HashMap<String, f64>,
@@ -45,12 +45,12 @@ impl CommonWords {
         common
     }
 
-    /// The share of passages with a word.
+    /// The share of chunks with a word.
     pub(crate) fn share(&self, word: &str) -> f64 {
         self.words.get(word).copied().unwrap_or_default()
     }
 
-    /// The share of passages with a stem.
+    /// The share of chunks with a stem.
     pub(crate) fn stem_share(&self, stem: &str) -> f64 {
         self.stems.get(stem).copied().unwrap_or_default()
     }

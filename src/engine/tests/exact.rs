@@ -1,22 +1,21 @@
 //! An engine in memory that says what is right: every live chunk is looked at, for every question. For tests.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use half::f16;
-
 use super::super::{
-    ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, Like,
-    LikeWord, PendingText, PreparedWords, QueryTerms, QueryVector, Reader, ScoredChunk, TermWeight, UpdatePart, Upkeep,
-    WordQuery, Writer, background_count, rounded, rounded_length,
+    ChangeBatch, ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable,
+    FileUpdate, Like, LikeWord, PendingText, PreparedWords, QueryVector, Reader, ScoredChunk, Upkeep, WeighedTerm,
+    WeighedTerms, WordQuery, Writer, rounded, rounded_length,
 };
 use crate::config::StemmerLanguage;
-use crate::derive::words::BESIDE;
-use crate::derive::{ChunkId, CommonWords};
-use crate::models::{ContentHash, Embedder, Fingerprint};
+use crate::derive::ChunkId;
+use crate::derive::words::{BESIDE, without_language};
+use crate::models::{ContentHash, EmbeddedText, EmbeddingSpace, Fingerprint, PackedTokens};
 use crate::path::VaultPath;
 use crate::vault::Stamp;
+
+mod reading;
 
 /// A chunk, whole.
 #[derive(Debug, Clone)]
@@ -24,6 +23,8 @@ struct ExactChunk {
     text: ChunkText,
     /// The words of body, heading and own text, each with its position.
     words: [Vec<(String, usize)>; FIELDS],
+    /// Who speak.
+    speakers: Vec<String>,
     vector: Option<Vec<f32>>,
 }
 
@@ -35,6 +36,8 @@ pub(crate) struct ExactReader {
     metadata: HashMap<u32, String>,
     chunks: HashMap<u64, ExactChunk>,
     model: Option<Fingerprint>,
+    /// What is kept of the tokens of texts that have their vector.
+    tokens: HashMap<ContentHash, PackedTokens>,
     skipped: BTreeMap<String, String>,
     problems: HashMap<u32, Vec<String>>,
 }
@@ -43,14 +46,33 @@ pub(crate) struct ExactReader {
 #[derive(Debug, Default)]
 struct ExactStores {
     now: ExactReader,
+    sets: HashMap<Fingerprint, ExactSet>,
+    /// The set that serves, and the one that is open beside it.
+    serving: Option<Fingerprint>,
+    next: Option<Fingerprint>,
+    last_row: u64,
+}
+
+/// The vectors of one model.
+#[derive(Debug, Default)]
+struct ExactSet {
     vectors: HashMap<ContentHash, Vec<f32>>,
+    tokens: HashMap<ContentHash, PackedTokens>,
     /// Whether private notes are kept from the model.
     withholds_private: bool,
     /// What was taken and has not come back.
     taken: HashSet<ContentHash>,
+    /// What is given to the model in another way.
+    aside: HashSet<ContentHash>,
     /// What is to leave nothing behind, though it may come back still.
     forgotten: HashSet<ContentHash>,
-    next: u64,
+}
+
+impl ExactSet {
+    /// The vector of a chunk, as far as its file lets it have one.
+    fn vector(&self, private: bool, content: Option<ContentHash>) -> Option<Vec<f32>> {
+        content.filter(|_| !(self.withholds_private && private)).and_then(|content| self.vectors.get(&content)).cloned()
+    }
 }
 
 /// The engine, which has its stores while they are closed.
@@ -85,7 +107,9 @@ impl Engine for ExactEngine {
     }
 
     fn open(&self, _: bool) -> Result<Box<dyn Writer>, EngineError> {
-        let (language, stores) = (self.language, std::mem::take(&mut *self.closed()));
+        let (language, mut stores) = (self.language, std::mem::take(&mut *self.closed()));
+        (stores.serving, stores.next, stores.now.model) = (None, None, None);
+        stores.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);
         Ok(Box::new(ExactWriter { language, stores, closed: Arc::clone(&self.closed) }))
     }
 
@@ -116,19 +140,24 @@ fn words(text: &str) -> Vec<(String, usize)> {
 }
 
 impl ExactStores {
-    fn put(&mut self, part: &UpdatePart<'_>) {
-        let (update, end) = (part.update, part.chunks.end);
+    fn put(&mut self, update: &FileUpdate) {
+        let (first, end) = (update.first_written(), update.end());
+        let old = self.now.files.at(update.path.as_str()).cloned().filter(|_| first > 0);
+        let mut chunks: Vec<ChunkEntry> = old.iter().flat_map(|old| &old.chunks[..first]).copied().collect();
+        let kept: Vec<(u64, ExactChunk)> =
+            chunks.iter().filter_map(|chunk| self.now.chunks.remove_entry(&chunk.row)).collect();
         self.remove(&update.path);
-        self.next += 1;
-        let file = self.next as u32;
-        let mut chunks = Vec::new();
-        for (at, new) in update.chunks[..end].iter().enumerate() {
-            self.next += 1;
+        self.now.chunks.extend(kept);
+        self.last_row += 1;
+        let file = old.map_or(self.last_row as u32, |old| old.id);
+        for at in first..end {
+            let new = update.chunk(at);
+            self.last_row += 1;
             let near = at.saturating_sub(1)..(at + 2).min(end);
-            let near = || update.chunks[near.clone()].iter().map(|near| &near.own);
+            let near = || near.clone().map(|near| &update.chunk(near).own);
             let body: Vec<&str> = near().map(|words| words.stemmed.as_str()).collect();
             let text = ChunkText {
-                row: self.next,
+                row: self.last_row,
                 file,
                 id: new.chunk.id,
                 heading_path: new.chunk.heading_path.clone(),
@@ -137,19 +166,19 @@ impl ExactStores {
                 prose: new.chunk.prose.clone(),
                 lines: (new.chunk.lines.0 as u32, new.chunk.lines.1 as u32),
             };
-            let withheld = self.withholds_private && update.private;
-            let vector = new.content.filter(|_| !withheld).and_then(|content| self.vectors.get(&content)).cloned();
+            let set = self.serving.as_ref().and_then(|serving| self.sets.get(serving));
+            let vector = set.and_then(|set| set.vector(update.private, new.content));
             let words = [words(&body.join(" ")), words(&new.heading.stemmed), words(&new.own.plain)];
-            self.now.chunks.insert(self.next, ExactChunk { text, words, vector });
+            self.now.chunks.insert(self.last_row, ExactChunk { text, words, speakers: new.speakers.clone(), vector });
             chunks.push(ChunkEntry {
-                row: self.next,
+                row: self.last_row,
                 id: new.chunk.id,
                 line: new.chunk.lines.0 as u32,
                 content: new.content,
                 words: [near().map(|words| words.count).sum(), new.heading.count, new.own.count],
             });
         }
-        let (stamp, hash) = part.state();
+        let (stamp, hash) = update.state();
         self.now.problems.insert(file, update.problems.clone());
         self.now.metadata.insert(file, update.metadata.clone());
         self.now.files.insert(Arc::new(FileEntry {
@@ -185,16 +214,34 @@ impl ExactStores {
         files.into_iter().flat_map(|file| file.chunks.clone().into_iter().map(move |chunk| (Arc::clone(&file), chunk)))
     }
 
+    /// A set, if it is open.
+    fn open_set(&self, model: &Fingerprint) -> Option<&ExactSet> {
+        let is_open = [&self.serving, &self.next].into_iter().flatten().any(|open| open == model);
+        self.sets.get(model).filter(|_| is_open)
+    }
+
     /// The texts without a vector, each once.
-    fn waiting(&self) -> Vec<PendingText> {
+    fn waiting(&self, model: &Fingerprint) -> Vec<PendingText> {
+        let Some(set) = self.open_set(model) else { return Vec::new() };
         let mut waiting: HashMap<ContentHash, PendingText> = HashMap::new();
         for (file, entry) in self.each_entry() {
             let (Some(content), chunk) = (entry.content, &self.now.chunks[&entry.row]) else { continue };
-            if chunk.vector.is_none() && self.now.model.is_some() && !(self.withholds_private && file.private) {
+            if !(set.vectors.contains_key(&content) || set.withholds_private && file.private) {
                 waiting.insert(content, PendingText { content, document: chunk.text.document(&file.title) });
             }
         }
         waiting.into_values().collect()
+    }
+
+    /// Gives each chunk its vector of what serves.
+    fn give_vectors(&mut self) {
+        let Some(serving) = &self.serving else { return };
+        let Some(set) = self.sets.get(serving) else { return };
+        for (file, entry) in self.each_entry() {
+            let chunk = self.now.chunks.get_mut(&entry.row).expect("an entry has a chunk");
+            chunk.vector = set.vector(file.private, entry.content);
+        }
+        self.now.tokens = self.sets.get(serving).map(|set| set.tokens.clone()).unwrap_or_default();
     }
 }
 
@@ -207,19 +254,22 @@ impl Writer for ExactWriter {
         &self.stores.now.files
     }
 
-    fn apply(&mut self, updates: Vec<FileUpdate>, removed: &[VaultPath]) -> Result<(), EngineError> {
-        removed.iter().for_each(|path| self.stores.remove(path));
-        updates.iter().for_each(|update| self.stores.put(&UpdatePart::whole(update)));
-        Ok(())
+    fn generation(&self) -> u64 {
+        self.stores.now.generation
     }
 
-    fn apply_part(&mut self, update: &FileUpdate, chunks: Range<usize>) -> Result<bool, EngineError> {
-        let part = UpdatePart { update, chunks };
-        let follows = part.follows(self.file(&update.path).map(Arc::as_ref));
-        if follows {
-            self.stores.put(&part);
+    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
+        let ChangeBatch { generation, updates, removed } = batch;
+        if generation != self.generation() + 1 {
+            return Err(EngineError::stale(self.generation(), generation));
         }
-        Ok(follows)
+        if let Some(stale) = updates.iter().find(|update| !update.follows(self.file(&update.path).map(Arc::as_ref))) {
+            return Err(EngineError::stale_part(&stale.path));
+        }
+        self.stores.now.generation += u64::from(!(updates.is_empty() && removed.is_empty()));
+        removed.iter().for_each(|path| self.stores.remove(path));
+        updates.iter().for_each(|update| self.stores.put(update));
+        Ok(())
     }
 
     fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), EngineError> {
@@ -244,55 +294,109 @@ impl Writer for ExactWriter {
         Ok(gone || !skipped.is_empty())
     }
 
-    fn use_model(&mut self, embedder: &dyn Embedder) -> Result<(), EngineError> {
+    fn open_vectors(&mut self, space: &EmbeddingSpace) -> Result<(), EngineError> {
         let stores = &mut self.stores;
-        stores.taken.clear();
-        stores.forgotten.clear();
-        stores.withholds_private = !embedder.takes_private();
-        if stores.now.model.as_ref() != Some(embedder.fingerprint()) {
-            stores.now.model = Some(embedder.fingerprint().clone());
-            stores.vectors.clear();
-            stores.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);
+        let set = stores.sets.entry(space.fingerprint.clone()).or_default();
+        set.taken.clear();
+        set.aside.clear();
+        set.forgotten.clear();
+        set.withholds_private = !space.takes_private;
+        if stores.serving.as_ref() != Some(&space.fingerprint) {
+            stores.next = Some(space.fingerprint.clone());
         }
+        stores.give_vectors();
         Ok(())
     }
 
-    fn pending(&self) -> usize {
-        self.stores.waiting().len()
+    fn serve_vectors(&mut self, model: &Fingerprint) -> Result<(), EngineError> {
+        let stores = &mut self.stores;
+        stores.next = None;
+        (stores.serving, stores.now.model) = (Some(model.clone()), Some(model.clone()));
+        stores.give_vectors();
+        Ok(())
     }
 
-    fn take_pending(&mut self, limit: usize) -> Result<Vec<PendingText>, EngineError> {
-        let mut pending = self.stores.waiting();
-        pending.retain(|text| !self.stores.taken.contains(&text.content));
+    fn coverage(&self, model: &Fingerprint) -> (usize, usize) {
+        let Some(set) = self.stores.open_set(model) else { return (0, 0) };
+        let entries = self.stores.each_entry().filter(|(_, entry)| entry.content.is_some());
+        let wanted = entries.filter(|(file, _)| !(set.withholds_private && file.private));
+        wanted.fold((0, 0), |(has, of), (file, entry)| {
+            (has + usize::from(set.vector(file.private, entry.content).is_some()), of + 1)
+        })
+    }
+
+    fn pending(&self, model: &Fingerprint) -> usize {
+        self.stores.waiting(model).len()
+    }
+
+    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+        let mut pending = self.stores.waiting(model);
+        let Some(set) = self.stores.sets.get_mut(model) else { return Ok(Vec::new()) };
+        pending.retain(|text| !(set.taken.contains(&text.content) || set.aside.contains(&text.content)));
         pending.truncate(limit);
-        self.stores.taken.extend(pending.iter().map(|text| text.content));
+        set.taken.extend(pending.iter().map(|text| text.content));
         Ok(pending)
     }
 
-    fn embedded(&mut self, vectors: Vec<(ContentHash, Vec<f16>)>) -> Result<(), EngineError> {
+    fn set_bulk_aside(&mut self, model: &Fingerprint, newest: usize) -> Vec<ContentHash> {
+        let mut bulk = self.stores.waiting(model);
+        let Some(set) = self.stores.sets.get_mut(model) else { return Vec::new() };
+        bulk.retain(|text| !(set.taken.contains(&text.content) || set.aside.contains(&text.content)));
+        let bulk: Vec<ContentHash> = bulk.into_iter().skip(newest).map(|text| text.content).collect();
+        set.aside.extend(&bulk);
+        bulk
+    }
+
+    fn set_aside(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
+        if let Some(set) = self.stores.sets.get_mut(model) {
+            set.aside.extend(contents);
+        }
+    }
+
+    fn aside(&self, model: &Fingerprint) -> usize {
+        let Some(set) = self.stores.open_set(model) else { return 0 };
+        self.stores.waiting(model).iter().filter(|text| set.aside.contains(&text.content)).count()
+    }
+
+    fn pending_texts(
+        &mut self,
+        model: &Fingerprint,
+        contents: &[ContentHash],
+    ) -> Result<Vec<PendingText>, EngineError> {
+        let mut pending = self.stores.waiting(model);
+        pending.retain(|text| contents.contains(&text.content));
+        Ok(pending)
+    }
+
+    fn embedded(
+        &mut self,
+        model: &Fingerprint,
+        embeddings: Vec<(ContentHash, EmbeddedText)>,
+    ) -> Result<(), EngineError> {
         let stores = &mut self.stores;
         let live: HashSet<_> = stores.each_entry().filter_map(|(_, entry)| entry.content).collect();
-        for (content, vector) in vectors {
-            stores.taken.remove(&content);
-            if stores.forgotten.contains(&content) && !live.contains(&content) {
+        let is_open = stores.open_set(model).is_some();
+        let Some(set) = stores.sets.get_mut(model).filter(|_| is_open) else { return Ok(()) };
+        for (content, EmbeddedText { vector, tokens }) in embeddings {
+            set.taken.remove(&content);
+            if (set.aside.remove(&content) || set.forgotten.contains(&content)) && !live.contains(&content) {
                 continue;
             }
-            stores.vectors.insert(content, rounded(&vector).iter().map(|value| value.to_f32()).collect());
+            set.tokens.insert(content, tokens);
+            set.vectors.insert(content, rounded(&vector).iter().map(|value| value.to_f32()).collect());
         }
-        let embeddable = stores.each_entry().filter(|(file, _)| !(stores.withholds_private && file.private));
-        for (_, entry) in embeddable.collect::<Vec<_>>() {
-            let vector = entry.content.and_then(|content| stores.vectors.get(&content)).cloned();
-            stores.now.chunks.get_mut(&entry.row).expect("an entry has a chunk").vector = vector;
-        }
+        stores.give_vectors();
         Ok(())
     }
 
-    fn requeue(&mut self, contents: &[ContentHash]) {
-        self.stores.taken.retain(|taken| !contents.contains(taken));
+    fn requeue(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
+        if let Some(set) = self.stores.sets.get_mut(model) {
+            set.taken.retain(|taken| !contents.contains(taken));
+            set.aside.retain(|aside| !contents.contains(aside));
+        }
     }
 
     fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
-        self.stores.now.generation += 1;
         Ok(Arc::new(self.stores.now.clone()))
     }
 
@@ -314,182 +418,11 @@ impl Upkeep for ExactWriter {
     fn forget(&mut self, contents: &[ContentHash]) -> Result<usize, EngineError> {
         let live: HashSet<_> = self.stores.each_entry().filter_map(|(_, entry)| entry.content).collect();
         let gone: Vec<&ContentHash> = contents.iter().filter(|content| !live.contains(content)).collect();
-        self.stores.forgotten.extend(gone.iter().copied());
-        Ok(gone.into_iter().filter(|content| self.stores.vectors.remove(content).is_some()).count())
-    }
-}
-
-fn is_in(set: Option<&FileSet>, file: u32) -> bool {
-    set.is_none_or(|set| set.contains(file))
-}
-
-/// The best `k` and all that tie with the last.
-fn best(mut found: Vec<ScoredChunk>, k: usize) -> Vec<ScoredChunk> {
-    found.sort_by(|one, two| two.score.total_cmp(&one.score));
-    match k.checked_sub(1).map(|last| found.get(last).map(|last| last.score)) {
-        None => Vec::new(),
-        Some(None) => found,
-        Some(Some(floor)) => found.into_iter().take_while(|found| found.score >= floor).collect(),
-    }
-}
-
-impl Reader for ExactReader {
-    fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    fn files(&self) -> &FileTable {
-        &self.files
-    }
-
-    fn has_words(&self) -> bool {
-        true
-    }
-
-    fn words<'a>(
-        &'a self,
-        query: &WordQuery,
-        language: StemmerLanguage,
-        scope: Option<&'a FileSet>,
-    ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
-        let statistics = self.statistics(scope);
-        let seen = || self.chunks.values().filter(|chunk| is_in(scope, chunk.text.file));
-        let common = CommonWords::of(language);
-        let mut present = HashSet::new();
-        let weight = |(field, word): (Field, &str)| {
-            let with = seen().filter(|chunk| chunk.times(field, word) > 0).count() as u64;
-            if with > 0 {
-                present.insert((field as usize, word.to_owned()));
-            }
-            (field, word.to_owned(), TermWeight::new(field, with + background_count(field, word, common), &statistics))
+        let drop_of = |set: &mut ExactSet| {
+            set.forgotten.extend(gone.iter().copied());
+            gone.iter().for_each(|content| drop(set.tokens.remove(content)));
+            gone.iter().filter(|content| set.vectors.remove(content).is_some()).count()
         };
-        let terms = QueryTerms::new(query, language).iter().map(weight).collect();
-        Ok(Some(Box::new(ExactWords { reader: self, query: query.clone(), terms, present })))
-    }
-
-    fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
-        let mut found: HashMap<String, u64> = HashMap::new();
-        for chunk in self.chunks.values().filter(|chunk| is_in(scope, chunk.text.file)) {
-            for field in [Field::Own, Field::Heading] {
-                let words: HashSet<&String> = chunk.words[field as usize].iter().map(|(word, _)| word).collect();
-                let like = words.into_iter().filter(|word| like.distance(word).is_some());
-                like.for_each(|word| *found.entry(word.clone()).or_default() += 1);
-            }
-        }
-        Ok(found.into_iter().collect())
-    }
-
-    fn model(&self) -> Option<&Fingerprint> {
-        self.model.as_ref()
-    }
-
-    fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
-        let near = self.chunks.values().filter(|chunk| is_in(allow, chunk.text.file)).filter_map(|chunk| {
-            let score = f64::from(query.cosine(chunk.vector.as_ref()?));
-            Some(ScoredChunk { row: chunk.text.row, file: chunk.text.file, score })
-        });
-        Ok(best(near.collect(), k))
-    }
-
-    fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
-        let vector = |row| self.chunks.get(row).and_then(|chunk: &ExactChunk| chunk.vector.as_ref());
-        Ok(rows.iter().map(|row| vector(row).map(|vector| f64::from(query.cosine(vector)))).collect())
-    }
-
-    fn vector(&self, row: u64) -> Option<Vec<f32>> {
-        self.chunks.get(&row)?.vector.clone()
-    }
-
-    fn is_embedded(&self, row: u64) -> bool {
-        self.chunks.get(&row).is_some_and(|chunk| chunk.vector.is_some())
-    }
-
-    fn embedded(&self, scope: Option<&FileSet>) -> (usize, usize) {
-        let seen = self.files.iter().filter(|file| is_in(scope, file.id)).flat_map(|file| &file.chunks);
-        let (has, of): (Vec<&ChunkEntry>, _) =
-            seen.filter(|chunk| chunk.content.is_some()).partition(|chunk| self.is_embedded(chunk.row));
-        (has.len(), has.len() + Vec::<&ChunkEntry>::len(&of))
-    }
-
-    fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
-        Ok(self.chunks.get(&row).map(|chunk| chunk.text.clone()))
-    }
-
-    fn rows_of(&self, id: ChunkId) -> Result<Vec<u64>, EngineError> {
-        let mut rows: Vec<u64> =
-            self.chunks.values().filter(|chunk| chunk.text.id == id).map(|chunk| chunk.text.row).collect();
-        rows.sort_unstable();
-        Ok(rows)
-    }
-
-    fn metadata(&self, file: u32) -> Result<Option<String>, EngineError> {
-        Ok(self.metadata.get(&file).cloned())
-    }
-
-    fn problems(&self) -> Result<Vec<(String, String)>, EngineError> {
-        let of_file = |(file, problems): (&u32, &Vec<String>)| {
-            let path = self.files.get(*file).map_or_else(String::new, |file| file.path.to_string());
-            problems.iter().map(move |problem| (path.clone(), problem.clone())).collect::<Vec<_>>()
-        };
-        let mut problems: Vec<_> = self.problems.iter().flat_map(of_file).collect();
-        problems.extend(self.skipped.clone());
-        problems.sort();
-        Ok(problems)
-    }
-}
-
-impl ExactChunk {
-    fn times(&self, field: Field, word: &str) -> u32 {
-        self.words[field as usize].iter().filter(|(has, _)| has == word).count() as u32
-    }
-
-    /// Whether the own words hold a run of words.
-    fn has_run(&self, run: &[String]) -> bool {
-        let own = &self.words[Field::Own as usize];
-        let has = |word: &String, at: usize| own.iter().any(|(has, position)| has == word && *position == at);
-        let starts = own.iter().map(|(_, position)| *position);
-        starts.into_iter().any(|start| run.iter().enumerate().all(|(at, word)| has(word, start + at)))
-    }
-}
-
-struct ExactWords<'a> {
-    reader: &'a ExactReader,
-    query: WordQuery,
-    terms: Vec<(Field, String, TermWeight)>,
-    present: HashSet<(usize, String)>,
-}
-
-impl ExactWords<'_> {
-    fn score(&self, chunk: &ExactChunk) -> Option<f64> {
-        let passes = self.query.phrases.iter().all(|run| chunk.has_run(run))
-            && !self.query.excluded.iter().any(|run| chunk.has_run(run));
-        passes.then(|| {
-            self.terms.iter().fold(0.0, |sum, (field, word, weight)| match chunk.times(*field, word) {
-                0 => sum,
-                times => sum + weight.score(times, rounded_length(chunk.words[*field as usize].len() as u32)),
-            })
-        })
-    }
-}
-
-impl PreparedWords for ExactWords<'_> {
-    fn most(&self) -> f64 {
-        self.terms.iter().map(|(.., weight)| weight.most()).sum()
-    }
-
-    fn has(&self, field: Field, term: &str) -> bool {
-        self.present.contains(&(field as usize, term.to_owned()))
-    }
-
-    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
-        let found = self.reader.chunks.values().filter(|chunk| is_in(allow, chunk.text.file)).filter_map(|chunk| {
-            let score = self.score(chunk).filter(|score| *score > 0.0)?;
-            Some(ScoredChunk { row: chunk.text.row, file: chunk.text.file, score })
-        });
-        Ok(best(found.collect(), k))
-    }
-
-    fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
-        Ok(rows.iter().map(|row| self.reader.chunks.get(row).and_then(|chunk| self.score(chunk))).collect())
+        Ok(self.stores.sets.values_mut().map(drop_of).sum())
     }
 }

@@ -10,7 +10,7 @@ use super::meta::Meta;
 use super::reader::{CatalogReader, read_chunk, read_files, read_skipped};
 use super::schema::open_reader;
 use super::vectors::StoredVector;
-use crate::engine::ContentHash;
+use crate::engine::{ContentHash, EmbeddingId};
 
 /// Files and embeddings of one step: some milliseconds of work.
 const FILES: u32 = 32;
@@ -25,10 +25,10 @@ pub struct Checked {
     pub chunks: usize,
     /// Embeddings.
     pub vectors: usize,
-    /// Embeddings that fail their checksum: row ids, and the texts they were for.
-    pub damaged: Vec<(i64, ContentHash)>,
-    /// Embeddings that no chunk has, or of another model: row ids, oldest first.
-    pub unused: Vec<i64>,
+    /// Embeddings that fail their checksum.
+    pub(crate) damaged: Vec<EmbeddingId>,
+    /// Embeddings that no chunk has, oldest first.
+    pub(crate) unused: Vec<EmbeddingId>,
 }
 
 enum Step {
@@ -63,16 +63,11 @@ impl CatalogCheck {
         Ok(Self { reader: CatalogReader { connection }, store: store.to_owned(), tables, next: Step::Table(0) })
     }
 
-    /// Takes the next step; false when there is none left. `live` and `model` say which embeddings are in use.
+    /// Takes the next step; false when there is none left. `live` says which embeddings are in use.
     ///
     /// # Errors
     /// When the catalog is damaged elsewhere than in an embedding, or cannot be read.
-    pub fn step(
-        &mut self,
-        checked: &mut Checked,
-        live: &HashSet<ContentHash>,
-        model: i64,
-    ) -> Result<bool, CatalogError> {
+    pub fn step(&mut self, checked: &mut Checked, live: &HashSet<ContentHash>) -> Result<bool, CatalogError> {
         self.next = match self.next {
             Step::Table(at) => match self.tables.get(at) {
                 Some(table) => {
@@ -86,7 +81,7 @@ impl CatalogCheck {
                 Step::Files(0)
             }
             Step::Files(first) => self.check_files(first, checked)?,
-            Step::Vectors(after) => self.check_vectors(after, checked, live, model)?,
+            Step::Vectors(after) => self.check_vectors(after, checked, live)?,
             Step::Done => return Ok(false),
         };
         Ok(true)
@@ -139,7 +134,6 @@ impl CatalogCheck {
         after: i64,
         checked: &mut Checked,
         live: &HashSet<ContentHash>,
-        in_use: i64,
     ) -> Result<Step, CatalogError> {
         let mut select = self.reader.connection.prepare_cached(
             "SELECT id, model, content, checksum, vector FROM vectors WHERE id > ?1 ORDER BY id LIMIT ?2",
@@ -152,9 +146,10 @@ impl CatalogCheck {
             let bytes = bytes.map_err(rusqlite::Error::from)?;
             let stored = StoredVector { model, content: &content, checksum: row.get(3)?, bytes };
             let (whole, content) = (stored.is_whole(), ContentHash::from_bytes(content));
+            let named = EmbeddingId { model, content };
             match whole {
-                false => checked.damaged.push((id, content)),
-                true if model != in_use || !live.contains(&content) => checked.unused.push(id),
+                false => checked.damaged.push(named),
+                true if !live.contains(&content) => checked.unused.push(named),
                 true => {}
             }
             checked.vectors += 1;

@@ -12,7 +12,7 @@ use crate::fs::crash;
 
 /// Counts up whenever the tables or the chunking change; an index of another format is rebuilt. The columns of `vectors` had
 /// better stay as they are: embeddings are salvaged from any format that has them so.
-pub(super) const FORMAT: i64 = 10;
+pub(super) const FORMAT: i64 = 13;
 
 // A file's `checksum` answers for what is read at the start: its own row, and of each of its chunks what memory keeps. Its
 // `details` answers for the rest of the row, but for the stamps: one that is not the file's has the file read again.
@@ -49,7 +49,7 @@ CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL, checksum INTEG
 /// How long a connection waits for another's lock.
 pub(super) const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
-const PAGE_BYTES: u16 = 8192;
+pub(super) const PAGE_BYTES: u16 = 8192;
 
 /// Looks at what SQLite would take for a database that may not be written, or of another shape.
 fn check_header(path: &Path) -> Result<(), CatalogError> {

@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 
 use half::f16;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::checksum::Checksum;
 use super::error::CatalogError;
+use super::reader::CatalogReader;
 use super::writer::Catalog;
-use crate::engine::ContentHash;
-use crate::engine::{pack, unpack};
+use crate::engine::{ContentHash, EmbeddingId};
+use crate::engine::{pack, packed_bytes, unpack};
 use crate::engine_local::vectors::Row;
 use crate::fs::crash;
+use crate::models::{EmbeddedText, PackedTokens};
 
 /// An embedding as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,11 @@ fn vector_checksum(model: i64, content: &[u8], bytes: &[u8]) -> i64 {
     Checksum::default().number(model).bytes(content).bytes(bytes).long()
 }
 
+/// The part of what is stored that is the vector.
+fn vector_of(bytes: &[u8], dimension: usize) -> Option<&[u8]> {
+    bytes.get(..packed_bytes(dimension))
+}
+
 /// The embeddings of a model.
 #[derive(Debug)]
 pub struct Vectors {
@@ -44,11 +51,34 @@ pub struct Vectors {
     pub damaged: usize,
 }
 
-/// A model's number, from its fingerprint: there is no table that would have to be whole for its embeddings to be known.
-/// Always four bytes long, which is by what a stored embedding is recognised in a damaged database.
-pub fn model_number(fingerprint: &str) -> i64 {
-    let [a, b, c, d, ..] = *blake3::hash(fingerprint.as_bytes()).as_bytes();
-    i64::from(u32::from_le_bytes([a, b, c, d]) >> 2 | 1 << 30)
+impl CatalogReader {
+    /// What is kept of the tokens of a text; `None` where there is no embedding, none of its tokens, or it is damaged.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn tokens(
+        &self,
+        model: i64,
+        dimension: usize,
+        content: &ContentHash,
+    ) -> Result<Option<PackedTokens>, CatalogError> {
+        let stored = stored_vector(&self.connection, model, content)?;
+        let tokens = stored.and_then(|bytes| bytes.get(packed_bytes(dimension)..).map(<[u8]>::to_vec));
+        Ok(tokens.filter(|tokens| !tokens.is_empty()).map(PackedTokens::from_bytes))
+    }
+}
+
+/// What is stored of a text, if there is something and it is whole.
+fn stored_vector(connection: &Connection, model: i64, content: &ContentHash) -> Result<Option<Vec<u8>>, CatalogError> {
+    let mut select =
+        connection.prepare_cached("SELECT checksum, vector FROM vectors WHERE content = ?1 AND model = ?2")?;
+    let content = content.as_bytes();
+    let found = select
+        .query_row(params![content, model], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
+        .optional()?;
+    let whole =
+        |(checksum, bytes): &(i64, Vec<u8>)| StoredVector { model, content, checksum: *checksum, bytes }.is_whole();
+    Ok(found.filter(whole).map(|(_, bytes)| bytes))
 }
 
 impl Catalog {
@@ -56,14 +86,16 @@ impl Catalog {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn put_vectors(&mut self, model: i64, vectors: &[(ContentHash, Vec<f16>)]) -> Result<(), CatalogError> {
+    pub fn put_vectors(&mut self, model: i64, embeddings: &[(ContentHash, EmbeddedText)]) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
         {
             let mut insert = transaction.prepare_cached(
                 "INSERT OR REPLACE INTO vectors(model, content, checksum, vector) VALUES (?1, ?2, ?3, ?4)",
             )?;
-            for (content, vector) in vectors {
-                let (content, bytes) = (content.as_bytes(), pack(vector));
+            for (content, embedding) in embeddings {
+                let (content, mut bytes) = (content.as_bytes(), pack(&embedding.vector));
+                // Behind the vector, so that whatever becomes of one becomes of both.
+                bytes.extend_from_slice(embedding.tokens.as_bytes());
                 insert.execute(params![model, content, vector_checksum(model, content, &bytes), bytes])?;
             }
         }
@@ -83,15 +115,8 @@ impl Catalog {
         dimension: usize,
         content: &ContentHash,
     ) -> Result<Option<Vec<f16>>, CatalogError> {
-        let mut select =
-            self.connection.prepare_cached("SELECT checksum, vector FROM vectors WHERE content = ?1 AND model = ?2")?;
-        let content = content.as_bytes();
-        let found = select
-            .query_row(params![content, model], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
-            .optional()?;
-        let whole =
-            |(checksum, bytes): &(i64, Vec<u8>)| StoredVector { model, content, checksum: *checksum, bytes }.is_whole();
-        Ok(found.filter(whole).and_then(|(_, bytes)| unpack(&bytes, dimension)))
+        let stored = stored_vector(&self.connection, model, content)?;
+        Ok(stored.and_then(|bytes| unpack(vector_of(&bytes, dimension)?, dimension)))
     }
 
     /// Reads the embeddings of a model. Those that fail their checksum are dropped, to be made anew.
@@ -109,14 +134,18 @@ impl Catalog {
                 let (content, bytes) = (row.get_ref(2)?.as_blob(), row.get_ref(4)?.as_blob());
                 let (content, bytes) = (content.map_err(rusqlite::Error::from)?, bytes.map_err(rusqlite::Error::from)?);
                 let stored = StoredVector { model: row.get(1)?, content, checksum: row.get(3)?, bytes };
-                match unpack(bytes, dimension) {
+                match vector_of(bytes, dimension).and_then(|bytes| unpack(bytes, dimension)) {
                     _ if !stored.is_whole() => damaged.push(row.get::<_, i64>(0)?),
                     Some(vector) if stored.model == model => drop(by_content.insert(content.to_owned(), vector)),
                     _ => {}
                 }
             }
         }
-        self.drop_vectors(&damaged)?;
+        let transaction = self.connection.transaction()?;
+        for row in &damaged {
+            transaction.prepare_cached("DELETE FROM vectors WHERE id = ?1")?.execute([row])?;
+        }
+        transaction.commit()?;
         let mut select =
             self.connection.prepare("SELECT id, file, content FROM chunks WHERE content IS NOT NULL ORDER BY id")?;
         let mut rows = select.query([])?;
@@ -130,14 +159,15 @@ impl Catalog {
         Ok(Vectors { rows: found, known: by_content.len(), damaged: damaged.len() })
     }
 
-    /// Drops embeddings, given their row ids.
+    /// Drops embeddings.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn drop_vectors(&mut self, rows: &[i64]) -> Result<(), CatalogError> {
+    pub(crate) fn drop_vectors(&mut self, embeddings: &[EmbeddingId]) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
-        for row in rows {
-            transaction.prepare_cached("DELETE FROM vectors WHERE id = ?1")?.execute([row])?;
+        for EmbeddingId { model, content } in embeddings {
+            let mut delete = transaction.prepare_cached("DELETE FROM vectors WHERE content = ?1 AND model = ?2")?;
+            delete.execute(params![content.as_bytes(), model])?;
         }
         Ok(transaction.commit()?)
     }
@@ -159,22 +189,6 @@ impl Catalog {
         Ok(dropped)
     }
 
-    /// Drops those of the embeddings, given their row ids, whose model and content are unused.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn drop_unused(&mut self, rows: &[i64], unused: impl Fn(i64, ContentHash) -> bool) -> Result<(), CatalogError> {
-        let mut drop = Vec::new();
-        for row in rows {
-            let mut select = self.connection.prepare_cached("SELECT model, content FROM vectors WHERE id = ?1")?;
-            let found = select.query_row([row], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-            drop.extend(
-                found.filter(|(model, content)| unused(*model, ContentHash::from_bytes(*content))).map(|_| *row),
-            );
-        }
-        self.drop_vectors(&drop)
-    }
-
     /// How many embeddings of a model there are.
     ///
     /// # Errors
@@ -184,13 +198,33 @@ impl Catalog {
         Ok(select.query_row([model], |row| row.get::<_, i64>(0))? as usize)
     }
 
-    /// Drops embeddings that no chunk has, and those of other models.
+    /// How many embeddings there are of other models than these.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn count_others(&self, models: [i64; 2]) -> Result<usize, CatalogError> {
+        let mut select = self.connection.prepare_cached("SELECT count(*) FROM vectors WHERE model NOT IN (?1, ?2)")?;
+        Ok(select.query_row(models, |row| row.get::<_, i64>(0))? as usize)
+    }
+
+    /// Drops the embeddings of other models than these.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn prune_vectors(&mut self, model: i64) -> Result<usize, CatalogError> {
-        let delete = "DELETE FROM vectors WHERE model <> ?1 OR content NOT IN \
-                      (SELECT content FROM chunks WHERE content IS NOT NULL)";
-        Ok(self.connection.execute(delete, [model])?)
+    pub fn drop_others(&mut self, models: [i64; 2]) -> Result<usize, CatalogError> {
+        // Of notes that are forgotten later, nothing is to be left in what these took.
+        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
+        let dropped = self.connection.execute("DELETE FROM vectors WHERE model NOT IN (?1, ?2)", models);
+        self.connection.execute_batch("PRAGMA secure_delete = OFF")?;
+        Ok(dropped?)
+    }
+
+    /// Drops embeddings that no chunk has.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn prune_vectors(&mut self) -> Result<usize, CatalogError> {
+        let delete = "DELETE FROM vectors WHERE content NOT IN (SELECT content FROM chunks WHERE content IS NOT NULL)";
+        Ok(self.connection.execute(delete, [])?)
     }
 }

@@ -11,10 +11,9 @@ use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
 use super::schema::ChunkFields;
 use super::segments::SegmentMap;
-use crate::derive::CommonWords;
-use crate::engine::{B, BACKGROUND, Field, FileSet, K1, Statistics, background_count};
+use crate::engine::{B, BACKGROUND, FileSet, K1, Statistics};
 
-/// Frequencies that are remembered at most, until the next state is published.
+/// Maximum number of frequencies that are remembered, until the next state is published.
 const MAX_KNOWN: usize = 20_000;
 
 /// Statistics of a scope, as tantivy asks for them and as exact scores need them.
@@ -24,8 +23,8 @@ pub(super) struct Scoped<'a> {
     pub fields: ChunkFields,
     pub statistics: Statistics,
     pub scope: Option<&'a FileSet>,
-    /// What is counted beside the scope.
-    pub common: &'a CommonWords,
+    /// As the query's terms count, those of several languages together and with what is counted beside the scope.
+    pub counts: HashMap<Term, u64>,
     /// Frequencies over all chunks of this generation that were found already.
     pub frequencies: &'a Mutex<HashMap<Term, u64>>,
 }
@@ -47,13 +46,6 @@ impl Scoped<'_> {
             known().insert(term.clone(), total);
         }
         Ok(total)
-    }
-
-    /// In how many passages of the background a term is.
-    pub(super) fn beside(&self, term: &Term) -> u64 {
-        let word = term.value().as_str().unwrap_or_default().to_owned();
-        let field = if term.field() == self.fields.own { Field::Own } else { Field::Body };
-        background_count(field, &word, self.common)
     }
 
     fn frequency_in(&self, segment: &SegmentReader, map: &SegmentMap, term: &Term) -> tantivy::Result<u64> {
@@ -126,6 +118,7 @@ impl Bm25StatisticsProvider for Scoped<'_> {
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         // tantivy panics when a term is in more documents than there are.
         let all = self.statistics.chunks.max(1) + BACKGROUND;
-        Ok((self.document_frequency(term)? + self.beside(term)).min(all))
+        let known = self.counts.get(term).copied();
+        Ok(known.map_or_else(|| self.document_frequency(term), Ok)?.min(all))
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A chunk is three fields. `body` has the stems of its text and of its neighbours on either side, `heading` the stems of
 //! title and heading path, `own` the unstemmed words of its text with positions, for phrases and so that the chunk
-//! that holds a word comes before its neighbours.
+//! that holds a word comes before its neighbours. Stems are those of the note's language, marked with it where that is not the
+//! configured one. Beside them `speaker` names who speak, in a conversation; no score counts it.
 
 mod bm25;
 mod check;
@@ -19,6 +20,7 @@ mod writer;
 
 pub(crate) use check::KeywordCheck;
 pub(crate) use schema::KeywordError;
+pub(super) use schema::reading;
 pub(crate) use searcher::KeywordSearcher;
 pub use writer::{FORMAT, open_searcher};
 pub(crate) use writer::{KeywordWriter, Payload, WordDocument, has_words};

@@ -1,5 +1,6 @@
 //! tantivy's schema and how an index is opened.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
@@ -57,6 +58,13 @@ impl KeywordError {
     }
 }
 
+/// Reads what tantivy has written. It panics on what it does not expect in its files: that is taken for damage, and a check says whether
+/// it is. A panic elsewhere in a search says nothing of the index.
+pub(in crate::engine_local) fn reading<T>(read: impl FnOnce() -> Result<T, KeywordError>) -> Result<T, KeywordError> {
+    let panicked = |_| Err(KeywordError::damaged("reading it failed unexpectedly"));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked)
+}
+
 impl From<OpenDirectoryError> for KeywordError {
     fn from(error: OpenDirectoryError) -> Self {
         Self(error.into())
@@ -79,6 +87,8 @@ pub(super) struct ChunkFields {
     pub heading: Field,
     /// Words of the chunk, with positions.
     pub own: Field,
+    /// Who speak in the chunk, in a conversation. No score counts it.
+    pub speaker: Field,
 }
 
 impl ChunkFields {
@@ -104,6 +114,7 @@ fn schema() -> (Schema, ChunkFields) {
         body: builder.add_text_field("body", text(IndexRecordOption::WithFreqs)),
         heading: builder.add_text_field("heading", text(IndexRecordOption::WithFreqs)),
         own: builder.add_text_field("own", text(IndexRecordOption::WithFreqsAndPositions)),
+        speaker: builder.add_text_field("speaker", text(IndexRecordOption::Basic)),
     };
     (builder.build(), fields)
 }

@@ -12,12 +12,11 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term};
 
 use super::bm25::Scoped;
-use super::schema::{ChunkFields, KeywordError};
+use super::schema::{ChunkFields, KeywordError, reading};
 use super::segments::SegmentMap;
-use crate::config::StemmerLanguage;
-use crate::derive::CommonWords;
 use crate::engine::{
-    EngineError, Field, FileSet, PreparedWords, QueryTerms, ScoredChunk, Statistics, TermWeight, WEIGHTS, WordQuery,
+    EngineError, Field, FileSet, PreparedWords, QueryTerms, ScoredChunk, Statistics, TermWeight, WEIGHTS, WeighedTerm,
+    WeighedTerms, WordQuery,
 };
 
 /// One state of the index. Cloning it is cheap.
@@ -50,35 +49,32 @@ impl KeywordSearcher {
         })
     }
 
-    /// Prepares a query over the files of `scope` (all when `None`), whose chunks `statistics` counts.
+    /// Prepares a query with its terms over the files of `scope` (all when `None`), whose chunks `statistics` counts.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn prepare<'a>(
+    pub(crate) fn prepare<'a>(
         &'a self,
         query: &WordQuery,
-        stemmer: StemmerLanguage,
+        terms: QueryTerms,
         statistics: Statistics,
         scope: Option<&'a FileSet>,
     ) -> Result<Prepared<'a>, KeywordError> {
         let term = |field: Field, word: &str| Term::from_field_text(self.fields.of(field), word);
-        let terms: Vec<(Field, Term)> =
-            QueryTerms::new(query, stemmer).iter().map(|(field, word)| (field, term(field, word))).collect();
-        let scoped = Scoped {
+        let mut scoped = Scoped {
             searcher: &self.searcher,
             segments: &self.segments,
             fields: self.fields,
             statistics,
             scope,
-            common: CommonWords::of(stemmer),
+            counts: HashMap::new(),
             frequencies: &self.frequencies,
         };
-        let counts = terms.iter().map(|(_, term)| scoped.document_frequency(term));
-        let counts = counts.collect::<tantivy::Result<Vec<_>>>()?;
-        let beside = terms.iter().map(|(_, term)| scoped.beside(term));
-        let weights = terms.iter().zip(counts.iter().zip(beside));
-        let weights = weights.map(|((field, _), (count, beside))| TermWeight::new(*field, count + beside, &statistics));
-        let weights: Vec<TermWeight> = weights.collect();
+        let WeighedTerms { terms, present, most } =
+            terms.weigh(&statistics, |field, word| scoped.document_frequency(&term(field, word)))?;
+        let terms: Vec<(Term, WeighedTerm)> =
+            terms.into_iter().map(|weighed| (term(weighed.field, &weighed.text), weighed)).collect();
+        scoped.counts = terms.iter().map(|(term, weighed)| (term.clone(), weighed.count)).collect();
         let run = |words: &[String]| -> Box<dyn Query> {
             let mut terms: Vec<Term> = words.iter().map(|word| term(Field::Own, word)).collect();
             match terms.len() {
@@ -86,23 +82,29 @@ impl KeywordSearcher {
                 _ => Box::new(PhraseQuery::new(terms)),
             }
         };
-        let condition = |words: &Vec<String>| -> tantivy::Result<Box<dyn Weight>> {
-            run(words).weight(EnableScoring::disabled_from_searcher(&self.searcher))
+        let said_by = |name: &String| -> Box<dyn Query> {
+            let term = Term::from_field_text(self.fields.speaker, name);
+            Box::new(TermQuery::new(term, IndexRecordOption::Basic))
         };
-        let required = query.phrases.iter().map(condition).collect::<tantivy::Result<_>>()?;
-        let excluded = query.excluded.iter().map(condition).collect::<tantivy::Result<_>>()?;
+        let mut required: Vec<Box<dyn Query>> = query.phrases.iter().map(|words| run(words)).collect();
+        required.extend(query.said_by.iter().map(said_by));
+        let mut excluded: Vec<Box<dyn Query>> = query.excluded.iter().map(|words| run(words)).collect();
+        excluded.extend(query.not_said_by.iter().map(said_by));
+        let condition = |query: &dyn Query| query.weight(EnableScoring::disabled_from_searcher(&self.searcher));
+        let excluded = excluded.iter().map(|query| condition(query.as_ref())).collect::<tantivy::Result<_>>()?;
 
-        let should = terms.iter().map(|(field, term)| {
-            let weight = WEIGHTS[*field as usize];
+        let should = terms.iter().map(|(term, weighed)| {
+            let weight = WEIGHTS[weighed.field as usize];
             let term: Box<dyn Query> = Box::new(TermQuery::new(term.clone(), IndexRecordOption::WithFreqs));
             let term = if weight == 1.0 { term } else { Box::new(BoostQuery::new(term, weight)) };
             (Occur::Should, term)
         });
         // What is excluded is left out by `best`: tantivy 0.27 asks an excluded phrase for documents that it has passed.
         // A phrase is a condition and no more: scored, it would choose other candidates than the exact scores do.
-        let unscored = |words| -> Box<dyn Query> { Box::new(ConstScoreQuery::new(run(words), 0.0)) };
-        let conditions = query.phrases.iter().map(|words| (Occur::Must, unscored(words)));
+        let unscored = |query: &dyn Query| -> Box<dyn Query> { Box::new(ConstScoreQuery::new(query.box_clone(), 0.0)) };
+        let conditions = required.iter().map(|query| (Occur::Must, unscored(query.as_ref())));
         let clauses: Vec<(Occur, Box<dyn Query>)> = should.chain(conditions).collect();
+        let required = required.iter().map(|query| condition(query.as_ref())).collect::<tantivy::Result<_>>()?;
         let weight = BooleanQuery::new(clauses)
             .weight(EnableScoring::enabled_from_statistics_provider(&scoped, &self.searcher))?;
         let slacks = self
@@ -111,20 +113,19 @@ impl KeywordSearcher {
             .iter()
             .map(|segment| scoped.slack(segment))
             .collect::<tantivy::Result<_>>()?;
-        let present = terms.iter().zip(&counts).filter(|(_, count)| **count > 0);
-        let present = present.map(|((_, term), _)| term.clone()).collect();
-        let terms = terms.into_iter().map(|(_, term)| term).zip(weights).collect();
-        Ok(Prepared { index: self, terms, present, required, excluded, weight, slacks })
+        let terms = terms.into_iter().map(|(term, weighed)| (term, weighed.weight)).collect();
+        Ok(Prepared { index: self, terms, present, most, required, excluded, weight, slacks })
     }
 }
 
 /// A query that is ready to run.
-pub struct Prepared<'a> {
+pub(crate) struct Prepared<'a> {
     index: &'a KeywordSearcher,
     /// In the order in which their parts of a score are added.
     terms: Vec<(Term, TermWeight)>,
     /// Those that a chunk of the scope has.
-    present: HashSet<Term>,
+    present: HashSet<String>,
+    most: f64,
     required: Vec<Box<dyn Weight>>,
     excluded: Vec<Box<dyn Weight>>,
     weight: Box<dyn Weight>,
@@ -141,15 +142,17 @@ const TIE: Score = 1e-4;
 const FEW: usize = 8;
 
 impl Prepared<'_> {
-    /// The best `k` chunks of the files of `allow` (all when `None`), in no particular order, with all that tie with the
-    /// last.
+    /// The best `k` chunks of the files of `allow` (all when `None`) that have a word of the query, in no particular order, with all that
+    /// tie with the last.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, KeywordError> {
+    pub(crate) fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, KeywordError> {
+        if self.terms.is_empty() {
+            return Ok(Vec::new());
+        }
         if let Some(few) = allow.and_then(|allow| self.few(allow)) {
-            let mut hits = self.score_documents(few)?;
-            hits.retain(|hit| hit.score > 0.0);
+            let mut hits = self.scored(few)?;
             if k > 0 && hits.len() > k {
                 let (_, kth, _) = hits.select_nth_unstable_by(k - 1, |one, two| two.score.total_cmp(&one.score));
                 let floor = kth.score;
@@ -157,7 +160,7 @@ impl Prepared<'_> {
             }
             return Ok(hits);
         }
-        let mut best = BestChunks { k, floor: Score::MIN, room: k * 2 + 64, found: Vec::new() };
+        let mut best = BestChunks { k, floor: 0.0, room: k * 2 + 64, found: Vec::new() };
         for (ordinal, segment) in self.index.searcher.segment_readers().iter().enumerate() {
             let map = &self.index.segments[ordinal];
             let excluded = self.excluded.iter().map(|weight| weight.scorer(segment, 1.0));
@@ -177,7 +180,15 @@ impl Prepared<'_> {
         }
         best.prune();
         let found = best.found;
-        self.score_documents(found.iter().map(|(_, ordinal, document)| (*ordinal, *document)).collect())
+        self.scored(found.iter().map(|(_, ordinal, document)| (*ordinal, *document)).collect())
+    }
+
+    /// Those of some documents that have a word of the query, with their scores. Where something must be so, tantivy gives all that is so,
+    /// whatever words it has.
+    fn scored(&self, documents: Vec<(usize, DocId)>) -> Result<Vec<ScoredChunk>, KeywordError> {
+        let mut hits = self.score_documents(documents)?;
+        hits.retain(|hit| hit.score > 0.0);
+        Ok(hits)
     }
 
     /// The live documents of the files, when so few that scoring each is faster than looking for the best of all.
@@ -203,7 +214,7 @@ impl Prepared<'_> {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn scores(&self, chunks: &[u64]) -> Result<Vec<Option<f64>>, KeywordError> {
+    pub(crate) fn scores(&self, chunks: &[u64]) -> Result<Vec<Option<f64>>, KeywordError> {
         let segments = self.index.searcher.segment_readers();
         let mut documents = Vec::with_capacity(chunks.len());
         for chunk in chunks {
@@ -270,19 +281,19 @@ impl Prepared<'_> {
 
 impl PreparedWords for Prepared<'_> {
     fn most(&self) -> f64 {
-        self.terms.iter().map(|(_, weight)| weight.most()).sum()
+        self.most
     }
 
-    fn has(&self, field: Field, term: &str) -> bool {
-        self.present.contains(&Term::from_field_text(self.index.fields.of(field), term))
+    fn has(&self, word: &str) -> bool {
+        self.present.contains(word)
     }
 
     fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
-        Ok(Prepared::best(self, k, allow)?)
+        Ok(reading(|| Prepared::best(self, k, allow))?)
     }
 
     fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
-        Ok(Prepared::scores(self, rows)?)
+        Ok(reading(|| Prepared::scores(self, rows))?)
     }
 }
 

@@ -5,9 +5,10 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::bm25::bound_slack;
+use super::schema::{KeywordError, reading};
 use super::writer::{FORMAT, KeywordWriter, Payload, WordDocument};
 use crate::config::StemmerLanguage;
-use crate::engine::{Statistics, TermWeight, WordQuery, rounded_length};
+use crate::engine::{QueryTerms, Statistics, TermWeight, WordQuery, rounded_length};
 
 const FILE: u32 = 1;
 
@@ -16,7 +17,14 @@ fn open(folder: &Path) -> KeywordWriter {
 }
 
 fn document(chunk: u64, body: &str) -> WordDocument {
-    WordDocument { chunk, file: FILE, body: body.into(), heading: "title".into(), own: body.into() }
+    WordDocument {
+        chunk,
+        file: FILE,
+        body: body.into(),
+        heading: "title".into(),
+        own: body.into(),
+        speakers: Vec::new(),
+    }
 }
 
 fn commit(writer: &mut KeywordWriter, seq: u64) {
@@ -149,7 +157,8 @@ fn a_phrase_chooses_no_other_chunks_than_the_scores_do() {
 #[track_caller]
 fn finds_the_best(writer: &KeywordWriter, query: &WordQuery, statistics: Statistics, numbers: &[usize]) {
     let searcher = writer.searcher(None).unwrap();
-    let prepared = searcher.prepare(query, StemmerLanguage::None, statistics, None).unwrap();
+    let prepared =
+        searcher.prepare(query, QueryTerms::new(query, StemmerLanguage::None, &[]), statistics, None).unwrap();
     let everything: Vec<u64> = (0..statistics.chunks).collect();
     let scores = prepared.scores(&everything).unwrap().into_iter();
     let mut scores: Vec<(f64, u64)> = scores.zip(0..).filter_map(|(score, chunk)| Some((score?, chunk))).collect();
@@ -179,6 +188,13 @@ proptest! {
             prop_assert!(score(scope, pair) <= bound * (1.0 + 1e-12), "{pair:?} is above the bound of {kept:?}");
         }
     }
+}
+
+#[test]
+fn what_tantivy_panics_on_in_its_files_is_damage() {
+    let panicking = || -> Result<(), KeywordError> { panic!("unexpected") };
+    assert!(reading(panicking).unwrap_err().is_damage());
+    assert!(reading(|| Ok(())).is_ok());
 }
 
 #[test]

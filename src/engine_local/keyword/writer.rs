@@ -30,8 +30,9 @@ pub(crate) struct Payload {
 /// Counts up whenever the words change, or indexes of before may be wrong; an index of another format is rebuilt.
 ///
 /// 2: what was removed first after a start could come back (see `burn_number`). 3: Thai, Lao, Khmer and Burmese are words.
-/// 5: Korean is pairs; sara am, points and soft hyphens do not count.
-pub const FORMAT: u32 = 5;
+/// 5: Korean is pairs; sara am, points and soft hyphens do not count. 6: stems are those of the note's language; who speaks.
+/// 7: all who speak in a chunk.
+pub const FORMAT: u32 = 7;
 
 /// A chunk as the index takes it. The words are in the form of [`Words`](crate::derive::words::Words).
 #[derive(Debug)]
@@ -46,6 +47,8 @@ pub(crate) struct WordDocument {
     pub heading: String,
     /// Words of the chunk.
     pub own: String,
+    /// Who speak in it.
+    pub speakers: Vec<String>,
 }
 
 /// The one writer of a keyword index.
@@ -136,6 +139,7 @@ impl KeywordWriter {
         fields.add_text(self.fields.body, &document.body);
         fields.add_text(self.fields.heading, &document.heading);
         fields.add_text(self.fields.own, &document.own);
+        document.speakers.iter().for_each(|speaker| fields.add_text(self.fields.speaker, speaker));
         self.writer.add_document(fields)?;
         Ok(())
     }

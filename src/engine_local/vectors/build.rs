@@ -16,11 +16,11 @@ use crate::engine::QueryVector;
 /// The links a node keeps in the upper layers; twice as many in the first (M in the paper).
 const LINKS: usize = 16;
 
-/// How many nodes are in view while the links of a new one are chosen. Recall@10 of 103,000 passages of real text, only ten
+/// How many nodes are in view while the links of a new one are chosen. Recall@10 of 103,000 chunks of real text, only ten
 /// being asked for: 0.969 with 100, built in 33 s; 0.984 with 200, in 69 s (`cargo bench --bench vectors -- CATALOG`).
 const EF_CONSTRUCTION: usize = 200;
 
-/// The most layers hnsw_rs can have. With 16 links there are five at a million nodes.
+/// Maximum number of layers that hnsw_rs can have. With 16 links there are five at a million nodes.
 const MAX_LAYERS: usize = 16;
 
 /// How many nodes are in view while a way to a node that is cut off is looked for.
@@ -83,8 +83,8 @@ impl VectorSet {
     }
 }
 
-/// All numbers below `count`, neighbours far apart. Passages of one note are alike, and a graph that gets them one after the
-/// other links them to little else: of 100,000 passages, 0.01 of recall@10.
+/// All numbers below `count`, neighbours far apart. Chunks of one note are alike, and a graph that gets them one after the
+/// other links them to little else: of 100,000 chunks, 0.01 of recall@10.
 fn scattered(count: usize) -> Vec<usize> {
     /// 2³² over the golden ratio: multiples of it are spread evenly (Knuth, The Art of Computer Programming 3, 6.4).
     const STEP: u32 = 0x9e37_79b1;

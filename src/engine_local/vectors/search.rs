@@ -16,7 +16,7 @@ use crate::engine::{FileSet, QueryVector, QueryVectorError};
 const CANDIDATES_PER_RESULT: usize = 4;
 const MIN_CANDIDATES: usize = 50;
 
-/// How many nodes a search of the graph keeps in view at least, however few are asked for.
+/// Minimum number of nodes that a search of the graph keeps in view, however few are asked for.
 const MIN_EF: usize = 64;
 
 /// What a node in view costs, counted in rows of the scan: past this the scan is faster, and exact. Measured: 60 at 10,000

@@ -6,13 +6,13 @@ use super::error::VectorError;
 use super::graph::Graph;
 use super::segment::{Columns, Row, VectorSegment};
 
-/// The most dimensions a vector may have. Integer dot products are certain not to overflow up to here.
+/// Maximum number of dimensions of a vector. Integer dot products are certain not to overflow up to here.
 pub(crate) const MAX_DIMENSIONS: usize = 1 << 16;
 
 /// A segment with a larger share of deleted rows is rewritten, and a graph with a larger share is left aside and rebuilt.
 pub(super) const MAX_DEAD_SHARE: f64 = 0.3;
 
-/// Rows that are merged into a segment at most, or an eighth of all where that is more. While one is made of two, memory holds all three, and those that searches hold on to besides: at
+/// Maximum number of rows that are merged into a segment, or an eighth of all where that is more. While one is made of two, memory holds all three, and those that searches hold on to besides: at
 /// 100,000 rows of 384 dimensions in one segment that was 120 MB more than the rows take, and is 40 so.
 pub(super) const MAX_SEGMENT_ROWS: usize = 1 << 15;
 

@@ -2,13 +2,15 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
+use super::service::{EMBEDDING, EndpointService};
+
 /// The address of an OpenAI-compatible endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
+pub(in crate::models) struct Address {
     /// The one that is asked, whole.
     pub(super) url: String,
     /// Host and port as they were written, for people.
-    pub(super) host: String,
+    pub(in crate::models) host: String,
     /// Without the port and without brackets.
     name: String,
     port: u16,
@@ -16,12 +18,12 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Reads a bare host, an address that ends in `/v1`, or the full one that ends in `/embeddings`. Without a scheme it is
-    /// `http` on this machine and `https` elsewhere, so that no text goes out unencrypted unless somebody wrote so.
+    /// Reads a bare host, an address that ends in `/v1`, or the full one that ends as the service's do (`/embeddings`). Without a scheme
+    /// it is `http` on this machine and `https` elsewhere, so that no text goes out unencrypted unless somebody wrote so.
     ///
     /// # Errors
     /// Why it is no address.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(in crate::models) fn parse(text: &str, service: &EndpointService) -> Result<Self, String> {
         let text = text.trim();
         if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
             return Err("it has white space in it".into());
@@ -36,9 +38,10 @@ impl Address {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (host, path) = rest.split_at(end);
         if host.contains('@') {
-            return Err(
-                "it has a name or password in it; name the key's environment variable in `embed.api_key_env`".into()
-            );
+            let section = service.section;
+            return Err(format!(
+                "it has a name or password in it; name the key's environment variable in `{section}.api_key_env`"
+            ));
         }
         let (name, port) = split_port(host).ok_or("it names no host")?;
         let is_encrypted = match scheme.as_deref() {
@@ -53,9 +56,9 @@ impl Address {
         };
         let path = path.trim_end_matches('/');
         let path = match path {
-            full if full.ends_with("/embeddings") => full.to_owned(),
-            versioned if versioned.ends_with("/v1") => format!("{versioned}/embeddings"),
-            base => format!("{base}/v1/embeddings"),
+            full if full.ends_with(service.path) => full.to_owned(),
+            versioned if versioned.ends_with("/v1") => format!("{versioned}{}", service.path),
+            base => format!("{base}/v1{}", service.path),
         };
         let scheme = if is_encrypted { "https" } else { "http" };
         Ok(Self {
@@ -67,8 +70,17 @@ impl Address {
         })
     }
 
+    /// The address of something else that the same service has, as `/files` beside the service's own path.
+    pub(super) fn beside(&self, own: &str, path: &str) -> String {
+        let (url, query) = match self.url.split_once('?') {
+            Some((url, query)) => (url, format!("?{query}")),
+            None => (self.url.as_str(), String::new()),
+        };
+        format!("{}{path}{query}", url.strip_suffix(own).unwrap_or(url))
+    }
+
     /// Whether what is sent there stays on this machine.
-    pub(super) fn is_loopback(&self) -> bool {
+    pub(in crate::models) fn is_loopback(&self) -> bool {
         if !is_here(&self.name) {
             return false;
         }
@@ -76,21 +88,26 @@ impl Address {
         let found = (self.name.as_str(), self.port).to_socket_addrs();
         found.is_ok_and(|found| {
             let found: Vec<SocketAddr> = found.collect();
-            !found.is_empty() && found.iter().all(|address| is_loopback(address.ip()))
+            !found.is_empty() && found.iter().all(|address| is_loopback_ip(address.ip()))
         })
     }
 
     /// Whether others on the way can read what is sent.
-    pub(super) fn is_open_to_all(&self) -> bool {
+    pub(in crate::models) fn is_open_to_all(&self) -> bool {
         !self.is_encrypted && !is_here(&self.name)
     }
 }
 
-fn is_here(name: &str) -> bool {
-    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
+/// Whether an address is one whose texts stay on this machine; not where it is none.
+pub(in crate::models) fn is_loopback(address: &str) -> bool {
+    Address::parse(address, &EMBEDDING).is_ok_and(|address| address.is_loopback())
 }
 
-fn is_loopback(ip: IpAddr) -> bool {
+fn is_here(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback_ip)
+}
+
+fn is_loopback_ip(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => ip.is_loopback(),
         IpAddr::V6(ip) => ip == Ipv6Addr::LOCALHOST || ip.to_ipv4_mapped().as_ref().is_some_and(Ipv4Addr::is_loopback),
@@ -119,6 +136,7 @@ fn split_port(host: &str) -> Option<(String, Option<u16>)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::service::{CHAT, EMBEDDING};
     use super::*;
 
     #[test]
@@ -134,12 +152,26 @@ mod tests {
             ("http://192.168.1.5:8080", "http://192.168.1.5:8080/v1/embeddings"),
             ("https://x.test/openai/embeddings?version=2", "https://x.test/openai/embeddings?version=2"),
         ] {
-            assert_eq!(Address::parse(written).unwrap().url, url, "{written}");
+            assert_eq!(Address::parse(written, &EMBEDDING).unwrap().url, url, "{written}");
         }
         for bad in
             ["", "http://", "ftp://x", "a b", "http://me:secret@x", "x:99999", "http://x#y", "[nonsense]:1", ":80"]
         {
-            assert!(Address::parse(bad).is_err(), "{bad}");
+            assert!(Address::parse(bad, &EMBEDDING).is_err(), "{bad}");
+        }
+        for written in ["localhost:1", "localhost:1/v1", "http://localhost:1/v1/chat/completions"] {
+            assert_eq!(Address::parse(written, &CHAT).unwrap().url, "http://localhost:1/v1/chat/completions");
+        }
+    }
+
+    #[test]
+    fn what_is_beside_the_embeddings_is_found_from_them() {
+        for (written, files) in [
+            ("localhost:1", "http://localhost:1/v1/files"),
+            ("https://x.test/v1/embeddings", "https://x.test/v1/files"),
+            ("https://x.test/openai/embeddings?version=2", "https://x.test/openai/files?version=2"),
+        ] {
+            assert_eq!(Address::parse(written, &EMBEDDING).unwrap().beside(EMBEDDING.path, "/files"), files);
         }
     }
 
@@ -156,9 +188,9 @@ mod tests {
             ("localhost.evil.test", false),
             ("127.0.0.1.evil.test", false),
         ] {
-            assert_eq!(Address::parse(written).unwrap().is_loopback(), is_loopback, "{written}");
+            assert_eq!(Address::parse(written, &EMBEDDING).unwrap().is_loopback(), is_loopback, "{written}");
         }
-        assert!(Address::parse("http://x.test").unwrap().is_open_to_all());
-        assert!(!Address::parse("http://127.0.0.1").unwrap().is_open_to_all());
+        assert!(Address::parse("http://x.test", &EMBEDDING).unwrap().is_open_to_all());
+        assert!(!Address::parse("http://127.0.0.1", &EMBEDDING).unwrap().is_open_to_all());
     }
 }

@@ -1,12 +1,13 @@
 //! What an endpoint answers, of which nothing is believed.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::super::unit::unit;
 
 /// Why an answer with a good status is none.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum BadAnswer {
+pub(in crate::models) enum BadAnswer {
     /// Another time it may be better: half of it is missing, or somebody else has answered.
     Passing(String),
     /// It is so for these texts.
@@ -17,7 +18,7 @@ pub(super) enum BadAnswer {
 
 /// As OpenAI has it. Other fields are no business of ours.
 #[derive(Deserialize)]
-struct EndpointAnswer {
+pub(super) struct EndpointAnswer {
     data: Vec<AnsweredText>,
 }
 
@@ -28,22 +29,34 @@ struct AnsweredText {
     embedding: Vec<Option<f32>>,
 }
 
-/// Takes `count` vectors out of an answer, in the order of the texts, each of length 1, and all of `dimension` numbers where that is known.
-pub(super) fn vectors(body: &[u8], count: usize, dimension: Option<usize>) -> Result<Vec<Vec<f32>>, BadAnswer> {
-    let lasting = |problem: String| Err(BadAnswer::Lasting(problem));
-    let answer: EndpointAnswer = match serde_json::from_slice(body) {
-        Ok(answer) => answer,
-        Err(error) if error.is_eof() => return Err(BadAnswer::Passing("gave half an answer".into())),
+/// Reads an answer, which should have `what`.
+pub(in crate::models) fn read_answer<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, BadAnswer> {
+    serde_json::from_slice(body).map_err(|error| match error {
+        error if error.is_eof() => BadAnswer::Passing("gave half an answer".into()),
         // A number that JSON does not have, as some give for a text they fail on; or another shape.
         // What the error says of it may quote the answer, and that the text: only the place is told.
-        Err(error) if body.trim_ascii_start().starts_with(b"{") => {
+        error if body.trim_ascii_start().starts_with(b"{") => {
             let (line, column) = (error.line(), error.column());
-            return lasting(format!(
-                "gave no embeddings: its answer is not as OpenAI's from line {line}, column {column} on"
-            ));
+            BadAnswer::Lasting(format!(
+                "gave no {what}: its answer is not as OpenAI's from line {line}, column {column} on"
+            ))
         }
-        Err(_) => return Err(BadAnswer::Passing("gave something else than JSON".into())),
-    };
+        _ => BadAnswer::Passing("gave something else than JSON".into()),
+    })
+}
+
+/// Takes `count` vectors out of an answer, in the order of the texts, each of length 1, and all of `dimension` numbers where that is known.
+pub(super) fn vectors(body: &[u8], count: usize, dimension: Option<usize>) -> Result<Vec<Vec<f32>>, BadAnswer> {
+    vectors_of(read_answer(body, "embeddings")?, count, dimension)
+}
+
+/// The same of an answer that was read.
+pub(super) fn vectors_of(
+    answer: EndpointAnswer,
+    count: usize,
+    dimension: Option<usize>,
+) -> Result<Vec<Vec<f32>>, BadAnswer> {
+    let lasting = |problem: String| Err(BadAnswer::Lasting(problem));
     if answer.data.len() != count {
         return lasting(format!("gave {} vectors for {count} texts", answer.data.len()));
     }
@@ -82,6 +95,30 @@ pub(super) fn vectors(body: &[u8], count: usize, dimension: Option<usize>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::models::tests::bent::bent;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+        #[test]
+        fn whatever_a_server_says_vectors_are_vectors_or_none(
+            body in bent(&[
+                r#"{"data":[{"index":1,"embedding":[3,4]},{"index":0,"embedding":[0.5,-1e-3]}]}"#,
+                r#"{"data":[{"embedding":[1e38,1]}],"model":"m"}"#,
+            ]),
+            count in 0..3usize,
+            dimension in proptest::option::of(1..3usize),
+        ) {
+            if let Ok(found) = vectors(body.as_bytes(), count, dimension) {
+                prop_assert_eq!(found.len(), count);
+                for vector in &found {
+                    prop_assert!(dimension.is_none_or(|dimension| vector.len() == dimension), "{}", body);
+                    let length = vector.iter().map(|number| number * number).sum::<f32>();
+                    prop_assert!((length - 1.0).abs() < 1e-3, "{}: {:?}", body, vector);
+                }
+            }
+        }
+    }
 
     fn of(body: &str) -> Result<Vec<Vec<f32>>, BadAnswer> {
         vectors(body.as_bytes(), 2, Some(2))

@@ -21,7 +21,7 @@ pub(super) const CANARIES: [&str; 3] = [
 /// The same model on another machine, or in another order of adding, agrees to more than this; another version of it to much less.
 const SAME: f32 = 0.999;
 
-/// Models that are remembered. The one that was seen longest ago is forgotten first.
+/// Maximum number of models that are remembered. The one that was seen longest ago is forgotten first.
 const MOST_MODELS: usize = 16;
 
 /// Where models are remembered: beside the vectors that they made, so that both are lost together.

@@ -4,14 +4,17 @@ use std::io::Read;
 use std::time::Duration;
 
 use serde::Serialize;
+use ureq::http::Response;
+use ureq::{Body, RequestBuilder};
 
 use super::super::{ModelError, ModelErrorKind};
 use super::address::Address;
-use super::answer::{self, BadAnswer};
+use super::answer::BadAnswer;
 use super::key::ApiKey;
+use super::service::EndpointService;
 use crate::redact::redact;
 
-/// An answer has at most so many bytes: 2,048 vectors of 3,072 numbers, written at length.
+/// Maximum length of an answer, in bytes: 2,048 vectors of 3,072 numbers, written at length.
 const MAX_ANSWER_BYTES: u64 = 128 << 20;
 /// Of what a server says of an error.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
@@ -22,22 +25,15 @@ const MAX_PROBLEM_CHARS: usize = 500;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// Asks an endpoint.
-pub(super) struct EndpointClient {
+pub(in crate::models) struct EndpointClient {
     agent: ureq::Agent,
-    pub(super) address: Address,
-    model: String,
+    service: EndpointService,
+    pub(in crate::models) address: Address,
     key: Option<ApiKey>,
 }
 
-#[derive(Serialize)]
-struct EndpointRequest<'a> {
-    model: &'a str,
-    input: &'a [String],
-    encoding_format: &'static str,
-}
-
 impl EndpointClient {
-    pub(super) fn new(address: Address, model: String, key: Option<ApiKey>) -> Self {
+    pub(in crate::models) fn new(service: EndpointService, address: Address, key: Option<ApiKey>) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             // The texts and the key go where the person said, and nowhere else.
@@ -45,50 +41,125 @@ impl EndpointClient {
             .proxy(None)
             .user_agent(concat!("memory-vault/", env!("CARGO_PKG_VERSION")))
             .build();
-        Self { agent: config.new_agent(), address, model, key }
+        Self { agent: config.new_agent(), service, address, key }
     }
 
-    /// Embeds texts, each as it is, within `timeout`.
+    /// Sends one request, and gives the body of a good answer within `timeout`.
     ///
     /// # Errors
     /// When there is no answer, or it is none.
-    pub(super) fn embed(
-        &self,
-        texts: &[String],
-        dimension: Option<usize>,
-        timeout: Duration,
-    ) -> Result<Vec<Vec<f32>>, ModelError> {
-        let asked = EndpointRequest { model: &self.model, input: texts, encoding_format: "float" };
+    pub(in crate::models) fn post(&self, asked: &impl Serialize, timeout: Duration) -> Result<Vec<u8>, ModelError> {
         let body =
-            serde_json::to_vec(&asked).map_err(|error| self.failed(ModelErrorKind::Permanent, error.to_string()))?;
-        let mut request = self.agent.post(&self.address.url).content_type("application/json");
+            serde_json::to_vec(asked).map_err(|error| self.failed(ModelErrorKind::Permanent, error.to_string()))?;
+        self.post_to(&self.address.url, "application/json", &body, timeout)
+    }
+
+    /// The address of something else that the service has.
+    pub(super) fn beside(&self, path: &str) -> String {
+        self.address.beside(self.service.path, path)
+    }
+
+    /// Sends a body to an address of the service, and gives that of a good answer.
+    ///
+    /// # Errors
+    /// As [`EndpointClient::post`]; so all that follow.
+    pub(super) fn post_to(
+        &self,
+        url: &str,
+        content_type: &str,
+        body: &[u8],
+        timeout: Duration,
+    ) -> Result<Vec<u8>, ModelError> {
+        let request = self.prepared(self.agent.post(url).content_type(content_type), timeout);
+        let answer = self.good(request.send(body), timeout)?;
+        self.whole(answer, timeout)
+    }
+
+    /// Gives a good answer, whose body has to be read within the same time.
+    pub(super) fn get(&self, url: &str, timeout: Duration) -> Result<Response<Body>, ModelError> {
+        self.good(self.prepared(self.agent.get(url), timeout).call(), timeout)
+    }
+
+    /// The same; `None` where there is no such thing (any more).
+    pub(super) fn get_if_there(&self, url: &str, timeout: Duration) -> Result<Option<Response<Body>>, ModelError> {
+        let sent = self.prepared(self.agent.get(url), timeout).call();
+        if sent.as_ref().is_ok_and(|answer| [404, 410].contains(&answer.status().as_u16())) {
+            return Ok(None);
+        }
+        self.good(sent, timeout).map(Some)
+    }
+
+    /// Gives the body of a good answer.
+    pub(super) fn get_whole(&self, url: &str, timeout: Duration) -> Result<Vec<u8>, ModelError> {
+        self.whole(self.get(url, timeout)?, timeout)
+    }
+
+    /// The same, and for how long the service wants to be left alone.
+    pub(super) fn get_with_pause(
+        &self,
+        url: &str,
+        timeout: Duration,
+    ) -> Result<(Vec<u8>, Option<Duration>), ModelError> {
+        let answer = self.get(url, timeout)?;
+        let pause = retry_after(&answer);
+        Ok((self.whole(answer, timeout)?, pause))
+    }
+
+    /// Gives the first bytes of the body of a good answer.
+    pub(super) fn get_start(&self, url: &str, bytes: u64, timeout: Duration) -> Result<Vec<u8>, ModelError> {
+        let mut start = Vec::new();
+        let read = self.get(url, timeout)?.body_mut().as_reader().take(bytes).read_to_end(&mut start);
+        read.map_err(|error| self.unanswered(&ureq::Error::from(error), timeout))?;
+        Ok(start)
+    }
+
+    /// Has something removed.
+    pub(super) fn delete(&self, url: &str, timeout: Duration) -> Result<(), ModelError> {
+        self.good(self.prepared(self.agent.delete(url), timeout).call(), timeout).map(drop)
+    }
+
+    fn prepared<B>(&self, mut request: RequestBuilder<B>, timeout: Duration) -> RequestBuilder<B> {
         if let Some(key) = &self.key {
             request = request.header("authorization", key.header());
         }
-        let sent = request.config().timeout_global(Some(timeout)).build().send(&body);
+        request.config().timeout_global(Some(timeout)).build()
+    }
+
+    fn good(&self, sent: Result<Response<Body>, ureq::Error>, timeout: Duration) -> Result<Response<Body>, ModelError> {
         let mut answer = sent.map_err(|error| self.unanswered(&error, timeout))?;
-        let status = answer.status().as_u16();
-        if status != 200 {
-            let retry_after =
-                answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
-            let mut said = Vec::new();
-            let reader = answer.body_mut().as_reader();
-            // What it says of an error need not be whole.
-            let _ = reader.take(MAX_ERROR_BYTES).read_to_end(&mut said);
-            return Err(self.refused(status, retry_after.map(Duration::from_secs), &said));
+        if answer.status() == 200 {
+            return Ok(answer);
         }
+        let (status, retry_after) = (answer.status().as_u16(), retry_after(&answer));
+        let mut said = Vec::new();
+        // What it says of an error need not be whole.
+        let _ = answer.body_mut().as_reader().take(MAX_ERROR_BYTES).read_to_end(&mut said);
+        Err(self.refused(status, retry_after, &said))
+    }
+
+    fn whole(&self, mut answer: Response<Body>, timeout: Duration) -> Result<Vec<u8>, ModelError> {
         let mut body = Vec::new();
         let read = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).reader().read_to_end(&mut body);
         read.map_err(|error| self.unanswered(&ureq::Error::from(error), timeout))?;
-        answer::vectors(&body, texts.len(), dimension).map_err(|bad| match bad {
+        Ok(body)
+    }
+
+    /// What a server says, in a line and without secrets.
+    pub(super) fn quoted_message(&self, message: &str) -> String {
+        line_of(message, self.key.as_ref())
+    }
+
+    /// An answer with a good status that is none.
+    pub(in crate::models) fn bad_answer(&self, bad: BadAnswer) -> ModelError {
+        match bad {
             BadAnswer::Passing(problem) => self.failed(ModelErrorKind::Transient, problem),
             BadAnswer::Lasting(problem) => self.failed(ModelErrorKind::Permanent, problem),
             BadAnswer::OtherModel(problem) => self.failed(ModelErrorKind::Refused, problem),
-        })
+        }
     }
 
     /// A failure of the endpoint, without what is secret.
-    pub(super) fn failed(&self, kind: ModelErrorKind, problem: impl AsRef<str>) -> ModelError {
+    pub(in crate::models) fn failed(&self, kind: ModelErrorKind, problem: impl AsRef<str>) -> ModelError {
         let problem = match &self.key {
             Some(key) => key.taken_out_of(problem.as_ref()),
             None => problem.as_ref().to_owned(),
@@ -96,7 +167,8 @@ impl EndpointClient {
         // An error of the connection, too, may quote what the other side has sent.
         let plain = |character: char| if character.is_control() { ' ' } else { character };
         let problem = problem.chars().map(plain).take(MAX_PROBLEM_CHARS).collect();
-        ModelError::Endpoint { endpoint: self.address.host.clone(), problem, kind, retry_after: None }
+        let (service, endpoint) = (self.service.name, self.address.host.clone());
+        ModelError::Endpoint { service, endpoint, problem, kind, retry_after: None }
     }
 
     fn unanswered(&self, error: &ureq::Error, timeout: Duration) -> ModelError {
@@ -118,25 +190,26 @@ impl EndpointClient {
     /// What a status other than 200 means.
     fn refused(&self, status: u16, retry_after: Option<Duration>, said: &[u8]) -> ModelError {
         use ModelErrorKind::{Permanent, Refused, Transient};
+        let section = self.service.section;
+        let cannot = format!("cannot {}", self.service.verb);
         let (kind, what) = match status {
             // What it says of a key may have parts of it.
             401 | 403 => {
                 let what = match &self.key {
-                    Some(_) => "does not accept the key that `embed.api_key_env` names",
-                    None => "wants a key: name its environment variable in `embed.api_key_env`",
+                    Some(_) => format!("does not accept the key that `{section}.api_key_env` names"),
+                    None => format!("wants a key: name its environment variable in `{section}.api_key_env`"),
                 };
                 return self.failed(Refused, format!("{what} ({status})"));
             }
             300..=399 => {
-                let what =
-                    "answers with a redirect, which is not followed: write its own address into `embed.endpoint`";
-                return self.failed(Refused, format!("{what} ({status})"));
+                let what = "answers with a redirect, which is not followed: write its own address into";
+                return self.failed(Refused, format!("{what} `{section}.endpoint` ({status})"));
             }
             // Money does not come back by waiting.
             429 if has(said, b"insufficient_quota") => (Refused, "says that its quota is used up"),
             408 | 409 | 425 | 429 => (Transient, "is busy"),
             404 | 405 | 410 => (Refused, "does not have the model or the address"),
-            501 => (Refused, "cannot embed"),
+            501 => (Refused, cannot.as_str()),
             500.. => (Transient, "has failed"),
             _ => (Permanent, "refuses a text"),
         };
@@ -146,10 +219,15 @@ impl EndpointClient {
         if let ModelError::Endpoint { retry_after: after, .. } = &mut failed
             && kind == Transient
         {
-            *after = retry_after.map(|asked| asked.min(MAX_RETRY_AFTER));
+            *after = retry_after;
         }
         failed
     }
+}
+
+fn retry_after(answer: &Response<Body>) -> Option<Duration> {
+    let seconds = answer.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }
 
 fn has(said: &[u8], what: &[u8]) -> bool {
@@ -159,25 +237,42 @@ fn has(said: &[u8], what: &[u8]) -> bool {
 /// What a server says of its error, in a line and without secrets. They are taken out first: of one that is cut, the rest would stay.
 fn quoted(said: &[u8], key: Option<&ApiKey>) -> String {
     let json: Option<serde_json::Value> = serde_json::from_slice(said).ok();
-    let message = json.as_ref().and_then(|json| {
-        let error = json.get("error").unwrap_or(json);
-        error.get("message").unwrap_or(error).as_str()
-    });
     // A page for a browser explains nothing here.
-    let Some(message) = message else { return String::new() };
+    let message = json.as_ref().and_then(message);
+    message.map(|message| line_of(&message, key)).unwrap_or_default()
+}
+
+fn line_of(message: &str, key: Option<&ApiKey>) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = key.map_or_else(|| line.clone(), |key| key.taken_out_of(&line));
     redact(&line).chars().take(MAX_QUOTED_CHARS).collect()
 }
 
+/// The words of an error: as OpenAI has them, or as FastAPI does, which names the fields that it found fault with.
+fn message(json: &serde_json::Value) -> Option<String> {
+    let error = json.get("error").or_else(|| json.get("detail")).unwrap_or(json);
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let Some(faults) = error.as_array() else { return text(error.get("message").unwrap_or(error)) };
+    let said = faults.iter().filter_map(|fault| {
+        let place = fault.get("loc").and_then(|place| place.as_array()).into_iter().flatten();
+        let place: Vec<&str> = place.filter_map(|part| part.as_str()).collect();
+        Some(format!("{}: {}", place.join("."), text(fault.get("msg")?)?))
+    });
+    Some(said.collect::<Vec<_>>().join("; "))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::service::EMBEDDING;
     use super::*;
 
     #[test]
     fn what_a_server_says_is_one_line_and_no_page() {
         assert_eq!(quoted(br#"{"error":{"message":"too\n long"}}"#, None), "too long");
         assert_eq!(quoted(br#"{"error":"no such model"}"#, None), "no such model");
+        assert_eq!(quoted(br#"{"detail":"no such model"}"#, None), "no such model");
+        let faults = br#"{"detail":[{"type":"extra_forbidden","loc":["body","max_tokens"],"msg":"Extra inputs","input":"a text"}]}"#;
+        assert_eq!(quoted(faults, None), "body.max_tokens: Extra inputs");
         assert_eq!(quoted(b"<html>Bad gateway</html>", None), "");
         let long = format!(r#"{{"message":"{}"}}"#, "x".repeat(9000));
         assert_eq!(quoted(long.as_bytes(), None).len(), MAX_QUOTED_CHARS);
@@ -185,7 +280,7 @@ mod tests {
 
     #[test]
     fn what_is_said_of_a_failure_is_one_line_and_not_long() {
-        let client = EndpointClient::new(Address::parse("x.test").unwrap(), "m".into(), None);
+        let client = EndpointClient::new(EMBEDDING, Address::parse("x.test", &EMBEDDING).unwrap(), None);
         let told = client.failed(ModelErrorKind::Transient, format!("said\n\u{1b}[2J{}", "x".repeat(9000))).to_string();
         assert!(told.len() < MAX_PROBLEM_CHARS + 50 && !told.contains(char::is_control), "{told}");
     }
@@ -193,7 +288,7 @@ mod tests {
     #[test]
     fn a_key_at_the_cut_leaves_no_part_of_itself() {
         // Every process has this one.
-        let key = ApiKey::from_environment("PATH").unwrap().unwrap();
+        let key = ApiKey::from_environment("PATH", &EMBEDDING).unwrap().unwrap();
         let value = std::env::var("PATH").unwrap();
         for before in MAX_QUOTED_CHARS.saturating_sub(value.len())..=MAX_QUOTED_CHARS {
             let said = serde_json::json!({"error": format!("{}{value} is odd", "x".repeat(before))}).to_string();

@@ -1,18 +1,20 @@
 //! The embedder that callers see.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::super::breaker::Breaker;
 use super::super::query_cache::QueryCache;
-use super::super::{Document, Embedder, Fingerprint, ModelError, ModelErrorKind, ModelTrouble};
+use super::super::{BatchEmbedder, BatchPlace, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
 use super::address::Address;
+use super::answer::vectors;
+use super::batch::EndpointBatches;
+use super::calls::{EndpointCalls, Patience};
 use super::canary::{CANARIES, SeenModels};
 use super::client::EndpointClient;
 use super::key::ApiKey;
+use super::request::{EmbeddingRequest, sendable, sent};
+use super::service::EMBEDDING;
 
 /// Raised when the same text is sent in another form than before.
 const PREPARATION_VERSION: &[u8] = b"endpoint 1";
@@ -38,40 +40,20 @@ pub struct EndpointOptions {
     pub query_timeout: Duration,
     /// Whether private notes are sent to another machine.
     pub send_private: bool,
+    /// When more texts than this wait, they are handed over as a batch; `None` where they never are.
+    pub batch_from: Option<usize>,
 }
 
 /// Embeds by asking an endpoint.
-///
-/// A request under way cannot be ended, so each has a thread of its own, and who waits for it can stop doing so.
 pub struct EndpointEmbedder {
-    client: Arc<EndpointClient>,
+    calls: Arc<EndpointCalls>,
+    batches: Option<Arc<EndpointBatches>>,
     options: EndpointOptions,
     fingerprint: Fingerprint,
     name: String,
     dimension: usize,
     takes_private: bool,
-    breaker: Mutex<Breaker>,
-    /// Why the last request had no answer. A refusal stays: nothing is sent after it.
-    failure: Mutex<Option<EndpointFailure>>,
     queries: Mutex<QueryCache>,
-    calls: Mutex<Calls>,
-}
-
-type Answered = Result<Vec<Vec<f32>>, ModelError>;
-
-/// What the endpoint did, as the end of a sentence, and whether it may do better another time.
-#[derive(Debug, Clone)]
-struct EndpointFailure {
-    is_refusal: bool,
-    problem: String,
-}
-
-/// Who waits.
-#[derive(Default)]
-struct Calls {
-    is_stopped: bool,
-    next: u64,
-    waiting: HashMap<u64, Sender<Answered>>,
 }
 
 impl EndpointEmbedder {
@@ -81,25 +63,23 @@ impl EndpointEmbedder {
     /// # Errors
     /// When an option is no good, or the endpoint does not answer as it should.
     pub fn open(options: EndpointOptions, index: &Path, root: &Path) -> Result<Self, ModelError> {
-        let bad = |option, reason| ModelError::BadOption { option, reason };
-        let address = Address::parse(&options.endpoint).map_err(|reason| bad("endpoint", reason))?;
-        let key = ApiKey::from_environment(&options.api_key_env)?;
+        let address = Address::parse(&options.endpoint, &EMBEDDING);
+        let address = address.map_err(|reason| EMBEDDING.bad_option("endpoint", reason))?;
+        let key = ApiKey::from_environment(&options.api_key_env, &EMBEDDING)?;
         if key.is_some() && address.is_open_to_all() {
             tracing::warn!("the key and all texts go to {} unencrypted; write https:// if it has that", address.host);
         }
         let takes_private = options.send_private || address.is_loopback();
         let name = format!("{} at {}", options.model, address.host);
         let mut embedder = Self {
-            client: Arc::new(EndpointClient::new(address, options.model.clone(), key)),
+            calls: Arc::new(EndpointCalls::new(EndpointClient::new(EMBEDDING, address, key))),
+            batches: None,
             fingerprint: Fingerprint::of(&[]),
             dimension: 0,
             name,
             takes_private,
             options,
-            breaker: Mutex::default(),
-            failure: Mutex::default(),
             queries: Mutex::default(),
-            calls: Mutex::default(),
         };
         let canaries = CANARIES.map(str::to_owned).to_vec();
         let canaries = embedder.ask_in_batches(canaries, embedder.options.timeout, None)?;
@@ -118,10 +98,26 @@ impl EndpointEmbedder {
             embedder.options.query_prefix.as_bytes(),
             embedder.options.document_prefix.as_bytes(),
         ]);
+        embedder.batches = embedder.options.batch_from.map(|from| Arc::new(embedder.in_batches(from)));
         Ok(embedder)
     }
 
-    fn ask_in_batches(&self, texts: Vec<String>, timeout: Duration, deadline: Option<Instant>) -> Answered {
+    fn in_batches(&self, from: usize) -> EndpointBatches {
+        let EndpointOptions { model, document_prefix, api_key_env, .. } = &self.options;
+        let place = BatchPlace {
+            fingerprint: self.fingerprint.to_string(),
+            endpoint: self.calls.client.address.url.clone(),
+            api_key_env: api_key_env.clone(),
+        };
+        EndpointBatches::new(Arc::clone(&self.calls), model, document_prefix, self.dimension, place, from)
+    }
+
+    fn ask_in_batches(
+        &self,
+        texts: Vec<String>,
+        timeout: Duration,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(self.options.batch_size.max(1)) {
             vectors.extend(self.ask(batch.to_vec(), timeout, deadline)?);
@@ -129,98 +125,20 @@ impl EndpointEmbedder {
         Ok(vectors)
     }
 
-    /// Sends one request, and waits for its end, the deadline or a stop.
-    fn ask(&self, texts: Vec<String>, timeout: Duration, deadline: Option<Instant>) -> Answered {
-        let now = Instant::now();
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
-        if left.is_some_and(|left| left.is_zero()) {
-            return Err(ModelError::TimedOut);
-        }
-        if let Some(refusal) = self.failure().clone().filter(|failure| failure.is_refusal) {
-            return Err(self.client.failed(ModelErrorKind::Refused, refusal.problem));
-        }
-        let in_a_hurry = left.filter(|left| *left < timeout);
-        self.breaker().enter(now).map_err(|left| self.is_left_alone(left))?;
-        let (client, dimension) = (Arc::clone(&self.client), (self.dimension > 0).then_some(self.dimension));
-        let reply = self.wait_for(move || client.embed(&texts, dimension, in_a_hurry.unwrap_or(timeout)));
-        let kind = reply.as_ref().map_err(ModelError::kind);
-        match kind {
-            // Whoever was in a hurry says nothing of the endpoint.
-            Err(ModelErrorKind::Transient) if in_a_hurry.is_some_and(|left| now.elapsed() >= left) => {
-                self.breaker().left();
-                return Err(ModelError::TimedOut);
-            }
-            Err(ModelErrorKind::Transient) => self.breaker().failed(Instant::now()),
-            Err(ModelErrorKind::Stopped) => self.breaker().left(),
-            Ok(_) | Err(ModelErrorKind::Permanent | ModelErrorKind::Refused) => self.breaker().answered(),
-        }
-        self.note(&reply);
-        reply
-    }
-
-    /// Keeps in mind how a request ended.
-    fn note(&self, reply: &Answered) {
-        let now = match reply {
-            Err(ModelError::Endpoint { problem, kind, .. }) => match kind {
-                ModelErrorKind::Transient => Some(EndpointFailure { is_refusal: false, problem: problem.clone() }),
-                ModelErrorKind::Refused => Some(EndpointFailure { is_refusal: true, problem: problem.clone() }),
-                ModelErrorKind::Permanent | ModelErrorKind::Stopped => None,
-            },
-            Err(ModelError::Stopped) => return,
-            Ok(_) | Err(_) => None,
-        };
-        let mut failure = self.failure();
-        // What was under way when it refused has nothing to add.
-        if !failure.as_ref().is_some_and(|failure| failure.is_refusal) {
-            *failure = now;
-        }
-    }
-
-    /// Runs `ask` on a thread of its own, and waits for what it says, or for a stop.
-    fn wait_for(&self, ask: impl FnOnce() -> Answered + Send + 'static) -> Answered {
-        let (sender, replies) = channel();
-        let call = {
-            let mut calls = self.calls();
-            if calls.is_stopped {
-                return Err(ModelError::Stopped);
-            }
-            calls.next += 1;
-            let call = calls.next;
-            calls.waiting.insert(call, sender.clone());
-            call
-        };
-        let thread = std::thread::Builder::new().name("embed-endpoint".into()).spawn(move || {
-            // Nobody waits any more after a stop.
-            let _ = sender.send(ask());
-        });
-        let reply = match thread {
-            Ok(_) => replies.recv().unwrap_or(Err(ModelError::Stopped)),
-            Err(error) => Err(self.client.failed(ModelErrorKind::Transient, format!("cannot be asked: {error}"))),
-        };
-        self.calls().waiting.remove(&call);
-        reply
-    }
-
-    fn is_left_alone(&self, left: Duration) -> ModelError {
-        let seconds = left.as_secs_f64().ceil();
-        let problem = format!("failed several times in a row, and is left alone for {seconds} s");
-        let mut error = self.client.failed(ModelErrorKind::Transient, problem);
-        if let ModelError::Endpoint { retry_after, .. } = &mut error {
-            *retry_after = Some(left);
-        }
-        error
-    }
-
-    fn breaker(&self) -> MutexGuard<'_, Breaker> {
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn failure(&self) -> MutexGuard<'_, Option<EndpointFailure>> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ask(
+        &self,
+        texts: Vec<String>,
+        timeout: Duration,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        let dimension = (self.dimension > 0).then_some(self.dimension);
+        let request = EmbeddingRequest::new(&self.options.model, texts);
+        // The embedding of documents stands behind the same breaker, and must not wait as searches have a short deadline.
+        let patience = Patience { timeout, deadline, hurry: timeout };
+        self.calls.ask(patience, move |client, timeout| {
+            let body = client.post(&request, timeout)?;
+            vectors(&body, request.input.len(), dimension).map_err(|bad| client.bad_answer(bad))
+        })
     }
 
     fn query_cache(&self) -> MutexGuard<'_, QueryCache> {
@@ -253,17 +171,12 @@ impl Embedder for EndpointEmbedder {
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         let prefix = &self.options.document_prefix;
-        let texts = documents.iter().map(|document| sendable(format!("{prefix}{}", document.input()))).collect();
+        let texts = documents.iter().map(|document| sent(prefix, document)).collect();
         self.ask_in_batches(texts, self.options.timeout, deadline)
     }
 
     fn stop(&self) {
-        let mut calls = self.calls();
-        calls.is_stopped = true;
-        for (_, waiting) in calls.waiting.drain() {
-            // It may have had its answer a moment ago.
-            let _ = waiting.send(Err(ModelError::Stopped));
-        }
+        self.calls.stop();
     }
 
     fn takes_private(&self) -> bool {
@@ -274,16 +187,11 @@ impl Embedder for EndpointEmbedder {
         Some(self.options.batch_size)
     }
 
-    fn trouble(&self) -> Option<ModelTrouble> {
-        let EndpointFailure { is_refusal, problem } = self.failure().clone()?;
-        Some(match is_refusal {
-            true => ModelTrouble::Refused(self.client.failed(ModelErrorKind::Refused, problem).to_string()),
-            false => ModelTrouble::Passing(self.client.failed(ModelErrorKind::Transient, problem).to_string()),
-        })
+    fn batches(&self) -> Option<Arc<dyn BatchEmbedder>> {
+        self.batches.clone().map(|batches| batches as Arc<dyn BatchEmbedder>)
     }
-}
 
-/// OpenAI refuses a request of many texts for one that is empty.
-fn sendable(text: String) -> String {
-    if text.trim().is_empty() { "-".into() } else { text }
+    fn trouble(&self) -> Option<ModelTrouble> {
+        self.calls.trouble()
+    }
 }

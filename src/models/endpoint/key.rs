@@ -3,21 +3,25 @@
 use std::fmt;
 
 use super::super::ModelError;
+use super::service::EndpointService;
 
 /// A key. It is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct ApiKey(String);
+pub(in crate::models) struct ApiKey(String);
 
 impl ApiKey {
     /// The key in the environment variable `name`, and in no other; `None` where no name is given.
     ///
     /// # Errors
     /// When there is no such variable, or its value cannot be a key.
-    pub(super) fn from_environment(name: &str) -> Result<Option<Self>, ModelError> {
+    pub(in crate::models) fn from_environment(
+        name: &str,
+        service: &EndpointService,
+    ) -> Result<Option<Self>, ModelError> {
         if name.is_empty() {
             return Ok(None);
         }
-        let refused = |reason: String| ModelError::BadOption { option: "api_key_env", reason };
+        let refused = |reason: String| service.bad_option("api_key_env", reason);
         let value = std::env::var(name).map_err(|_| {
             refused(format!("the environment of this process has no {name}; set it where the program is started"))
         })?;

@@ -21,11 +21,11 @@ use llama_cpp_sys_2 as llama;
 use super::super::ModelError;
 use super::backend::backend;
 use super::cache::{beside, hash_file, keep};
+use super::cpu;
 
-/// Whether llama.cpp, as it was built, computes faster so.
+/// Whether llama.cpp computes faster so, with the instructions that it has here.
 pub(super) fn is_faster() -> bool {
-    // SAFETY: these read what the compiler was told.
-    unsafe { llama::ggml_cpu_has_avx512_bf16() != 0 && llama::ggml_cpu_has_amx_int8() == 0 }
+    cpu::computes_with("AVX512_BF16") && !cpu::computes_with("AMX_INT8")
 }
 
 /// Returns the converted model that a cache folder holds, and its hash. It is made from `source` when there is none, a matter

@@ -18,7 +18,7 @@ const HASH: blake3::Hash = blake3::Hash::from_bytes([
     0x53, 0xd1, 0x3c, 0x37, 0xc9, 0x41, 0x3a, 0x46, 0x0e, 0x72, 0x8a, 0x37, 0xb4,
 ]);
 
-/// Sequences of the bundled model are at most this long: it was trained on 256 tokens, though it has 512 positions.
+/// Maximum length of a sequence of the bundled model, in tokens: it was trained on 256 tokens, though it has 512 positions.
 pub(super) const MAX_TOKENS: usize = 256;
 
 /// Puts the bundled model into the cache folder, in the form that llama.cpp computes with fastest here, and returns its path

@@ -1,21 +1,23 @@
 //! The embedder that callers see.
 
 use std::cmp::Reverse;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use llama_cpp_2::token::LlamaToken;
+
 use super::super::query_cache::QueryCache;
-use super::super::{Document, Embedder, Fingerprint, ModelError, TokenEmbedder};
+use super::super::{
+    Document, EmbeddedText, Embedder, Fingerprint, ModelError, TokenEmbedder, TokenQuery, TokenVectors,
+};
+use super::cpu;
 use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
 use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
 use super::token_cache::TokenCache;
 use super::tokens::Tokenizer;
 use super::worker;
-
-/// A machine of more cores is not left to embedding alone, and each context of the bundled model takes 18 MB.
-const MOST_AUTOMATIC_THREADS: usize = 8;
 
 /// Embeds with a GGUF model in this process.
 ///
@@ -26,6 +28,9 @@ pub struct GgufEmbedder {
     pub(super) tokenizer: Tokenizer,
     pub(super) queue: Arc<TextQueue>,
     queries: Mutex<QueryCache>,
+    pub(super) queries_with_tokens: Mutex<QueryCache<(Vec<f32>, TokenVectors)>>,
+    /// The mean of its tokens, where those of chunks are kept.
+    typical: Option<Vec<f32>>,
     pub(super) token_cache: Mutex<TokenCache>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -43,7 +48,7 @@ impl GgufEmbedder {
     pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         let model = Arc::new(LoadedModel::load(model, options)?);
         let document_workers = match options.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from).min(MOST_AUTOMATIC_THREADS),
+            0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
             threads => threads,
         };
         let mut embedder = Self {
@@ -51,12 +56,17 @@ impl GgufEmbedder {
             model,
             queue: Arc::default(),
             queries: Mutex::default(),
+            queries_with_tokens: Mutex::default(),
+            typical: None,
             token_cache: Mutex::default(),
             threads: Vec::new(),
         };
         embedder.start_thread("embed-query".to_owned(), WorkerLane::Queries)?;
         for number in 0..document_workers {
             embedder.start_thread(format!("embed-{number}"), WorkerLane::All)?;
+        }
+        if embedder.model.keeps_tokens {
+            embedder.typical = Some(embedder.typical_token()?);
         }
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
@@ -68,16 +78,28 @@ impl GgufEmbedder {
         Ok(embedder)
     }
 
-    /// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.
     fn start_thread(&mut self, name: String, lane: WorkerLane) -> Result<(), ModelError> {
-        let (sender, ready) = mpsc::channel();
-        let (model, queue) = (Arc::clone(&self.model), Arc::clone(&self.queue));
-        let thread = thread::Builder::new().name(name).spawn(move || worker::run(model, queue, lane, sender)).map_err(
-            |error| ModelError::Llama { action: "start a thread", reason: error.to_string(), may_pass: true },
-        )?;
-        self.threads.push(thread);
-        let died = || ModelError::Panicked("a worker ended before it began".to_owned());
-        ready.recv().unwrap_or_else(|_| Err(died()))
+        self.threads.push(worker::start(name, Arc::clone(&self.model), Arc::clone(&self.queue), lane)?);
+        Ok(())
+    }
+
+    /// What is wanted of each document's sequence, in the order of the documents.
+    pub(super) fn encode(
+        &self,
+        documents: &[Document],
+        wanted: impl Fn(&[LlamaToken]) -> EncoderOutput,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        let sequence = |(index, document)| {
+            let tokens = self.tokenizer.document(document);
+            let wanted = wanted(&tokens);
+            Sequence { index, tokens, wanted }
+        };
+        let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
+        // The longest first, so that the workers end together.
+        sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
+        let replies = self.queue.documents(sequences.into())?;
+        collect(documents.len(), &replies, deadline)
     }
 
     fn query_cache(&self) -> MutexGuard<'_, QueryCache> {
@@ -94,11 +116,18 @@ impl Embedder for GgufEmbedder {
         &self.model.name
     }
 
+    fn instructions(&self) -> Option<&'static str> {
+        Some(cpu::choose())
+    }
+
     fn dimension(&self) -> usize {
         self.model.dimension
     }
 
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
+        if self.typical.is_some() {
+            return Ok(self.query_with_tokens(text, deadline)?.0);
+        }
         if let Some(vector) = self.query_cache().get(text) {
             return Ok(vector);
         }
@@ -109,16 +138,25 @@ impl Embedder for GgufEmbedder {
         Ok(vector)
     }
 
+    fn embed(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<EmbeddedText>, ModelError> {
+        match &self.typical {
+            Some(typical) => self.embed_with_tokens(documents, typical, deadline),
+            None => {
+                let vectors = self.embed_documents(documents, deadline)?;
+                Ok(vectors.iter().map(|vector| EmbeddedText::of(vector)).collect())
+            }
+        }
+    }
+
+    fn token_query(&self, text: &str, deadline: Option<Instant>) -> Result<Option<TokenQuery>, ModelError> {
+        if self.typical.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(TokenQuery::new(&self.query_with_tokens(text, deadline)?.1)))
+    }
+
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
-        let sequence = |(index, document)| {
-            let tokens = self.tokenizer.document(document);
-            Sequence { index, tokens, wanted: EncoderOutput::Pooled }
-        };
-        let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
-        // The longest first, so that the workers end together.
-        sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
-        let replies = self.queue.documents(sequences.into())?;
-        collect(documents.len(), &replies, deadline)
+        self.encode(documents, |_| EncoderOutput::Pooled, deadline)
     }
 
     fn has_word(&self, word: &str) -> bool {
@@ -146,7 +184,11 @@ impl Drop for GgufEmbedder {
 }
 
 /// Puts the vectors of a call in order as they come in.
-fn collect(count: usize, replies: &Receiver<Reply>, deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+pub(super) fn collect(
+    count: usize,
+    replies: &Receiver<Reply>,
+    deadline: Option<Instant>,
+) -> Result<Vec<Vec<f32>>, ModelError> {
     let mut vectors = vec![Vec::new(); count];
     let mut missing = count;
     while missing > 0 {

@@ -24,10 +24,15 @@ mod backend;
 mod bfloat;
 mod bundled;
 mod cache;
+mod cpu;
 mod embedder;
 mod file;
+mod kept_tokens;
 mod model;
 mod queue;
+mod reranker;
+#[cfg(test)]
+pub(crate) mod reranker_tests;
 #[cfg(test)]
 mod tests;
 mod token_cache;
@@ -38,3 +43,7 @@ mod worker;
 pub(crate) use about::read_model_file;
 pub use embedder::GgufEmbedder;
 pub use model::{GgufOptions, ModelSource, Pooling};
+pub(crate) use reranker::GgufReranker;
+
+/// A machine of more cores is not left to a model alone, and each context of the bundled model takes 18 MB.
+const MOST_AUTOMATIC_THREADS: usize = 8;

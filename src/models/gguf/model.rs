@@ -10,6 +10,7 @@ use super::super::{Fingerprint, ModelError};
 use super::backend::backend;
 use super::bundled;
 use super::cache::hash_file;
+use super::cpu;
 use super::file::Header;
 
 /// Where a model comes from.
@@ -28,6 +29,8 @@ impl ModelSource {
     ///
     /// When the cache folder cannot be written, or the program was built without a model.
     pub fn file(&self, cache_dir: &Path) -> Result<PathBuf, ModelError> {
+        // Whoever loads the file without what is here computes as the program does.
+        cpu::choose();
         match self {
             Self::Bundled => bundled::model(cache_dir).map(|(path, _)| path),
             Self::File(path) => Ok(path.clone()),
@@ -44,6 +47,8 @@ pub enum Pooling {
     Cls,
     /// That of the last token.
     Last,
+    /// A score of a pair of texts, by a head of the model's own.
+    Rank,
 }
 
 impl Pooling {
@@ -53,6 +58,7 @@ impl Pooling {
             Self::Mean => "mean",
             Self::Cls => "cls",
             Self::Last => "last",
+            Self::Rank => "rank",
         }
     }
 
@@ -61,6 +67,7 @@ impl Pooling {
             Self::Mean => LlamaPoolingType::Mean,
             Self::Cls => LlamaPoolingType::Cls,
             Self::Last => LlamaPoolingType::Last,
+            Self::Rank => LlamaPoolingType::Rank,
         }
     }
 }
@@ -79,6 +86,8 @@ pub struct GgufOptions {
     /// The most tokens of a text that the model reads, 16 or more. 0 is 256 for the bundled model and 512 for others; a
     /// model's own limit is never passed.
     pub max_tokens: usize,
+    /// Whether what is kept of a chunk has its tokens, too; not of a model that does not pool by their mean.
+    pub tokens: bool,
     /// Where the bundled model is unpacked.
     pub cache_dir: PathBuf,
 }
@@ -92,6 +101,7 @@ impl GgufOptions {
             document_prefix: String::new(),
             pooling: None,
             max_tokens: 0,
+            tokens: false,
             cache_dir: cache_dir.into(),
         }
     }
@@ -107,6 +117,9 @@ const LEAST_MAX_TOKENS: usize = 16;
 /// Raised when the same text gives another token sequence than before, so that old vectors are not taken for new ones.
 const PREPARATION_VERSION: &[u8] = b"1";
 
+/// The same where tokens are kept: raised when they are packed in another way.
+const PREPARATION_WITH_TOKENS: &[u8] = b"1, tokens 1";
+
 /// A loaded model and what is known of it.
 pub(super) struct LoadedModel {
     pub(super) llama: LlamaModel,
@@ -114,17 +127,42 @@ pub(super) struct LoadedModel {
     pub(super) name: String,
     pub(super) fingerprint: Fingerprint,
     pub(super) pooling: Pooling,
+    /// Whether what is kept of a chunk has its tokens.
+    pub(super) keeps_tokens: bool,
     pub(super) dimension: usize,
     pub(super) max_tokens: usize,
     /// The vocabulary is of word pieces without accents, and wants its text decomposed.
     pub(super) decompose: bool,
+    /// Whether one separator stands between the texts of a pair, as BERT learned it; of RoBERTa and those after it two.
+    pub(super) parts_by_one: bool,
 }
 
 impl LoadedModel {
+    /// Loads a model that embeds.
     pub(super) fn load(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
+        Self::load_for(source, options, pooling)
+    }
+
+    /// Loads one that judges pairs of texts.
+    pub(super) fn load_reranker(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
+        let loaded = Self::load_for(source, options, |header, _, path| match header.number("pooling_type") {
+            Some(RANK) => Ok(Pooling::Rank),
+            _ => Err(unsuitable(path, "it is no reranker: its file says nothing of a score for a pair of texts")),
+        })?;
+        match loaded.llama.n_cls_out() {
+            1 => Ok(loaded),
+            more => Err(unsuitable(&loaded.path, &format!("it gives {more} scores to a pair of texts, and not one"))),
+        }
+    }
+
+    fn load_for(
+        source: &ModelSource,
+        options: &GgufOptions,
+        pooling: impl Fn(&Header, &GgufOptions, &Path) -> Result<Pooling, ModelError>,
+    ) -> Result<Self, ModelError> {
         if (1..LEAST_MAX_TOKENS).contains(&options.max_tokens) {
             let reason = format!("{} is too few; it is 0 or at least {LEAST_MAX_TOKENS}", options.max_tokens);
-            return Err(ModelError::BadOption { option: "max_tokens", reason });
+            return Err(ModelError::BadOption { section: "embed", option: "max_tokens", reason });
         }
         let (path, hash) = match source {
             ModelSource::Bundled => bundled::model(&options.cache_dir).map(|(path, hash)| (path, Some(hash)))?,
@@ -163,25 +201,36 @@ impl LoadedModel {
             return Err(unsuitable(&format!("it reads only {positions} tokens")));
         }
         let dimension = usize::try_from(llama.n_embd_out()).unwrap_or(0);
+        // Where one token's vector stands for the whole text, those of the others were never taught to stand for anything.
+        let keeps_tokens = options.tokens && pooling == Pooling::Mean;
         let file_name = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self {
             name: header.text("general.name").map_or_else(file_name, str::to_owned),
             fingerprint: Fingerprint::of(&[
-                PREPARATION_VERSION,
+                if keeps_tokens { PREPARATION_WITH_TOKENS } else { PREPARATION_VERSION },
                 hash.as_bytes(),
                 pooling.as_str().as_bytes(),
                 options.query_prefix.as_bytes(),
                 options.document_prefix.as_bytes(),
                 max_tokens.to_string().as_bytes(),
             ]),
+            keeps_tokens,
             pooling,
             dimension,
             max_tokens,
             decompose: vocabulary == "bert" && strips_accents(&header),
+            parts_by_one: vocabulary == "bert",
             llama,
             path,
         })
     }
+}
+
+/// The pooling of rerankers, as `llama_pooling_type` in llama.h has it.
+const RANK: u64 = 4;
+
+fn unsuitable(path: &Path, reason: &str) -> ModelError {
+    ModelError::UnsuitableModel { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Pooling, ModelError> {
@@ -197,7 +246,7 @@ fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Poolin
     }
     // The numbers of `llama_pooling_type` in llama.h.
     let from_file = match header.number("pooling_type") {
-        Some(4) => {
+        Some(RANK) => {
             return Err(unsuitable("it is a reranker; choose one that is made for embedding"));
         }
         Some(1) => Some(Pooling::Mean),

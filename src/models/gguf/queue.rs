@@ -28,6 +28,8 @@ pub(super) enum EncoderOutput {
     Pooled,
     /// The vectors of these of its tokens, one after the other, of any length.
     Tokens(Range<usize>),
+    /// The mean of all of its tokens, of length 1, and after it the vectors of these of them.
+    PooledAndTokens(Range<usize>),
 }
 
 /// A text's place in the call and what was wanted of it, or why there is none.

@@ -79,11 +79,15 @@ fn embeddings_by_the_converted_model_are_those_too() {
 fn compare_with_reference(embedder: &GgufEmbedder) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/reference-embeddings.json");
     let reference: Reference = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    println!("computed with {}", embedder.instructions().unwrap());
     let mut cosines = Vec::new();
     for case in &reference.cases {
         let tokens: Vec<i32> = embedder.tokenizer.query(&case.text).iter().map(|token| token.0).collect();
         let agree = tokens == case.tokens;
-        let cosine = cosine(&embedder.embed_query(&case.text, None).unwrap(), &case.embedding);
+        let vector = embedder.embed_query(&case.text, None).unwrap();
+        // For those who run this with other instructions of the processor.
+        println!("vector {}", serde_json::to_string(&vector).unwrap());
+        let cosine = cosine(&vector, &case.embedding);
         let start: String = case.text.chars().take(40).collect();
         println!("{cosine:.5} tokens {} {start:?}", if agree { "agree" } else { "DIFFER" });
         if agree {
@@ -353,7 +357,8 @@ fn models_that_do_not_embed_are_refused() {
     let options = GgufOptions { pooling: Some(Pooling::Mean), ..options() };
     let embedder = GgufEmbedder::open(&ModelSource::File(path), &options).unwrap();
     let same = cosine(&embedder.embed_query("river", None).unwrap(), &shared().embed_query("river", None).unwrap());
-    assert!(same > 0.9999);
+    // Where the processor has bfloat16, the bundled model is computed in that, and the file as it is.
+    assert!(same > 0.998, "{same}");
 }
 
 #[test]
@@ -464,4 +469,31 @@ fn tokens_that_are_not_ready_in_time_are_left_out() {
     );
     embedder.stop();
     assert!(matches!(tokens.document_tokens(&documents(6), soon), Err(ModelError::Stopped)));
+}
+
+#[test]
+fn tokens_are_kept_beside_the_same_vector() {
+    let keeps = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { tokens: true, ..options() }).unwrap();
+    let (plain, documents) = (shared(), documents(6));
+    assert_ne!(keeps.fingerprint(), plain.fingerprint());
+    let vectors = plain.embed_documents(&documents, None).unwrap();
+    let kept = keeps.embed(&documents, None).unwrap();
+    assert_eq!(keeps.embed(&documents, None).unwrap(), kept, "the same text gives the same");
+    for ((document, vector), kept) in documents.iter().zip(&vectors).zip(&kept) {
+        let halved: Vec<f32> = kept.vector.iter().map(|value| value.to_f32()).collect();
+        assert!(cosine(vector, &halved) > 0.9999, "{document:?}");
+        let sequence = plain.tokenizer.document(document);
+        let tokens = plain.tokenizer.text_in_document(&sequence).len();
+        assert_eq!(kept.tokens.as_bytes().len(), tokens.div_ceil(2).min(42) * 48);
+    }
+    let query = "quartz violin";
+    assert!(cosine(&keeps.embed_query(query, None).unwrap(), &plain.embed_query(query, None).unwrap()) > 0.9999);
+    assert!(plain.token_query(query, None).unwrap().is_none());
+    assert!(plain.embed(&documents, None).unwrap().iter().all(|made| made.tokens.as_bytes().is_empty()));
+    // What says the query's words is nearest.
+    let asked = keeps.token_query(query, None).unwrap().unwrap();
+    let texts = ["A violin of quartz stood in the window.", "The ledger lists every engine.", "Saffron grows here."];
+    let kept = keeps.embed(&texts.map(document), None).unwrap();
+    let near: Vec<f64> = kept.iter().map(|made| asked.max_sim(&made.tokens).unwrap()).collect();
+    assert!(near[0] > near[1] && near[0] > near[2], "{near:?}");
 }

@@ -4,8 +4,9 @@ use std::any::Any;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::{LlamaContextParams, LlamaPoolingType};
@@ -15,16 +16,28 @@ use llama_cpp_2::token::LlamaToken;
 use super::super::ModelError;
 use super::super::unit::unit;
 use super::backend::backend;
-use super::model::LoadedModel;
+use super::model::{LoadedModel, Pooling};
 use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
 
-/// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.
-pub(super) fn run(
+/// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.
+pub(super) fn start(
+    name: String,
     model: Arc<LoadedModel>,
     queue: Arc<TextQueue>,
     lane: WorkerLane,
-    ready: Sender<Result<(), ModelError>>,
-) {
+) -> Result<JoinHandle<()>, ModelError> {
+    let (sender, ready) = mpsc::channel();
+    let thread = thread::Builder::new()
+        .name(name)
+        .spawn(move || run(model, queue, lane, sender))
+        .map_err(|error| ModelError::Llama { action: "start a thread", reason: error.to_string(), may_pass: true })?;
+    let died = || ModelError::Panicked("a worker ended before it began".to_owned());
+    ready.recv().unwrap_or_else(|_| Err(died()))?;
+    Ok(thread)
+}
+
+/// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.
+fn run(model: Arc<LoadedModel>, queue: Arc<TextQueue>, lane: WorkerLane, ready: Sender<Result<(), ModelError>>) {
     let mut encoder = match Encoder::new(&model) {
         Ok(encoder) => encoder,
         Err(error) => {
@@ -106,6 +119,7 @@ impl<'a> Encoder<'a> {
         let computed = match &sequence.wanted {
             EncoderOutput::Pooled => self.pooled(tokens),
             EncoderOutput::Tokens(some) => self.of_tokens(tokens, some.clone()),
+            EncoderOutput::PooledAndTokens(some) => self.pooled_and_tokens(tokens, some.clone()),
         };
         Ok((sequence.index, computed?))
     }
@@ -113,10 +127,30 @@ impl<'a> Encoder<'a> {
     fn pooled(&mut self, tokens: &[LlamaToken]) -> Result<Vec<f32>, ModelError> {
         compute(&mut self.context, &mut self.batch, tokens)?;
         let vector = self.context.embeddings_seq_ith(0).map_err(failed)?;
-        unit(vector).ok_or_else(|| ModelError::UnsuitableModel {
+        if self.model.pooling == Pooling::Rank {
+            return Ok(vector.to_vec());
+        }
+        unit(vector).ok_or_else(|| self.without_direction())
+    }
+
+    fn without_direction(&self) -> ModelError {
+        ModelError::UnsuitableModel {
             path: self.model.path.clone(),
             reason: "it computes vectors without a direction; the file may be damaged".to_owned(),
-        })
+        }
+    }
+
+    /// One pass gives both. The mean is added up here, so that it may differ from llama.cpp's in the last bit.
+    fn pooled_and_tokens(&mut self, tokens: &[LlamaToken], some: Range<usize>) -> Result<Vec<f32>, ModelError> {
+        let dimension = self.model.dimension;
+        let all = self.of_tokens(tokens, 0..tokens.len())?;
+        let mut sum = vec![0.0_f32; dimension];
+        for token in all.chunks_exact(dimension) {
+            sum.iter_mut().zip(token).for_each(|(sum, value)| *sum += value);
+        }
+        let mut both = unit(&sum).ok_or_else(|| self.without_direction())?;
+        both.extend_from_slice(&all[some.start * dimension..some.end * dimension]);
+        Ok(both)
     }
 
     fn of_tokens(&mut self, tokens: &[LlamaToken], some: Range<usize>) -> Result<Vec<f32>, ModelError> {
@@ -155,7 +189,6 @@ fn failed(reason: impl ToString) -> ModelError {
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
-    use std::thread;
 
     use super::*;
 

@@ -13,9 +13,10 @@ const WHAT = {
   search: "Searched", browse: "Browsed", list: "Listed notes", passage: "Read a passage", note: "Read a note", page: "Was given other rules",
   memory_search: "Searched its own memory", memory_get: "Read its own memory", memory_save: "Wrote to its own memory",
   memory_delete: "Deleted from its own memory", memory_forget: "Forgot of its own memory", checkpoint_restore: "Undid a change of its own memory",
+  facts: "Looked up facts", fact_set: "Set a fact of its own",
 };
 /** Of these the vault logs the file that they changed. */
-const WRITES = ["memory_save", "memory_delete", "memory_forget", "checkpoint_restore"];
+const WRITES = ["memory_save", "memory_delete", "memory_forget", "checkpoint_restore", "fact_set"];
 
 /** The log of an agent as a section, the newest first. */
 export function readLog({ slug, name }) {

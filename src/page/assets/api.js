@@ -55,6 +55,7 @@ function query(path, params) {
 
 const BASE = "/api/user-memory";
 const AGENTS = "/api/agents";
+const FACTS = "/api/facts";
 const agent = (slug, more = "") => `${AGENTS}/${encodeURIComponent(slug)}${more}`;
 
 export const api = {
@@ -76,8 +77,14 @@ export const api = {
   checkpoints: () => json(`${BASE}/checkpoints`),
   restore: (id, force = false) =>
     json(`${BASE}/checkpoints/${encodeURIComponent(id)}/restore`, { method: "POST", body: { force } }),
+  changes: (limit) => json(query("/api/log", { limit })),
   settings: () => json(`${BASE}/settings`),
   change: (settings) => json(`${BASE}/settings`, { method: "PUT", body: settings }),
+  // No namespace is another question than any.
+  facts: ({ namespace, ...params }) => json(query(FACTS, params) + (namespace === undefined ? "" : `&${new URLSearchParams({ namespace })}`)),
+  setFact: (body) => json(FACTS, { method: "PUT", body }),
+  unsetFact: (body) => json(`${FACTS}/unset`, { method: "POST", body }),
+  retractFact: (body) => json(`${FACTS}/retract`, { method: "POST", body }),
   agents: () => json(AGENTS),
   agent: (slug) => json(agent(slug)),
   addAgent: (body) => json(AGENTS, { method: "POST", body }),

@@ -10,13 +10,14 @@ import { showLogin, tradeCode } from "./login.js";
 import { arrive, onRoute, route, visit } from "./route.js";
 import * as agents from "./agents.js";
 import * as browse from "./browse.js";
+import * as facts from "./facts.js";
 import * as note from "./note.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 
-const VIEWS = { search, browse, stats, settings, agents };
-const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents" };
+const VIEWS = { search, browse, stats, settings, agents, facts };
+const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts" };
 
 let started = false;
 let shown;
@@ -88,7 +89,7 @@ function back(event, inField) {
     search.focus();
     return true;
   }
-  if (agents.close()) return true;
+  if (agents.close() || facts.close()) return true;
   field?.blur?.();
   return false;
 }
@@ -129,6 +130,7 @@ listen({
   3: view("stats"),
   4: view("settings"),
   5: view("agents"),
+  6: view("facts"),
 });
 
 byId("save").addEventListener("click", save);

@@ -34,7 +34,7 @@ const KEYS = [
   ["w", "Write a snippet"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
-  ["1 2 3 4 5", "Search, Browse, Statistics, Settings, Agents"],
+  ["1 2 3 4 5 6", "Search, Browse, Statistics, Settings, Agents, Facts"],
   ["?", "This list"],
 ];
 
@@ -49,6 +49,8 @@ const QUERIES = [
   ["title:plan", "With this in the title"],
   ["before:2026-01-05 after:7d", "Updated then"],
   ["has:task", "With a link, image, code, table, quote, task or tag"],
+  ["role:user", "What somebody said in a conversation"],
+  ["conversation:loans", "In one conversation"],
   ["type:book status:done", "With this value of a property"],
   ["[rating:>3] [status]", "With such a value, or with any"],
   ["lex: words", "By words alone"],

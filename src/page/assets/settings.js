@@ -3,6 +3,7 @@
 import { api, token } from "./api.js";
 import { bytes, failure, h, say, toggle, when } from "./dom.js";
 import { restore } from "./change.js";
+import { changeLog } from "./change-log.js";
 import { shortcuts } from "./keys.js";
 
 const SWITCHES = [
@@ -18,12 +19,13 @@ const SWITCHES = [
 let view;
 
 export function show(main) {
-  view = { capture: h("div", {}), history: h("div", {}) };
+  view = { capture: h("div", {}), history: h("div", {}), log: changeLog() };
   main.replaceChildren(h("h2", {}, "Settings"),
     h("section", {}, h("h3", {}, "What is kept"),
       h("p", { class: "hint" }, "What is switched off is not stored anywhere. The switches are in memory.toml."), view.capture),
     h("section", {}, h("h3", {}, "Recent changes"),
       h("p", { class: "hint" }, "Before a file is changed its old content is kept for a while, so that a change can be taken back."), view.history),
+    view.log.section,
     h("section", {}, h("h3", {}, "This page"),
       toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? act when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
       h("p", {}, h("button", { type: "button", on: { click: leave } }, "Close this session"))));
@@ -61,6 +63,7 @@ async function capture() {
 }
 
 export async function changed() {
+  view.log.refresh();
   try {
     const { checkpoints } = await api.checkpoints();
     if (!checkpoints.length) return view.history.replaceChildren(h("p", {}, "Nothing yet."));

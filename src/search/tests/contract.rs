@@ -1,40 +1,30 @@
 //! The contract of the engines: whatever was written, each gives the hits, the order and the scores of the exact one.
 
-use half::f16;
+use std::cmp::Ordering;
+
 use jiff::Timestamp;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::super::{RelatedRequest, SearchRequest, Visible, related, search};
+use super::steps::{DIMENSIONS, PATHS, Step, steps};
 use crate::access::Turn;
-use crate::config::{Mode, SearchConfig, StemmerLanguage};
+use crate::config::{LateTokens, Mode, SearchConfig, StemmerLanguage};
 use crate::derive::Label;
 use crate::engine::tests::exact::ExactEngine;
-use crate::engine::{Condition, Engine, FileSet, FileUpdate, Filter, Reader, Wanted, Writer};
+use crate::engine::{ChangeBatch, Condition, Engine, FileSet, FileUpdate, Filter, PendingText, Reader, Wanted, Writer};
 use crate::engine_local::{LocalEngine, Settings};
-use crate::models::{Document, Embedder, HashEmbedder};
+use crate::models::{Document, Embedder, EmbeddingSpace, HashEmbedder};
 use crate::path::VaultPath;
 use crate::vault::{Globs, Stamp};
 
-const PATHS: [&str; 7] =
-    ["notes/a.md", "notes/b.md", "notes/c.md", "work/a.md", "work/deep/d.md", "diary/2026-01-05.md", "e.md"];
-const WORDS: [&str; 14] = [
-    "river",
-    "rivers",
-    "boat",
-    "boating",
-    "garden",
-    "apple",
-    "green apple",
-    "code_name",
-    "C++",
-    "café",
-    "東京タワー",
-    "don't",
-    "v1.2",
-    "water",
-];
-const QUERIES: [&str; 22] = [
+const QUERIES: [&str; 28] = [
+    "role:ann garden",
+    "role:ann river",
+    "-role:user boat conversation:x",
+    "role:user",
+    "flüssen rivers boats",
+    "flus gardeen",
     "river boat",
     "garden apple water",
     "\"green apple\"",
@@ -58,73 +48,10 @@ const QUERIES: [&str; 22] = [
     "modo:calm river",
     "lex: boat -apple vec: green garden",
 ];
-const DIMENSIONS: [usize; 3] = [16, 24, 32];
 const MODES: [Mode; 4] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid, Mode::Deep];
 /// Steps after which a reader is asked again.
 const HELD_STEPS: usize = 3;
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
-
-/// What is done to an engine.
-#[derive(Debug, Clone)]
-enum Step {
-    Write(usize, String),
-    /// The same in parts, each up to so many quarters of it.
-    WriteParts(usize, String, Vec<u8>),
-    /// Something beside a place, or beside everything, is skipped.
-    Skip(usize, bool),
-    Remove(usize),
-    /// Removed, and nothing is left of its texts: not either when they were with the model at that moment.
-    Forget(usize, bool),
-    /// Seen unchanged, with another stamp.
-    Touch(usize),
-    /// Of the texts that wait, those whose names are divisible get their vectors.
-    Embed(u8),
-    /// Turns to the model with vectors of this length.
-    UseModel(usize),
-    /// Closes and opens it, where that means something.
-    Restart,
-}
-
-fn text() -> impl Strategy<Value = String> {
-    let words = prop::collection::vec(prop::sample::select(&WORDS[..]), 1..40);
-    let paragraph = words.prop_map(|words| words.join(" "));
-    let section = (prop::option::of(prop::sample::select(&WORDS[..])), prop::collection::vec(paragraph, 1..4));
-    // Some notes are frontmatter alone.
-    let sections = prop::collection::vec(section, 0..4);
-    let tags = prop::sample::subsequence(vec!["x", "x/y", "private", "z"], 0..3);
-    // Made of another note, which may be there or not.
-    let source = prop::option::weighted(0.2, prop::sample::select(&PATHS[..]));
-    let mood = prop::option::weighted(0.3, prop::sample::select(vec!["calm", "[calm, wild river]", "{at: sea}"]));
-    let alias = prop::option::weighted(0.2, prop::sample::select(&WORDS[..]));
-    (tags, 1..5_u8, source, (mood, alias), sections).prop_map(|(tags, day, source, (mood, alias), sections)| {
-        let mut text = format!("---\ntags: [{}]\nupdated: 2026-01-0{day}T00:00:00Z\n", tags.join(", "));
-        text.extend(source.map(|source| format!("sources: [{source}]\n")));
-        text.extend(mood.map(|mood| format!("mood: {mood}\n")));
-        text.extend(alias.map(|alias| format!("aliases: [\"{alias}\"]\n")));
-        text += "---\n";
-        for (heading, paragraphs) in sections {
-            text.extend(heading.map(|heading| format!("\n# {heading}\n")));
-            paragraphs.iter().for_each(|paragraph| text.push_str(&format!("\n{paragraph}\n")));
-        }
-        text
-    })
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        6 => (0..PATHS.len(), text()).prop_map(|(at, text)| Step::Write(at, text)),
-        1 => (0..PATHS.len(), text(), prop::sample::subsequence(vec![1, 2, 3, 4], 1..4))
-            .prop_map(|(at, text, ends)| Step::WriteParts(at, text, ends)),
-        1 => (0..PATHS.len(), any::<bool>()).prop_map(|(at, whole)| Step::Skip(at, whole)),
-        2 => (0..PATHS.len()).prop_map(Step::Remove),
-        1 => (0..PATHS.len(), any::<bool>()).prop_map(|(at, in_flight)| Step::Forget(at, in_flight)),
-        1 => (0..PATHS.len()).prop_map(Step::Touch),
-        2 => (1u8..4).prop_map(Step::Embed),
-        1 => prop::sample::select(&DIMENSIONS[..]).prop_map(Step::UseModel),
-        1 => Just(Step::Restart),
-    ];
-    prop::collection::vec(step, 1..14)
-}
 
 /// The engine of this process, in a folder.
 fn local(folder: &TempDir) -> LocalEngine {
@@ -135,16 +62,18 @@ fn local(folder: &TempDir) -> LocalEngine {
 
 /// Plays the steps; what the engine says after each. A reader is held for some steps, and says the same then.
 fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
-    let mut embedder = HashEmbedder::new(DIMENSIONS[0]);
+    let mut embedder = HashEmbedder::new(DIMENSIONS[0]).with_tokens();
     let mut writer = engine.open(false).unwrap();
-    writer.use_model(&embedder).unwrap();
+    let mut next: Option<HashEmbedder> = None;
+    let space = |embedder: &HashEmbedder| EmbeddingSpace::of(embedder);
+    writer.use_model(&space(&embedder)).unwrap();
     let mut said: Vec<Vec<String>> = Vec::new();
     let mut generation = 0;
     let mut held: Vec<(std::sync::Arc<dyn Reader>, usize, HashEmbedder)> = Vec::new();
     for step in steps {
         match step {
             Step::Write(at, text) => {
-                writer.apply(vec![FileUpdate::of_text(PATHS[*at], text, LANGUAGE)], &[]).unwrap();
+                writer.apply(writer.batch(vec![FileUpdate::of_text(PATHS[*at], text, LANGUAGE)], Vec::new())).unwrap();
             }
             Step::WriteParts(at, text, ends) => write_parts(writer.as_mut(), PATHS[*at], text, ends),
             Step::Skip(at, whole) => {
@@ -152,7 +81,9 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
                 let skipped = [(PATHS[(*at + 1) % PATHS.len()].to_owned(), format!("as step {at} said"))];
                 writer.set_skipped((!whole).then_some(&[place][..]), &skipped[usize::from(*at == 0)..]).unwrap();
             }
-            Step::Remove(at) => writer.apply(Vec::new(), &[VaultPath::new(PATHS[*at]).unwrap()]).unwrap(),
+            Step::Remove(at) => {
+                writer.apply(writer.batch(Vec::new(), vec![VaultPath::new(PATHS[*at]).unwrap()])).unwrap()
+            }
             Step::Forget(at, in_flight) => forget(writer.as_mut(), &embedder, PATHS[*at], *in_flight),
             Step::Touch(at) => {
                 let path = VaultPath::new(PATHS[*at]).unwrap();
@@ -160,25 +91,44 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
                 writer.touch(&stamp.map(|stamp| (path, stamp, 7)).into_iter().collect::<Vec<_>>()).unwrap();
             }
             Step::Embed(divisor) => embed(writer.as_mut(), &embedder, *divisor),
+            Step::Batch(at, divisor) => batch(writer.as_mut(), &embedder, PATHS[*at], *divisor),
             Step::UseModel(dimension) => {
-                embedder = HashEmbedder::new(*dimension);
-                writer.use_model(&embedder).unwrap();
+                (embedder, next) = (HashEmbedder::new(*dimension).with_tokens(), None);
+                writer.use_model(&space(&embedder)).unwrap();
+            }
+            Step::Prepare(dimension) => {
+                let prepared = HashEmbedder::new(*dimension).with_tokens();
+                writer.open_vectors(&space(&prepared)).unwrap();
+                next = Some(prepared).filter(|next| next.fingerprint() != embedder.fingerprint()).or(next);
+            }
+            Step::Fill(divisor) => next.iter().for_each(|next| embed(writer.as_mut(), next, *divisor)),
+            Step::Serve => {
+                embedder = next.take().unwrap_or(embedder);
+                writer.serve_vectors(embedder.fingerprint()).unwrap();
             }
             Step::Restart => {
                 held.clear();
                 writer.close().unwrap();
                 writer = engine.open(false).unwrap();
-                writer.use_model(&embedder).unwrap();
+                writer.use_model(&space(&embedder)).unwrap();
+                next = None;
             }
         }
         let reader = writer.publish().unwrap();
         assert!(reader.generation() >= generation, "generations go up");
         generation = reader.generation();
-        said.push(answers(reader.as_ref(), &embedder));
-        held.push((reader, said.len() - 1, HashEmbedder::new(embedder.dimension())));
+        assert_eq!(generation, writer.generation());
+        let mut answered = answers(reader.as_ref(), &embedder);
+        answered.push(format!("generation {generation}"));
+        for model in [Some(&embedder), next.as_ref()].into_iter().flatten().map(|open| open.fingerprint()) {
+            answered.push(format!("{:?} {}", writer.coverage(model), writer.pending(model)));
+        }
+        said.push(answered);
+        held.push((reader, said.len() - 1, HashEmbedder::new(embedder.dimension()).with_tokens()));
         if held.len() > HELD_STEPS {
             let (reader, at, embedder) = held.remove(0);
-            assert_eq!(answers(reader.as_ref(), &embedder), said[at], "an older reader, asked again after {step:?}");
+            let answered = answers(reader.as_ref(), &embedder);
+            assert_eq!(answered, said[at][..answered.len()], "an older reader, asked again after {step:?}");
         }
     }
     said
@@ -186,18 +136,28 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
 
 /// Brings a file in part by part; `ends` are shares of its chunks. What is left out comes another time, or never.
 fn write_parts(writer: &mut dyn Writer, path: &str, text: &str, ends: &[u8]) {
-    let update = FileUpdate::of_text(path, text, LANGUAGE);
-    let mut start = 0;
-    for end in ends.iter().map(|end| update.chunks.len() * usize::from(*end) / 4) {
+    let mut update = FileUpdate::of_text(path, text, LANGUAGE);
+    let (count, mut start) = (update.chunks.len(), 0);
+    for end in ends.iter().map(|end| count * usize::from(*end) / 4) {
         if end > start {
-            assert!(writer.apply_part(&update, start..end).unwrap(), "the part before was brought in");
+            let part = if end < count { update.take_part(end - start) } else { update.clone() };
+            writer.apply(writer.batch(vec![part], Vec::new())).unwrap();
             start = end;
         }
     }
-    let other = FileUpdate::of_text(path, &format!("{text}\nAnother end.\n"), LANGUAGE);
-    if start + 1 < other.chunks.len() && start + 1 < update.chunks.len() {
-        assert!(!writer.apply_part(&other, start + 1..other.chunks.len()).unwrap(), "a part is missing");
+    let mut other = FileUpdate::of_text(path, &format!("{text}\nAnother end.\n"), LANGUAGE);
+    if start + 1 < other.chunks.len() && start + 1 < count {
+        drop(other.take_part(start + 1));
+        refused(writer, vec![other], "a part is missing");
     }
+}
+
+/// Changes that were made for another state are not brought in, nor any that come with them.
+fn refused(writer: &mut dyn Writer, mut updates: Vec<FileUpdate>, why: &str) {
+    let (before, count) = (writer.generation(), writer.files().len());
+    updates.insert(0, FileUpdate::of_text("refused.md", "# Refused\n", LANGUAGE));
+    assert!(writer.apply(writer.batch(updates, Vec::new())).unwrap_err().is_stale(), "{why}");
+    assert_eq!((writer.generation(), writer.files().len()), (before, count), "{why}");
 }
 
 /// Removes a note and has its texts forgotten, those that the model has at that moment too.
@@ -205,27 +165,42 @@ fn forget(writer: &mut dyn Writer, embedder: &HashEmbedder, path: &str, in_fligh
     let path = VaultPath::new(path).unwrap();
     let chunks = writer.file(&path).map(|file| file.chunks.clone()).unwrap_or_default();
     let contents: Vec<_> = chunks.iter().filter_map(|chunk| chunk.content).collect();
-    let taken = if in_flight { writer.take_pending(usize::MAX).unwrap() } else { Vec::new() };
-    writer.apply(Vec::new(), &[path]).unwrap();
+    let taken = if in_flight { writer.take_pending(embedder.fingerprint(), usize::MAX).unwrap() } else { Vec::new() };
+    writer.apply(writer.batch(Vec::new(), vec![path])).unwrap();
     writer.forget(&contents).unwrap();
-    let vectors = taken.into_iter().map(|pending| {
-        let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
-        (pending.content, vector.into_iter().map(f16::from_f32).collect())
-    });
-    writer.embedded(vectors.collect()).unwrap();
+    let vectors = taken
+        .into_iter()
+        .map(|pending| (pending.content, embedder.embed(&[pending.document], None).unwrap().remove(0)));
+    writer.embedded(embedder.fingerprint(), vectors.collect()).unwrap();
     assert_eq!(writer.forget(&contents).unwrap(), 0, "nothing was left to forget");
 }
 
+fn batch(writer: &mut dyn Writer, embedder: &HashEmbedder, gone: &str, divisor: u8) {
+    let model = embedder.fingerprint();
+    let contents = writer.set_bulk_aside(model, 0);
+    writer.set_aside(model, &contents);
+    assert_eq!((writer.aside(model), writer.pending(model)), (contents.len(), contents.len()));
+    assert!(writer.take_pending(model, usize::MAX).unwrap().is_empty(), "what is set aside is not taken");
+    let pending = writer.pending_texts(model, &contents).unwrap();
+    assert_eq!(pending.len(), contents.len());
+    writer.apply(writer.batch(Vec::new(), vec![VaultPath::new(gone).unwrap()])).unwrap();
+    give(writer, embedder, pending, divisor);
+    assert_eq!(writer.aside(model), 0);
+}
+
 fn embed(writer: &mut dyn Writer, embedder: &HashEmbedder, divisor: u8) {
+    let pending = writer.take_pending(embedder.fingerprint(), usize::MAX).unwrap();
+    give(writer, embedder, pending, divisor);
+}
+
+fn give(writer: &mut dyn Writer, embedder: &HashEmbedder, pending: Vec<PendingText>, divisor: u8) {
     let chosen = |document: &Document| blake3::hash(document.input().as_bytes()).as_bytes()[0].is_multiple_of(divisor);
-    let pending = writer.take_pending(usize::MAX).unwrap();
+    let model = embedder.fingerprint();
     let (now, later): (Vec<_>, Vec<_>) = pending.into_iter().partition(|pending| chosen(&pending.document));
-    writer.requeue(&later.iter().map(|pending| pending.content).collect::<Vec<_>>());
-    let vectors = now.into_iter().map(|pending| {
-        let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
-        (pending.content, vector.into_iter().map(f16::from_f32).collect())
-    });
-    writer.embedded(vectors.collect()).unwrap();
+    writer.requeue(model, &later.iter().map(|pending| pending.content).collect::<Vec<_>>());
+    let vectors =
+        now.into_iter().map(|pending| (pending.content, embedder.embed(&[pending.document], None).unwrap().remove(0)));
+    writer.embedded(model, vectors.collect()).unwrap();
 }
 
 /// The first moment of a day of January 2026, in milliseconds since 1970.
@@ -253,8 +228,8 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
     ];
     let filters = [
         Filter::default(),
-        Filter { tag: Some("x".into()), ..Filter::default() },
-        Filter { tag: Some("X, #z".into()), ..Filter::default() },
+        Filter { tags: vec!["x".into()], ..Filter::default() },
+        Filter { tags: vec!["X".into(), "#z".into()], ..Filter::default() },
         Filter { since_ms: Some(day(2)), ..Filter::default() },
         Filter { until_ms: Some(day(3)), path: Some("notes/".into()), ..Filter::default() },
         Filter { collection: Some("work".into()), ..Filter::default() },
@@ -262,9 +237,36 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         Filter { conditions: vec![labelled("Mood", Some("calm"))], ..Filter::default() },
         Filter { conditions: vec![labelled("mood", None)], ..Filter::default() },
     ];
+    // What is asked of the filter itself.
+    let alone = [
+        Wanted::Collection("work".into()),
+        Wanted::Conversation("X.md".into()),
+        Wanted::Conversation("conversations/deep/z".into()),
+        Wanted::Speaker("Ann".into()),
+        Wanted::Tag("#X".into()),
+        Wanted::Path("DEEP".into()),
+        Wanted::Path("notes/{a,b}*".into()),
+        Wanted::Title("fe".into()),
+        Wanted::Updated(day(2), day(4)),
+        Wanted::Compared { key: "Mood".into(), ordering: vec![Ordering::Greater], with: "calm".into() },
+    ];
+    let alone =
+        alone.iter().flat_map(|wanted| [false, true].map(|negated| Condition { wanted: wanted.clone(), negated }));
+    let alone: Vec<Filter> =
+        alone.map(|condition| Filter { conditions: vec![condition], ..Filter::default() }).collect();
     let mut said = vec![format!("{:?}", reader.problems().unwrap())];
     for (scope, visible) in &scopes {
         said.push(format!("{scope}: {:?} {:?}", reader.statistics(visible.set()), reader.embedded(visible.set())));
+        // Of who sees little, for each kind of filter that would be the same again.
+        let asked = if ["all", "public"].contains(scope) { &alone[..] } else { &[] };
+        for filter in filters.iter().chain(asked) {
+            let filter = Filter { files: visible.set().cloned(), ..filter.clone() };
+            let resolved = reader.resolve(&filter, &Turn::default()).unwrap();
+            let passing = files.iter().filter(|file| resolved.as_ref().is_none_or(|set| set.contains(file.id)));
+            let mut passing: Vec<&str> = passing.map(|file| file.path.as_str()).collect();
+            passing.sort_unstable();
+            said.push(format!("{scope} {filter:?}: {passing:?}").replace(&format!("{:?}", filter.files), ""));
+        }
         // Each filter for everybody, and none for each scope: together they are one set of files.
         let filters = filters.iter().enumerate().take(if *scope == "all" { filters.len() } else { 1 });
         for (at, filter) in filters {
@@ -274,8 +276,11 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
                 let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
                 let (candidates, deep_ms) = (4, 60_000);
                 let defaults = SearchConfig::default();
-                let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates, deep_ms, ..defaults };
+                let late_interaction = if at == 0 { LateTokens::Stored } else { LateTokens::Off };
+                let config =
+                    SearchConfig { per_file, stemmer: LANGUAGE, candidates, deep_ms, late_interaction, ..defaults };
                 let request = SearchRequest {
+                    parts: Vec::new(),
                     text: query.into(),
                     mode,
                     limit,
@@ -336,13 +341,56 @@ proptest! {
 }
 
 #[test]
+fn turns_without_a_word_of_the_query_were_found_by_it() {
+    // Most chunks are turns, so that the files of a speaker are not few; nobody says `garden`.
+    let turns = |at: usize| {
+        let turn = |turn: usize| format!("**18:{:02} · {}:** river {at}\n\n", turn, ["Ann", "user"][turn % 2]);
+        (0..20).map(turn).collect::<String>()
+    };
+    let conversations = [0, 8, 9].map(|at| Step::Write(at, turns(at)));
+    let note = Step::Write(1, "# Garden\n\nThe garden and the apple.\n".into());
+    let steps: Vec<Step> = conversations.into_iter().chain([note, Step::Embed(1)]).collect();
+    let folder = TempDir::new().unwrap();
+    let (exact, local) = (play(&ExactEngine::new(LANGUAGE), &steps), play(&local(&folder), &steps));
+    for (exact, local) in exact.iter().flatten().zip(local.iter().flatten()) {
+        assert_eq!(exact, local);
+    }
+    let none = local.last().unwrap().iter().find(|said| said.starts_with("all 0 role:ann garden Keyword"));
+    assert!(none.is_some_and(|said| said.ends_with("[]")), "{none:?}");
+}
+
+#[test]
+fn a_batch_was_brought_in_twice_or_over_another() {
+    let folder = TempDir::new().unwrap();
+    for engine in [&ExactEngine::new(LANGUAGE) as &dyn Engine, &local(&folder)] {
+        let mut writer = engine.open(false).unwrap();
+        let note = |path: &str| vec![FileUpdate::of_text(path, "# River\n\nA boat.\n", LANGUAGE)];
+        let (first, again, over) =
+            [PATHS[1], PATHS[1], PATHS[2]].map(|path| writer.batch(note(path), Vec::new())).into();
+        writer.apply(first).unwrap();
+        for late in [again, over] {
+            let error = writer.apply(late).unwrap_err();
+            assert!(error.is_stale() && !error.is_damage(), "{error}");
+        }
+        let early = ChangeBatch { generation: writer.generation() + 2, ..writer.batch(note(PATHS[3]), Vec::new()) };
+        assert!(writer.apply(early).unwrap_err().is_stale());
+        writer.apply(writer.batch(Vec::new(), Vec::new())).unwrap();
+        let reader = writer.publish().unwrap();
+        assert_eq!((reader.generation(), reader.files().len(), writer.generation()), (1, 1, 1));
+    }
+}
+
+#[test]
 fn a_search_that_nobody_waits_for_ends() {
     let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
-    writer.apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], &[]).unwrap();
+    writer
+        .apply(writer.batch(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], Vec::new()))
+        .unwrap();
     let reader = writer.publish().unwrap();
     let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
     let turn = Turn::until(std::time::Instant::now() + std::time::Duration::from_secs(3600));
     let request = || SearchRequest {
+        parts: Vec::new(),
         text: "boat".into(),
         mode: Mode::Keyword,
         limit: 5,

@@ -2,15 +2,16 @@
 
 use std::time::Instant;
 
-use half::f16;
 use jiff::Timestamp;
 
 use super::super::{Degraded, SearchRequest, Visible, search};
 use crate::access::Turn;
-use crate::config::{Mode, SearchConfig, StemmerLanguage};
+use crate::config::{LateTokens, Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{Engine, FileUpdate, Filter, Reader};
-use crate::models::{Document, Embedder, Fingerprint, HashEmbedder, ModelError, TokenEmbedder, TokenVectors};
+use crate::models::{
+    Document, Embedder, EmbeddingSpace, Fingerprint, HashEmbedder, ModelError, TokenEmbedder, TokenVectors,
+};
 use crate::search::run::Results;
 
 /// A model that has time for so many documents, fails on all, or has no tokens.
@@ -74,21 +75,25 @@ fn vault(embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
         let (near, far) = (words[..at % 5].join(" "), filler.repeat(at % 3));
         FileUpdate::of_text(&format!("notes/{at}.md"), &format!("# Note {at}\n\n{near} {far} water.\n"), LANGUAGE)
     };
-    writer.apply((0..20).map(note).collect(), &[]).unwrap();
-    writer.use_model(embedder).unwrap();
-    let pending = writer.take_pending(usize::MAX).unwrap();
-    let vectors = pending.into_iter().map(|pending| {
-        let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
-        (pending.content, vector.into_iter().map(f16::from_f32).collect())
-    });
-    writer.embedded(vectors.collect()).unwrap();
+    writer.apply(writer.batch((0..20).map(note).collect(), Vec::new())).unwrap();
+    writer.use_model(&EmbeddingSpace::of(embedder)).unwrap();
+    let pending = writer.take_pending(embedder.fingerprint(), usize::MAX).unwrap();
+    let vectors = pending
+        .into_iter()
+        .map(|pending| (pending.content, embedder.embed(&[pending.document], None).unwrap().remove(0)));
+    writer.embedded(embedder.fingerprint(), vectors.collect()).unwrap();
     writer.publish().unwrap()
 }
 
 fn found(embedder: &dyn Embedder, mode: Mode) -> Results {
+    found_with(embedder, mode, &SearchConfig::default())
+}
+
+fn found_with(embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Results {
     let reader = vault(embedder);
     let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
     let request = SearchRequest {
+        parts: Vec::new(),
         text: "river boat garden apple water".into(),
         mode,
         limit: 20,
@@ -98,7 +103,7 @@ fn found(embedder: &dyn Embedder, mode: Mode) -> Results {
         context: None,
         turn: Turn::default(),
     };
-    search(reader.as_ref(), Some(embedder), &visible, &SearchConfig::default(), &request).unwrap()
+    search(reader.as_ref(), Some(embedder), &visible, config, &request).unwrap()
 }
 
 fn with(tokens: Tokens) -> Hurried {
@@ -142,4 +147,69 @@ fn a_model_that_cannot_costs_nothing_but_the_closer_look() {
         assert_eq!((deep.mode, paths(&deep)), (Mode::Hybrid, paths(&hybrid)));
         assert!(matches!(&deep.degraded, Some(Degraded::NotDeep(_))), "{:?}", deep.degraded);
     }
+}
+
+/// A model that answers when nobody waits any more.
+struct Slow(HashEmbedder);
+
+impl Embedder for Slow {
+    fn fingerprint(&self) -> &Fingerprint {
+        self.0.fingerprint()
+    }
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn dimension(&self) -> usize {
+        self.0.dimension()
+    }
+    fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
+        if deadline.is_some() { Err(ModelError::TimedOut) } else { self.0.embed_query(text, deadline) }
+    }
+    fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.0.embed_documents(documents, deadline)
+    }
+}
+
+#[test]
+fn a_model_that_is_slower_than_the_budget_is_left_out_and_said() {
+    let model = Slow(HashEmbedder::default());
+    let config = |timeout_ms| SearchConfig { timeout_ms, ..SearchConfig::default() };
+    for mode in [Mode::Hybrid, Mode::Semantic, Mode::Deep] {
+        let waited = found_with(&model, mode, &config(0));
+        assert!(waited.mode != Mode::Keyword && !waited.hits.is_empty(), "{mode:?}");
+        let left_out = found_with(&model, mode, &config(200));
+        assert_eq!(left_out.mode, Mode::Keyword, "{mode:?}");
+        assert_eq!(left_out.degraded, Some(Degraded::ModelFailed("the model took too long".into())), "{mode:?}");
+        assert!(!left_out.hits.is_empty(), "{mode:?}");
+    }
+}
+
+#[test]
+fn tokens_that_are_kept_serve_every_hybrid_search() {
+    let stored = SearchConfig { late_interaction: LateTokens::Stored, ..SearchConfig::default() };
+    let keeps = HashEmbedder::default().with_tokens();
+    let found = found_with(&keeps, Mode::Hybrid, &stored);
+    assert_eq!((found.mode, &found.degraded), (Mode::Hybrid, &None));
+    assert!(found.hits.iter().all(|hit| hit.late.is_some()));
+    let words = |at: usize| {
+        found.hits[at].chunk.text.split_whitespace().filter(|word| "river boat garden apple".contains(word)).count()
+    };
+    assert!(words(0) > words(19), "{} {}", words(0), words(19));
+    // They agree with those that are computed about what is best.
+    let deep = self::found(&with(Tokens::For(20)), Mode::Deep);
+    assert_eq!(found.hits[0].late.is_some(), deep.hits[0].late.is_some());
+    let best = |results: &Results| results.hits[0].chunk.text.contains("river boat garden apple");
+    assert!(best(&found) && best(&deep));
+    // Nobody else asks for them, and of a model that keeps none all is as it was.
+    for (embedder, mode, config) in [
+        (&keeps as &dyn Embedder, Mode::Semantic, &stored),
+        (&keeps, Mode::Keyword, &stored),
+        (&keeps, Mode::Hybrid, &SearchConfig::default()),
+        (&HashEmbedder::default(), Mode::Hybrid, &stored),
+    ] {
+        let found = found_with(embedder, mode, config);
+        assert!(found.hits.iter().all(|hit| hit.late.is_none()), "{mode:?}");
+    }
+    let plain = self::found(&with(Tokens::None), Mode::Hybrid);
+    assert_eq!(paths(&plain), paths(&found_with(&HashEmbedder::default(), Mode::Hybrid, &stored)));
 }

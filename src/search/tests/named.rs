@@ -23,11 +23,12 @@ fn which_of_many_comes_first_does_not_depend_on_when_each_was_indexed() {
     let found = |notes: &[(String, String)]| -> Vec<String> {
         let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
         for (path, text) in notes {
-            writer.apply(vec![FileUpdate::of_text(path, text, LANGUAGE)], &[]).unwrap();
+            writer.apply(writer.batch(vec![FileUpdate::of_text(path, text, LANGUAGE)], Vec::new())).unwrap();
         }
         let reader = writer.publish().unwrap();
         let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
         let request = SearchRequest {
+            parts: Vec::new(),
             text: "rust".into(),
             mode: Mode::Keyword,
             limit: 3,

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use half::f16;
-
 use super::super::{Degraded, SearchRequest, Visible, search};
 use crate::access::{Scope, Turn};
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{Engine, FileUpdate, Filter, Reader};
-use crate::models::{Embedder, HashEmbedder};
+use crate::models::{EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
 
 const NOTES: usize = 120;
 const THINGS: [&str; 12] = [
@@ -44,6 +42,7 @@ fn first(reader: &dyn Reader, embedder: &HashEmbedder, mode: Mode) -> usize {
     let right = (0..NOTES).filter(|at| {
         let (text, filter, turn) = (note(*at).0, Filter::default(), Turn::default());
         let request = SearchRequest {
+            parts: Vec::new(),
             text,
             mode,
             limit: 1,
@@ -65,22 +64,22 @@ fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
     let mut engine = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
     let updates =
         (0..NOTES).map(|at| FileUpdate::of_text(&format!("notes/{at}.md"), &note(at).1, StemmerLanguage::English));
-    engine.apply(updates.collect(), &[]).unwrap();
-    engine.use_model(&embedder).unwrap();
+    engine.apply(engine.batch(updates.collect(), Vec::new())).unwrap();
+    engine.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
     let words = first(engine.publish().unwrap().as_ref(), &embedder, Mode::Keyword);
     let mut right = BTreeMap::new();
     for percent in [0, 10, 25, 50, 75, 100_usize] {
         let chosen = |hash: &[u8]| usize::from(hash[0]) * 100 < percent * 256;
-        let pending = engine.take_pending(usize::MAX).unwrap();
+        let pending = engine.take_pending(embedder.fingerprint(), usize::MAX).unwrap();
         let (now, later): (Vec<_>, Vec<_>) = pending
             .into_iter()
             .partition(|pending| chosen(blake3::hash(pending.document.input().as_bytes()).as_bytes()));
-        engine.requeue(&later.iter().map(|pending| pending.content).collect::<Vec<_>>());
+        engine.requeue(embedder.fingerprint(), &later.iter().map(|pending| pending.content).collect::<Vec<_>>());
         let vectors = now.into_iter().map(|pending| {
             let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
-            (pending.content, vector.into_iter().map(f16::from_f32).collect())
+            (pending.content, EmbeddedText::of(&vector))
         });
-        engine.embedded(vectors.collect()).unwrap();
+        engine.embedded(embedder.fingerprint(), vectors.collect()).unwrap();
         right.insert(percent, first(engine.publish().unwrap().as_ref(), &embedder, Mode::Hybrid));
     }
     assert!(right.values().all(|hybrid| *hybrid >= words), "{words} of {NOTES} by words, by percent: {right:?}");
@@ -90,11 +89,15 @@ fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
 fn a_correction_is_said_whatever_else_is() {
     let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
     writer
-        .apply(vec![FileUpdate::of_text("notes/a.md", "The river is wide.\n", StemmerLanguage::English)], &[])
+        .apply(writer.batch(
+            vec![FileUpdate::of_text("notes/a.md", "The river is wide.\n", StemmerLanguage::English)],
+            Vec::new(),
+        ))
         .unwrap();
     let reader = writer.publish().unwrap();
     let visible = Visible::of(&Scope::Everything, reader.files());
     let request = SearchRequest {
+        parts: Vec::new(),
         text: "rvier".into(),
         mode: Mode::Hybrid,
         limit: 5,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use half::f16;
 use jiff::Timestamp;
 
 use super::super::{SearchRequest, Visible, search};
@@ -10,7 +9,7 @@ use crate::access::Turn;
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{Engine, FileUpdate, Filter};
-use crate::models::{Embedder, HashEmbedder};
+use crate::models::{EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
 
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
@@ -18,17 +17,25 @@ const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 fn found(notes: &[(&str, &str)], mode: Mode, config: &SearchConfig) -> Vec<(String, f64)> {
     let embedder = HashEmbedder::default();
     let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
-    writer.apply(notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(), &[]).unwrap();
-    writer.use_model(&embedder).unwrap();
-    let pending = writer.take_pending(usize::MAX).unwrap();
+    writer
+        .apply(
+            writer.batch(
+                notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(),
+                Vec::new(),
+            ),
+        )
+        .unwrap();
+    writer.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
+    let pending = writer.take_pending(embedder.fingerprint(), usize::MAX).unwrap();
     let vectors = pending.into_iter().map(|pending| {
         let vector = embedder.embed_documents(&[pending.document], None).unwrap().remove(0);
-        (pending.content, vector.into_iter().map(f16::from_f32).collect())
+        (pending.content, EmbeddedText::of(&vector))
     });
-    writer.embedded(vectors.collect()).unwrap();
+    writer.embedded(embedder.fingerprint(), vectors.collect()).unwrap();
     let reader = writer.publish().unwrap();
     let visible = Visible::of(&crate::access::Scope::Everything, reader.files());
     let request = SearchRequest {
+        parts: Vec::new(),
         text: "kiwi river".into(),
         mode,
         limit: 10,

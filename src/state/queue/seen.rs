@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-/// So many keys are remembered.
+/// Maximum number of keys that are remembered.
 pub(super) const MAX_SEEN: usize = 100_000;
 
 /// The keys of the last events that had an id.

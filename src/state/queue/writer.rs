@@ -19,7 +19,7 @@ const MAX_LOG_PAGES: i64 = 4096;
 const MAX_FREE_BYTES: i64 = 4 << 20;
 /// A database with more in it is made anew by way of a file, and not in memory.
 const MAX_BYTES_IN_MEMORY: i64 = 64 << 20;
-/// So long the log is waited for that somebody else reads, where nobody waits for it to be empty.
+/// Maximum time that the log is waited for which somebody else reads, where nobody waits for it to be empty.
 const MOMENT: Duration = Duration::from_millis(100);
 
 /// The queue, for the one thread that writes it.
@@ -85,6 +85,10 @@ impl EventQueue {
             if (batch.sweeps || dropped) && first.is_some() {
                 transaction.execute("INSERT OR IGNORE INTO events_unswept(id) VALUES (1)", [])?;
                 now.unswept = true;
+            }
+            if batch.sweeps {
+                // What else was written over counts, too.
+                now.unswept |= is_unswept(&transaction)?;
             }
             if now == *extent && batch.plan.is_none() {
                 return Ok(appended);
@@ -220,13 +224,17 @@ fn load(opened: &OpenedState, seen: &mut Seen, extent: &mut Extent) -> rusqlite:
     let (first, last, bytes): (Option<i64>, Option<i64>, f64) =
         connection.query_row(whole, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let planned: Option<i64> = connection.query_row("SELECT next FROM events_plan", [], |row| row.get(0)).optional()?;
-    let unswept = connection.query_row("SELECT count(*) FROM events_unswept", [], |row| row.get::<_, i64>(0))? > 0;
+    let unswept = is_unswept(connection)?;
     // No number is given twice: what is being written names some, and so does whoever reads.
     let next = extent.next.max(planned.unwrap_or(0) as u64).max(last.map_or(0, |last| last as u64 + 1));
     *seen = loaded;
     let first = first.map_or(next, |first| first as u64);
     *extent = Extent { first, next, bytes: bytes as u64, opened: opened.number, unswept };
     Ok(())
+}
+
+fn is_unswept(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(connection.query_row("SELECT count(*) FROM events_unswept", [], |row| row.get::<_, i64>(0))? > 0)
 }
 
 fn append(

@@ -26,7 +26,23 @@ pub enum Action {
 impl Action {
     /// The action as an agent asked for it.
     pub fn by(self, agent: &str) -> Act<'_> {
-        Act { action: self, by: Some(agent), written: 0, quota: None }
+        Act { by: Some(agent), ..self.into() }
+    }
+
+    /// The action as the log of changes names it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Edit => "edit",
+            Self::Forget => "forget",
+            Self::Trash => "trash",
+            Self::Restore => "restore",
+        }
+    }
+
+    /// The action as something else than the person or an agent does it: `program browser`, `retention`.
+    pub fn done_by(self, what: &str) -> Act<'_> {
+        Act { program: Some(what), ..self.into() }
     }
 }
 
@@ -36,17 +52,28 @@ pub struct Act<'a> {
     pub(super) action: Action,
     /// The agent; the person and their programs have no name here.
     pub(super) by: Option<&'a str>,
+    /// What does it, if neither the person nor an agent, as the log of changes says it.
+    pub(super) program: Option<&'a str>,
     pub(super) written: u64,
     pub(super) quota: Option<Quota>,
 }
 
 impl From<Action> for Act<'_> {
     fn from(action: Action) -> Self {
-        Self { action, by: None, written: 0, quota: None }
+        Self { action, by: None, program: None, written: 0, quota: None }
     }
 }
 
 impl Act<'_> {
+    /// Who it is, as the log of changes says it.
+    pub(super) fn who(&self) -> String {
+        match (self.by, self.program) {
+            (Some(agent), _) => format!("agent {agent}"),
+            (None, Some(program)) => program.to_owned(),
+            (None, None) => "owner".into(),
+        }
+    }
+
     /// The same for an agent that brings `written` bytes and may have so much.
     #[must_use]
     pub fn within(self, quota: Quota, written: u64) -> Self {

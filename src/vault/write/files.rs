@@ -3,19 +3,20 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use blake3::Hash;
 
 use super::super::read::read_bytes;
-use super::checkpoint::Act;
+use super::checkpoint::{Act, Action};
 use super::checkpoint_id::CheckpointId;
 use super::checkpoints::{Checkpoints, mode};
 use super::error::WriteError;
 use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_owner_of, move_new};
 use crate::fs::{sync_folder, write_beside};
 use crate::path::VaultPath;
+use crate::state::ChangeTable;
 use crate::vault::Outside;
 
 /// Old checkpoints are looked for so often.
@@ -32,6 +33,8 @@ pub struct Files {
     unfinished: PathBuf,
     pub(super) checkpoints: Checkpoints,
     pruned: Mutex<Option<Instant>>,
+    /// Where each change is noted, if anywhere.
+    pub(super) log: Option<Arc<ChangeTable>>,
 }
 
 impl Files {
@@ -43,12 +46,19 @@ impl Files {
             unfinished: state.join("unfinished"),
             checkpoints: Checkpoints::new(state.join("checkpoints")),
             pruned: Mutex::default(),
+            log: None,
         };
         files.clear(&files.unfinished);
         if let Err(error) = files.checkpoints.clear_unfinished() {
             tracing::warn!("what a killed write left stays: {error}");
         }
         files
+    }
+
+    /// The same, with each change noted in a log.
+    #[must_use]
+    pub fn logged(self, log: Arc<ChangeTable>) -> Self {
+        Self { log: Some(log), ..self }
     }
 
     /// Says whether a note may be at a path: visible, an `.md` file, and below no symbolic link.
@@ -109,7 +119,9 @@ impl Files {
     /// [`WriteError::Exists`] when the name is taken; when no note may be there, or the disk refuses.
     pub fn create(&self, path: &VaultPath, text: &str) -> Result<Hash, WriteError> {
         let _one = self.one_at_a_time()?;
-        self.make(path, text.as_bytes(), None)
+        let made = self.make(path, text.as_bytes(), None)?;
+        self.note(path, &Action::Create.into(), None, Some(text.as_bytes()), None);
+        Ok(made)
     }
 
     /// Makes a new note for an agent, so that this can be undone.
@@ -121,7 +133,24 @@ impl Files {
         self.check(path)?;
         let id = self.keep(path, act, None, Some(blake3::hash(text.as_bytes())), None)?;
         self.make(path, text.as_bytes(), None).inspect_err(|_| self.checkpoints.take_back(&id))?;
+        self.note(path, &act, None, Some(text.as_bytes()), Some(&id));
         Ok(id)
+    }
+
+    /// Leaves a note as `before` says, or not there, and gives a checkpoint as for a change: undoing that changes nothing.
+    ///
+    /// # Errors
+    /// As [`Files::replace`] and [`Files::create`].
+    pub fn leave(&self, path: &VaultPath, before: Option<Hash>, act: Act<'_>) -> Result<CheckpointId, WriteError> {
+        let _one = self.one_at_a_time()?;
+        self.check(path)?;
+        match (self.read(path)?, before) {
+            (None, None) => self.keep(path, act, None, None, None),
+            (Some((had, hash)), Some(before)) if hash == before => self.keep(path, act, Some(&had), Some(hash), None),
+            (None, Some(_)) => Err(WriteError::Gone(path.clone())),
+            (Some(_), None) => Err(WriteError::Exists(path.clone())),
+            (Some(_), Some(_)) => Err(WriteError::Changed(path.clone())),
+        }
     }
 
     /// Writes over a note that is as `before` says. What it was is kept.
@@ -144,14 +173,26 @@ impl Files {
     ///
     /// # Errors
     /// As [`Files::replace`] and [`Files::create`].
-    pub fn extend(&self, path: &VaultPath, before: Option<Hash>, text: &str) -> Result<Hash, WriteError> {
+    pub fn extend<'a>(
+        &self,
+        path: &VaultPath,
+        before: Option<Hash>,
+        text: &str,
+        act: impl Into<Act<'a>>,
+    ) -> Result<Hash, WriteError> {
         let _one = self.one_at_a_time()?;
-        let Some(before) = before else { return self.make(path, text.as_bytes(), None) };
+        let act = act.into();
+        let Some(before) = before else {
+            let made = self.make(path, text.as_bytes(), None)?;
+            self.note(path, &Act { action: Action::Create, ..act }, None, Some(text.as_bytes()), None);
+            return Ok(made);
+        };
         let (had, hash) = self.read(path)?.ok_or_else(|| WriteError::Gone(path.clone()))?;
         if hash != before || !text.as_bytes().starts_with(&had) {
             return Err(WriteError::Changed(path.clone()));
         }
         self.exchange(path, before, text.as_bytes())?;
+        self.note(path, &act, Some(&had), Some(text.as_bytes()), None);
         Ok(blake3::hash(text.as_bytes()))
     }
 
@@ -177,6 +218,7 @@ impl Files {
         let had = self.expect(path, before)?;
         let id = self.keep(path, act, Some(&had), Some(blake3::hash(bytes)), None)?;
         self.exchange(path, before, bytes).inspect_err(|_| self.checkpoints.take_back(&id))?;
+        self.note(path, &act, Some(&had), Some(bytes), Some(&id));
         Ok(id)
     }
 
@@ -280,9 +322,9 @@ mod tests {
     fn a_note_grows_without_a_checkpoint() {
         let (_folder, files) = vault();
         let day = path("files/2026-01-05.md");
-        let first = files.extend(&day, None, "one\n").unwrap();
-        files.extend(&day, Some(first), "one\ntwo\n").unwrap();
-        assert!(matches!(files.extend(&day, Some(first), "one\nthree\n"), Err(WriteError::Changed(_))));
+        let first = files.extend(&day, None, "one\n", Action::Edit).unwrap();
+        files.extend(&day, Some(first), "one\ntwo\n", Action::Edit).unwrap();
+        assert!(matches!(files.extend(&day, Some(first), "one\nthree\n", Action::Edit), Err(WriteError::Changed(_))));
         assert_eq!(read(&files, day.as_str()).unwrap().0, "one\ntwo\n");
         assert_eq!(files.checkpoints().unwrap(), []);
     }

@@ -8,6 +8,7 @@ mod error;
 mod files;
 mod leftovers;
 mod names;
+mod note_change;
 mod quota;
 mod tally;
 mod undo;

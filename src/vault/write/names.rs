@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::path::VaultPath;
 
-/// The longest name, in bytes; file systems take 255, and sync services add to it.
+/// Maximum length of a name, in bytes; file systems take 255, and sync services add to it.
 const MAX_SLUG_BYTES: usize = 80;
 
 /// Names that Windows keeps for devices, whatever their extension.

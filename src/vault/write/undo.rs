@@ -16,10 +16,11 @@ use super::error::WriteError;
 use super::files::Files;
 use crate::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
 use crate::path::VaultPath;
+use crate::state::StateError;
 
 /// The folder that what is deleted goes to.
 const TRASH: &str = ".trash";
-/// A name in the trash gets a number only up to this length, so that file systems take it.
+/// Maximum length of a name in the trash that gets a number, in bytes, so that file systems take it.
 const MAX_NUMBERED_BYTES: usize = 230;
 
 /// What was removed for good.
@@ -106,6 +107,7 @@ impl Files {
                 let undo = self.keep(&path, act, None, Some(blake3::hash(&content)), None)?;
                 let made = self.make(&path, &content, checkpoint.mode);
                 made.inspect_err(|_| self.checkpoints.take_back(&undo))?;
+                self.note(&path, &act, None, Some(&content), Some(&undo));
                 // It is where it was, and in the trash no more.
                 if let Some(trashed) = checkpoint.trashed.filter(|trashed| self.check_trash(trashed).is_ok()) {
                     let trashed = trashed.on_disk(&self.root);
@@ -159,7 +161,28 @@ impl Files {
         // They tell what is whose: should the process be killed, the next purge needs them.
         purged.checkpoints = checkpoints.len();
         self.checkpoints.remove_all(checkpoints.into_iter().map(|checkpoint| checkpoint.id).collect())?;
+        if purged.checkpoints + purged.trashed > 0 {
+            self.note_as("purge", path, &Action::Forget.into(), None, None, None);
+        }
         Ok(purged)
+    }
+
+    /// What a note that is not there had last, as far as a checkpoint knows.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn last_content(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, WriteError> {
+        let known = self.checkpoints.list()?.into_iter();
+        let newest = known.filter(|checkpoint| checkpoint.path == *path).find(|checkpoint| checkpoint.bytes.is_some());
+        Ok(newest.and_then(|checkpoint| self.checkpoints.get(&checkpoint.id).ok()).and_then(|(_, content)| content))
+    }
+
+    /// Says `instead` in the log of changes where a note is named that is gone for good.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn hide_in_log(&self, path: &VaultPath, instead: &str) -> Result<(), StateError> {
+        self.log.as_ref().map_or(Ok(()), |log| log.hide(path.as_str(), instead))
     }
 
     pub(super) fn move_to_trash(
@@ -193,6 +216,7 @@ impl Files {
         moved().inspect_err(|_| self.checkpoints.take_back(&id))?;
         sync_folder(&from)?;
         sync_folder(&to)?;
+        self.note(path, &act, Some(&had), None, Some(&id));
         Ok(id)
     }
 

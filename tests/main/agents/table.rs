@@ -70,7 +70,19 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         "/api/user-memory/stats",
         "/api/user-memory/collections",
         "/api/user-memory/tags",
+        "/api/tags",
         "/api/user-memory/notes",
+        "/api/facts",
+        "/api/facts?scope=*&history=true",
+        "/api/facts?scope=user",
+        "/api/facts?scope=user&namespace=animals&key=quokka",
+        "/api/facts?scope=project:zoo&expired=true",
+        "/api/facts?scope=project:none",
+        "/api/facts?scope=agent:zoe",
+        "/api/facts?resolve=project:zoo,user&key=quokka",
+        "/api/facts?scope=*&as_of=2026-12-31",
+        "/api/facts?scope=*&changed_since=2020-01-01",
+        "/api/facts?scope=*&tag=marsupial",
         "/api/user-memory/notes?folder=notes&limit=2&offset=1",
         "/api/user-memory/notes?folder=journal",
         "/api/user-memory/notes?folder=nothing",
@@ -224,9 +236,12 @@ fn owners_alone() -> Vec<Asked> {
         post("/api/user-memory/forget", json!({ "path": "notes/none.md" })),
         post("/api/user-memory/annotate", json!({ "hash": hash, "note": "x" })),
         post("/api/user-memory/checkpoints/x/restore", json!({})),
+        post("/api/forgotten/1/lift", json!({})),
         post("/api/user-memory/events", json!([])),
         post("/reindex", json!({})),
         post("/verify", json!({})),
+        post("/model/gc", json!({})),
+        post("/model/reload", json!({})),
         post("/api/agents", json!({ "name": "Mallory", "rules": { "can_read_user_memory": true } })),
         post("/api/agents/ada/rotate", json!({})),
         ("PATCH", "/api/agents/ada".into(), Some(json!({ "can_read_user_memory": true }))),
@@ -238,6 +253,9 @@ fn owners_alone() -> Vec<Asked> {
         "/events",
         "/api/user-memory/settings",
         "/api/user-memory/checkpoints",
+        "/api/forgotten",
+        "/api/log",
+        "/api/log?path=notes/secret.md",
         "/api/agents",
         "/api/agents/zoe",
         "/api/agents/nobody",
@@ -261,7 +279,10 @@ fn ask(vault: &Daemon, token: &str, (method, target, body): &Asked) -> (u16, Str
 /// The whole table: agents × ways to ask × things seen, hidden, private and not there.
 #[test]
 fn what_is_hidden_is_as_if_it_were_not_there() {
-    let all = world(None, 0);
+    let mut all = world(None, 0);
+    // What the person has forgotten for good shows no more than what is hidden.
+    all.write("notes/purged.md", "A quokka marsupial was here at noon, and is forgotten.\n");
+    all.run(&["forget", "notes/purged.md", "--purge", "--yes"]).ok();
     let requests = every_request(&all);
     for agent in AGENTS {
         let reference = world(Some(agent), 0);

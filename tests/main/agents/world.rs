@@ -52,6 +52,8 @@ pub const NOTES: &[(&str, &str, &[&str])] = &[
     ("notes/diary/today.md", "---\ncreated: 2026-01-06\n---\n# Today\n\nI met a quokka.\n", &[]),
     ("journal/one.md", "---\ncreated: 2026-01-07\n---\n# Journal\n\nQuokka, quokka, quokka.\n", &[]),
     ("notes/vault/glob.md", "---\ncreated: 2026-01-07\n---\n# Glob\n\nA quokka behind a glob.\n", &[]),
+    ("facts.md", "# Facts\n\n## Animals\n\n- quokka: at large #marsupial\n- [ a bad: one\n- broken: [\n", &[]),
+    ("projects/zoo/facts.md", "- quokka: in the zoo (until 2026-01-31)\n", &[]),
     ("loose.md", "---\ncreated: 2026-01-08\n---\n# Loose\n\nA quokka at large.\n", &[]),
     (
         "annotations/on-plan.md",

@@ -8,9 +8,9 @@ use memory_vault::access::Scope;
 use memory_vault::access::Turn;
 use memory_vault::config::{Config, Mode};
 use memory_vault::derive::words::Stemming;
-use memory_vault::engine::{Filter, Reader};
+use memory_vault::engine::{ChangeBatch, Filter, Reader};
 use memory_vault::engine_local::{Settings, Store};
-use memory_vault::models::{Document, Embedder, HashEmbedder};
+use memory_vault::models::{Document, EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
 use memory_vault::notes;
 use memory_vault::path::VaultPath;
 use memory_vault::search::{Degraded, SearchRequest, Visible, search};
@@ -132,20 +132,23 @@ fn without_the_words_the_meaning_answers() {
         jiff::Timestamp::now(),
     );
     let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
-    store.apply(vec![*update], &[]).unwrap();
+    store.apply(ChangeBatch { generation: 1, updates: vec![*update], removed: Vec::new() }).unwrap();
     let embedder = HashEmbedder::default();
-    store.use_model(&embedder).unwrap();
-    let pending = store.take_pending(10).unwrap();
+    store.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
+    let pending = store.take_pending(embedder.fingerprint(), 10).unwrap();
     let documents: Vec<Document> = pending.iter().map(|pending| pending.document.clone()).collect();
     let vectors = embedder.embed_documents(&documents, None).unwrap();
-    let halved = |vector: &Vec<f32>| vector.iter().copied().map(half::f16::from_f32).collect();
     store
-        .embedded(pending.iter().zip(&vectors).map(|(pending, vector)| (pending.content, halved(vector))).collect())
+        .embedded(
+            embedder.fingerprint(),
+            pending.iter().zip(&vectors).map(|(pending, vector)| (pending.content, EmbeddedText::of(vector))).collect(),
+        )
         .unwrap();
 
     let snapshot = store.snapshot_without_words().unwrap();
     for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
         let request = SearchRequest {
+            parts: Vec::new(),
             text: "river".into(),
             mode,
             limit: 10,

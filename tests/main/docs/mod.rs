@@ -6,6 +6,7 @@ use std::path::Path;
 mod api;
 mod commands;
 mod configuration;
+mod facts;
 
 /// Holds a page against what the code makes of it, or writes it.
 #[track_caller]

@@ -137,6 +137,42 @@ fn an_unknown_collection_is_named_with_those_that_are_there() {
 }
 
 #[test]
+fn the_text_of_an_answer_says_where_passages_are_as_the_settings_say() {
+    let mut vault = vault();
+    let set = |vault: &Daemon, citations: &str| {
+        std::fs::write(vault.path("memory.toml"), format!("[search]\n{citations}")).unwrap();
+    };
+    for (citations, head, line) in [
+        ("", true, false),
+        ("citations = \"auto\"\n", true, false),
+        ("citations = \"on\"\n", true, true),
+        ("citations = \"off\"\n", false, false),
+    ] {
+        set(&vault, citations);
+        vault.start();
+        let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "text"]));
+        let said = mcp.call("search", json!({ "query": "Mondays" }))["content"][0]["text"].as_str().unwrap().to_owned();
+        assert_eq!((said.contains(".md#L"), said.contains("\nSource: notes/garden.md#1\n")), (head, line), "{said}");
+        assert!(said.contains("Mondays") && said.contains("hash "), "{said}");
+        drop(mcp);
+        let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "structured"]));
+        let found = mcp.call("search", json!({ "query": "Mondays" }));
+        let hit = &found["structuredContent"]["results"][0];
+        assert!(hit["citation"].as_str().unwrap().contains(".md#L") && hit["line_start"].is_u64(), "{found}");
+        drop(mcp);
+        vault.terminate();
+    }
+    let shown = |more: &[&str]| vault.run(&[&["search", "Mondays", "--mode", "keyword"], more].concat()).ok().stdout;
+    assert!(!shown(&[]).contains(".md#"), "{}", shown(&[]));
+    for on in [["--citations", "on"], ["--set", "citations=on"]] {
+        let said = shown(&on);
+        assert!(said.contains(".md#L") && said.contains("    Source: notes/garden.md#1\n"), "{said}");
+    }
+    assert!(!shown(&["--citations", "auto"]).contains("Source:"));
+    assert!(shown(&["--json"]).contains(".md#L"));
+}
+
+#[test]
 fn what_a_schema_says_of_an_argument_is_so() {
     let mut vault = vault();
     vault.start();

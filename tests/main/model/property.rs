@@ -85,6 +85,7 @@ fn compare(vault: &TestVault, tree: &Tree) -> Result<(), String> {
 fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
     let snapshot = vault.app().shared().snapshot().unwrap();
     let request = SearchRequest {
+        parts: Vec::new(),
         text: word.to_owned(),
         mode: Mode::Keyword,
         limit: 100,

@@ -1,4 +1,4 @@
-//! An embedding endpoint as OpenAI has it, which can be told to fail in every way.
+//! An endpoint as OpenAI has it, for embeddings and for chat, which can be told to fail in every way.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,6 +8,8 @@ use std::thread::JoinHandle;
 
 use memory_vault::models::{Document, Embedder, HashEmbedder};
 use serde_json::{Value, json};
+
+use super::batches::FakeBatches;
 
 /// How a request goes wrong.
 #[derive(Debug, Clone)]
@@ -24,28 +26,39 @@ pub enum Fault {
     Dimension(usize),
     /// The vector of the last text is not a number.
     Nan,
-    /// The last text has no vector.
+    /// The last text has no vector, or the last passage no score.
     Fewer,
+    /// The connection ends without a word.
+    Close,
+    /// A chat model's own words.
+    Says(&'static str),
 }
 
 /// What was asked.
 #[derive(Debug, Clone)]
 pub struct Asked {
+    pub method: String,
     pub path: String,
     pub authorization: Option<String>,
+    /// The texts to embed, or the messages.
     pub texts: Vec<String>,
+    pub body: Value,
 }
 
-type Decide = Box<dyn Fn(&Asked) -> Option<Fault> + Send>;
+type Decide = Arc<dyn Fn(&Asked) -> Option<Fault> + Send + Sync>;
+type Judge = Box<dyn Fn(&str) -> f64 + Send>;
 
 struct Inner {
     asked: Mutex<Vec<Asked>>,
     decide: Mutex<Decide>,
+    judge: Mutex<Judge>,
+    variants: Mutex<Value>,
     model: Mutex<HashEmbedder>,
+    batches: FakeBatches,
     over: AtomicBool,
 }
 
-/// The server. It embeds as [`HashEmbedder`] does.
+/// The server. It embeds as [`HashEmbedder`] does, judges passages as it is told, and says queries in the words that it is given.
 pub struct Endpoint {
     address: SocketAddr,
     inner: Arc<Inner>,
@@ -62,8 +75,11 @@ impl Endpoint {
         let address = listener.local_addr().unwrap();
         let inner = Arc::new(Inner {
             asked: Mutex::default(),
-            decide: Mutex::new(Box::new(|_| None)),
+            decide: Mutex::new(Arc::new(|_| None)),
+            judge: Mutex::new(Box::new(|_| 0.5)),
+            variants: Mutex::new(json!({"lex": [], "vec": [], "hyde": ""})),
             model: Mutex::new(HashEmbedder::new(32)),
+            batches: FakeBatches::default(),
             over: AtomicBool::new(false),
         });
         let serving = Arc::clone(&inner);
@@ -84,13 +100,35 @@ impl Endpoint {
     }
 
     /// From now on requests fail as this says.
-    pub fn fails(&self, decide: impl Fn(&Asked) -> Option<Fault> + Send + 'static) {
-        *self.inner.decide.lock().unwrap() = Box::new(decide);
+    pub fn fails(&self, decide: impl Fn(&Asked) -> Option<Fault> + Send + Sync + 'static) {
+        *self.inner.decide.lock().unwrap() = Arc::new(decide);
+    }
+
+    /// From now on each passage gets this score.
+    pub fn judges(&self, judge: impl Fn(&str) -> f64 + Send + 'static) {
+        *self.inner.judge.lock().unwrap() = Box::new(judge);
+    }
+
+    /// From now on each query is said in these words.
+    pub fn expands(&self, lex: &[&str], vec: &[&str], hyde: &str) {
+        *self.inner.variants.lock().unwrap() = json!({"lex": lex, "vec": vec, "hyde": hyde});
+    }
+
+    /// The passages of each request to judge some.
+    pub fn judged(&self) -> Vec<Vec<String>> {
+        let asked = self.asked();
+        let chats = asked.iter().filter(|asked| asked.is_chat() && !asked.texts[0].contains("hyde"));
+        chats.map(|asked| passages(&asked.texts[1])).collect()
     }
 
     /// Another model takes the place of the one there was.
     pub fn change_model(&self, dimension: usize) {
         *self.inner.model.lock().unwrap() = HashEmbedder::new(dimension);
+    }
+
+    /// Its batches.
+    pub fn batches(&self) -> &FakeBatches {
+        &self.inner.batches
     }
 
     pub fn asked(&self) -> MutexGuard<'_, Vec<Asked>> {
@@ -113,11 +151,25 @@ impl Drop for Endpoint {
     }
 }
 
+impl Asked {
+    pub fn is_chat(&self) -> bool {
+        self.path.ends_with("/chat/completions")
+    }
+}
+
+/// The passages within the fences of what a chat model is given. The first fence is around the query.
+fn passages(material: &str) -> Vec<String> {
+    let fence = material.lines().nth(1).unwrap_or_default();
+    let texts: Vec<&str> = material.split(&format!("{fence}\n")).collect();
+    texts.into_iter().skip(4).step_by(2).map(|text| text.trim_end().to_owned()).collect()
+}
+
 fn serve(inner: &Inner, stream: TcpStream) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
     reader.read_line(&mut line)?;
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (mut length, mut authorization) = (0, None);
     loop {
         line.clear();
@@ -131,31 +183,35 @@ fn serve(inner: &Inner, stream: TcpStream) -> std::io::Result<()> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let form = body;
+    let body: Value = serde_json::from_slice(&form).unwrap_or_default();
     let texts = body["input"].as_array().into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned()));
-    let asked = Asked { path, authorization, texts: texts.collect() };
+    let messages = body["messages"].as_array().into_iter().flatten();
+    let messages = messages.filter_map(|message| Some(message["content"].as_str()?.to_owned()));
+    let asked = Asked { method, path, authorization, texts: texts.chain(messages).collect(), body: body.clone() };
     inner.asked.lock().unwrap().push(asked.clone());
-    let fault = (inner.decide.lock().unwrap())(&asked);
+    // One that waits keeps none of the others.
+    let decide = Arc::clone(&inner.decide.lock().unwrap());
+    let fault = decide(&asked);
+    if matches!(fault, None | Some(Fault::Close)) && !asked.is_chat() && !asked.path.contains("/embeddings") {
+        let (status, body) = inner.batches.answer(&asked, &form, |texts| embed(inner, texts));
+        if fault.is_some() {
+            return Ok(());
+        }
+        let mut stream = stream;
+        let length = body.len();
+        // So that no test waits for the next look.
+        let headers = format!("Retry-After: 0\r\nContent-Length: {length}\r\nConnection: close");
+        write!(stream, "HTTP/1.1 {status} Said\r\n{headers}\r\n\r\n")?;
+        return stream.write_all(&body);
+    }
     answer(inner, &asked, fault, stream)
 }
 
 fn answer(inner: &Inner, asked: &Asked, fault: Option<Fault>, mut stream: TcpStream) -> std::io::Result<()> {
-    let document = |text: &String| Document { context: String::new(), text: text.clone() };
-    let documents: Vec<Document> = asked.texts.iter().map(document).collect();
-    let vectors = inner.model.lock().unwrap().embed_documents(&documents, None).unwrap();
-    let mut data: Vec<Value> =
-        vectors.iter().enumerate().map(|(index, vector)| json!({"index": index, "embedding": vector})).collect();
-    // Nobody promises an order.
-    data.reverse();
+    let good = if asked.is_chat() { chat(inner, asked, &fault) } else { embedding(inner, asked, &fault) };
     let (mut status, mut headers) = (200, "Content-Type: application/json\r\n");
-    match &fault {
-        Some(Fault::Dimension(dimension)) => data[0]["embedding"] = json!(vec![1.0; *dimension]),
-        Some(Fault::Nan) => data[0]["embedding"] = json!(["NaN"]),
-        Some(Fault::Fewer) => drop(data.pop()),
-        _ => {}
-    }
-    let mut body = json!({"object": "list", "data": data, "model": "hashed"}).to_string().replace("\"NaN\"", "NaN");
-    let mut sent = None;
+    let (mut body, mut sent) = (good.to_string().replace("\"NaN\"", "NaN"), None);
     match fault {
         Some(Fault::Hang) => {
             // Until whoever asked goes away, or the server.
@@ -164,6 +220,7 @@ fn answer(inner: &Inner, asked: &Asked, fault: Option<Fault>, mut stream: TcpStr
             }
             return Ok(());
         }
+        Some(Fault::Close) => return Ok(()),
         Some(Fault::Status(code, more, said)) => (status, headers, body) = (code, more, said.to_owned()),
         Some(Fault::Html) => (headers, body) = ("Content-Type: text/html\r\n", "<html>Welcome</html>".into()),
         Some(Fault::Half) => sent = Some(body.len() / 2),
@@ -172,4 +229,46 @@ fn answer(inner: &Inner, asked: &Asked, fault: Option<Fault>, mut stream: TcpStr
     let length = body.len();
     write!(stream, "HTTP/1.1 {status} Said\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n")?;
     stream.write_all(&body.as_bytes()[..sent.unwrap_or(length)])
+}
+
+fn chat(inner: &Inner, asked: &Asked, fault: &Option<Fault>) -> Value {
+    let judge = inner.judge.lock().unwrap();
+    let content = if let Some(Fault::Says(said)) = fault {
+        (*said).to_owned()
+    } else if asked.texts[0].contains("hyde") {
+        inner.variants.lock().unwrap().to_string()
+    } else {
+        let mut scores: Vec<Value> = passages(&asked.texts[1]).iter().map(|passage| json!(judge(passage))).collect();
+        match fault {
+            Some(Fault::Nan) => scores[0] = json!("NaN"),
+            Some(Fault::Fewer) => drop(scores.pop()),
+            _ => {}
+        }
+        json!({ "scores": scores }).to_string().replace("\"NaN\"", "NaN")
+    };
+    json!({
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+    })
+}
+
+fn embed(inner: &Inner, texts: &[String]) -> Vec<Vec<f32>> {
+    let document = |text: &String| Document { context: String::new(), text: text.clone() };
+    let documents: Vec<Document> = texts.iter().map(document).collect();
+    inner.model.lock().unwrap().embed_documents(&documents, None).unwrap()
+}
+
+fn embedding(inner: &Inner, asked: &Asked, fault: &Option<Fault>) -> Value {
+    let vectors = embed(inner, &asked.texts);
+    let mut data: Vec<Value> =
+        vectors.iter().enumerate().map(|(index, vector)| json!({"index": index, "embedding": vector})).collect();
+    // Nobody promises an order.
+    data.reverse();
+    match fault {
+        Some(Fault::Dimension(dimension)) => data[0]["embedding"] = json!(vec![1.0; *dimension]),
+        Some(Fault::Nan) => data[0]["embedding"] = json!(["NaN"]),
+        Some(Fault::Fewer) => drop(data.pop()),
+        _ => {}
+    }
+    json!({"object": "list", "data": data, "model": "hashed"})
 }

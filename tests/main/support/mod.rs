@@ -1,6 +1,8 @@
 //! What the tests stand on.
 
 mod answers;
+mod app;
+mod batches;
 mod daemon;
 mod dice;
 mod endpoint;
@@ -18,13 +20,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub use answers::{Answers, assert_same, difference};
+pub use app::{embedded, serve, status};
+pub use batches::{BadAnswers, BatchFate};
 pub use daemon::{Daemon, Ran, encode, vault_command};
 pub use dice::Dice;
-pub use endpoint::{Endpoint, Fault};
+pub use endpoint::{Asked, Endpoint, Fault};
 pub use http::{Connection, Reply, Request};
 pub use mcp::{Mcp, VERSION};
 pub use namespace::in_own_namespaces;
-pub use notes::{Notes, QUERIES};
+pub use notes::{Notes, QUERIES, Random};
 pub use rebuilt::assert_as_rebuilt;
 pub use screen::{At, Shown, at_terminal};
 pub use vault::{TestVault, contents, notes_of};

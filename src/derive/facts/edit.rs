@@ -1,0 +1,328 @@
+//! What a file of facts says after a change. Pure: exactly one line becomes another, comes or goes; all else stays to the byte.
+
+use serde_json::Value;
+
+use super::file::{Fact, FactsFile, namespace};
+use super::item::is_key;
+use super::value::written_value;
+use super::window::Validity;
+use crate::note::Note;
+
+/// Why a change is not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FactEditError {
+    /// A merge left its marks in the file.
+    #[error("a merge left its marks in it; they have to go first")]
+    Conflict,
+    /// A comment stands in the line.
+    #[error("a comment stands in the line; it has to be changed by hand")]
+    Mixed,
+    /// Something stands below the item.
+    #[error("something stands below its line, and would stand below another; take it out by hand")]
+    Parent,
+    /// The key is none.
+    #[error("a key is letters, digits, `_`, `-` and `.`, a letter or `_` first")]
+    Key,
+    /// The namespace is none.
+    #[error("a namespace is the headings above a fact, in lower case and joined by `/`")]
+    Namespace,
+    /// There is no such fact.
+    #[error("there is no such fact")]
+    Absent,
+    /// After the change the file would not say what it is to say.
+    #[error("the file would not read as it should; change it by hand")]
+    Unreadable,
+}
+
+/// What is said of a key from now on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NewFact<'a> {
+    /// The value; lists and maps are written on one line.
+    pub(crate) value: &'a Value,
+    /// From when and until when.
+    pub(crate) window: &'a Validity,
+    /// Tags of the fact; `None` leaves those there are.
+    pub(crate) tags: Option<&'a [String]>,
+    /// Whether what was there was never true.
+    pub(crate) is_correction: bool,
+}
+
+/// The text with a fact set: in its line, or as a new one at the end of its namespace, which is made where it is not there.
+///
+/// # Errors
+/// When the key or the namespace is none, or the file cannot be changed so.
+pub(crate) fn with_fact(source: &str, namespace: &str, key: &str, new: &NewFact<'_>) -> Result<String, FactEditError> {
+    check_name(namespace, key)?;
+    let file = FactsFile::read(source);
+    let fact = changeable(&file, namespace, key)?;
+    let mut said = written_value(new.value);
+    if !new.window.is_empty() {
+        said += &format!(" {}", new.window);
+    }
+    if let Some(was) = fact.filter(|fact| new.is_correction && !fact.text.is_empty()) {
+        said = format!("~~{}~~ {said}", was.text);
+    }
+    let tags: String = new.tags.unwrap_or_default().iter().map(|tag| format!(" #{tag}")).collect();
+    let text = match fact {
+        Some(fact) if fact.said.is_empty() => return Err(FactEditError::Mixed),
+        Some(fact) if new.tags.is_some() => {
+            // Links lead to a block's name.
+            let tail = source[fact.said.end..fact.span.end].split_whitespace().filter(|word| word.starts_with('^'));
+            let blocks: String = tail.map(|word| format!(" {word}")).collect();
+            replaced(source, fact.said.start..fact.span.end, &(said + &tags + &blocks))
+        }
+        // All of the item is struck out.
+        Some(fact) if source[fact.said.clone()].contains(&format!("{key}:")) && fact.text.is_empty() => {
+            replaced(source, fact.said.clone(), &format!("{key}: {said}"))
+        }
+        Some(fact) => replaced(source, fact.said.clone(), &said),
+        None => added(source, &file, namespace, &format!("- {key}: {said}{tags}")),
+    };
+    let now = FactsFile::read(&text);
+    let is_said = now.get(namespace, key).is_some_and(|fact| fact.value == *new.value && fact.window == *new.window);
+    // Nor may any other fact be another one.
+    if is_said && others(&file, namespace, key).eq(others(&now, namespace, key)) {
+        Ok(text)
+    } else {
+        Err(FactEditError::Unreadable)
+    }
+}
+
+/// The text without a fact.
+///
+/// # Errors
+/// When it is not there, or the file cannot be changed so.
+pub(crate) fn without_fact(source: &str, namespace: &str, key: &str) -> Result<String, FactEditError> {
+    let file = FactsFile::read(source);
+    let fact = changeable(&file, namespace, key)?.ok_or(FactEditError::Absent)?;
+    let end = line_end(source, fact.span.end);
+    if item_end(source, fact) > end {
+        return Err(FactEditError::Parent);
+    }
+    checked(&file, replaced(source, fact.span.start..end, ""), namespace, key, |found| found.is_none())
+}
+
+/// The text with the value of a fact struck out, as it was never true.
+///
+/// # Errors
+/// When there is none, or the file cannot be changed so.
+pub(crate) fn with_retraction(source: &str, namespace: &str, key: &str) -> Result<String, FactEditError> {
+    let file = FactsFile::read(source);
+    let fact = changeable(&file, namespace, key)?.filter(|fact| !fact.text.is_empty()).ok_or(FactEditError::Absent)?;
+    let struck = replaced(source, fact.said.clone(), &format!("~~{}~~", fact.text));
+    let is_struck = |found: Option<&Fact>| found.is_some_and(|found| found.text.is_empty());
+    checked(&file, struck, namespace, key, is_struck)
+}
+
+fn checked(
+    file: &FactsFile,
+    text: String,
+    namespace: &str,
+    key: &str,
+    is_so: impl Fn(Option<&Fact>) -> bool,
+) -> Result<String, FactEditError> {
+    let now = FactsFile::read(&text);
+    let is_well = is_so(now.get(namespace, key)) && others(file, namespace, key).eq(others(&now, namespace, key));
+    if is_well { Ok(text) } else { Err(FactEditError::Unreadable) }
+}
+
+/// What is said of every other key.
+fn others<'f>(
+    file: &'f FactsFile,
+    namespace: &'f str,
+    key: &'f str,
+) -> impl Iterator<Item = (&'f str, &'f str, &'f str)> {
+    let others = file.facts().filter(move |fact| (fact.namespace.as_str(), fact.key.as_str()) != (namespace, key));
+    others.map(|fact| (fact.namespace.as_str(), fact.key.as_str(), fact.text.as_str()))
+}
+
+fn changeable<'f>(file: &'f FactsFile, namespace: &str, key: &str) -> Result<Option<&'f Fact>, FactEditError> {
+    if file.has_conflict {
+        return Err(FactEditError::Conflict);
+    }
+    let fact = file.get(namespace, key);
+    if fact.is_some_and(|fact| fact.is_mixed) {
+        return Err(FactEditError::Mixed);
+    }
+    Ok(fact)
+}
+
+fn check_name(namespace: &str, key: &str) -> Result<(), FactEditError> {
+    if !is_key(key) {
+        return Err(FactEditError::Key);
+    }
+    if is_namespace(namespace) { Ok(()) } else { Err(FactEditError::Namespace) }
+}
+
+/// Whether a text can be a namespace: up to five headings in lower case, joined by `/`; empty for none.
+pub(crate) fn is_namespace(namespace: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.trim() == name
+            && name.to_lowercase() == name
+            && !name.contains(|c: char| c.is_control() || "#`*_~[]<>\\%^".contains(c))
+    };
+    namespace.len() <= 500
+        && (namespace.is_empty() || namespace.split('/').count() <= 5 && namespace.split('/').all(is_name))
+}
+
+fn replaced(source: &str, range: std::ops::Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &source[..range.start], &source[range.end..])
+}
+
+/// Where the line after an offset begins.
+fn line_end(source: &str, at: usize) -> usize {
+    source[at..].find('\n').map_or(source.len(), |end| at + end + 1)
+}
+
+/// Where an item ends with all that is indented below it.
+fn item_end(source: &str, fact: &Fact) -> usize {
+    let blank = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let marker = blank(&source[fact.span.clone()]);
+    let (mut end, mut at) = (line_end(source, fact.span.end), line_end(source, fact.span.end));
+    for line in source[at..].split_inclusive('\n') {
+        at += line.len();
+        if line.trim().is_empty() {
+            continue;
+        }
+        if blank(line) <= marker + 1 {
+            break;
+        }
+        end = at;
+    }
+    end
+}
+
+/// The text with a line at the end of a namespace.
+fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> String {
+    let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+    if let Some(last) = file.last_of(wanted) {
+        let at = item_end(source, last);
+        let before = if source[..at].ends_with('\n') { "" } else { end };
+        let indentation: String = source[last.span.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+        return replaced(source, at..at, &format!("{before}{indentation}{line}{end}"));
+    }
+    let note = Note::parse(source, "");
+    // The longest part of the namespace for which there are headings already.
+    let known = |part: &str| (0..note.headings.len()).rev().find(|at| namespace(&note, Some(*at)) == part);
+    let mut parts: Vec<&str> = wanted.split('/').filter(|part| !part.is_empty()).collect();
+    let mut missing = Vec::new();
+    let mut under = None;
+    while !parts.is_empty() && under.is_none() {
+        under = known(&parts.join("/"));
+        if under.is_none() {
+            missing.extend(parts.pop());
+        }
+    }
+    // Without a heading it stands before the first one that is no title.
+    let level = under.map_or(1, |at| note.headings[at].level);
+    let at = match under {
+        Some(under) if missing.is_empty() => section_end(&note, source, under, |_| true),
+        Some(under) => section_end(&note, source, under, |below| below <= level),
+        None if wanted.is_empty() => {
+            note.headings.iter().find(|heading| heading.level > 1).map_or(source.len(), |heading| heading.span.start)
+        }
+        None => source.len(),
+    };
+    let before = source[..at].trim_end_matches(['\r', '\n']);
+    let mut text = String::new();
+    if !before.trim_start_matches('\u{feff}').is_empty() {
+        text += end;
+        text += end;
+    }
+    for (depth, name) in missing.iter().rev().enumerate() {
+        let marks = "#".repeat((usize::from(level) + 1 + depth).min(6));
+        text += &format!("{marks} {name}{end}{end}");
+    }
+    text += line;
+    let rest = &source[before.len()..];
+    if !rest.starts_with(['\r', '\n']) || rest.trim().is_empty() && !rest.contains('\n') {
+        text += end;
+    }
+    replaced(source, before.len()..before.len(), &text)
+}
+
+/// Where the section of a heading ends: at the next heading of those levels.
+fn section_end(note: &Note, source: &str, heading: usize, ends: impl Fn(u8) -> bool) -> usize {
+    let next = note.headings[heading + 1..].iter().find(|next| ends(next.level));
+    next.map_or(source.len(), |next| next.span.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn set(source: &str, namespace: &str, key: &str, value: Value) -> Result<String, FactEditError> {
+        let new = NewFact { value: &value, window: &Validity::default(), tags: None, is_correction: false };
+        with_fact(source, namespace, key, &new)
+    }
+
+    const FILE: &str = "# Facts\n\nProse.\n\n## Project\n\nMore prose.\n\n- a: 1 #t\n- b: 2\n\nAfter.\n\n### Deep\n\n- c: 3\n\n## Other\n\n- d: 4\n";
+
+    #[test]
+    fn exactly_one_line_becomes_another() {
+        assert_eq!(set(FILE, "project", "a", json!("9")).unwrap(), FILE.replace("- a: 1 #t", "- a: 9 #t"));
+        assert_eq!(set(FILE, "project", "n", json!("x")).unwrap(), FILE.replace("- b: 2\n", "- b: 2\n- n: x\n"));
+        assert_eq!(
+            set(FILE, "project/deep", "n", json!(["x", "y"])).unwrap(),
+            FILE.replace("- c: 3\n", "- c: 3\n- n: [x, y]\n")
+        );
+        assert_eq!(
+            set(FILE, "project/new", "n", json!("x")).unwrap(),
+            FILE.replace("\n## Other", "\n### new\n\n- n: x\n\n## Other")
+        );
+        assert_eq!(set(FILE, "new", "n", json!("x")).unwrap(), format!("{FILE}\n## new\n\n- n: x\n"));
+        assert_eq!(set(FILE, "", "n", json!("x")).unwrap(), FILE.replace("Prose.\n", "Prose.\n\n- n: x\n"));
+        assert_eq!(set("", "a/b", "n", json!("x")).unwrap(), "## a\n\n### b\n\n- n: x\n");
+        let crlf = FILE.replace('\n', "\r\n");
+        assert_eq!(set(&crlf, "project", "b", json!("9")).unwrap(), FILE.replace("b: 2", "b: 9").replace('\n', "\r\n"));
+        assert_eq!(without_fact(FILE, "project", "b").unwrap(), FILE.replace("- b: 2\n", ""));
+        let children = "## p\n\n- a: 1\n  - because\n\n  more\n- b: 2\n\n\n\n## q\n";
+        assert_eq!(set(children, "p", "c", json!("3")).unwrap(), children.replace("- b: 2\n", "- b: 2\n- c: 3\n"));
+        assert_eq!(without_fact(children, "p", "a"), Err(FactEditError::Parent));
+        let last = "## p\n\n- a: 1\n  - because\n";
+        assert_eq!(set(last, "p", "c", json!("3")).unwrap(), format!("{last}- c: 3\n"));
+        assert_eq!(with_retraction(FILE, "project", "a").unwrap(), FILE.replace("a: 1", "a: ~~1~~"));
+    }
+
+    #[test]
+    fn a_correction_strikes_out_what_was_wrong() {
+        let (value, window) = (json!("9"), Validity::default());
+        let new = NewFact { value: &value, window: &window, tags: Some(&["x".to_owned()]), is_correction: true };
+        assert_eq!(with_fact(FILE, "project", "a", &new).unwrap(), FILE.replace("a: 1 #t", "a: ~~1~~ 9 #x"));
+        let named = "- a: 1 #t ^b-1\n";
+        assert_eq!(with_fact(named, "", "a", &new).unwrap(), "- a: ~~1~~ 9 #x ^b-1\n");
+        let again = with_retraction("- ~~a: 1~~ no\n", "", "a");
+        assert_eq!(again, Err(FactEditError::Absent));
+        assert_eq!(set("- ~~a: 1~~ no\n", "", "a", json!("2")).unwrap(), "- a: 2\n");
+    }
+
+    #[test]
+    fn what_is_for_a_person_is_left() {
+        assert_eq!(
+            set("<<<<<<< HEAD\n- a: 1\n=======\n- a: 2\n>>>>>>> x\n", "", "b", json!("1")),
+            Err(FactEditError::Conflict)
+        );
+        assert_eq!(set("- a: 1 %%why%%\n", "", "a", json!("1")), Err(FactEditError::Mixed));
+        assert_eq!(set("", "", "a b", json!("1")), Err(FactEditError::Key));
+        for namespace in ["A", "a//b", " a", "a\nb", "a#"] {
+            assert_eq!(set("", namespace, "k", json!("1")), Err(FactEditError::Namespace), "{namespace:?}");
+        }
+        assert_eq!(set("```\n- code: 1\n", "", "a", json!("1")), Err(FactEditError::Unreadable));
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_can_be_set_anywhere(source in "([-#*> ab:~`\\[\\]\n]|- a: 1\n|## n\n|\r\n){0,30}", value in "\\PC{0,12}", key in "[ab]") {
+            if let Ok(text) = set(&source, "n", &key, json!(value)) {
+                let file = FactsFile::read(&text);
+                prop_assert_eq!(&file.get("n", &key).unwrap().value, &json!(value));
+                let without = without_fact(&text, "n", &key);
+                prop_assert!(without.is_err() || FactsFile::read(&without.unwrap()).get("n", &key).is_none_or(|fact| fact.value != json!(value)));
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The facts of a file: list items `- key: value` below headings.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::item::FactItem;
+use super::value::read_value;
+use super::window::{FactPhase, Validity};
+use crate::note::{Block, BlockKind, Note, Problem};
+
+/// Maximum length of a value. What is longer is prose, and reported.
+pub(crate) const MAX_VALUE_BYTES: usize = 64 * 1024;
+
+/// A fact as it stands in its file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fact {
+    /// The headings above it, but for the title, in lower case and joined by `/`; empty where there is none.
+    pub(crate) namespace: String,
+    /// Its key.
+    pub(crate) key: String,
+    /// Its value as it is written; empty where all that was said of it is struck out.
+    pub(crate) text: String,
+    /// The value, read: scalars are texts.
+    pub(crate) value: Value,
+    /// Values that were never true, as they were written.
+    pub(crate) retracted: Vec<String>,
+    /// From when and until when it says that it is true.
+    pub(crate) window: Validity,
+    /// Its own tags.
+    pub(crate) tags: Vec<String>,
+    /// 1-based line of its start.
+    pub(crate) line: usize,
+    /// 1-based line of its end.
+    pub(crate) last_line: usize,
+    /// The bytes of what is said of the key: value, window and what is struck out.
+    pub(super) said: Range<usize>,
+    /// The bytes of the whole item, its marker included.
+    pub(super) span: Range<usize>,
+    /// Whether a comment or a broken line stands in it, so that it is for a person alone to change.
+    pub(super) is_mixed: bool,
+}
+
+impl Fact {
+    /// Whether it is true at a moment, as far as it says so itself; `None` where it has no value.
+    pub(crate) fn phase(&self, at: i64) -> Option<FactPhase> {
+        (!self.text.is_empty()).then(|| self.window.phase(at))
+    }
+}
+
+/// The facts of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct FactsFile {
+    facts: Vec<Fact>,
+    /// Namespace, key → which of the facts counts: the last.
+    by_name: BTreeMap<String, BTreeMap<String, usize>>,
+    /// What could not be read as it was meant, with its line.
+    pub(crate) problems: Vec<Problem>,
+    /// Whether a merge left its marks, so that nobody but a person knows which side counts.
+    pub(crate) has_conflict: bool,
+}
+
+impl FactsFile {
+    /// Reads a file. No input makes it fail.
+    pub(crate) fn read(source: &str) -> Self {
+        let (plain, has_conflict) = without_conflict_marks(source);
+        let note = Note::parse(&plain, "");
+        let mut file = Self { has_conflict, ..Self::default() };
+        if has_conflict {
+            file.report(
+                None,
+                "a merge left its marks; both sides are read, and nothing is written until they are gone",
+            );
+        }
+        let mut list = List::default();
+        for block in &note.blocks {
+            let Some(item) = list.item(block, &plain) else { continue };
+            file.add(&note, &plain, block, &item);
+        }
+        file
+    }
+
+    fn add(&mut self, note: &Note, source: &str, block: &Block, item: &Joined) {
+        let line = note.lines.line_of(block.span.start);
+        let is_mixed =
+            note.comments.iter().any(|comment| comment.start < block.span.end && block.span.start < comment.end);
+        let visible = is_mixed.then(|| Joined::of(&note.visible(source, item.from..block.span.end), 0));
+        let text = visible.as_ref().map_or(item.text.as_str(), |visible| &visible.text);
+        let Some(found) = FactItem::read(text.trim_end()) else { return };
+        let FactItem { key, retracted, value: text, window, tags, problem, said } = found;
+        if text.len() > MAX_VALUE_BYTES {
+            return self.report(
+                Some(line),
+                &format!("the value of `{key}` is longer than {MAX_VALUE_BYTES} bytes, and no fact"),
+            );
+        }
+        if let Some(problem) = problem {
+            self.report(Some(line), &format!("`{key}`: {problem}"));
+        }
+        let value = read_value(&text).unwrap_or_else(|reason| {
+            self.report(Some(line), &format!("the value of `{key}` cannot be read: {reason}; it counts as text"));
+            Value::String(text.clone())
+        });
+        let namespace = namespace(note, block.section);
+        let at = self.facts.len();
+        if let Some(before) = self.by_name.entry(namespace.clone()).or_default().insert(key.clone(), at) {
+            let message = format!("`{key}` is also at line {}; the last one counts", self.facts[before].line);
+            self.report(Some(line), &message);
+        }
+        let said = item.offset(said.start)..item.offset(said.end);
+        let span = block.span.clone();
+        let last_line = note.lines.line_of(span.end.saturating_sub(1));
+        self.facts.push(Fact {
+            namespace,
+            key,
+            text,
+            value,
+            retracted,
+            window,
+            tags,
+            line,
+            last_line,
+            said,
+            span,
+            is_mixed,
+        });
+    }
+
+    fn report(&mut self, line: Option<usize>, message: &str) {
+        self.problems.push(Problem { line, message: message.to_owned() });
+    }
+
+    /// The fact of a key, where there is one, or what is left of one that is struck out.
+    pub(crate) fn get(&self, namespace: &str, key: &str) -> Option<&Fact> {
+        self.by_name.get(namespace)?.get(key).map(|at| &self.facts[*at])
+    }
+
+    /// The facts that count, by namespace and key.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = &Fact> {
+        self.by_name.values().flat_map(|keys| keys.values()).map(|at| &self.facts[*at])
+    }
+
+    /// The facts of a namespace, by key.
+    pub(crate) fn namespace(&self, namespace: &str) -> impl Iterator<Item = &Fact> {
+        self.by_name.get(namespace).into_iter().flat_map(|keys| keys.values()).map(|at| &self.facts[*at])
+    }
+
+    /// The facts of a key, in whichever namespace.
+    pub(crate) fn called<'f>(&'f self, key: &'f str) -> impl Iterator<Item = &'f Fact> {
+        self.by_name.values().filter_map(move |keys| keys.get(key)).map(|at| &self.facts[*at])
+    }
+
+    /// How many lines are of a key.
+    pub(crate) fn times(&self, namespace: &str, key: &str) -> usize {
+        self.facts.iter().filter(|fact| fact.namespace == namespace && fact.key == key).count()
+    }
+
+    /// The last fact of a namespace in the file.
+    pub(super) fn last_of(&self, namespace: &str) -> Option<&Fact> {
+        self.facts.iter().rev().find(|fact| fact.namespace == namespace)
+    }
+}
+
+/// The headings above a block, but for those of level 1.
+pub(super) fn namespace(note: &Note, section: Option<usize>) -> String {
+    let mut names = Vec::new();
+    let mut at = section.and_then(|index| note.headings.get(index));
+    while let Some(heading) = at {
+        if heading.level > 1 {
+            names.push(heading.text.trim().to_lowercase());
+        }
+        at = heading.parent.and_then(|index| note.headings.get(index));
+    }
+    names.reverse();
+    names.join("/")
+}
+
+/// Knows which list items are those of an outermost list.
+#[derive(Default)]
+struct List {
+    /// The indentation of the list that the last block was of.
+    indentation: Option<usize>,
+}
+
+impl List {
+    /// A bulleted item that lies in no other.
+    fn item(&mut self, block: &Block, source: &str) -> Option<Joined> {
+        let text = &source[block.span.clone()];
+        let indentation = text.len() - text.trim_start_matches([' ', '\t']).len();
+        if block.kind != BlockKind::ListItem {
+            // What is indented belongs to an item.
+            self.indentation = self.indentation.filter(|_| indentation > 0);
+            return None;
+        }
+        let list = *self.indentation.get_or_insert(indentation);
+        let is_outermost = indentation <= list || indentation == list + 1 && !text.starts_with('\t');
+        let marker = text[indentation..].chars().next().filter(|c| matches!(c, '-' | '*' | '+'))?;
+        let rest = &text[indentation + marker.len_utf8()..];
+        if !is_outermost || !rest.starts_with([' ', '\t']) {
+            return None;
+        }
+        let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let from = block.span.start + indentation + marker.len_utf8() + blank;
+        Some(Joined::of(&source[from..block.span.end], from))
+    }
+}
+
+/// A text of several lines as one, and where each part of it stands.
+struct Joined {
+    text: String,
+    /// Where it begins in the source.
+    from: usize,
+    /// Offsets in the text from which on another one is to be added, and which.
+    parts: Vec<(usize, usize)>,
+}
+
+impl Joined {
+    fn of(source: &str, from: usize) -> Self {
+        let (mut text, mut parts, mut at) = (String::with_capacity(source.len()), Vec::new(), 0);
+        for line in source.split_inclusive(['\n', '\r']) {
+            let shown = line.trim();
+            if !shown.is_empty() {
+                if !text.is_empty() {
+                    text.push(' ');
+                }
+                let begin = at + line.len() - line.trim_start().len();
+                parts.push((text.len(), from + begin));
+                text += shown;
+            }
+            at += line.len();
+        }
+        Self { text, from, parts }
+    }
+
+    /// Where an offset of the text is in the source.
+    fn offset(&self, at: usize) -> usize {
+        let part = self.parts.iter().rev().find(|(begin, _)| *begin <= at);
+        part.map_or(self.from, |(begin, source)| source + (at - begin))
+    }
+}
+
+/// The same text with blanks in place of the lines that git leaves around two sides, and whether there were any.
+fn without_conflict_marks(source: &str) -> (std::borrow::Cow<'_, str>, bool) {
+    let is_begin = |line: &str| line.starts_with("<<<<<<< ");
+    let is_mark = |line: &str| {
+        is_begin(line) || line.starts_with(">>>>>>> ") || line.starts_with("||||||| ") || line.trim_end() == "======="
+    };
+    if !source.lines().any(is_begin) {
+        return (source.into(), false);
+    }
+    let blanked = source.split_inclusive('\n').map(|line| {
+        if !is_mark(line) {
+            return line.to_owned();
+        }
+        let end = line.trim_end_matches(['\r', '\n']).len();
+        " ".repeat(end) + &line[end..]
+    });
+    (blanked.collect::<String>().into(), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "---\ntags: [x]\n---\n# Facts of mech\n\nProse: this is none.\n\n- owner: Jonas\n\n## Project\n\n- test_command: cargo test\n\
+        - deploy_branch: release (from 2026-03-09) #deploy\n- version: 3.10\n- two words: no\n  - nested: no\n1. numbered: no\n\n### Conventions\n\n\
+        * style: [a, 3.10]\n\n```\n- code: no\n```\n\n> - quoted: no\n\n## Stats\n- version: '1'\n";
+
+    fn shown(file: &FactsFile) -> Vec<String> {
+        file.facts().map(|fact| format!("{}/{}={} @{}", fact.namespace, fact.key, fact.value, fact.line)).collect()
+    }
+
+    #[test]
+    fn facts_are_items_below_headings() {
+        let file = FactsFile::read(FILE);
+        assert_eq!(
+            shown(&file),
+            [
+                "/owner=\"Jonas\" @8",
+                "project/deploy_branch=\"release\" @13",
+                "project/test_command=\"cargo test\" @12",
+                "project/version=\"3.10\" @14",
+                "project/conventions/style=[\"a\",\"3.10\"] @21",
+                "stats/version=\"1\" @30",
+            ]
+        );
+        assert_eq!(file.problems, []);
+        let fact = file.get("project", "deploy_branch").unwrap();
+        assert_eq!(&FILE[fact.said.clone()], "release (from 2026-03-09)");
+        assert_eq!(fact.tags, ["deploy"]);
+    }
+
+    #[test]
+    fn line_ends_tabs_and_indentation_do_not_matter() {
+        let crlf = FactsFile::read(&FILE.replace('\n', "\r\n"));
+        assert_eq!(shown(&crlf), shown(&FactsFile::read(FILE)));
+        assert_eq!(shown(&FactsFile::read("  - a: 1\n  - b: 2\n")), ["/a=\"1\" @1", "/b=\"2\" @2"]);
+        let numbered = "1. Step\n   - note: no\n- a: 1\n  ```\n  code\n  ```\n  - b: no\n";
+        assert_eq!(shown(&FactsFile::read(numbered)), ["/a=\"1\" @3"]);
+        assert_eq!(shown(&FactsFile::read("-\ta:\t1\n\t- b: 2\n- c: 3\n")), ["/a=\"1\" @1", "/c=\"3\" @3"]);
+        let long = FactsFile::read("- a: one\n  two\n  three #t\n- b: x\n");
+        assert_eq!(long.get("", "a").unwrap().text, "one two three");
+        assert_eq!(&"- a: one\n  two\n  three #t"[long.get("", "a").unwrap().said.clone()], "one\n  two\n  three");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line_and_kept() {
+        let file = FactsFile::read("- a: [1\n- b: 2\n- b: 3\n- c: x (until 2026-02-31)\n");
+        assert_eq!(shown(&file), ["/a=\"[1\" @1", "/b=\"3\" @3", "/c=\"x (until 2026-02-31)\" @4"]);
+        assert_eq!(file.problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(1), Some(3), Some(4)]);
+        let long = format!("- a: {}\n- b: 1\n", "x".repeat(1_000_000));
+        let file = FactsFile::read(&long);
+        assert_eq!((shown(&file), file.problems.len()), (vec!["/b=\"1\" @2".to_owned()], 1));
+    }
+
+    #[test]
+    fn both_sides_of_a_conflict_are_read() {
+        let file =
+            FactsFile::read("# F\n\n## P\n<<<<<<< HEAD\n- a: 1\n- b: 1\n=======\n- a: 2\n>>>>>>> other\n- c: 3\n");
+        assert!(file.has_conflict);
+        assert_eq!(shown(&file), ["p/a=\"2\" @8", "p/b=\"1\" @6", "p/c=\"3\" @10"]);
+        assert_eq!(file.problems.len(), 2);
+    }
+
+    #[test]
+    fn struck_out_values_are_retracted() {
+        let file = FactsFile::read("- a: ~~x~~ y\n- b: ~~z~~\n- ~~c: w~~\n");
+        let said = |key: &str| file.get("", key).map(|fact| (fact.text.clone(), fact.retracted.clone())).unwrap();
+        assert_eq!(said("a"), ("y".into(), vec!["x".into()]));
+        assert_eq!(said("b"), (String::new(), vec!["z".into()]));
+        assert_eq!(said("c"), (String::new(), vec!["w".into()]));
+        assert_eq!(file.get("", "b").unwrap().phase(0), None);
+    }
+}

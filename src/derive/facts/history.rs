@@ -1,0 +1,276 @@
+//! The history of a file of facts: what has changed, and what of it is not noted yet. It is only ever added to.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::change::{FactChange, FactChangeKind, read_line};
+use super::file::FactsFile;
+use super::window::Validity;
+
+/// What a new history begins with.
+const HEAD: &str = "# History of facts.md\n\nEach line is a change of a fact: when it was noticed, which, from what to what, by whom. \
+    `vault` adds to it, and tells by it what was true when. Edit facts.md; what was never true is taken back there by `~~striking it out~~`.\n\n";
+
+/// Who has noticed changes, and when.
+#[derive(Debug, Clone)]
+pub(crate) struct NoticedBy<'a> {
+    /// In milliseconds since 1970.
+    pub(crate) learned: i64,
+    /// As [`FactChange::by`].
+    pub(crate) by: &'a str,
+    /// As [`FactChange::source`].
+    pub(crate) source: Option<&'a str>,
+}
+
+/// The changes of a file of facts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FactsHistory {
+    /// In the order in which they were learned.
+    changes: Vec<FactChange>,
+    by_name: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+}
+
+impl FactsHistory {
+    /// Reads a history. Lines that are none are passed over; of those of one name the earliest counts.
+    pub(crate) fn read(source: &str) -> Self {
+        let mut changes: Vec<FactChange> = source.lines().filter_map(read_line).collect();
+        // By hand or by a merge they may stand in any order.
+        changes.sort_by_key(|change| change.learned);
+        let mut seen = HashSet::new();
+        changes.retain(|change| seen.insert(change.id.clone()));
+        let mut history = Self::default();
+        changes.into_iter().for_each(|change| history.push(change));
+        history
+    }
+
+    fn push(&mut self, change: FactChange) {
+        let keys = self.by_name.entry(change.namespace.clone()).or_default();
+        keys.entry(change.key.clone()).or_default().push(self.changes.len());
+        self.changes.push(change);
+    }
+
+    /// All changes, in the order in which they were learned.
+    #[cfg(test)]
+    fn changes(&self) -> &[FactChange] {
+        &self.changes
+    }
+
+    /// The changes of a fact, in the order in which they were learned.
+    pub(crate) fn of<'h>(
+        &'h self,
+        namespace: &str,
+        key: &str,
+    ) -> impl DoubleEndedIterator<Item = &'h FactChange> + Clone {
+        let found = self.by_name.get(namespace).and_then(|keys| keys.get(key));
+        found.into_iter().flatten().map(|at| &self.changes[*at])
+    }
+
+    /// The names of all facts that ever were.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.by_name.iter().flat_map(|(namespace, keys)| keys.keys().map(move |key| (namespace.as_str(), key.as_str())))
+    }
+
+    /// What was last noticed of a fact's value.
+    fn last(&self, namespace: &str, key: &str) -> Option<(&str, &Validity)> {
+        let of_value = |change: &&FactChange| !matches!(change.kind, FactChangeKind::Was { .. });
+        self.of(namespace, key).rev().find(of_value).and_then(|change| change.kind.value())
+    }
+
+    /// The changes that a file shows which are not in here yet; none while a merge's marks are in it.
+    pub(crate) fn unnoticed(&self, file: &FactsFile, by: &NoticedBy<'_>) -> Vec<FactChange> {
+        let mut found = Vec::new();
+        if file.has_conflict {
+            return found;
+        }
+        for fact in file.facts() {
+            let (namespace, key) = (fact.namespace.as_str(), fact.key.as_str());
+            let last = self.last(namespace, key);
+            if fact.text.is_empty() {
+                if let Some((old, _)) = last.filter(|(old, _)| fact.retracted.iter().any(|was| was == old)) {
+                    found.push(self.change(namespace, key, Some(old), FactChangeKind::Retracted, by));
+                } else if let Some((old, _)) = last {
+                    found.push(self.change(namespace, key, Some(old), FactChangeKind::Unset, by));
+                }
+                continue;
+            }
+            if last.is_some_and(|(old, window)| old == fact.text && *window == fact.window) {
+                continue;
+            }
+            let (text, window) = (fact.text.clone(), fact.window.clone());
+            // Struck out at an earlier save, it is corrected by a later one.
+            let before = self.of(namespace, key).next_back();
+            let struck = before.filter(|change| change.kind == FactChangeKind::Retracted);
+            let old = last.map(|(old, _)| old).or_else(|| struck.and_then(|change| change.old.as_deref()));
+            let is_correction = old.is_some_and(|old| old != text && fact.retracted.iter().any(|was| was == old));
+            let kind = match is_correction {
+                true => FactChangeKind::Corrected { text, window },
+                false => FactChangeKind::Set { text, window },
+            };
+            let old = if is_correction { old } else { last.map(|(old, _)| old) };
+            found.push(self.change(namespace, key, old, kind, by));
+        }
+        for (namespace, key) in self.names().filter(|(namespace, key)| file.get(namespace, key).is_none()) {
+            if let Some((old, _)) = self.last(namespace, key) {
+                found.push(self.change(namespace, key, Some(old), FactChangeKind::Unset, by));
+            }
+        }
+        found
+    }
+
+    /// A change that follows those there are.
+    pub(crate) fn change(
+        &self,
+        namespace: &str,
+        key: &str,
+        old: Option<&str>,
+        kind: FactChangeKind,
+        by: &NoticedBy<'_>,
+    ) -> FactChange {
+        let before = self.of(namespace, key).next_back();
+        // Clocks go back; what came after was learned after.
+        let learned = before.map_or(by.learned, |before| before.learned.max(by.learned));
+        let before = before.map_or("", |before| before.id.as_str());
+        let mut change = FactChange {
+            learned,
+            namespace: namespace.to_owned(),
+            key: key.to_owned(),
+            old: old.map(str::to_owned),
+            kind,
+            by: by.by.to_owned(),
+            source: by.source.map(str::to_owned),
+            id: String::new(),
+        };
+        change.name_after(before);
+        change
+    }
+}
+
+/// The text of a history with changes at its end.
+pub(crate) fn with_changes(source: &str, changes: &[FactChange]) -> String {
+    let mut text = if source.trim().is_empty() { HEAD.to_owned() } else { source.to_owned() };
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    if !text.ends_with('\n') {
+        text += end;
+    }
+    for change in changes {
+        text += &change.to_string();
+        text += end;
+    }
+    text
+}
+
+/// The text of a history without the changes that are meant.
+pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange) -> bool) -> String {
+    let stays = |line: &&str| read_line(line.trim_end_matches(['\r', '\n'])).is_none_or(|change| !is_meant(&change));
+    source.split_inclusive('\n').filter(stays).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by(learned: i64) -> NoticedBy<'static> {
+        NoticedBy { learned, by: "edit", source: None }
+    }
+
+    /// Plays saves of a file into a history, each a second after the one before.
+    fn played(saves: &[&str]) -> String {
+        let mut text = String::new();
+        for (at, save) in saves.iter().enumerate() {
+            let changes = FactsHistory::read(&text).unnoticed(&FactsFile::read(save), &by(at as i64 * 1000));
+            text = with_changes(&text, &changes);
+            let again = FactsHistory::read(&text).unnoticed(&FactsFile::read(save), &by(at as i64 * 1000 + 1));
+            assert_eq!(again, [], "noticed once");
+        }
+        text
+    }
+
+    fn lines(text: &str) -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("- "));
+        lines.map(|line| line.split_once(' ').unwrap().1.split_once(" · by").unwrap().0.to_owned()).collect()
+    }
+
+    /// The starter notes have a past, as the program would have noted it.
+    #[test]
+    fn the_template_is_as_the_program_writes_it() {
+        let written = include_str!("../../../vault-template/facts.history.md");
+        let mut text = String::new();
+        for change in FactsHistory::read(written).changes() {
+            let noticed = NoticedBy { learned: change.learned, by: &change.by, source: change.source.as_deref() };
+            let (old, kind) = (change.old.as_deref(), change.kind.clone());
+            let again = FactsHistory::read(&text).change(&change.namespace, &change.key, old, kind, &noticed);
+            text = with_changes(&text, &[again]);
+        }
+        assert_eq!(written, text);
+        let facts = FactsFile::read(include_str!("../../../vault-template/facts.md"));
+        assert_eq!(FactsHistory::read(written).unnoticed(&facts, &by(i64::MAX)), [], "nothing to note");
+        assert_eq!((facts.problems.len(), facts.facts().count()), (0, 4));
+    }
+
+    #[test]
+    fn a_change_is_a_line() {
+        let text = played(&[
+            "- a: main\n",
+            "- a: release (from 2026-03-09)\n- b: x\n",
+            "- a: ~~release~~ rel-2\n- b: ~~x~~\n",
+            "- b: ~~x~~ y\n",
+            "",
+        ]);
+        assert_eq!(
+            lines(&text),
+            [
+                "1970-01-01T00:00:00.000Z `a`: — → `main`",
+                "1970-01-01T00:00:01.000Z `a`: `main` → `release` (from 2026-03-09)",
+                "1970-01-01T00:00:01.000Z `b`: — → `x`",
+                "1970-01-01T00:00:02.000Z `a`: `release` corrected to `rel-2`",
+                "1970-01-01T00:00:02.000Z `b`: `x` → retracted",
+                "1970-01-01T00:00:03.000Z `b`: `x` corrected to `y`",
+                "1970-01-01T00:00:03.000Z `a`: `rel-2` → —",
+                "1970-01-01T00:00:04.000Z `b`: `y` → —",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_two_have_noticed_counts_once() {
+        let base = played(&["- a: 1\n"]);
+        let file = FactsFile::read("- a: 2\n");
+        let here = FactsHistory::read(&base).unnoticed(&file, &by(5000));
+        let there = FactsHistory::read(&base).unnoticed(&file, &NoticedBy { by: "owner", ..by(7000) });
+        let merged = with_changes(&with_changes(&base, &there), &here);
+        let history = FactsHistory::read(&merged);
+        let learned: Vec<i64> = history.changes().iter().map(|change| change.learned).collect();
+        assert_eq!(learned, [0, 5000]);
+        assert_eq!(history.unnoticed(&file, &by(9000)), []);
+        // There and back is another change each time.
+        let text = played(&["- a: 1\n", "- a: 2\n", "- a: 1\n", "- a: 2\n"]);
+        assert_eq!(FactsHistory::read(&text).changes().len(), 4);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_changes_no_order() {
+        let base = played(&["- a: 1\n", "- a: 2\n"]);
+        let changes = FactsHistory::read(&base).unnoticed(&FactsFile::read("- a: 3\n"), &by(-50_000));
+        assert_eq!(changes[0].learned, 1000);
+        let history = FactsHistory::read(&with_changes(&base, &changes));
+        assert_eq!(history.last("", "a").unwrap().0, "3");
+        // One line out of the future dates no other fact.
+        let future = format!("{base}- 2099-01-01T00:00:00Z `x`: — → `y` ^future\n");
+        let changes = FactsHistory::read(&future).unnoticed(&FactsFile::read("- a: 3\n- x: y\n"), &by(5000));
+        assert_eq!(changes.iter().map(|change| change.learned).collect::<Vec<_>>(), [5000]);
+    }
+
+    #[test]
+    fn while_a_merge_is_open_nothing_is_noticed() {
+        let history = FactsHistory::read(&played(&["- a: 1\n"]));
+        let file = FactsFile::read("<<<<<<< HEAD\n- a: 1\n=======\n- a: 2\n>>>>>>> x\n");
+        assert_eq!(history.unnoticed(&file, &by(9000)), []);
+    }
+
+    #[test]
+    fn lines_that_go_take_nothing_else_with_them() {
+        let text = played(&["- a: secret\n- b: x\n", "- a: 2\n- b: x\n"]);
+        let without = without_changes(&text, |change| change.key == "a");
+        assert!(without.starts_with("# History of facts.md\n") && !without.contains("secret"));
+        assert_eq!(lines(&without), ["1970-01-01T00:00:00.000Z `b`: — → `x`"]);
+    }
+}

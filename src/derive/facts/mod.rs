@@ -1,0 +1,29 @@
+//! Facts, which have one right answer: list items `- key: value` in a `facts.md`, and the history beside it. Pure, and without a model.
+//!
+//! ```text
+//! facts.md ─▶ file (items · values · windows) ─┬─▶ current values
+//!                  │                           └─▶ history: what changed since its last line ─▶ facts.history.md
+//!                  └─ edit: one line becomes another      └─▶ timeline: what was true when, as was known when
+//! ```
+
+mod change;
+mod edit;
+mod file;
+mod history;
+mod inline;
+mod item;
+mod name;
+mod timeline;
+mod value;
+mod window;
+
+pub(crate) use change::{FactChange, FactChangeKind};
+pub(crate) use edit::{FactEditError, NewFact, is_namespace, with_fact, with_retraction, without_fact};
+pub(crate) use file::{Fact, FactsFile, MAX_VALUE_BYTES};
+pub(crate) use history::{FactsHistory, NoticedBy, with_changes, without_changes};
+pub(crate) use inline::inline_fields;
+pub(crate) use item::{is_key, is_tag};
+pub(crate) use name::{full_name, split_name};
+pub(crate) use timeline::{FactWindow, windows};
+pub(crate) use value::{read_value, written_value};
+pub(crate) use window::{FactPhase, Moment, Validity};

@@ -1,0 +1,11 @@
+//! Facts, which have one right answer: look them up, as of any day, and set them.
+
+mod moments;
+mod properties;
+mod read;
+mod scopes;
+mod view;
+mod write;
+
+pub use read::facts;
+pub(crate) use write::{retract, set, unset};

@@ -1,0 +1,245 @@
+//! Looking facts up.
+
+use std::collections::HashSet;
+
+use super::moments::Moments;
+use super::properties::properties;
+use super::scopes::{Sight, asked};
+use super::view::{gone, history, line_citation, of_file, of_window};
+use crate::config::MemoryScope;
+use crate::derive::facts::{full_name, windows};
+use crate::ledger::FactsBook;
+use crate::path::folded;
+use crate::request::{RequestError, Room, Viewer, limit};
+use crate::wire::{FactChangeView, FactNear, FactProblem, FactState, FactView, FactsParams, FactsView};
+
+/// Facts when nobody says how many.
+const FACTS: usize = 200;
+/// Facts that may have been meant, at most.
+const NEAR: usize = 5;
+
+/// The facts that are asked for, as far as they are seen.
+///
+/// # Errors
+/// When a parameter makes no sense, or a file cannot be read.
+pub fn facts(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestError> {
+    let found = found(viewer, params);
+    let given = found.as_ref().map(|found| {
+        let near = found.near.iter().map(|near| near.citation.clone());
+        found.facts.iter().map(|fact| fact.citation.clone()).chain(near).collect()
+    });
+    viewer.log("facts", &said(params), given.unwrap_or_default());
+    found
+}
+
+/// What is asked for, as the log has it.
+fn said(params: &FactsParams) -> String {
+    let scope = params.scope.as_ref().or(params.resolve.as_ref());
+    let parts = [scope, params.namespace.as_ref(), params.key.as_ref(), params.prefix.as_ref(), params.tag.as_ref()];
+    parts.into_iter().flatten().cloned().collect::<Vec<_>>().join(" ")
+}
+
+fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestError> {
+    let limit = limit(params.limit, FACTS)?;
+    let moments = Moments::of(params, viewer.at())?;
+    let (scopes, first_wins) = asked(viewer, params)?;
+    let sight = Sight::of(viewer)?;
+    let limit = sight.given().results(limit);
+    let mut room = sight.given().room();
+    let (mut view, mut taken) = (FactsView::default(), HashSet::new());
+    let mut books = Vec::with_capacity(scopes.len());
+    for scope in &scopes {
+        sight.given().go_on()?;
+        books.push((scope, sight.book(viewer, scope)?));
+    }
+    if params.scope.as_deref() == Some("*") {
+        let there = books.iter().filter(|(_, book)| book.is_some());
+        view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
+    }
+    'scopes: for (scope, book) in &books {
+        for mut fact in of_scope(viewer, params, &moments, &sight, (scope, book.as_deref()), &mut view.problems)? {
+            let name = (fact.namespace.clone(), fact.key.clone());
+            if first_wins && taken.contains(&name) {
+                continue;
+            }
+            hide_sources(&mut fact, &sight);
+            if view.facts.len() >= limit || !take(&mut room, &fact) {
+                view.cut = true;
+                break 'scopes;
+            }
+            taken.insert(name);
+            view.facts.push(fact);
+        }
+    }
+    if let (true, Some(key)) = (view.facts.is_empty() && !view.cut, &params.key) {
+        view.near = near(viewer, &sight, key)?;
+    }
+    Ok(view)
+}
+
+/// The facts of one scope that are asked for, as far as they are seen, and what of their file cannot be read.
+fn of_scope(
+    viewer: &Viewer,
+    params: &FactsParams,
+    moments: &Moments,
+    sight: &Sight,
+    (scope, book): (&MemoryScope, Option<&FactsBook>),
+    problems: &mut Vec<FactProblem>,
+) -> Result<Vec<FactView>, RequestError> {
+    let mut facts = Vec::new();
+    if let Some(book) = book {
+        if !sight.given().is_agents() {
+            let found = book.facts.problems.iter();
+            problems.extend(found.map(|problem| FactProblem {
+                path: book.path.to_string(),
+                line: problem.line,
+                message: problem.message.clone(),
+            }));
+        }
+        let question = FactQuestion { params, moments, name: &scope.to_string(), book };
+        for (namespace, key) in question.names() {
+            sight.given().go_on()?;
+            facts.extend(question.answer(namespace, key));
+        }
+    }
+    // What a note said of itself then is not known.
+    if viewer.workspace().config().facts.properties && !moments.is_past {
+        facts.extend(properties(viewer, sight, scope, params)?);
+    }
+    Ok(facts)
+}
+
+/// Facts of that key that may have been meant: in another namespace or scope, or true at another time.
+fn near(viewer: &Viewer, sight: &Sight, key: &str) -> Result<Vec<FactNear>, RequestError> {
+    let mut near = Vec::new();
+    for scope in viewer.workspace().ledger().scopes() {
+        sight.given().go_on()?;
+        // A file that cannot be read was not asked for.
+        let Ok(Some(book)) = sight.book(viewer, &scope) else { continue };
+        for fact in book.facts.called(key).take(NEAR - near.len()) {
+            near.push(FactNear {
+                scope: scope.to_string(),
+                namespace: fact.namespace.clone(),
+                key: fact.key.clone(),
+                citation: line_citation(&book, fact),
+            });
+        }
+    }
+    Ok(near)
+}
+
+/// A question to the facts of one scope.
+struct FactQuestion<'a> {
+    params: &'a FactsParams,
+    moments: &'a Moments,
+    /// The scope's name.
+    name: &'a str,
+    book: &'a FactsBook,
+}
+
+impl<'a> FactQuestion<'a> {
+    /// The names of the facts that may be meant, by namespace and key.
+    fn names(&self) -> Vec<(&'a str, &'a str)> {
+        let (params, book) = (self.params, self.book);
+        if let (Some(namespace), Some(key)) = (&params.namespace, &params.key) {
+            let known =
+                book.history.of(namespace, key).next().map(|change| (change.namespace.as_str(), change.key.as_str()));
+            let there = book.facts.get(namespace, key).map(|fact| (fact.namespace.as_str(), fact.key.as_str()));
+            return there.or(known).into_iter().collect();
+        }
+        let there: Vec<(&str, &str)> = match &params.namespace {
+            Some(namespace) => {
+                book.facts.namespace(namespace).map(|fact| (fact.namespace.as_str(), fact.key.as_str())).collect()
+            }
+            None => book.facts.facts().map(|fact| (fact.namespace.as_str(), fact.key.as_str())).collect(),
+        };
+        let needs_gone = self.moments.is_past || self.moments.changed_since.is_some() || params.history == Some(true);
+        let known = needs_gone.then(|| book.history.names()).into_iter().flatten();
+        let mut names: Vec<(&str, &str)> = there.into_iter().chain(known).filter(|name| self.means(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn means(&self, (namespace, key): &(&str, &str)) -> bool {
+        let Self { params, book, .. } = self;
+        params.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
+            && params.key.as_ref().is_none_or(|wanted| wanted == key)
+            && params.prefix.as_ref().is_none_or(|prefix| full_name(namespace, key).starts_with(prefix.as_str()))
+            && params.tag.as_ref().is_none_or(|wanted| {
+                let wanted = folded(wanted.trim_start_matches('#'));
+                let fact = book.facts.get(namespace, key);
+                fact.is_some_and(|fact| {
+                    fact.tags.iter().any(|tag| {
+                        let tag = folded(tag);
+                        tag == wanted || tag.strip_prefix(&wanted).is_some_and(|below| below.starts_with('/'))
+                    })
+                })
+            })
+    }
+
+    /// What is to be said of a fact; nothing where it has no answer at that moment.
+    fn answer(&self, namespace: &str, key: &str) -> Option<FactView> {
+        let Self { params, moments, name, book } = self;
+        if let Some(since) = moments.changed_since {
+            book.history.of(namespace, key).next_back().filter(|change| change.learned >= since)?;
+        }
+        let with_history = params.history == Some(true);
+        // A file that went while nobody looked says nothing of now.
+        if moments.is_past && book.stamp.is_none() && moments.as_of >= moments.now {
+            return None;
+        }
+        let mut view = if moments.is_past {
+            let known =
+                book.history.of(namespace, key).filter(|change| moments.known_at.is_none_or(|at| change.learned <= at));
+            let windows = windows(known.clone());
+            match windows.iter().find(|window| window.holds(moments.as_of)) {
+                Some(window) => of_window(name, book, (namespace, key), window),
+                // A file whose changes nobody notes says by itself when it is true.
+                None if book.history.of(namespace, key).next().is_none() && moments.known_at.is_none() => {
+                    let fact = book.facts.get(namespace, key).filter(|fact| !fact.window.is_empty())?;
+                    Some(of_file(name, book, fact, moments.as_of)).filter(|view| view.state == FactState::Current)?
+                }
+                None if with_history && known.clone().next().is_some() => gone(name, book, (namespace, key)),
+                None => return None,
+            }
+        } else {
+            match book.facts.get(namespace, key) {
+                Some(fact) => of_file(name, book, fact, moments.as_of),
+                None => gone(name, book, (namespace, key)),
+            }
+        };
+        let is_asked_for = match view.state {
+            FactState::Current => true,
+            FactState::Expired | FactState::Future => params.expired == Some(true) || with_history,
+            FactState::Retracted | FactState::Unset => with_history || moments.changed_since.is_some(),
+        };
+        if with_history {
+            history(&mut view, book, moments.known_at);
+        }
+        is_asked_for.then_some(view)
+    }
+}
+
+/// A place that is not seen is not named.
+fn hide_sources(fact: &mut FactView, sight: &Sight) {
+    if !sight.given().is_agents() {
+        return;
+    }
+    let hide = |source: &mut Option<String>| {
+        let is_seen = source.as_ref().is_some_and(|source| sight.sees(source.split('#').next().unwrap_or_default()));
+        *source = source.take().filter(|_| is_seen);
+    };
+    hide(&mut fact.source);
+    fact.history.iter_mut().for_each(|change| hide(&mut change.source));
+}
+
+/// Takes room for all that is said of a fact.
+fn take(room: &mut Room, fact: &FactView) -> bool {
+    let chars = |value: &serde_json::Value| value.to_string().chars().count();
+    let of_change = |change: &FactChangeView| chars(&change.old) + chars(&change.new) + 40;
+    let texts = fact.tags.iter().chain([&fact.namespace, &fact.key]).chain(&fact.source);
+    let said: usize = texts.map(|text| text.chars().count()).sum();
+    let windows: usize = fact.windows.iter().map(|window| chars(&window.value)).sum();
+    room.take(said + chars(&fact.value) + fact.history.iter().map(of_change).sum::<usize>() + windows)
+}

@@ -1,0 +1,295 @@
+//! Setting facts: the person anywhere, an agent in the file of its own.
+
+use serde_json::Value;
+
+use super::scopes::one;
+use crate::access::WriteMode;
+use crate::config::MemoryScope;
+use crate::derive::facts::{
+    MAX_VALUE_BYTES, Moment, NewFact, Validity, full_name, is_key, is_namespace, is_tag, written_value,
+};
+use crate::forgotten::{ANY_SCOPE, Reach};
+use crate::ledger::{FactWriter, FactWritten, LedgerError};
+use crate::note::Note;
+use crate::path::{VaultPath, folded};
+use crate::redact::redact;
+use crate::request::{MemoryWriter, RequestError, Viewer, note_path};
+use crate::state::LeftOut;
+use crate::vault::{Act, Action, globs};
+use crate::wire::{FactNameParams, FactSetParams, FactWrittenView};
+
+/// Maximum length of a tag, and of a place that is named as the source.
+const MAX_TAG_BYTES: usize = 200;
+const MAX_SOURCE_BYTES: usize = 1_000;
+/// Maximum number of tags of a fact.
+const MAX_TAGS: usize = 20;
+
+/// Sets a fact: in its line, or as a new one.
+///
+/// # Errors
+/// When a parameter makes no sense, who asks may not write there, the file was changed at the same moment or cannot be changed so, or
+/// the disk refuses.
+pub(crate) fn set(viewer: &Viewer, params: &FactSetParams) -> Result<FactWrittenView, RequestError> {
+    let name =
+        FactNameParams { scope: params.scope.clone(), namespace: params.namespace.clone(), key: params.key.clone() };
+    let redacts = viewer.workspace().redacts();
+    let value = texts(&params.value, &|text| if redacts { redact(text).into_owned() } else { text.to_owned() })?;
+    let redacted = value != texts(&params.value, &str::to_owned)?;
+    let written = written_value(&value);
+    if written.len() > MAX_VALUE_BYTES {
+        return Err(RequestError::invalid(format!("`value` has {} bytes; it takes {MAX_VALUE_BYTES}", written.len())));
+    }
+    let window =
+        Validity { from: moment("from", params.from.as_deref())?, until: moment("until", params.until.as_deref())? };
+    if window.is_empty_span() {
+        return Err(RequestError::invalid("`until` is not after `from`"));
+    }
+    let tags = params.tags.as_deref().map(tags).transpose()?;
+    let source = params.source.as_deref().map(source).transpose()?;
+    let is_correction = params.correct == Some(true);
+    let expected = params.if_value.as_deref().map(|value| Some(value).filter(|value| !value.is_empty()));
+    let new = NewFact { value: &value, window: &window, tags: tags.as_deref(), is_correction };
+    let is_over = window.end().is_some_and(|until| until <= viewer.at().as_millisecond());
+    if is_over && !is_correction {
+        may_be_past(viewer, &window)?;
+    }
+    let now = |writer: &FactWriter<'_>, scope: &MemoryScope, name: (&str, &str)| {
+        let ledger = viewer.workspace().ledger();
+        // What was true then says nothing of what is true now.
+        if is_over && !is_correction {
+            return ledger.note_past(writer, scope, name, (written.clone(), window.clone()), expected);
+        }
+        ledger.set(writer, scope, name, &new, expected)
+    };
+    let written = write(viewer, &name, source.as_deref(), Some(&written), now)?;
+    Ok(FactWrittenView { redacted, ..written })
+}
+
+/// Refuses what is over where nothing of now is to be changed by it.
+fn may_be_past(viewer: &Viewer, window: &Validity) -> Result<(), RequestError> {
+    let refused = |why: &str| Err(RequestError::invalid(format!("`until` is over; {why}")));
+    if viewer.agent().is_some() {
+        return refused("an agent sets what is true from now on");
+    }
+    if !viewer.workspace().ledger().keeps_history() {
+        return refused(
+            "such a span stands in the history alone, and no history is kept: `[facts] history` in memory.toml",
+        );
+    }
+    if window.from.is_none() {
+        return refused("say `from` when it was true, too (0 for always)");
+    }
+    Ok(())
+}
+
+/// Takes a fact out of its file: it is true no more.
+///
+/// # Errors
+/// As [`set`]; when it is not there.
+pub(crate) fn unset(viewer: &Viewer, params: &FactNameParams) -> Result<FactWrittenView, RequestError> {
+    write(viewer, params, None, None, |writer, scope, name| viewer.workspace().ledger().unset(writer, scope, name))
+}
+
+/// Strikes a fact out: it was never true.
+///
+/// # Errors
+/// As [`unset`].
+pub(crate) fn retract(viewer: &Viewer, params: &FactNameParams) -> Result<FactWrittenView, RequestError> {
+    write(viewer, params, None, None, |writer, scope, name| viewer.workspace().ledger().retract(writer, scope, name))
+}
+
+/// Makes a change as who asks for it.
+fn write(
+    viewer: &Viewer,
+    params: &FactNameParams,
+    source: Option<&str>,
+    value: Option<&str>,
+    change: impl FnOnce(&FactWriter<'_>, &MemoryScope, (&str, &str)) -> Result<FactWritten, LedgerError>,
+) -> Result<FactWrittenView, RequestError> {
+    let workspace = viewer.workspace();
+    let namespace = params.namespace.as_deref().unwrap_or_default();
+    check_name(namespace, &params.key)?;
+    let files = workspace.files()?;
+    let scope = params.scope.as_deref().map(one).transpose()?;
+    let (scope, by, agent) = match viewer.agent() {
+        None => (scope.unwrap_or(MemoryScope::User), "owner".to_owned(), None),
+        Some(slug) => {
+            let own = MemoryScope::Agent(slug.to_owned());
+            if scope.is_some_and(|scope| scope != own) {
+                return Err(forbidden("an agent writes the facts of its own memory alone"));
+            }
+            (own, format!("agent {slug}"), Some(viewer.memory_writer()?))
+        }
+    };
+    let path = workspace.ledger().path(&scope)?;
+    let act: Act<'_> = match &agent {
+        None => Action::Edit.into(),
+        Some(agent) => {
+            may_write(agent, &path)?;
+            let act = Action::Edit.by(agent.slug());
+            agent.limits().map_or(act, |limits| act.within(limits.quota, value.map_or(0, str::len) as u64))
+        }
+    };
+
+    let forgotten = workspace.forgotten();
+    let asked = forgotten.ask()?;
+    let known = agent.as_ref().zip(value).and_then(|(agent, value)| {
+        let reach = agent.reach();
+        let fact = asked.has_fact(ANY_SCOPE, &full_name(namespace, &params.key), value, Reach::Agent(&reach));
+        fact.or_else(|| asked.without(value, Reach::Agent(&reach)).map(|left| left.tombstone))
+    });
+    // It hears what it would have heard: a refusal would tell what was forgotten.
+    let writer = FactWriter { files, by: &by, source, act, leaves: known.is_some() };
+    let written = change(&writer, &scope, (namespace, &params.key));
+    if let (Some(tombstone), Ok(_)) = (known, &written) {
+        let (at, into) = (viewer.at(), path.to_string());
+        forgotten.note(LeftOut { at, by: by.clone(), into, whole: true, tombstone });
+    }
+    let forgotten_before = agent.is_none()
+        && value.is_some_and(|value| {
+            asked.has_fact(&scope.to_string(), &full_name(namespace, &params.key), value, Reach::All).is_some()
+        });
+    drop(asked);
+    if let Some(agent) = &agent {
+        agent.log_own("fact_set", path.as_str(), Vec::new());
+        if written.is_err() {
+            agent.turn().rest();
+        }
+    }
+    let written = written.map_err(|error| match error {
+        LedgerError::Edit { source: crate::derive::facts::FactEditError::Absent, .. } => {
+            RequestError::not_found(format!("there is no fact `{}`", full_name(namespace, &params.key)))
+        }
+        error => error.into(),
+    })?;
+    if let Some(agent) = &agent
+        && written.checkpoint.is_some()
+        && let Err(error) = workspace.settled_within(&path, agent.patience())
+    {
+        tracing::warn!("{error}");
+    }
+    Ok(FactWrittenView {
+        ok: true,
+        scope: scope.to_string(),
+        namespace: namespace.to_owned(),
+        key: params.key.clone(),
+        before: written.before,
+        path: path.to_string(),
+        checkpoint_id: written.checkpoint.map(|id| id.to_string()),
+        redacted: false,
+        forgotten_before,
+    })
+}
+
+/// Refuses what the person does not let an agent write, and a file that it could not read.
+fn may_write(agent: &MemoryWriter, path: &VaultPath) -> Result<(), RequestError> {
+    if agent.is_closed() {
+        return Err(forbidden("your memory is closed in this session"));
+    }
+    match agent.mode() {
+        WriteMode::Hybrid | WriteMode::SearchOnly => {}
+        WriteMode::PromptOnly | WriteMode::Off => return Err(forbidden("your `write_mode` lets you set no facts")),
+    }
+    let workspace = agent.workspace();
+    let hidden =
+        globs("access.private", &workspace.config().access.private).map_or(true, |set| set.is_match(path.as_str()));
+    let scope = agent.own_memory()?;
+    let known = scope.reader().files().at(path.as_str());
+    let is_private = match workspace.files()?.read(path)? {
+        Some((bytes, _)) => {
+            std::str::from_utf8(&bytes).map_or(true, |text| Note::parse(text, path.stem()).is_private())
+        }
+        None => false,
+    };
+    if hidden || workspace.leaves_out(path) || is_private || known.is_some_and(|file| !scope.has(file)) {
+        return Err(forbidden(format!("`{path}` is kept from you; nothing was written")));
+    }
+    let in_time = agent.turn().left().is_none_or(|left| !left.is_zero()) && agent.turn().begin();
+    let late = || RequestError::unavailable("it took too long", "nothing was written; try again in a moment");
+    in_time.then_some(()).ok_or_else(late)
+}
+
+fn forbidden(message: impl Into<String>) -> RequestError {
+    RequestError {
+        hint: Some("the person says so in `agent.md`, or in `memory.toml`".into()),
+        ..RequestError::forbidden(message)
+    }
+}
+
+fn check_name(namespace: &str, key: &str) -> Result<(), RequestError> {
+    if !is_key(key) {
+        let message = format!("`key` is {key:?}; it takes letters, digits, `_`, `-` and `.`, a letter or `_` first");
+        return Err(RequestError::invalid(message));
+    }
+    if !is_namespace(namespace) {
+        let message =
+            format!("`namespace` is {namespace:?}; it takes up to five headings in lower case, joined by `/`");
+        return Err(RequestError::invalid(message));
+    }
+    Ok(())
+}
+
+/// A value of which every scalar is a text.
+fn texts(value: &Value, clean: &impl Fn(&str) -> String) -> Result<Value, RequestError> {
+    let invalid = |message: &str| Err(RequestError::invalid(format!("`value` {message}")));
+    match value {
+        Value::Null => invalid("is null; `unset` takes a fact away"),
+        Value::String(text) if text.trim().is_empty() => invalid("is empty; `unset` takes a fact away"),
+        Value::String(text) => Ok(Value::String(clean(text.trim()))),
+        Value::Number(number) => Ok(Value::String(number.to_string())),
+        Value::Bool(truth) => Ok(Value::String(truth.to_string())),
+        Value::Array(values) => {
+            values.iter().map(|value| texts(value, clean)).collect::<Result<Vec<_>, _>>().map(Value::Array)
+        }
+        Value::Object(map) => {
+            let pairs = map.iter().map(|(key, value)| Ok((key.clone(), texts(value, clean)?)));
+            pairs.collect::<Result<serde_json::Map<_, _>, _>>().map(Value::Object)
+        }
+    }
+}
+
+fn moment(name: &str, text: Option<&str>) -> Result<Option<Moment>, RequestError> {
+    let read = |text: &str| {
+        Moment::read(text).ok_or_else(|| {
+            let takes = "it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z), or 0";
+            RequestError::invalid(format!("`{name}` is `{text}`; {takes}"))
+        })
+    };
+    text.map(read).transpose()
+}
+
+fn tags(tags: &[String]) -> Result<Vec<String>, RequestError> {
+    if tags.len() > MAX_TAGS {
+        return Err(RequestError::invalid(format!("`tags` has {} tags; it takes {MAX_TAGS}", tags.len())));
+    }
+    let tags: Vec<String> = tags.iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
+    if let Some(tag) = tags.iter().find(|tag| !is_tag(tag)) {
+        return Err(RequestError::invalid(format!("`tags` has `{tag}`, which is no tag")));
+    }
+    if let Some(tag) = tags.iter().find(|tag| tag.len() > MAX_TAG_BYTES) {
+        return Err(RequestError::invalid(format!(
+            "`tags` has a tag of {} bytes; it takes {MAX_TAG_BYTES}",
+            tag.len()
+        )));
+    }
+    // All of the file would be.
+    match tags.iter().map(|tag| folded(tag)).find(|tag| tag.split('/').next() == Some("private")) {
+        Some(tag) => {
+            Err(RequestError::invalid(format!("`tags` has `{tag}`, which would hide the whole file from agents")))
+        }
+        None => Ok(tags),
+    }
+}
+
+/// A place in the vault: `notes/api.md#L12`.
+fn source(text: &str) -> Result<String, RequestError> {
+    let (path, place) = text.split_once('#').map_or((text, None), |(path, place)| (path, Some(place)));
+    note_path(path)
+        .map_err(|_| RequestError::invalid(format!("`source` is `{text}`; it takes a place: notes/api.md#L12")))?;
+    if text.len() > MAX_SOURCE_BYTES
+        || place.is_some_and(|place| place.is_empty() || place.chars().any(char::is_control))
+    {
+        return Err(RequestError::invalid(format!("`source` is `{text}`; it takes a place: notes/api.md#L12")));
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,154 @@
+//! A text, held against what was forgotten.
+
+use std::sync::{Arc, RwLockReadGuard};
+
+use super::place::{KeptPlace, Reach};
+use crate::derive::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
+use crate::state::{Digest, DigestKey, ForgottenKind, Tombstones};
+
+/// What was forgotten, to be asked by one who is about to write. While it is held nothing more is forgotten.
+pub struct ForgottenLookup<'f> {
+    pub(super) _writing: Option<RwLockReadGuard<'f, ()>>,
+    pub(super) known: Option<(Arc<Tombstones>, DigestKey)>,
+}
+
+/// What stays of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithoutForgotten {
+    /// The text without what was forgotten; `None` where nothing is left of it.
+    pub text: Option<String>,
+    /// The first tombstone that it met.
+    pub tombstone: i64,
+}
+
+/// Maximum of digests of one forgetting: those of a note of 20 MB of prose.
+const MAX_DIGESTS: usize = 200_000;
+
+/// The digests of what goes: of all of it, its paragraphs, list items and turns, and its sentences, as far as each says enough.
+pub(super) fn digests(key: &DigestKey, texts: &[&str]) -> Vec<(ForgottenKind, Digest)> {
+    let mut found: Vec<(ForgottenKind, String)> = Vec::new();
+    for text in texts {
+        let Said { blocks } = said(text);
+        let whole = Said { blocks: blocks.clone() }.whole();
+        if is_a_text(&whole) {
+            found.push((ForgottenKind::Text, whole));
+        }
+        for block in blocks {
+            if !block.heading && is_a_text(&block.words) {
+                found.push((ForgottenKind::Text, block.words));
+            }
+            let sentences = block.sentences.into_iter().filter(|sentence| is_a_sentence(&sentence.words));
+            found.extend(sentences.map(|sentence| (ForgottenKind::Sentence, sentence.words)));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    let digests = found.into_iter().map(|(kind, words)| (kind, of_words(key, &words)));
+    digests.filter(|(_, digest)| seen.insert(*digest)).take(MAX_DIGESTS).collect()
+}
+
+fn of_words(key: &DigestKey, words: &str) -> Digest {
+    key.digest("said", &[words.as_bytes()])
+}
+
+/// The digest of a fact. Case, marks and blanks do not count; a value without a word is as it is.
+pub(super) fn of_fact(key: &DigestKey, scope: &str, name: &str, value: &str) -> Digest {
+    let words = |text: &str| match plain(text) {
+        words if words.is_empty() => text.trim().to_owned(),
+        words => words,
+    };
+    let parts = [words(scope), name.trim().to_lowercase(), words(value)];
+    key.digest("fact", &[parts[0].as_bytes(), parts[1].as_bytes(), parts[2].as_bytes()])
+}
+
+impl ForgottenLookup<'_> {
+    /// Whether nothing was ever forgotten for good.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_none()
+    }
+
+    /// What stays of a text; `None` where nothing of it was forgotten. A text goes whole, else its blocks, else its sentences.
+    pub fn without(&self, text: &str, reach: Reach<'_>) -> Option<WithoutForgotten> {
+        self.known.as_ref()?;
+        let said = said(text);
+        let whole = said.whole();
+        if (is_a_text(&whole) || is_a_sentence(&whole))
+            && let Some(tombstone) = self.find(&whole, reach)
+        {
+            return Some(WithoutForgotten { text: None, tombstone });
+        }
+        let mut cuts = Vec::new();
+        let mut tombstone = None;
+        for block in &said.blocks {
+            for (span, found) in self.in_block(block, reach) {
+                tombstone = tombstone.or(Some(found));
+                cuts.push(span);
+            }
+        }
+        let tombstone = tombstone?;
+        let mut left = String::with_capacity(text.len());
+        let mut at = 0;
+        for cut in cuts {
+            left.push_str(text.get(at..cut.start).unwrap_or_default());
+            at = cut.end.max(at);
+        }
+        left.push_str(text.get(at..).unwrap_or_default());
+        // A heading of nothing says what was below it.
+        let says = self::said(&left).blocks.iter().any(|block| !block.heading);
+        Some(WithoutForgotten { text: says.then(|| left.trim().to_owned()), tombstone })
+    }
+
+    /// The lines of a text, from 1, that were forgotten, each with its tombstone.
+    pub fn lines(&self, text: &str) -> Vec<(usize, i64)> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let (mut lines, mut line, mut at) = (Vec::new(), 1, 0);
+        for block in said(text).blocks {
+            for (span, tombstone) in self.in_block(&block, Reach::All) {
+                line += text[at..span.start].bytes().filter(|byte| *byte == b'\n').count();
+                at = span.start;
+                lines.push((line, tombstone));
+            }
+        }
+        lines.dedup_by_key(|(line, _)| *line);
+        lines
+    }
+
+    /// Whether a fact was forgotten.
+    pub fn has_fact(&self, scope: &str, name: &str, value: &str, reach: Reach<'_>) -> Option<i64> {
+        let (_, key) = self.known.as_ref()?;
+        self.with(&of_fact(key, scope, name, value), reach)
+    }
+
+    /// Where something of a block was forgotten: all of it, or sentences.
+    fn in_block(&self, block: &SaidBlock, reach: Reach<'_>) -> Vec<(std::ops::Range<usize>, i64)> {
+        if !block.heading
+            && is_a_text(&block.words)
+            && let Some(tombstone) = self.find(&block.words, reach)
+        {
+            return vec![(block.span.clone(), tombstone)];
+        }
+        let sentences = block.sentences.iter().filter(|sentence| is_a_sentence(&sentence.words));
+        let found: Vec<_> = sentences
+            .filter_map(|sentence| Some((sentence.span.clone(), self.find(&sentence.words, reach)?)))
+            .collect();
+        match found.first() {
+            Some((_, tombstone)) if found.len() == block.sentences.len() => vec![(block.span.clone(), *tombstone)],
+            _ => found,
+        }
+    }
+
+    fn find(&self, words: &str, reach: Reach<'_>) -> Option<i64> {
+        let (_, key) = self.known.as_ref()?;
+        self.with(&of_words(key, words), reach)
+    }
+
+    fn with(&self, digest: &Digest, reach: Reach<'_>) -> Option<i64> {
+        let (tombstones, key) = self.known.as_ref()?;
+        let counts = |about: &str| match reach {
+            Reach::All => true,
+            Reach::Agent(_) => serde_json::from_str::<KeptPlace>(about).is_ok_and(|place| place.is_in(reach, key)),
+        };
+        tombstones.with(digest).find(|tombstone| counts(&tombstone.about)).map(|tombstone| tombstone.id)
+    }
+}

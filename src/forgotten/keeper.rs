@@ -1,0 +1,267 @@
+//! What was forgotten, of one vault.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use jiff::Timestamp;
+
+use super::asked::{ForgottenLookup, digests, of_fact};
+use super::place::{ForgottenPlace, KeptPlace, folder_of};
+use crate::path::VaultPath;
+use crate::state::{ForgottenKind, LeftOut, LeftOutTable, State, StateError, TombstoneTable, Tombstones};
+
+/// What was forgotten for good, and what was left out because of it.
+#[derive(Debug)]
+pub struct ForgottenTexts {
+    state: Arc<State>,
+    table: TombstoneTable,
+    left_out: LeftOutTable,
+    /// Who asks and then writes holds it: what was asked before something is forgotten is written before, too.
+    writing: RwLock<()>,
+    looked: Mutex<LookedOver>,
+}
+
+/// What was found in files when they were looked over.
+#[derive(Debug, Default)]
+struct LookedOver {
+    /// What was forgotten then.
+    known: Option<Arc<Tombstones>>,
+    files: HashMap<VaultPath, LookedAt>,
+}
+
+/// A note as it was looked at: its hash, and the lines that were forgotten, each with its tombstone.
+type LookedAt = ([u8; 32], Vec<(usize, i64)>);
+
+/// Stands for all memory scopes: what was forgotten in one comes again in another.
+pub(crate) const ANY_SCOPE: &str = "*";
+
+impl ForgottenTexts {
+    /// Of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        let (table, left_out) = (TombstoneTable::new(state), LeftOutTable::new(state));
+        Self { state: Arc::clone(state), table, left_out, writing: RwLock::default(), looked: Mutex::default() }
+    }
+
+    /// What was forgotten, for one who is about to write, and holds it until that is done.
+    ///
+    /// # Errors
+    /// When the state cannot be read: then nothing may be written.
+    pub fn ask(&self) -> Result<ForgottenLookup<'_>, StateError> {
+        let writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(ForgottenLookup { _writing: Some(writing), known: self.known()? })
+    }
+
+    /// The same for one who only looks.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn look(&self) -> Result<ForgottenLookup<'static>, StateError> {
+        Ok(ForgottenLookup { _writing: None, known: self.known()? })
+    }
+
+    fn known(&self) -> Result<Option<(Arc<Tombstones>, crate::state::DigestKey)>, StateError> {
+        let all = self.table.all()?;
+        if all.all.is_empty() { Ok(None) } else { Ok(self.state.key()?.map(|key| (all, key))) }
+    }
+
+    /// Remembers texts of a note as forgotten, safe on disk when this returns; gives what lifts it. Nothing, where they say too little to
+    /// be known again.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn remember(&self, place: &ForgottenPlace, texts: &[&str]) -> Result<Option<i64>, StateError> {
+        let key = self.state.key_or_new()?;
+        self.add(place, &digests(&key, texts))
+    }
+
+    /// Remembers facts as forgotten, likewise, each as one of its scope and as one of any. A name is namespace and key, joined by `/`.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn remember_facts(
+        &self,
+        place: &ForgottenPlace,
+        scope: &str,
+        facts: &[(String, &str)],
+    ) -> Result<Option<i64>, StateError> {
+        let key = self.state.key_or_new()?;
+        let digest = |scope: &str, name: &str, value: &str| (ForgottenKind::Fact, of_fact(&key, scope, name, value));
+        let both = |(name, value): &(String, &str)| [scope, ANY_SCOPE].map(|scope| digest(scope, name, value));
+        self.add(place, &facts.iter().flat_map(both).collect::<Vec<_>>())
+    }
+
+    fn add(
+        &self,
+        place: &ForgottenPlace,
+        digests: &[(ForgottenKind, crate::state::Digest)],
+    ) -> Result<Option<i64>, StateError> {
+        if digests.is_empty() {
+            return Ok(None);
+        }
+        let about = encoded(&place.kept(&self.state.key_or_new()?));
+        let _none_writes = self.writing.write().unwrap_or_else(PoisonError::into_inner);
+        self.table.add(Timestamp::now(), &place.shown(), &about, digests).map(Some)
+    }
+
+    /// Forgets that something was forgotten; says whether it was.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn lift(&self, id: i64) -> Result<bool, StateError> {
+        self.table.remove(id)
+    }
+
+    /// A note is gone for good: its name goes from what was forgotten of it before. `readers` are those that could read it.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn gone(&self, path: &VaultPath, readers: &[String]) -> Result<(), StateError> {
+        for tombstone in &self.table.all()?.all {
+            let Ok(mut place) = serde_json::from_str::<KeptPlace>(&tombstone.about) else { continue };
+            if place.path.as_deref() == Some(path.as_str()) {
+                (place.path, place.readers) = (None, readers.to_vec());
+                self.table.set_place(tombstone.id, &folder_of(path), &encoded(&place))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All of it, the oldest first.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn all(&self) -> Result<Arc<Tombstones>, StateError> {
+        self.table.all()
+    }
+
+    /// The lines of a note, from 1, that were `known` as forgotten, each with what was: the person has written them again. What was found in
+    /// a note that has not changed is remembered; of another `text` is read, if it may be (`reads`), else nothing is known.
+    pub fn lines_of(
+        &self,
+        known: &ForgottenLookup<'_>,
+        path: &VaultPath,
+        hash: &[u8; 32],
+        reads: bool,
+        text: impl FnOnce() -> Option<String>,
+    ) -> Option<Vec<(usize, i64)>> {
+        let Some((tombstones, _)) = &known.known else { return Some(Vec::new()) };
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.known.as_ref().is_none_or(|before| !Arc::ptr_eq(before, tombstones)) {
+            *looked = LookedOver { known: Some(Arc::clone(tombstones)), files: HashMap::new() };
+        }
+        match looked.files.get(path) {
+            Some((at, lines)) if at == hash => Some(lines.clone()),
+            _ if !reads => None,
+            _ => {
+                let lines = text().map(|text| known.lines(&text)).unwrap_or_default();
+                looked.files.insert(path.clone(), (*hash, lines.clone()));
+                Some(lines)
+            }
+        }
+    }
+
+    /// All of it and its key, as files below the vault's state: what an archive carries.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn as_files(state: &Arc<State>) -> Result<Vec<(&'static str, Vec<u8>)>, StateError> {
+        TombstoneTable::new(state).as_files()
+    }
+
+    /// Notes that something was left out, for the person to see.
+    pub fn note(&self, left_out: LeftOut) {
+        self.left_out.add(left_out);
+    }
+
+    /// What was left out, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn left_out(&self, limit: usize) -> Result<Vec<LeftOut>, StateError> {
+        self.left_out.newest(limit)
+    }
+}
+
+fn encoded(place: &KeptPlace) -> String {
+    // It is made of texts and switches alone.
+    serde_json::to_string(place).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::place::Reach;
+    use super::*;
+
+    fn forgotten(texts: &[&str]) -> (tempfile::TempDir, ForgottenTexts) {
+        let folder = tempfile::tempdir().unwrap();
+        let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
+        let path = VaultPath::new("notes/a.md").unwrap();
+        let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
+        forgotten.remember(&place, texts).unwrap();
+        (folder, forgotten)
+    }
+
+    #[test]
+    fn what_was_forgotten_is_left_out_and_nothing_else() {
+        let secret = "# Bread\n\nThe key lies under the third pot. Thanks!\n\n- Bob owes me 40 euros\n- I like tea\n";
+        let (_folder, forgotten) = forgotten(&[secret]);
+        let asked = forgotten.ask().unwrap();
+        let left = |text: &str| asked.without(text, Reach::All).map(|left| left.text);
+        for all in [
+            secret,
+            "the key lies under the third pot",
+            "> **The key** lies under\n> the third pot!",
+            "1. Bob owes me 40 Euros.",
+            "I like tea",
+            "## Today\n\n- I like tea\n- bob owes me 40 euros",
+        ] {
+            assert_eq!(left(all), Some(None), "{all}");
+        }
+        for (text, kept) in [
+            ("Go. The key lies under the third pot. Now.", "Go. Now."),
+            ("- I like tea\n- I like coffee", "- I like coffee"),
+            ("one\n\nBob owes me 40 euros\n\ntwo", "one\n\n\ntwo"),
+            ("See: a.\nThe key lies under\nthe third pot. End.", "See: a.\nEnd."),
+        ] {
+            assert_eq!(left(text), Some(Some(kept.into())), "{text}");
+        }
+        for other in ["Thanks!", "Bread", "The key lies under the fourth pot.", "Do you know that I like tea? Yes.", ""]
+        {
+            assert_eq!(left(other), None, "{other}");
+        }
+        assert_eq!(asked.lines("x\n\n# y\n- I like tea\n- z\n").iter().map(|(at, _)| *at).collect::<Vec<_>>(), [4]);
+    }
+
+    #[test]
+    fn facts_are_known_by_scope_key_and_value() {
+        let (_folder, forgotten) = forgotten(&[]);
+        assert!(forgotten.ask().unwrap().is_empty(), "nothing is remembered of nothing");
+        let path = VaultPath::new("facts.md").unwrap();
+        let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
+        let id = forgotten.remember_facts(&place, "user", &[("home/Code".into(), "47-11")]).unwrap().unwrap();
+        let has = |scope: &str, name: &str, value: &str| {
+            forgotten.ask().unwrap().has_fact(scope, name, value, Reach::All) == Some(id)
+        };
+        assert!(has("user", "home/code", "47 11") && !has("user", "home/code", "4711"));
+        assert!(!has("system", "home/code", "47-11") && !has("user", "code", "47-11"));
+        assert!(forgotten.lift(id).unwrap() && !has("user", "home/code", "47-11"));
+    }
+
+    #[test]
+    fn a_note_that_is_gone_is_named_no_more() {
+        let (folder, forgotten) = forgotten(&["The key lies under the third pot."]);
+        let path = VaultPath::new("notes/a.md").unwrap();
+        assert_eq!(forgotten.all().unwrap().all[0].place, "notes/a.md");
+        forgotten.gone(&path, &["ada".into()]).unwrap();
+        let tombstone = &forgotten.all().unwrap().all[0];
+        assert_eq!(tombstone.place, "notes/");
+        assert!(!tombstone.about.contains("a.md") && tombstone.about.contains("ada"), "{}", tombstone.about);
+        assert!(
+            ForgottenTexts::new(&State::in_folder(folder.path()))
+                .ask()
+                .unwrap()
+                .without("the key lies under the third pot", Reach::All)
+                .is_some()
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! The thread that notes what people change in their facts.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{FACTS_FILE, FactsBook, Ledger};
+use crate::derive::facts::FactPhase;
+use crate::fs::FsError;
+use crate::sync::Shared;
+use crate::vault::{Files, Lock};
+
+/// The longest time between two looks, where nothing is heard of a change.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// What the thread works with.
+pub(crate) struct KeeperParts {
+    /// The facts.
+    pub(crate) ledger: Arc<Ledger>,
+    /// Who writes the histories.
+    pub(crate) files: Arc<Files>,
+    /// Tells that notes have changed.
+    pub(crate) shared: Arc<Shared>,
+    /// The right to write in the vault.
+    pub(crate) lock: Arc<Lock>,
+}
+
+/// What the thread has seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct KeptFacts {
+    /// Facts that are true now.
+    pub(crate) current: usize,
+    /// Facts whose time is over.
+    pub(crate) expired: usize,
+    /// Facts whose time has not come.
+    pub(crate) future: usize,
+    /// What is wrong in the files: path, line, message.
+    pub(crate) problems: Vec<(String, Option<usize>, String)>,
+}
+
+/// The thread, until it is dropped.
+pub(crate) struct FactsKeeper {
+    stop: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    kept: Arc<Mutex<KeptFacts>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FactsKeeper {
+    /// Starts to look.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(crate) fn start(parts: KeeperParts) -> Result<Self, FsError> {
+        let (stop, kept) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::default()));
+        let shared = Arc::clone(&parts.shared);
+        let (stopped, keeps) = (Arc::clone(&stop), Arc::clone(&kept));
+        let thread = std::thread::Builder::new().name("facts".to_owned()).spawn(move || {
+            let (mut known, mut counted) = (None, CountedFacts::default());
+            while !stopped.load(Ordering::SeqCst) {
+                let now = Timestamp::now().as_millisecond();
+                let next = parts
+                    .look(now, &keeps, &mut counted)
+                    .map_or(LOOK_EVERY, |at| Duration::from_millis(at.abs_diff(now)));
+                let is_over = || stopped.load(Ordering::SeqCst);
+                parts.shared.wait_for_other_or(known.as_ref(), next.min(LOOK_EVERY), is_over);
+                known = parts.shared.snapshot();
+            }
+        });
+        let thread =
+            thread.map_err(|source| FsError { operation: "start a thread for", path: FACTS_FILE.into(), source })?;
+        Ok(Self { stop, shared, kept, thread: Some(thread) })
+    }
+
+    /// What it has seen last.
+    pub(crate) fn kept(&self) -> KeptFacts {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for FactsKeeper {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.shared.wake();
+        if let Some(thread) = self.thread.take() {
+            // It has said why it panicked.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What was counted, and until when it stays so.
+#[derive(Default)]
+struct CountedFacts {
+    books: Vec<Arc<FactsBook>>,
+    until: Option<i64>,
+}
+
+impl CountedFacts {
+    /// Whether the same would be counted again.
+    fn is_so(&self, books: &[Arc<FactsBook>], now: i64) -> bool {
+        let same =
+            books.len() == self.books.len() && books.iter().zip(&self.books).all(|(one, two)| Arc::ptr_eq(one, two));
+        same && self.until.is_none_or(|until| now < until)
+    }
+}
+
+impl KeeperParts {
+    /// Notes what has changed, and counts; gives when the time of a fact begins or ends next.
+    fn look(&self, now: i64, keeps: &Mutex<KeptFacts>, counted: &mut CountedFacts) -> Option<i64> {
+        let (mut books, mut failed) = (Vec::new(), Vec::new());
+        for scope in self.ledger.scopes() {
+            if self.lock.is_held()
+                && let Err(error) = self.ledger.notice(&self.files, &scope)
+            {
+                tracing::warn!("the facts of `{scope}` are not followed: {error}");
+                failed.extend(self.ledger.path(&scope).ok().map(|path| (path.to_string(), None, error.to_string())));
+            }
+            books.extend(self.ledger.book(&scope));
+        }
+        if failed.is_empty() && counted.is_so(&books, now) {
+            return counted.until;
+        }
+        let mut kept = KeptFacts { problems: failed, ..KeptFacts::default() };
+        let mut next = None::<i64>;
+        for book in &books {
+            for fact in book.facts.facts() {
+                match fact.phase(now) {
+                    Some(FactPhase::Current) => kept.current += 1,
+                    Some(FactPhase::Expired) => kept.expired += 1,
+                    Some(FactPhase::Future) => kept.future += 1,
+                    None => {}
+                }
+                let begin = fact.window.from.as_ref().and_then(|from| from.ms);
+                let turns = [begin, fact.window.end()].into_iter().flatten().filter(|at| *at > now);
+                next = turns.chain(next).min();
+            }
+            let problems = book.facts.problems.iter();
+            kept.problems
+                .extend(problems.map(|problem| (book.path.to_string(), problem.line, problem.message.clone())));
+        }
+        self.shared.show_expired_facts(kept.expired);
+        *keeps.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+        *counted = CountedFacts { books, until: next };
+        next
+    }
+}

@@ -1,0 +1,137 @@
+//! Facts on disk: each `facts.md` with its history, read when it is asked for, and what changed in it noted.
+//!
+//! Nothing is derived and stored: the files are read when their stamps are others than they were, so that what is answered is what is
+//! there, with a daemon and without one.
+
+mod book;
+mod error;
+mod keeper;
+mod paths;
+mod write;
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) use book::FactsBook;
+pub(crate) use error::LedgerError;
+pub(crate) use keeper::{FactsKeeper, KeeperParts, KeptFacts};
+pub(crate) use paths::FACTS_FILE;
+use paths::history_of;
+pub(crate) use write::{FactWriter, FactWritten};
+
+use crate::config::{MemoryScope, MemoryScopesConfig};
+use crate::path::VaultPath;
+
+/// The facts of a vault.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    root: PathBuf,
+    folders: MemoryScopesConfig,
+    /// Whether changes are noted.
+    keeps_history: bool,
+    max_file_bytes: u64,
+    books: Mutex<HashMap<VaultPath, Arc<FactsBook>>>,
+    /// Files that have been seen: when one of them is not there any more, its facts are gone.
+    seen: Mutex<HashSet<VaultPath>>,
+    /// One change at a time, from the look at what is there until it is noted.
+    changing: Mutex<()>,
+}
+
+impl Ledger {
+    /// The facts of the vault at `root`.
+    pub(crate) fn new(root: PathBuf, folders: MemoryScopesConfig, keeps_history: bool, max_file_bytes: u64) -> Self {
+        Self {
+            root,
+            folders,
+            keeps_history,
+            max_file_bytes,
+            books: Mutex::default(),
+            seen: Mutex::default(),
+            changing: Mutex::default(),
+        }
+    }
+
+    /// The file of a scope's facts.
+    ///
+    /// # Errors
+    /// When the configuration names a folder that cannot be one.
+    pub(crate) fn path(&self, scope: &MemoryScope) -> Result<VaultPath, LedgerError> {
+        let path = scope.folder(&self.folders) + FACTS_FILE;
+        VaultPath::new(path).map_err(|_| LedgerError::Scope(scope.clone()))
+    }
+
+    /// The scope of which a file has the facts, if it is one.
+    pub(crate) fn scope_of(&self, path: &VaultPath) -> Option<MemoryScope> {
+        let folder = path.as_str().strip_suffix(FACTS_FILE)?.trim_end_matches('/');
+        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+        let scope = match above {
+            _ if folder.is_empty() => MemoryScope::User,
+            _ if folder == self.folders.system => MemoryScope::System,
+            _ if folder == self.folders.orchestrator => MemoryScope::Orchestrator,
+            above if above == self.folders.projects => MemoryScope::Project(name.to_owned()),
+            above if above == self.folders.agent_types => MemoryScope::AgentType(name.to_owned()),
+            "agents" => MemoryScope::Agent(name.to_owned()),
+            _ => return None,
+        };
+        self.path(&scope).is_ok_and(|facts| facts == *path).then_some(scope)
+    }
+
+    /// The memory scopes that have facts, or had some.
+    pub(crate) fn scopes(&self) -> Vec<MemoryScope> {
+        let mut scopes = vec![MemoryScope::User, MemoryScope::System, MemoryScope::Orchestrator];
+        let names = |folder: &str| {
+            let entries = std::fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
+            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            names.filter(|name| !name.starts_with('.')).collect::<Vec<_>>()
+        };
+        scopes.extend(names(&self.folders.projects).into_iter().map(MemoryScope::Project));
+        scopes.extend(names(&self.folders.agent_types).into_iter().map(MemoryScope::AgentType));
+        scopes.extend(names("agents").into_iter().map(MemoryScope::Agent));
+        scopes.retain(|scope| {
+            self.path(scope).is_ok_and(|path| self.is_there(&path) || self.is_there(&history_of(&path)))
+        });
+        scopes.sort();
+        scopes
+    }
+
+    /// Whether changes are noted.
+    pub(crate) fn keeps_history(&self) -> bool {
+        self.keeps_history
+    }
+
+    fn is_there(&self, path: &VaultPath) -> bool {
+        path.on_disk(&self.root).symlink_metadata().is_ok_and(|meta| meta.is_file())
+    }
+
+    /// The facts of a scope as they are on disk now; none where there is no file.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn book(&self, scope: &MemoryScope) -> Result<Arc<FactsBook>, LedgerError> {
+        let path = self.path(scope)?;
+        let known = self.books().get(&path).cloned();
+        if let Some(book) = known.as_ref().filter(|book| book.is_as_on_disk(&self.root)) {
+            return Ok(Arc::clone(book));
+        }
+        let book = Arc::new(FactsBook::read(&self.root, &path, self.max_file_bytes, known.as_deref())?);
+        self.books().insert(path, Arc::clone(&book));
+        Ok(book)
+    }
+
+    fn books(&self) -> MutexGuard<'_, HashMap<VaultPath, Arc<FactsBook>>> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn was_there(&self, path: &VaultPath) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
+    }
+
+    fn saw(&self, path: &VaultPath) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
+    }
+
+    fn root(&self) -> &Path {
+        &self.root
+    }
+}

@@ -1,0 +1,321 @@
+//! Changing facts, and noting what changed, by whomever.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use jiff::Timestamp;
+
+use super::paths::history_of;
+use super::{FactsBook, Ledger, LedgerError};
+use crate::config::MemoryScope;
+use crate::derive::facts::{
+    FactChange, FactChangeKind, FactEditError, FactsFile, NewFact, NoticedBy, Validity, read_value, with_changes,
+    with_fact, with_retraction, without_changes, without_fact,
+};
+use crate::fs::crash;
+use crate::path::VaultPath;
+use crate::vault::{Act, Action, CheckpointId, Files, WriteError, committed_at};
+
+/// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
+const TRIES: usize = 100;
+
+/// Who changes a fact.
+#[derive(Clone, Copy)]
+pub(crate) struct FactWriter<'a> {
+    /// Who writes the files.
+    pub(crate) files: &'a Files,
+    /// By the history: `owner`, `agent ada`.
+    pub(crate) by: &'a str,
+    /// Where it was learned.
+    pub(crate) source: Option<&'a str>,
+    /// As whom the file is written.
+    pub(crate) act: Act<'a>,
+    /// Whether nothing is written, and all else is as if it were.
+    pub(crate) leaves: bool,
+}
+
+/// What became of a fact.
+#[derive(Debug)]
+pub(crate) struct FactWritten {
+    /// Undoes it; `None` where the file says what it said.
+    pub(crate) checkpoint: Option<CheckpointId>,
+    /// The value before, as it was written.
+    pub(crate) before: Option<String>,
+}
+
+impl Ledger {
+    /// Sets a fact. `expected` is the value that it is to have before, as written; `Some(None)` is none.
+    ///
+    /// # Errors
+    /// When it has another, the file cannot be changed so, or the disk refuses.
+    pub(crate) fn set(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        new: &NewFact<'_>,
+        expected: Option<Option<&str>>,
+    ) -> Result<FactWritten, LedgerError> {
+        let edit = |text: &str, book: &FactsBook| {
+            is_as_expected(book, namespace, key, expected)?;
+            with_fact(text, namespace, key, new).map_err(|source| edit_error(book, source))
+        };
+        self.change(writer, scope, (namespace, key), edit)
+    }
+
+    /// Notes that a fact had another value in a span that is over. The file stays as it is.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(crate) fn note_past(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        (text, window): (String, Validity),
+        expected: Option<Option<&str>>,
+    ) -> Result<FactWritten, LedgerError> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.notice_now(writer.files, scope)?;
+        let book = self.book(scope)?;
+        is_as_expected(&book, namespace, key, expected)?;
+        let kind = FactChangeKind::Was { text, window };
+        let change = book.history.change(namespace, key, None, kind, &noticed_by(writer));
+        self.append(writer.files, &book, std::slice::from_ref(&change), writer.act)?;
+        Ok(FactWritten { checkpoint: None, before: value_of(&book, namespace, key) })
+    }
+
+    /// Takes a fact out of its file: it is true no more.
+    ///
+    /// # Errors
+    /// When it is not there, the file cannot be changed so, or the disk refuses.
+    pub(crate) fn unset(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        name: (&str, &str),
+    ) -> Result<FactWritten, LedgerError> {
+        self.take_away(writer, scope, name, without_fact)
+    }
+
+    /// Strikes a fact out: it was never true.
+    ///
+    /// # Errors
+    /// As [`Ledger::unset`].
+    pub(crate) fn retract(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        name: (&str, &str),
+    ) -> Result<FactWritten, LedgerError> {
+        self.take_away(writer, scope, name, with_retraction)
+    }
+
+    fn take_away(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        name: (&str, &str),
+        edit: fn(&str, &str, &str) -> Result<String, FactEditError>,
+    ) -> Result<FactWritten, LedgerError> {
+        self.change(writer, scope, name, |text, book| {
+            edit(text, name.0, name.1).map_err(|source| edit_error(book, source))
+        })
+    }
+
+    /// Works out what the file says after a change, writes that over what it said, as often as somebody else was faster, and notes it.
+    fn change(
+        &self,
+        writer: &FactWriter<'_>,
+        scope: &MemoryScope,
+        (namespace, key): (&str, &str),
+        edit: impl Fn(&str, &FactsBook) -> Result<String, LedgerError>,
+    ) -> Result<FactWritten, LedgerError> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.path(scope)?;
+        let mut lost = WriteError::Changed(path.clone());
+        for _ in 0..TRIES {
+            // What somebody has edited before is theirs.
+            self.notice_now(writer.files, scope)?;
+            let book = self.book(scope)?;
+            let before = value_of(&book, namespace, key);
+            let (text, hash) = match writer.files.read(&path)? {
+                Some((bytes, hash)) => {
+                    let text = String::from_utf8(bytes);
+                    (text.map_err(|_| edit_error(&book, FactEditError::Unreadable))?, Some(hash))
+                }
+                None => (String::new(), None),
+            };
+            if hash != book.hash {
+                continue;
+            }
+            let now = edit(&text, &book)?;
+            if now == text {
+                return Ok(FactWritten { checkpoint: None, before });
+            }
+            if writer.leaves {
+                return Ok(FactWritten { checkpoint: Some(writer.files.leave(&path, hash, writer.act)?), before });
+            }
+            let written = match hash {
+                Some(hash) => writer.files.replace(&path, hash, &now, writer.act),
+                None => writer.files.create_for(&path, &now, writer.act),
+            };
+            match written {
+                Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
+                Err(error) => return Err(error.into()),
+                Ok(id) => {
+                    crash::point("fact-written");
+                    // What somebody else has changed meanwhile is theirs, and noted as that.
+                    let mut changes = book.history.unnoticed(&FactsFile::read(&now), &noticed_by(writer));
+                    changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
+                    self.append(writer.files, &book, &changes, writer.act)?;
+                    return Ok(FactWritten { checkpoint: Some(id), before });
+                }
+            }
+        }
+        Err(lost.into())
+    }
+
+    /// Notes what somebody has changed in a scope's file since it was last looked at; gives how much.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or the history not be written.
+    pub(crate) fn notice(&self, files: &Files, scope: &MemoryScope) -> Result<usize, LedgerError> {
+        // Whoever only looks something up waits for nobody.
+        if !self.keeps_history || self.book(scope)?.is_noticed.load(Ordering::SeqCst) {
+            return Ok(0);
+        }
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.notice_now(files, scope)
+    }
+
+    fn notice_now(&self, files: &Files, scope: &MemoryScope) -> Result<usize, LedgerError> {
+        let book = self.book(scope)?;
+        // A file that is not there may be on its way: only who has seen it can say that it is gone.
+        if !self.keeps_history || book.stamp.is_none() && !self.was_there(&book.path) {
+            return Ok(0);
+        }
+        self.saw(&book.path);
+        let now = Timestamp::now().as_millisecond();
+        let changes = |learned, by| book.history.unnoticed(&book.facts, &NoticedBy { learned, by, source: None });
+        if changes(now, "edit").is_empty() {
+            book.is_noticed.store(true, Ordering::SeqCst);
+            return Ok(0);
+        }
+        // What came with a commit is as old as that.
+        let changes = match committed_at(self.root(), &book.path) {
+            Some(committed) => changes(committed.min(now), "git"),
+            None => changes(now, "edit"),
+        };
+        self.append(files, &book, &changes, Action::Edit.into())?;
+        Ok(changes.len())
+    }
+
+    /// Puts changes at the end of the history. What somebody else has put there meanwhile stays.
+    fn append(&self, files: &Files, book: &FactsBook, changes: &[FactChange], act: Act<'_>) -> Result<(), LedgerError> {
+        if changes.is_empty() || !self.keeps_history {
+            return Ok(());
+        }
+        crash::point("fact-noticed");
+        let path = history_of(&book.path);
+        let mut lost = WriteError::Changed(path.clone());
+        for _ in 0..TRIES {
+            let had = files.read(&path)?;
+            let hash = had.as_ref().map(|(_, hash)| *hash);
+            let text = had.map(|(bytes, _)| String::from_utf8(bytes)).transpose();
+            let text = text.map_err(|_| edit_error(book, FactEditError::Unreadable))?.unwrap_or_default();
+            match files.extend(&path, hash, &with_changes(&text, changes), act) {
+                Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
+                written => {
+                    written?;
+                    crash::point("fact-noted");
+                    return Ok(());
+                }
+            }
+        }
+        Err(lost.into())
+    }
+
+    /// Takes values out of a scope's file, which `then` does, and every trace of them out of its history, so that it cannot be undone.
+    /// Nobody notes them anew meanwhile. Gives what `then` does, and why the history may have them still, if so.
+    ///
+    /// # Errors
+    /// When `then` fails, before anything else is done.
+    pub(crate) fn purge<T, E>(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        is_meant: impl Fn(&FactChange) -> bool,
+        then: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(T, Option<LedgerError>), E> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = then()?;
+        crash::point("fact-purged");
+        let left = self.purge_history(files, facts, is_meant).err();
+        self.books().remove(facts);
+        Ok((done, left))
+    }
+
+    fn purge_history(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        is_meant: impl Fn(&FactChange) -> bool,
+    ) -> Result<(), LedgerError> {
+        let path = history_of(facts);
+        let mut left = TRIES;
+        while let Some((bytes, hash)) = files.read(&path)? {
+            let unreadable = |_| LedgerError::Edit { path: path.clone(), source: FactEditError::Unreadable };
+            let text = String::from_utf8(bytes).map_err(unreadable)?;
+            let without = without_changes(&text, &is_meant);
+            if without == text {
+                break;
+            }
+            left -= 1;
+            match files.replace(&path, hash, &without, Action::Forget) {
+                Err(WriteError::Changed(_) | WriteError::Gone(_)) if left > 0 => {}
+                written => drop(written?),
+            }
+        }
+        // One that was killed before may have left some.
+        files.purge(&path)?;
+        Ok(())
+    }
+}
+
+/// Refuses where the value is another than the one who writes believes.
+fn is_as_expected(
+    book: &FactsBook,
+    namespace: &str,
+    key: &str,
+    expected: Option<Option<&str>>,
+) -> Result<(), LedgerError> {
+    let now = value_of(book, namespace, key);
+    if expected.is_none_or(|expected| is_value(book, (namespace, key), expected)) {
+        return Ok(());
+    }
+    let (path, now) = (book.path.clone(), now.map_or_else(|| "not there".to_owned(), |now| format!("`{now}`")));
+    Err(LedgerError::Other { path, key: key.to_owned(), now })
+}
+
+fn value_of(book: &FactsBook, namespace: &str, key: &str) -> Option<String> {
+    book.facts.get(namespace, key).map(|fact| fact.text.clone()).filter(|text| !text.is_empty())
+}
+
+/// Whether a fact has a value, as it is written or in other words that read the same.
+fn is_value(book: &FactsBook, (namespace, key): (&str, &str), expected: Option<&str>) -> bool {
+    let fact = book.facts.get(namespace, key).filter(|fact| !fact.text.is_empty());
+    match (fact, expected) {
+        (Some(fact), Some(text)) => fact.text == text || read_value(text).is_ok_and(|value| value == fact.value),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+fn edit_error(book: &FactsBook, source: FactEditError) -> LedgerError {
+    LedgerError::Edit { path: book.path.clone(), source }
+}
+
+fn noticed_by<'a>(writer: &FactWriter<'a>) -> NoticedBy<'a> {
+    NoticedBy { learned: Timestamp::now().as_millisecond(), by: writer.by, source: writer.source }
+}

@@ -1,0 +1,214 @@
+//! Facts: `fact_get`, `fact_list`, `fact_set`, `fact_history`.
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::search::DATA;
+use super::tool::{About, Effect, Told, ToolEntry, count};
+use crate::derive::facts::{full_name, split_name};
+use crate::facts;
+use crate::request::Viewer;
+use crate::wire::{FactSetParams, FactState, FactView, FactWrittenView, FactsParams, FactsView};
+
+/// Which fact.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct FactMeant {
+    /// `namespace/key`, or `key`.
+    #[schema(min_length = 1)]
+    name: String,
+    /// Scopes, the most specific first: `project:mech,system`.
+    #[serde(default)]
+    scopes: Option<String>,
+    /// What was true then (2026-03-15).
+    #[serde(default)]
+    as_of: Option<String>,
+    /// What was known then.
+    #[serde(default)]
+    known_at: Option<String>,
+}
+
+/// Which facts.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct FactsMeant {
+    /// The headings above them.
+    #[serde(default)]
+    namespace: Option<String>,
+    /// Scopes, as `project:mech,system`; `*` for all.
+    #[serde(default)]
+    scopes: Option<String>,
+    /// A tag of theirs.
+    #[serde(default)]
+    tag: Option<String>,
+    /// What was true then.
+    #[serde(default)]
+    as_of: Option<String>,
+    /// Changed since (7d).
+    #[serde(default)]
+    changed_since: Option<String>,
+    /// Else 200.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+/// A fact to set.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct FactToSet {
+    /// `namespace/key`, or `key`.
+    #[schema(min_length = 1)]
+    name: String,
+    /// Its value.
+    value: String,
+    /// From when it is true (2026-03-09).
+    #[serde(default)]
+    from: Option<String>,
+    /// Until when.
+    #[serde(default)]
+    until: Option<String>,
+    /// Where it was learned: notes/api.md#L12.
+    #[serde(default)]
+    source: Option<String>,
+    /// Whether the old value was never true.
+    #[serde(default)]
+    correct: Option<bool>,
+}
+
+fn split(name: &str) -> (Option<String>, String) {
+    let (namespace, key) = split_name(name);
+    (Some(namespace.to_lowercase()), key.to_owned())
+}
+
+fn one(meant: FactMeant, history: bool) -> FactsParams {
+    let FactMeant { name, scopes, as_of, known_at } = meant;
+    let (namespace, key) = split(&name);
+    let (resolve, history) = (scopes, history.then_some(true));
+    FactsParams { resolve, namespace, key: Some(key), as_of, known_at, history, ..FactsParams::default() }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "nothing".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn line(fact: &FactView) -> String {
+    let name = full_name(&fact.namespace, &fact.key);
+    let state = match fact.state {
+        FactState::Current => "",
+        FactState::Expired => " (no longer)",
+        FactState::Future => " (not yet)",
+        FactState::Retracted => " (never true)",
+        FactState::Unset => " (unset)",
+    };
+    let from = fact.valid_from.as_ref().map(|from| format!(", from {from}")).unwrap_or_default();
+    let until = fact.valid_to.as_ref().map(|until| format!(", until {until}")).unwrap_or_default();
+    format!("{name}: {}{state} [{}, {}{from}{until}]\n", shown(&fact.value), fact.scope, fact.citation)
+}
+
+impl Told for FactsView {
+    fn text(&self) -> String {
+        let mut text = match self.facts.len() {
+            0 => {
+                let near: Vec<String> = self
+                    .near
+                    .iter()
+                    .map(|near| format!("{} [{}]", full_name(&near.namespace, &near.key), near.scope))
+                    .collect();
+                let meant = if near.is_empty() {
+                    String::new()
+                } else {
+                    format!(" Of that key there are: {}.", near.join(", "))
+                };
+                return format!("There is no such fact.{meant}\n");
+            }
+            facts => format!("{}. {DATA}\n", count(facts, "fact")),
+        };
+        for fact in &self.facts {
+            text += &line(fact);
+            for change in &fact.history {
+                let times = [("from", &change.from), ("until", &change.until)];
+                let times: String =
+                    times.iter().filter_map(|(name, time)| Some(format!(" {name} {}", time.as_ref()?))).collect();
+                let (old, new) = (shown(&change.old), shown(&change.new));
+                text += &format!("  {} {}: {old} → {new}{times} (by {})\n", change.learned, change.change, change.by);
+            }
+        }
+        if self.cut {
+            text += "There are more: ask for a namespace.\n";
+        }
+        text
+    }
+}
+
+impl Told for FactWrittenView {
+    fn text(&self) -> String {
+        let undo = self.checkpoint_id.as_ref().map(|id| format!(" To undo it: checkpoint_restore {id}"));
+        let before = self.before.as_ref().map(|before| format!(" It was {before}.")).unwrap_or_default();
+        format!("Set in {}.{before}{}\n", self.path, undo.unwrap_or_default())
+    }
+}
+
+pub(super) fn tools() -> Vec<ToolEntry> {
+    vec![
+        ToolEntry::new(
+            About {
+                name: "fact_get",
+                title: "Look up a fact",
+                description: "Gives the one value of a fact by its exact name: a command, a branch, an address, a preference. `as_of` asks \
+                    what was true on a day. Use `fact_list` when you do not know the name.",
+                effect: Effect::Reads,
+            },
+            |_, viewer: &Viewer, meant: FactMeant| facts::facts(viewer, &one(meant, false)),
+        ),
+        ToolEntry::new(
+            About {
+                name: "fact_list",
+                title: "List facts",
+                description: "Lists facts with their values and places: all, those of a namespace, of a tag, as of a day, or those that \
+                    have changed since.",
+                effect: Effect::Reads,
+            },
+            |_, viewer: &Viewer, meant: FactsMeant| {
+                let FactsMeant { namespace, scopes: scope, tag, as_of, changed_since, limit } = meant;
+                let namespace = namespace.map(|namespace| namespace.to_lowercase());
+                facts::facts(
+                    viewer,
+                    &FactsParams { scope, namespace, tag, as_of, changed_since, limit, ..FactsParams::default() },
+                )
+            },
+        ),
+        ToolEntry::new(
+            About {
+                name: "fact_history",
+                title: "What became of a fact",
+                description: "Gives all changes of a fact, when each was learned, by whom, and when which value was true. Use it for what \
+                    was believed before, and why.",
+                effect: Effect::Reads,
+            },
+            |_, viewer: &Viewer, meant: FactMeant| facts::facts(viewer, &one(meant, true)),
+        ),
+        ToolEntry::new(
+            About {
+                name: "fact_set",
+                title: "Set a fact",
+                description: "Sets a fact in your own memory: one line of your facts.md. Use it for what has one right answer and may \
+                    change; what was true before stays in its history. `correct` says that the old value was never true.",
+                effect: Effect::Replaces,
+            },
+            |_, viewer: &Viewer, set: FactToSet| {
+                let FactToSet { name, value, from, until, source, correct } = set;
+                let (namespace, key) = split(&name);
+                let value = Value::String(value);
+                let params =
+                    FactSetParams { namespace, key, value, from, until, source, correct, ..FactSetParams::default() };
+                facts::set(viewer, &params)
+            },
+        ),
+    ]
+}

@@ -1,0 +1,76 @@
+//! What a chat model said lately, apart for each who had it asked.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use lru::LruCache;
+
+use super::super::query_cache::QueryCache;
+
+/// Maximum number of those for whom something is remembered: more than anybody has agents.
+const MAX_ASKERS: NonZeroUsize = NonZeroUsize::new(64).expect("not zero");
+
+/// For whom a chat model is asked. No one learns by how soon it is answered what another has looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum ChatAsker {
+    /// The person.
+    Person,
+    /// An agent, by its folder's name.
+    Agent(String),
+}
+
+/// What was answered to the last questions of each.
+pub(super) struct ByAsker<T>(Mutex<LruCache<ChatAsker, QueryCache<T>>>);
+
+impl<T> Default for ByAsker<T> {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MAX_ASKERS)))
+    }
+}
+
+impl<T: Clone> ByAsker<T> {
+    /// What was answered, or what is now, which is then remembered; a failure is not. For nobody nothing is remembered.
+    pub(super) fn get_or<E>(
+        &self,
+        asker: Option<&ChatAsker>,
+        question: &str,
+        ask: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(asker) = asker else { return ask() };
+        let of_asker = |then: &mut dyn FnMut(&mut QueryCache<T>)| {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            then(all.get_or_insert_mut(asker.clone(), QueryCache::default));
+        };
+        let mut known = None;
+        of_asker(&mut |answers| known = answers.get(question));
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let answer = ask()?;
+        of_asker(&mut |answers| answers.put(question, &answer));
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_remembered_for_whoever_asked_and_for_nobody_else() {
+        let answers = ByAsker::default();
+        let mut asked = 0;
+        let mut ask = |asker: Option<&ChatAsker>| {
+            let answer = answers.get_or(asker, "bread", || {
+                asked += 1;
+                if asked == 1 { Err(()) } else { Ok(asked) }
+            });
+            answer.unwrap_or_default()
+        };
+        let (ada, bob) = (ChatAsker::Agent("ada".into()), ChatAsker::Agent("bob".into()));
+        assert_eq!(ask(Some(&ada)), 0, "a failure is not remembered");
+        assert_eq!([ask(Some(&ada)), ask(Some(&ada))], [2, 2]);
+        assert_eq!([ask(Some(&bob)), ask(Some(&ChatAsker::Person))], [3, 4]);
+        assert_eq!([ask(None), ask(None), ask(Some(&ada))], [5, 6, 2]);
+    }
+}

@@ -1,0 +1,205 @@
+//! A chat model behind an OpenAI-compatible endpoint.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::super::endpoint::{Address, ApiKey, CHAT, EndpointCalls, EndpointClient, Patience};
+use super::super::{ModelError, ModelErrorKind, ModelTrouble};
+use super::answer::reply;
+use super::model::{ChatModel, ChatReply, ChatRequest, ChatUsage};
+
+/// What is asked for besides the messages, where the service knows it: some models refuse a temperature of 0, and some services this or that
+/// limit or form. Without them a model only has to be told in words.
+const EXTRAS: [&str; 3] = ["temperature", "max_tokens", "response_format"];
+
+/// What the limit is called where `max_tokens` is not known: it counts what a model thinks, too.
+const OTHER_LIMIT: &str = "max_completion_tokens";
+
+/// What services say of a field that they do not take. Of one whose value is wrong they say something else.
+const NOT_TAKEN: [&str; 9] = [
+    "not support",
+    "n't support",
+    "unsupported",
+    "unknown",
+    "unrecognized",
+    "unrecognised",
+    "unexpected",
+    "not permitted",
+    "not allowed",
+];
+
+/// Whoever gives it less than this part of the time that it has is in a hurry.
+const HURRY: u32 = 3;
+
+/// Which chat model is asked, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatOptions {
+    /// A host, an address that ends in `/v1`, or the full one.
+    pub endpoint: String,
+    /// The model's name there.
+    pub model: String,
+    /// The environment variable that has the key; empty where none is wanted.
+    pub api_key_env: String,
+    /// How long an answer may take, whoever waits.
+    pub timeout: Duration,
+    /// Whether private notes are sent to another machine.
+    pub send_private: bool,
+}
+
+/// Asks an endpoint.
+pub struct EndpointChat {
+    calls: EndpointCalls,
+    model: String,
+    name: String,
+    timeout: Duration,
+    takes_private: bool,
+    /// The [`EXTRAS`] that the service does not refuse, as far as is known.
+    extras: Mutex<Vec<&'static str>>,
+    usage: Arc<Mutex<ChatUsage>>,
+}
+
+impl EndpointChat {
+    /// Of these options. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// When an option is no good.
+    pub fn open(options: ChatOptions) -> Result<Self, ModelError> {
+        let address = Address::parse(&options.endpoint, &CHAT);
+        let address = address.map_err(|reason| CHAT.bad_option("endpoint", reason))?;
+        let key = ApiKey::from_environment(&options.api_key_env, &CHAT)?;
+        if key.is_some() && address.is_open_to_all() {
+            tracing::warn!("the key and all texts go to {} unencrypted; write https:// if it has that", address.host);
+        }
+        Ok(Self {
+            takes_private: options.send_private || address.is_loopback(),
+            name: format!("{} at {}", options.model, address.host),
+            calls: EndpointCalls::new(EndpointClient::new(CHAT, address, key)),
+            model: options.model,
+            timeout: options.timeout,
+            extras: Mutex::new(EXTRAS.to_vec()),
+            usage: Arc::default(),
+        })
+    }
+
+    fn body(&self, request: &ChatRequest, extras: &[&str]) -> Map<String, Value> {
+        let message = |role: &str, content: &str| json!({"role": role, "content": content});
+        let messages = [message("system", &request.instructions), message("user", &request.material)];
+        let mut body = Map::new();
+        body.insert("model".into(), json!(self.model));
+        body.insert("messages".into(), json!(messages));
+        for extra in extras {
+            let value = match *extra {
+                // So that the same question has the same answer, as far as the model goes.
+                "temperature" => json!(0),
+                "max_tokens" | OTHER_LIMIT => json!(request.max_tokens),
+                _ => json!({
+                    "type": "json_schema",
+                    "json_schema": {"name": "answer", "strict": true, "schema": request.schema},
+                }),
+            };
+            body.insert((*extra).into(), value);
+        }
+        body
+    }
+
+    fn extras(&self) -> MutexGuard<'_, Vec<&'static str>> {
+        self.extras.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Which of the extras a service does not take, as it says.
+fn refused(said: &str, extras: &[&'static str]) -> Option<&'static str> {
+    let said = said.to_lowercase();
+    if !NOT_TAKEN.iter().any(|words| said.contains(words)) {
+        return None;
+    }
+    // What it names first; what comes after may be what it takes instead.
+    let named = extras.iter().filter_map(|extra| Some((said.find(extra)?, *extra)));
+    named.min().map(|(_, extra)| extra)
+}
+
+/// The extras without one that is not taken.
+fn without(extras: &mut Vec<&'static str>, refused: &str) {
+    for extra in extras.iter_mut().filter(|extra| **extra == refused && refused == "max_tokens") {
+        *extra = OTHER_LIMIT;
+    }
+    extras.retain(|extra| *extra != refused);
+}
+
+impl ChatModel for EndpointChat {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn answer(&self, request: &ChatRequest, deadline: Instant) -> Result<ChatReply, ModelError> {
+        let mut extras = self.extras().clone();
+        loop {
+            let (body, usage) = (self.body(request, &extras), Arc::clone(&self.usage));
+            let patience = Patience { timeout: self.timeout, deadline: Some(deadline), hurry: self.timeout / HURRY };
+            let answered = self.calls.ask(patience, move |client, timeout| {
+                let body = client.post(&body, timeout)?;
+                let used = |cost| {
+                    let mut used = usage.lock().unwrap_or_else(PoisonError::into_inner);
+                    *used = used.plus(cost);
+                };
+                reply(&body, used).map_err(|bad| client.bad_answer(bad))
+            });
+            if let Err(ModelError::Endpoint { problem, kind: ModelErrorKind::Permanent, .. }) = &answered
+                && let Some(refused) = refused(problem, &extras)
+            {
+                // It is asked without, now and later.
+                without(&mut extras, refused);
+                without(&mut self.extras(), refused);
+                continue;
+            }
+            return answered;
+        }
+    }
+
+    fn takes_private(&self) -> bool {
+        self.takes_private
+    }
+
+    fn trouble(&self) -> Option<ModelTrouble> {
+        self.calls.trouble()
+    }
+
+    fn usage(&self) -> ChatUsage {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_left_out_only_where_it_is_said_to_be_unknown() {
+        for (said, field) in [
+            (
+                "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+                "max_tokens",
+            ),
+            ("'temperature' does not support 0 with this model", "temperature"),
+            ("body.response_format: Extra inputs are not permitted", "response_format"),
+            ("Unrecognized request argument supplied: temperature", "temperature"),
+        ] {
+            assert_eq!(refused(said, &EXTRAS), Some(field), "{said}");
+        }
+        for said in [
+            "max_tokens is too large: 500. This model takes at most 400",
+            "the prompt and max_tokens are longer than the context of 2048",
+            "an unknown error",
+        ] {
+            assert_eq!(refused(said, &EXTRAS), None, "{said}");
+        }
+        let mut extras = EXTRAS.to_vec();
+        without(&mut extras, "max_tokens");
+        assert_eq!(extras, ["temperature", OTHER_LIMIT, "response_format"]);
+        assert_eq!(refused("unknown field max_completion_tokens, use max_tokens", &extras), Some(OTHER_LIMIT));
+        without(&mut extras, OTHER_LIMIT);
+        assert_eq!(extras, ["temperature", "response_format"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! What is kept of the tokens of chunks, and the tokens of queries that are held against it.
+
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use llama_cpp_2::token::LlamaToken;
+
+use super::super::{Document, EmbeddedText, ModelError, PackedTokens, TokenVectors};
+use super::embedder::{GgufEmbedder, collect};
+use super::queue::{EncoderOutput, Sequence};
+
+/// Of their tokens the mean is taken that those of all texts are compared with. It is a constant of the model: taken from the notes of a
+/// vault, a note would change how others are packed.
+const TYPICAL: [&str; 12] = [
+    "We met on Tuesday to talk about the budget, and agreed to wait until the new numbers are in.",
+    "Preheat the oven to 220 degrees. Fold the dough three times, and let it rest for half an hour in between.",
+    "The function returns an error when the file cannot be read; the caller decides whether to try again.",
+    "Remember to call the plumber, buy oat milk, and send the signed contract back before Friday.",
+    "In the second chapter the author argues that cities grow along rivers, roads and railways, in that order.",
+    "I slept badly and went for a long walk along the coast; the light in the evening was worth it.",
+    "To install the package, run the command below, then add the key to your configuration and start the service.",
+    "The patient should take two tablets a day with food, and come back if the fever has not gone down.",
+    "Our flight leaves at 6:40 from gate B12, and the hotel is two stops from the station on the blue line.",
+    "Question: who owns the decision? Answer: the team that is called at night when it breaks.",
+    "The orchestra played the slow movement too fast, but the last one had the whole hall on its feet.",
+    "A hash table finds an entry in constant time on average, and a tree keeps its entries in order.",
+];
+
+impl GgufEmbedder {
+    /// The mean of the tokens of ordinary texts.
+    ///
+    /// # Errors
+    /// When the model fails on one.
+    pub(super) fn typical_token(&self) -> Result<Vec<f32>, ModelError> {
+        let documents = TYPICAL.map(|text| Document { context: String::new(), text: text.to_owned() });
+        let own = |tokens: &[LlamaToken]| EncoderOutput::Tokens(self.tokenizer.text_in_document(tokens));
+        let mut sum = vec![0.0_f64; self.model.dimension];
+        let mut count = 0.0_f64;
+        for vectors in self.encode(&documents, own, None)? {
+            for token in TokenVectors::new(self.model.dimension, &vectors).iter() {
+                sum.iter_mut().zip(&token).for_each(|(sum, value)| *sum += f64::from(*value));
+                count += 1.0;
+            }
+        }
+        Ok(sum.into_iter().map(|sum| (sum / count.max(1.0)) as f32).collect())
+    }
+
+    /// Embeds chunks, with their tokens packed by `mean`.
+    pub(super) fn embed_with_tokens(
+        &self,
+        documents: &[Document],
+        mean: &[f32],
+        deadline: Option<Instant>,
+    ) -> Result<Vec<EmbeddedText>, ModelError> {
+        let own = |tokens: &[LlamaToken]| EncoderOutput::PooledAndTokens(self.tokenizer.text_in_document(tokens));
+        let dimension = self.model.dimension;
+        let packed = |both: Vec<f32>| {
+            let (vector, tokens) = both.split_at(dimension);
+            let tokens = PackedTokens::of(&TokenVectors::new(dimension, tokens), mean);
+            EmbeddedText { tokens, ..EmbeddedText::of(vector) }
+        };
+        Ok(self.encode(documents, own, deadline)?.into_iter().map(packed).collect())
+    }
+
+    /// A query's vector and its tokens, of one pass.
+    pub(super) fn query_with_tokens(
+        &self,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
+        let cache = || self.queries_with_tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = cache().get(text) {
+            return Ok(known);
+        }
+        let tokens = self.tokenizer.query(text);
+        let own = self.tokenizer.text_in_query(&tokens);
+        let sequence = Sequence { index: 0, tokens, wanted: EncoderOutput::PooledAndTokens(own) };
+        let replies = self.queue.query(sequence, deadline)?;
+        let both = collect(1, &replies, deadline)?.remove(0);
+        let (vector, tokens) = both.split_at(self.model.dimension);
+        let computed = (vector.to_vec(), TokenVectors::new(self.model.dimension, tokens));
+        cache().put(text, &computed);
+        Ok(computed)
+    }
+}

@@ -1,0 +1,87 @@
+//! A cross-encoder: reads a query and a chunk together, and says how well the one answers the other.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use super::super::{ChatAsker, ModelError, Reranker};
+use super::embedder::collect;
+use super::model::{GgufOptions, LoadedModel, ModelSource};
+use super::queue::{EncoderOutput, Sequence, TextQueue, WorkerLane};
+use super::tokens::Tokenizer;
+use super::worker;
+
+/// Judges chunks with a GGUF model in this process, a chunk on each core at a time.
+pub(crate) struct GgufReranker {
+    model: Arc<LoadedModel>,
+    tokenizer: Tokenizer,
+    queue: Arc<TextQueue>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl GgufReranker {
+    /// Loads a model and starts its threads.
+    ///
+    /// # Errors
+    /// When the file is missing, damaged, or not of a model that judges pairs of texts. The message names the file.
+    pub(crate) fn open(file: &Path, options: &GgufOptions) -> Result<Self, ModelError> {
+        let model = Arc::new(LoadedModel::load_reranker(&ModelSource::File(file.to_owned()), options)?);
+        let queue = Arc::<TextQueue>::default();
+        let workers = match options.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
+            threads => threads,
+        };
+        let mut reranker =
+            Self { tokenizer: Tokenizer::new(Arc::clone(&model), "", ""), model, queue, threads: Vec::new() };
+        for number in 0..workers {
+            let thread = worker::start(
+                format!("rerank-{number}"),
+                Arc::clone(&reranker.model),
+                Arc::clone(&reranker.queue),
+                WorkerLane::All,
+            )?;
+            reranker.threads.push(thread);
+        }
+        Ok(reranker)
+    }
+}
+
+impl Reranker for GgufReranker {
+    fn rerank(
+        &self,
+        query: &str,
+        passages: &[String],
+        _: Option<&ChatAsker>,
+        deadline: Instant,
+    ) -> Result<Arc<[f64]>, ModelError> {
+        let sequence = |(index, passage): (usize, &String)| {
+            let tokens = self.tokenizer.pair(query, passage);
+            Sequence { index, tokens, wanted: EncoderOutput::Pooled }
+        };
+        let sequences: VecDeque<Sequence> = passages.iter().enumerate().map(sequence).collect();
+        let replies = self.queue.urgent(sequences, deadline)?;
+        let judged = collect(passages.len(), &replies, Some(deadline))?;
+        // The logistic function of what it says: such models are taught to say how likely it is that the chunk answers.
+        let likely = |scores: Vec<f32>| {
+            let said = f64::from(scores.first().copied().unwrap_or(f32::NAN));
+            1.0 / (1.0 + (-said).exp())
+        };
+        let likely: Arc<[f64]> = judged.into_iter().map(likely).collect();
+        if likely.iter().any(|score| !score.is_finite()) {
+            let reason = "a score that is no number; its file may be damaged".to_owned();
+            return Err(ModelError::UnsuitableModel { path: self.model.path.clone(), reason });
+        }
+        Ok(likely)
+    }
+}
+
+impl Drop for GgufReranker {
+    fn drop(&mut self) {
+        self.queue.stop();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What the tests of several files stand on.
+
+pub(super) mod bent;

@@ -1,0 +1,92 @@
+//! The notes that were made of a note, or of some lines of it: remarks, summaries.
+
+use serde_json::Value;
+
+use super::annotations::{ANNOTATIONS, annotations};
+use crate::path::VaultPath;
+use crate::request::{ReadScope, RequestError};
+use crate::wire::DerivedNote;
+
+/// Those whose frontmatter names it (`annotates`, `sources`), in the order of their paths. Of lines, remarks on them, and what cites them
+/// or the whole note.
+///
+/// # Errors
+/// When the index is damaged.
+pub(super) fn made_of(
+    scope: &ReadScope,
+    path: &VaultPath,
+    lines: Option<(usize, usize)>,
+) -> Result<Vec<DerivedNote>, RequestError> {
+    let mut found: Vec<String> = Vec::new();
+    let meets = |first: usize, last: usize| lines.is_none_or(|(from, to)| first <= to && from <= last);
+    for file in scope.files().filter(|file| file.sources.iter().any(|source| source == path.as_str())) {
+        if file.path == *path || (lines.is_some() && file.path.collection() == ANNOTATIONS) {
+            continue;
+        }
+        let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
+        let metadata: Value = metadata.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        let mut cited = Vec::new();
+        citations(&metadata, path.as_str(), &mut cited);
+        if cited.is_empty() || cited.iter().any(|lines| lines.is_none_or(|(first, last)| meets(first, last))) {
+            found.push(file.path.to_string());
+        }
+    }
+    if lines.is_some() {
+        let remarks = annotations(scope, path.as_str())?.into_iter();
+        let on_them = remarks.filter(|remark| remark.source == path.as_str());
+        let on_them = on_them.filter(|remark| meets(remark.line_start as usize, remark.line_end as usize));
+        found.extend(on_them.map(|remark| remark.path));
+    }
+    found.sort_unstable();
+    found.dedup();
+    let derived = |path| DerivedNote { path, gone: false, checkpoint_id: None, kept_because: None };
+    Ok(found.into_iter().map(derived).collect())
+}
+
+/// The lines that citations of a note name, wherever they stand in a value; none for one of the whole note.
+fn citations(value: &Value, path: &str, found: &mut Vec<Option<(usize, usize)>>) {
+    match value {
+        Value::String(text) => {
+            let text = text.trim();
+            let text = text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]")).unwrap_or(text);
+            let text = text.split_once('|').map_or(text, |(target, _)| target);
+            let text = text.strip_prefix("vault://").unwrap_or(text);
+            let (named, lines) = text.split_once('#').map_or((text, None), |(named, lines)| (named, Some(lines)));
+            if named == path || path.strip_suffix(".md") == Some(named) {
+                found.push(lines.and_then(lines_of));
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| citations(item, path, found)),
+        Value::Object(map) => map.values().for_each(|value| citations(value, path, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// `L3` or `L3-L5`.
+fn lines_of(text: &str) -> Option<(usize, usize)> {
+    let line = |text: &str| text.strip_prefix('L').unwrap_or(text).parse().ok();
+    match text.split_once('-') {
+        Some((first, last)) => line(first).zip(line(last)),
+        None => line(text).map(|line| (line, line)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn citations_name_lines_or_the_whole_note() {
+        let of = |value: Value| {
+            let mut found = Vec::new();
+            citations(&value, "notes/a.md", &mut found);
+            found
+        };
+        let cited =
+            json!({ "sources": ["notes/a.md#L3-L5", "[[notes/a#L7|x]]", "notes/b.md#L1", { "path": "notes/a.md" }] });
+        assert_eq!(of(cited), [Some((3, 5)), Some((7, 7)), None]);
+        assert_eq!(of(json!({ "sources": "notes/a.md#heading" })), [None]);
+    }
+}

@@ -1,0 +1,149 @@
+//! What goes with facts that are purged: the history beside them says nothing of them either, and they stay forgotten.
+
+use std::collections::BTreeSet;
+
+use super::purge::Purge;
+use crate::config::MemoryScope;
+use crate::derive::facts::{Fact, FactChange, FactsFile, full_name, split_name};
+use crate::ledger::{FactsBook, LedgerError};
+use crate::path::VaultPath;
+use crate::request::{Owner, RequestError};
+use crate::wire::{ForgetParams, Forgotten, PurgedView};
+
+/// Values that go for good, of one memory scope.
+pub(super) struct GoneFacts {
+    scope: MemoryScope,
+    path: VaultPath,
+    /// Namespace, key and value as written.
+    values: BTreeSet<(String, String, String)>,
+}
+
+impl GoneFacts {
+    /// Those that a file of facts loses: with the last line of a fact goes all that it ever was, and with the file all that was ever in it.
+    /// `None` where it is none, or loses none.
+    pub(super) fn of(owner: &Owner, path: &VaultPath, before: &str, after: Option<&str>) -> Option<Self> {
+        let ledger = owner.workspace().ledger();
+        let scope = ledger.scope_of(path)?;
+        let known = ledger.book(&scope).ok();
+        let left = after.map(FactsFile::read).unwrap_or_default();
+        let had = FactsFile::read(before);
+        let mut values = BTreeSet::new();
+        let mut add = |namespace: &str, key: &str, texts: &mut dyn Iterator<Item = String>| {
+            values.extend(texts.map(|text| (namespace.to_owned(), key.to_owned(), text)));
+        };
+        for fact in had.facts() {
+            match (left.get(&fact.namespace, &fact.key), &known) {
+                (Some(left), _) => add(
+                    &fact.namespace,
+                    &fact.key,
+                    &mut said(fact).filter(|text| left.text != *text && !left.retracted.contains(text)),
+                ),
+                (None, Some(book)) => {
+                    add(&fact.namespace, &fact.key, &mut said(fact).chain(ever(book, &fact.namespace, &fact.key)));
+                }
+                (None, None) => add(&fact.namespace, &fact.key, &mut said(fact)),
+            }
+        }
+        for book in known.iter().filter(|_| after.is_none()) {
+            for (namespace, key) in book.history.names() {
+                add(namespace, key, &mut ever(book, namespace, key));
+            }
+        }
+        (!values.is_empty()).then(|| Self { scope, path: path.clone(), values })
+    }
+
+    /// Whether a line of the history names one of them.
+    pub(super) fn means(&self, change: &FactChange) -> bool {
+        let named = |text: &str| self.values.contains(&(change.namespace.clone(), change.key.clone(), text.to_owned()));
+        change.old.as_deref().is_some_and(named) || change.kind.value().is_some_and(|(text, _)| named(text))
+    }
+
+    /// Remembers that they are forgotten.
+    pub(super) fn remember(&self, purge: &mut Purge<'_>) -> Result<(), RequestError> {
+        let facts: Vec<(String, &str)> =
+            self.values.iter().map(|(namespace, key, value)| (full_name(namespace, key), value.as_str())).collect();
+        purge.remember_facts(&self.scope.to_string(), &facts)
+    }
+}
+
+/// What a line says of a fact, as it is written: its value, and those that are struck out.
+fn said(fact: &Fact) -> impl Iterator<Item = String> {
+    fact.retracted.iter().chain([&fact.text]).filter(|text| !text.is_empty()).cloned()
+}
+
+/// What a fact ever was, by its history.
+fn ever(book: &FactsBook, namespace: &str, key: &str) -> impl Iterator<Item = String> {
+    let changes = book.history.of(namespace, key);
+    changes
+        .flat_map(|change| change.old.clone().into_iter().chain(change.kind.value().map(|(text, _)| text.to_owned())))
+}
+
+/// A fact by its name: where it stands, and with `purge` what else is known of it.
+pub(super) struct FactTarget {
+    pub(super) path: VaultPath,
+    /// The lines of the fact; `None` where it has no value any more.
+    pub(super) lines: Option<(usize, usize)>,
+    pub(super) gone: GoneFacts,
+}
+
+impl FactTarget {
+    /// The one that is asked for.
+    ///
+    /// # Errors
+    /// When nothing is known of such a fact.
+    pub(super) fn of(owner: &Owner, params: &ForgetParams, name: &str) -> Result<Self, RequestError> {
+        let scope = params.scope.as_deref().unwrap_or("user");
+        let scope = MemoryScope::parse(scope).map_err(|error| RequestError::invalid(format!("`scope`: {error}")))?;
+        let (namespace, key) = split_name(name);
+        let namespace = namespace.to_lowercase();
+        let book = owner.workspace().ledger().book(&scope)?;
+        let fact = book.facts.get(&namespace, key);
+        let texts = fact.into_iter().flat_map(said).chain(ever(&book, &namespace, key));
+        let values = texts.map(|text| (namespace.clone(), key.to_owned(), text)).collect();
+        let gone = GoneFacts { scope, path: book.path.clone(), values };
+        if book.facts.times(&namespace, key) > 1 {
+            let message = format!("`{name}` stands more than once in {}; remove the other lines first", gone.path);
+            return Err(RequestError::conflict(message));
+        }
+        if fact.is_none() && (gone.values.is_empty() || !params.purge) {
+            return Err(RequestError::not_found(format!("there is no fact `{name}`")));
+        }
+        let lines = fact.map(|fact| (fact.line, fact.last_line));
+        Ok(Self { path: gone.path.clone(), lines, gone })
+    }
+
+    /// Purges a fact of which nothing is left but its history.
+    pub(super) fn purge_history(&self, owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
+        let values: Vec<&str> = self.gone.values.iter().map(|(_, _, value)| value.as_str()).collect();
+        let mut forgotten = Forgotten {
+            ok: true,
+            path: self.path.to_string(),
+            checkpoint_id: None,
+            whole: false,
+            content: if params.dry_run { values.join("\n") } else { String::new() },
+            seen: String::new(),
+            searchable: true,
+            purged: None,
+            derived: Vec::new(),
+        };
+        if params.dry_run {
+            return Ok(forgotten);
+        }
+        let removed: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+        let mut purge = Purge::begin(owner, &self.path, "", &removed, false)?;
+        self.gone.remember(&mut purge)?;
+        let files = owner.workspace().files()?;
+        let none = || Ok::<_, RequestError>(());
+        let ((), left) = owner.workspace().ledger().purge(files, &self.path, |change| self.gone.means(change), none)?;
+        let remains = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
+        let tombstone = purge.tombstone;
+        forgotten.purged =
+            Some(PurgedView { checkpoints: 0, trashed: 0, embeddings: 0, commits: None, tombstone, remains });
+        Ok(forgotten)
+    }
+}
+
+/// That a history could not be rid of what was purged.
+pub(super) fn in_history(error: &LedgerError) -> String {
+    format!("the history beside the file may name it; purge it again: {error}")
+}

@@ -1,0 +1,432 @@
+//! Many texts at once, which a service is handed as batches.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use memory_vault::app::App;
+use memory_vault::config::{Config, Mode};
+use memory_vault::jobs;
+use memory_vault::notes;
+use memory_vault::wire::{ForgetParams, SearchQuery, Status};
+use serde_json::Value;
+
+use crate::support::{Asked, BadAnswers, BatchFate, Daemon, Endpoint, Fault, embedded, eventually, serve, status};
+
+/// Notes of a first run. The newest of them are embedded at once.
+const NOTES: usize = 120;
+const NEWEST: usize = 10;
+
+fn vault() -> Daemon {
+    let mut vault = Daemon::with_config("");
+    vault.write("notes/old.md", "# Old\n\nAn aardvark among boats.\n");
+    for at in 1..NOTES {
+        vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\nA text about {at} boats.\n"));
+    }
+    vault
+}
+
+/// What has many texts handed over.
+const BATCHES: &str = "batch_api = true\nbatch_api_from = 100\n";
+
+fn toml(endpoint: &str, more: &str) -> String {
+    format!("[embed]\nendpoint = \"{endpoint}\"\nmodel = \"hashed\"\n{more}")
+}
+
+fn embed(endpoint: &str, more: &str) -> Config {
+    Config::parse(&toml(endpoint, more), Path::new("memory.toml")).unwrap()
+}
+
+fn config(endpoint: &Endpoint) -> Config {
+    embed(&endpoint.address(), BATCHES)
+}
+
+/// The status, once a batch is under way and so many passages are embedded in the usual way.
+#[track_caller]
+fn under_way(app: &App, passages: usize) -> Status {
+    eventually("a batch to be under way", || {
+        let status = status(app);
+        let is_under_way = status.model.batch.as_ref().is_some_and(|batch| batch.state == "in_progress");
+        (is_under_way && status.embedded == passages && status.phase == "idle").then_some(status)
+    })
+}
+
+/// What is written of batches beside the index.
+fn records(app: &App) -> Vec<Value> {
+    let folder = Path::new(&status(app).index_dir).join("endpoint-batches");
+    let files = std::fs::read_dir(folder).into_iter().flatten();
+    files.map(|file| serde_json::from_slice(&std::fs::read(file.unwrap().path()).unwrap()).unwrap()).collect()
+}
+
+/// Nothing is left of batches, neither here nor at the service.
+#[track_caller]
+fn nothing_is_left(app: &App, endpoint: &Endpoint) {
+    eventually("the files of the batch to go", || {
+        (endpoint.batches().count().2 == 0 && records(app).is_empty()).then_some(())
+    });
+}
+
+fn by_meaning(app: &App, query: &str) -> String {
+    let params = SearchQuery { q: query.into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
+    notes::search(&app.owner(), &params).unwrap().results[0].chunk.path.clone()
+}
+
+#[test]
+fn a_first_run_goes_as_a_batch_and_what_is_saved_meanwhile_does_not_wait_for_it() {
+    let endpoint = Endpoint::start();
+    let mut vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    let batch = under_way(&app, NEWEST).model.batch.unwrap();
+    assert_eq!((batch.texts, batch.problem), (NOTES - NEWEST, None));
+    assert!(batch.since.is_some());
+    let uploads = endpoint.batches().uploads();
+    assert_eq!((uploads.len(), uploads[0].len()), (1, NOTES - NEWEST));
+    assert!(app.shared().progress().is_complete(), "nobody is kept waiting for it");
+    vault.write("notes/new.md", "# New\n\nA quokka in the garden.\n");
+    under_way(&app, NEWEST + 1);
+    assert_eq!(by_meaning(&app, "quokka in the garden"), "notes/new.md");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Path::new(&status(&app).index_dir).join("endpoint-batches");
+        let record = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap();
+        assert_eq!(record.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    endpoint.batches().end(BatchFate::Done);
+    embedded(&app, NOTES + 1);
+    eventually("the status to be without it", || status(&app).model.batch.is_none().then_some(()));
+    assert_eq!(by_meaning(&app, "aardvark among boats"), "notes/old.md");
+    assert_eq!(
+        (endpoint.sent("boats"), endpoint.batches().sent("boats")),
+        (NEWEST + 1, NOTES - NEWEST),
+        "and the query"
+    );
+    nothing_is_left(&app, &endpoint);
+}
+
+#[test]
+fn a_batch_that_is_under_way_over_a_restart_is_not_begun_twice() {
+    let endpoint = Endpoint::start();
+    let vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    under_way(&app, NEWEST);
+    drop(app);
+    let app = serve(&vault, config(&endpoint));
+    assert_eq!(under_way(&app, NEWEST).model.batch.unwrap().texts, NOTES - NEWEST);
+    drop(app);
+    endpoint.batches().end(BatchFate::Done);
+    let app = serve(&vault, config(&endpoint));
+    embedded(&app, NOTES);
+    nothing_is_left(&app, &endpoint);
+    let begun = endpoint.batches().count().0;
+    assert_eq!((endpoint.batches().uploads().len(), begun, endpoint.sent("boats")), (1, 1, NEWEST));
+}
+
+#[test]
+fn a_batch_whose_beginning_was_never_answered_is_found_again() {
+    let endpoint = Endpoint::start();
+    let vault = vault();
+    endpoint.fails(|asked| (asked.method == "POST" && asked.path.ends_with("/batches")).then_some(Fault::Close));
+    let app = serve(&vault, config(&endpoint));
+    eventually("the batch to be begun", || (endpoint.batches().count().0 == 1).then_some(()));
+    drop(app);
+    endpoint.fails(|_| None);
+    endpoint.batches().end(BatchFate::Done);
+    let app = serve(&vault, config(&endpoint));
+    embedded(&app, NOTES);
+    let begun = endpoint.batches().count().0;
+    assert_eq!((endpoint.batches().uploads().len(), begun, endpoint.sent("boats")), (1, 1, NEWEST));
+}
+
+#[test]
+fn what_a_batch_does_not_bring_goes_the_usual_way() {
+    let bad = [BadAnswers::Half, BadAnswers::Nan, BadAnswers::Dimension, BadAnswers::Refused, BadAnswers::Others];
+    let fates = [BatchFate::Failed, BatchFate::Expired].into_iter().chain(bad.map(BatchFate::Bad));
+    for fate in fates {
+        let endpoint = Endpoint::start();
+        endpoint.batches().end(fate);
+        let vault = vault();
+        let app = serve(&vault, config(&endpoint));
+        embedded(&app, NOTES);
+        let said = eventually("the problem", || status(&app).model.batch?.problem);
+        let (words, brought) = match fate {
+            BatchFate::Failed => ("failed, with 110 of 110 texts left: too many tokens wait", 0),
+            BatchFate::Expired => ("expired, with 55 of 110", 55),
+            BatchFate::Bad(BadAnswers::Refused) => ("55 of 110 texts have no good answer: poisonous", 55),
+            _ => ("55 of 110 texts have no good answer", 55),
+        };
+        assert!(said.contains(words), "{fate:?}: {said}");
+        assert_eq!(endpoint.sent("boats"), NOTES - brought, "{fate:?}");
+        nothing_is_left(&app, &endpoint);
+        let (begun, _, _) = endpoint.batches().count();
+        assert_eq!((begun, status(&app).model.state.as_str()), (1, "ready"), "{fate:?}");
+    }
+}
+
+#[test]
+fn a_service_without_batches_embeds_as_it_did() {
+    let endpoint = Endpoint::start();
+    endpoint.fails(|asked| asked.path.ends_with("/files").then_some(Fault::Status(404, "", "")));
+    let vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    let status = embedded(&app, NOTES);
+    assert_eq!((endpoint.sent("boats"), status.model.state.as_str()), (NOTES, "ready"));
+    let said = status.model.batch.unwrap();
+    assert!(said.problem.as_ref().unwrap().contains("could not be handed over"), "{said:?}");
+}
+
+#[test]
+fn a_service_that_is_busy_is_asked_again() {
+    let endpoint = Endpoint::start();
+    endpoint.batches().end(BatchFate::Done);
+    // Each thing that is asked about a batch is answered the second time only.
+    let seen = Mutex::new(HashSet::new());
+    endpoint.fails(move |asked| {
+        let is_batch = ["/files", "/batches"].iter().any(|part| asked.path.contains(part));
+        let is_first = is_batch && asked.method != "DELETE" && seen.lock().unwrap().insert(asked.path.clone());
+        let status = if asked.method == "GET" { 429 } else { 503 };
+        is_first.then_some(Fault::Status(status, "Retry-After: 0\r\n", ""))
+    });
+    let vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    embedded(&app, NOTES);
+    assert_eq!((endpoint.sent("boats"), endpoint.batches().count().0), (NEWEST, 1));
+    nothing_is_left(&app, &endpoint);
+}
+
+#[test]
+fn a_text_that_was_purged_while_it_was_in_a_batch_leaves_nothing() {
+    let endpoint = Endpoint::start();
+    let mut vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    under_way(&app, NEWEST);
+    assert_eq!(records(&app)[0]["contents"].as_array().unwrap().len(), NOTES - NEWEST);
+    let params = ForgetParams { path: Some("notes/old.md".into()), purge: true, ..ForgetParams::default() };
+    notes::forget(&app.owner(), &params).unwrap();
+    assert_eq!(records(&app)[0]["contents"].as_array().unwrap().len(), NOTES - NEWEST - 1, "nor its name");
+    drop(app);
+    endpoint.batches().end(BatchFate::Done);
+    let app = serve(&vault, config(&endpoint));
+    embedded(&app, NOTES - 1);
+    nothing_is_left(&app, &endpoint);
+    // Nothing of it was kept: it has to be asked about anew.
+    vault.write("notes/old.md", "# Old\n\nAn aardvark among boats.\n");
+    embedded(&app, NOTES);
+    assert_eq!(endpoint.sent("aardvark"), 1);
+}
+
+#[test]
+fn a_text_that_changed_while_it_was_in_a_batch_has_the_vector_of_what_it_is() {
+    let endpoint = Endpoint::start();
+    let mut vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    under_way(&app, NEWEST);
+    vault.write("notes/old.md", "# Old\n\nA wombat in the garden.\n");
+    under_way(&app, NEWEST + 1);
+    endpoint.batches().end(BatchFate::Done);
+    embedded(&app, NOTES);
+    assert_eq!(by_meaning(&app, "wombat in the garden"), "notes/old.md");
+}
+
+#[test]
+fn a_batch_of_a_model_that_is_not_named_any_more_is_ended() {
+    let endpoint = Endpoint::start();
+    let vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    under_way(&app, NEWEST);
+    drop(app);
+    let app = serve(&vault, embed(&endpoint.address(), ""));
+    nothing_is_left(&app, &endpoint);
+    assert_eq!(endpoint.batches().count(), (1, 1, 0));
+    embedded(&app, NOTES);
+}
+
+#[test]
+fn a_record_that_names_another_service_sends_no_key_there() {
+    let (named, other) = (Endpoint::start(), Endpoint::start());
+    let mut vault = vault();
+    let app = serve(&vault, config(&named));
+    under_way(&app, NEWEST);
+    let record = records(&app).remove(0);
+    let folder = Path::new(&status(&app).index_dir).join("endpoint-batches");
+    drop(app);
+    // As they may lie in a vault that came from elsewhere.
+    let endpoint = format!("http://{}/v1/embeddings", other.address());
+    for (at, (endpoint, key)) in
+        [(endpoint, "PATH"), (record["place"]["endpoint"].to_string(), "PATH")].iter().enumerate()
+    {
+        let mut strange = record.clone();
+        strange["file"] = format!("strange-{at}").into();
+        strange["place"]["endpoint"] = endpoint.trim_matches('"').into();
+        strange["place"]["api_key_env"] = (*key).into();
+        std::fs::write(folder.join(format!("strange-{at}.json")), strange.to_string()).unwrap();
+    }
+    let mut bad = record.clone();
+    bad["file"] = "../../v1/embeddings".into();
+    std::fs::write(folder.join("bad.json"), bad.to_string()).unwrap();
+    let before = named.asked().len();
+    let app = serve(&vault, config(&named));
+    under_way(&app, NEWEST);
+    named.batches().end(BatchFate::Done);
+    embedded(&app, NOTES);
+    eventually("the files of the batch to go", || (named.batches().count().2 == 0).then_some(()));
+    vault.write("notes/new.md", "# New\n\nA quokka in the garden.\n");
+    embedded(&app, NOTES + 1);
+    assert_eq!(other.asked().len(), 0);
+    let asked = named.asked()[before..].to_vec();
+    let is_strange =
+        |asked: &Asked| asked.authorization.is_some() || asked.path.contains("strange") || asked.path.contains("..");
+    assert!(!asked.iter().any(is_strange), "{asked:?}");
+}
+
+#[test]
+fn answers_that_cannot_be_fetched_for_long_are_not_given_up() {
+    let endpoint = Endpoint::start();
+    endpoint.batches().end(BatchFate::Done);
+    let (tries, is_over) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
+    let over = Arc::clone(&is_over);
+    endpoint.fails(move |asked| {
+        let is_fetch = asked.path.ends_with("/content") && !over.load(Ordering::SeqCst);
+        let status = [503, 401, 429][tries.fetch_add(usize::from(is_fetch), Ordering::SeqCst) % 3];
+        // A refusal says nothing of when to come again.
+        is_fetch.then_some(Fault::Status(if status == 401 { 500 } else { status }, "Retry-After: 0\r\n", ""))
+    });
+    let vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    let fetches = || endpoint.asked().iter().filter(|asked| asked.path.ends_with("/content")).count();
+    eventually("many tries", || (fetches() > 8).then_some(()));
+    let said = status(&app).model.batch.unwrap();
+    assert!(said.problem.is_none() && said.trouble.is_some(), "{said:?}");
+    assert_eq!(endpoint.batches().count().0, 1);
+    is_over.store(true, Ordering::SeqCst);
+    embedded(&app, NOTES);
+    assert_eq!((endpoint.sent("boats"), endpoint.batches().sent("boats")), (NEWEST, NOTES - NEWEST));
+    nothing_is_left(&app, &endpoint);
+}
+
+#[test]
+fn answers_that_the_service_has_no_more_are_made_the_usual_way() {
+    let endpoint = Endpoint::start();
+    endpoint.batches().end(BatchFate::Done);
+    endpoint.fails(|asked| asked.path.ends_with("/content").then_some(Fault::Status(404, "", "")));
+    let vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    embedded(&app, NOTES);
+    let said = eventually("the problem", || status(&app).model.batch?.problem);
+    assert!(said.contains("does not have its answers any more"), "{said}");
+    nothing_is_left(&app, &endpoint);
+}
+
+/// Keeps the first request that is like this from being answered, until it is let go.
+fn held(endpoint: &Endpoint, is_like: impl Fn(&Asked) -> bool + Send + Sync + 'static) -> Arc<AtomicBool> {
+    let (is_let_go, is_first) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(true));
+    let let_go = Arc::clone(&is_let_go);
+    endpoint.fails(move |asked| {
+        while is_like(asked) && !let_go.load(Ordering::SeqCst) && is_first.swap(false, Ordering::SeqCst) {
+            while !let_go.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        }
+        None
+    });
+    is_let_go
+}
+
+#[test]
+fn a_file_whose_upload_nobody_waits_for_any_more_does_not_stay_at_the_service() {
+    let endpoint = Endpoint::start();
+    let is_upload = |asked: &Asked| asked.method == "POST" && asked.path.ends_with("/files");
+    let is_let_go = held(&endpoint, is_upload);
+    let vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    eventually("the upload", || endpoint.asked().iter().any(is_upload).then_some(()));
+    drop(app);
+    is_let_go.store(true, Ordering::SeqCst);
+    let is_removed = |asked: &Asked| asked.method == "DELETE";
+    eventually("the file to go", || endpoint.asked().iter().any(is_removed).then_some(()));
+    eventually("the file to be gone", || (endpoint.batches().count().2 == 0).then_some(()));
+    assert_eq!((endpoint.batches().uploads().len(), endpoint.batches().count().0), (1, 0));
+}
+
+#[test]
+fn a_batch_that_is_just_being_begun_is_not_begun_twice_by_a_model_that_begins_anew() {
+    let endpoint = Endpoint::start();
+    let is_begin = |asked: &Asked| asked.method == "POST" && asked.path.ends_with("/batches");
+    let is_let_go = held(&endpoint, is_begin);
+    let mut vault = vault();
+    let app = serve(&vault, config(&endpoint));
+    eventually("the batch to be begun", || endpoint.asked().iter().any(is_begin).then_some(()));
+    let before = endpoint.asked().len();
+    std::fs::write(vault.path("memory.toml"), toml(&endpoint.address(), BATCHES)).unwrap();
+    jobs::reload_model(&app.owner()).unwrap();
+    eventually("the model to be opened anew", || (endpoint.asked().len() > before).then_some(()));
+    vault.write("notes/new.md", "# New\n\nA quokka in the garden.\n");
+    // It is at work, and has found the record.
+    embedded(&app, NEWEST + 1);
+    is_let_go.store(true, Ordering::SeqCst);
+    under_way(&app, NEWEST + 1);
+    endpoint.batches().end(BatchFate::Done);
+    embedded(&app, NOTES + 1);
+    nothing_is_left(&app, &endpoint);
+    assert_eq!((endpoint.batches().uploads().len(), endpoint.batches().count().0), (1, 1));
+}
+
+#[test]
+fn a_model_before_that_comes_late_has_nothing_handed_over_twice() {
+    let (before, endpoint) = (Endpoint::start(), Endpoint::start());
+    before.change_model(48);
+    let vault = vault();
+    let app = serve(&vault, embed(&before.address(), ""));
+    let is_served = |status: &Status| status.embedded == NOTES && status.phase == "idle";
+    eventually("the model before", || Some(status(&app)).filter(is_served));
+    drop(app);
+    before.fails(|_| Some(Fault::Status(503, "", "")));
+    let app = serve(&vault, config(&endpoint));
+    under_way(&app, NEWEST);
+    before.fails(|_| None);
+    let name = format!("hashed at {}", before.address());
+    eventually("the model before", || (status(&app).model.detail.as_ref() == Some(&name)).then_some(()));
+    eventually("the next model to go on", || {
+        let status = status(&app);
+        (status.phase == "idle" && status.model.next?.embedded == NEWEST).then_some(())
+    });
+    endpoint.batches().end(BatchFate::Done);
+    let name = format!("hashed at {}", endpoint.address());
+    eventually("the next model", || (status(&app).model.detail.as_ref() == Some(&name)).then_some(()));
+    embedded(&app, NOTES);
+    assert_eq!((endpoint.batches().uploads().len(), endpoint.sent("boats")), (1, NEWEST));
+    nothing_is_left(&app, &endpoint);
+}
+
+#[test]
+fn private_notes_are_in_no_batch_that_goes_to_another_machine() {
+    let endpoint = Endpoint::start();
+    let mut vault = vault();
+    vault.write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nA quokka of mine.\n");
+    // So that it is none of the newest.
+    for at in 0..NEWEST {
+        vault.write(&format!("notes/late {at}.md"), format!("# Late\n\nLate {at}.\n"));
+    }
+    // This machine, by an address that could be any.
+    let elsewhere = endpoint.address().replace("127.0.0.1", "http://0.0.0.0");
+    let batches = "batch_api = true\nbatch_api_from = 100\n";
+    let app = serve(&vault, embed(&elsewhere, batches));
+    under_way(&app, NEWEST);
+    assert_eq!((endpoint.batches().sent("quokka"), endpoint.batches().sent("boats")), (0, NOTES));
+    endpoint.batches().end(BatchFate::Done);
+    embedded(&app, NOTES + NEWEST);
+    assert_eq!(endpoint.sent("quokka"), 0);
+}
+
+#[test]
+fn few_texts_or_none_that_were_meant_for_it_make_no_batch() {
+    let endpoint = Endpoint::start();
+    let vault = vault();
+    let app = serve(&vault, embed(&endpoint.address(), "batch_api = true\n"));
+    embedded(&app, NOTES);
+    drop(app);
+    let app = serve(&vault, embed(&endpoint.address(), "batch_api_from = 100\n"));
+    embedded(&app, NOTES);
+    assert!(endpoint.asked().iter().all(|asked| asked.path == "/v1/embeddings"));
+}

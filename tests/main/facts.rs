@@ -1,0 +1,673 @@
+//! Facts, from outside: by the command line, HTTP, MCP, an editor, git.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::forgotten::{Secret, assert_in_no_file};
+use crate::support::{Connection, Daemon, Mcp, Ran, Random, Reply, Request, cases, eventually, seed, vault_command};
+
+const FACTS: &str = "---\ntags: [example]\n---\n# Facts\n\nProse: this is none.\n\n## Project\n\n- test_command: make test\n- version: 3.10\n\
+    - deploy_branch: main #deploy\n\n## Project/Conventions\n\n- style: [short, plain]\n";
+
+/// Points between a fact and its history.
+pub const POINTS: [&str; 4] = ["fact-written", "fact-noticed", "fact-noted", PURGED];
+
+/// Between a purged fact and its history.
+const PURGED: &str = "fact-purged";
+
+fn vault() -> Daemon {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.write("facts.md", FACTS);
+    vault
+}
+
+fn put(vault: &Daemon, body: &Value) -> Reply {
+    vault.ask(Request::new("PUT", "/api/facts").json(body.to_string()))
+}
+
+#[track_caller]
+fn set(vault: &Daemon, body: &Value) -> Value {
+    let reply = put(vault, body);
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    reply.json()
+}
+
+#[track_caller]
+fn facts(vault: &Daemon, query: &str) -> Vec<Value> {
+    let reply = vault.get(&format!("/api/facts?{query}"));
+    assert_eq!(reply.status, 200, "{query}: {}", reply.json());
+    reply.json()["facts"].as_array().unwrap().clone()
+}
+
+/// The value of one fact; null where there is none.
+#[track_caller]
+fn value(vault: &Daemon, query: &str) -> Value {
+    let found = facts(vault, query);
+    assert!(found.len() <= 1, "{query}: {found:?}");
+    found.first().map_or(Value::Null, |fact| fact["value"].clone())
+}
+
+fn read(vault: &Daemon, path: &str) -> String {
+    fs::read_to_string(vault.path(path)).unwrap_or_default()
+}
+
+/// The changes that the history has, without when they were noticed.
+fn noted(vault: &Daemon, path: &str) -> Vec<String> {
+    let text = read(vault, path);
+    let lines = text.lines().filter_map(|line| line.strip_prefix("- "));
+    lines.map(|line| line.split_once(' ').unwrap().1.split(" ^").next().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+fn notes_eventually(vault: &Daemon, path: &str, line: &str) {
+    eventually(&format!("`{line}` in {path}"), || noted(vault, path).iter().any(|found| found == line).then_some(()));
+}
+
+#[test]
+fn facts_are_looked_up_by_their_exact_name() {
+    let mut vault = vault();
+    vault.start();
+    assert_eq!(value(&vault, "namespace=project&key=test_command"), "make test");
+    assert_eq!(value(&vault, "namespace=project&key=version"), "3.10", "as it is written");
+    assert_eq!(value(&vault, "namespace=project/conventions&key=style"), json!(["short", "plain"]));
+    assert_eq!(value(&vault, "namespace=project&key=Test_command"), Value::Null);
+    assert_eq!(facts(&vault, "namespace=project").len(), 3);
+    assert_eq!(facts(&vault, "prefix=project/").len(), 4);
+    let tagged = facts(&vault, "tag=deploy");
+    assert_eq!((tagged.len(), tagged[0]["citation"].as_str().unwrap()), (1, "facts.md#L12"));
+    let changed = facts(&vault, "changed_since=1h");
+    assert_eq!(changed.len(), 4, "all were noticed just now");
+    assert_eq!(vault.get("/api/facts?scope=nobody").status, 400);
+    assert_eq!(vault.get("/api/facts?as_of=soon").status, 400);
+}
+
+#[test]
+fn setting_changes_one_line_and_notes_it() {
+    let mut vault = vault();
+    vault.start();
+    let written = set(
+        &vault,
+        &json!({"namespace": "project", "key": "deploy_branch", "value": "release", "source": "notes/x.md#L3"}),
+    );
+    assert_eq!((written["before"].as_str(), written["path"].as_str()), (Some("main"), Some("facts.md")));
+    assert_eq!(read(&vault, "facts.md"), FACTS.replace("deploy_branch: main", "deploy_branch: release"));
+    set(&vault, &json!({"namespace": "stats", "key": "runs", "value": 12}));
+    assert!(read(&vault, "facts.md").ends_with("\n## stats\n\n- runs: 12\n"));
+    let notes = noted(&vault, "facts.history.md");
+    assert_eq!(
+        notes[3..],
+        [
+            "`project/conventions/style`: — → `[short, plain]` · by edit",
+            "`project/deploy_branch`: `main` → `release` · by owner · source `notes/x.md#L3`",
+            "`stats/runs`: — → `12` · by owner",
+        ],
+        "{notes:?}"
+    );
+    // Two who write at once: the second is told.
+    let reply = put(&vault, &json!({"namespace": "project", "key": "deploy_branch", "value": "x", "if_value": "main"}));
+    assert_eq!((reply.status, value(&vault, "namespace=project&key=deploy_branch")), (409, json!("release")));
+    for bad in [
+        json!({"key": "a b", "value": "1"}),
+        json!({"key": "a", "value": null}),
+        json!({"key": "a", "value": "1", "from": "soon"}),
+        json!({"key": "a", "value": "1", "from": "2026-02-01", "until": "2026-01-01"}),
+        json!({"key": "a", "value": "1", "namespace": "Big"}),
+        json!({"key": "a", "value": "1", "tags": ["private"]}),
+        json!({"key": "a", "value": "x".repeat(100_000)}),
+        json!({"key": "a", "value": "1", "source": "../x"}),
+    ] {
+        assert_eq!(put(&vault, &bad).status, 400, "{bad}");
+    }
+    // Undone, it is a change as any.
+    let id = written["checkpoint_id"].as_str().unwrap();
+    assert_eq!(vault.run(&["restore", id]).code, 2, "the file was changed since");
+}
+
+#[test]
+fn a_fact_that_is_not_found_is_named_with_those_called_alike() {
+    let mut vault = vault();
+    vault.write("projects/mech/facts.md", "## Build\n\n- test_command: just test\n");
+    vault.write("projects/secret/facts.md", "---\nprivate: true\n---\n- test_command: none\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.start().settle();
+    let run = |args: &[&str]| vault.run(&[&["fact"], args].concat());
+    let told = run(&["get", "test_command", "--scope", "system"]);
+    assert_eq!(
+        (told.code, told.stderr.trim()),
+        (
+            1,
+            "vault: there is no fact `test_command`; did you mean build/test_command --scope project:mech, or \
+             test_command --scope project:secret, or project/test_command?"
+        )
+    );
+    let told = run(&["get", "Project/version", "--as-of", "1999-01-01"]).stderr;
+    assert!(told.contains("at that time; facts.md#L11 has a line about it"), "{told}");
+    let told = run(&["history", "none"]).stderr;
+    assert!(told.contains("there never was a fact `none`; `vault fact list` shows"), "{told}");
+    // An agent hears of what it sees alone.
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
+    let found = mcp.tool("fact_get", json!({"name": "test_command"}));
+    let near: Vec<&str> =
+        found["near"].as_array().unwrap().iter().map(|near| near["scope"].as_str().unwrap()).collect();
+    assert_eq!(near, ["project:mech", "user"], "{found}");
+    let found = mcp.tool("fact_list", json!({"scopes": "*"}));
+    assert_eq!(found["scopes"], json!(["project:mech", "user"]));
+    mcp.finish();
+}
+
+#[test]
+fn who_is_slower_is_told_whatever_the_value_looks_like() {
+    let mut vault = vault();
+    vault.start();
+    let set = |key: &str, value: Value, had: &str| {
+        put(&vault, &json!({"namespace": "project/conventions", "key": key, "value": value, "if_value": had})).status
+    };
+    assert_eq!(set("style", json!(["long"]), "[short]"), 409);
+    assert_eq!(set("style", json!(["long"]), "[\"short\",\"plain\"]"), 200, "as JSON has it");
+    assert_eq!(set("style", json!("a # b"), "[long]"), 200, "as it is written");
+    assert_eq!(set("style", json!("c"), "\"a # b\""), 200);
+    assert_eq!(set("new", json!("c"), "c"), 409);
+    assert_eq!(set("new", json!("c"), ""), 200);
+    assert_eq!(set("new", json!("d"), ""), 409);
+}
+
+#[test]
+fn an_edit_by_hand_is_as_good_and_its_history_is_in_no_search() {
+    let mut vault = vault();
+    vault.start();
+    notes_eventually(&vault, "facts.history.md", "`project/version`: — → `3.10` · by edit");
+    vault.write(
+        "facts.md",
+        FACTS.replace("3.10", "3.11").replace("short", "long").replace("make test", "~~make test~~ just test"),
+    );
+    notes_eventually(&vault, "facts.history.md", "`project/version`: `3.10` → `3.11` · by edit");
+    notes_eventually(
+        &vault,
+        "facts.history.md",
+        "`project/test_command`: `make test` corrected to `just test` · by edit",
+    );
+    vault.settle();
+    assert_eq!(vault.find("short"), [""; 0], "the history is in no search");
+    assert_eq!(vault.status()["files"], 1);
+    assert_eq!(vault.get("/api/user-memory/note?path=facts.history.md").status, 404);
+    // A file that goes takes its facts with it, where somebody saw it go.
+    fs::remove_file(vault.path("facts.md")).unwrap();
+    notes_eventually(&vault, "facts.history.md", "`project/version`: `3.11` → — · by edit");
+    assert_eq!(facts(&vault, "scope=user"), [Value::Null; 0]);
+}
+
+#[test]
+fn two_clocks_tell_what_was_true_and_what_was_believed() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let history = "- 2026-01-10T00:00:00Z `p/branch`: — → `main` (from 2026-01-01) · by owner ^a1\n\
+        - 2026-03-20T00:00:00Z `p/branch`: `main` → `release` (from 2026-03-09) · by owner ^a2\n\
+        - 2026-05-05T00:00:00Z `p/branch`: `release` corrected to `rel-2` · by owner ^a3\n\
+        - 2026-05-06T00:00:00Z `p/owner` was `Jonas` (from 2025-01-01, until 2025-06-01) · by owner ^a4\n";
+    vault.write("facts.md", "## P\n\n- branch: ~~release~~ rel-2\n").write("facts.history.md", history);
+    vault.start();
+    let at = |query: &str| value(&vault, &format!("namespace=p&key=branch&{query}"));
+    assert_eq!(at(""), "rel-2");
+    assert_eq!(at("as_of=2026-02-01"), "main");
+    assert_eq!(at("as_of=2026-03-09"), "rel-2", "the correction took the other's place");
+    assert_eq!(at("as_of=2026-04-01&known_at=2026-04-01"), "release", "what was believed in April");
+    assert_eq!(at("as_of=2026-03-15&known_at=2026-03-15"), "main", "nobody knew yet");
+    assert_eq!(at("known_at=2026-01-05"), Value::Null);
+    assert_eq!(at("as_of=1999-01-01"), Value::Null, "before everything");
+    assert_eq!(value(&vault, "namespace=p&key=owner&as_of=2025-03-01"), "Jonas");
+    assert_eq!(value(&vault, "namespace=p&key=owner"), Value::Null);
+    let whole = &facts(&vault, "namespace=p&key=branch&history=true")[0];
+    let changes: Vec<&str> =
+        whole["history"].as_array().unwrap().iter().map(|change| change["change"].as_str().unwrap()).collect();
+    assert_eq!(changes, ["set", "set", "corrected"]);
+    let windows = whole["windows"].as_array().unwrap();
+    assert_eq!(windows.iter().filter(|window| window["retracted"] == true).count(), 1, "{windows:?}");
+    // Nothing of it was noted anew.
+    assert_eq!(read(&vault, "facts.history.md"), history);
+}
+
+#[test]
+fn what_is_over_and_what_is_to_come_is_left_out() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.write(
+        "facts.md",
+        "- old: x (until 2020-01-01)\n- now: y (from 2020-01-01, until 2199-01-01)\n- soon: z (from 2199-01-01)\n",
+    );
+    vault.start();
+    let keys = |query: &str| -> Vec<String> {
+        facts(&vault, query)
+            .iter()
+            .map(|fact| format!("{} {}", fact["key"].as_str().unwrap(), fact["state"].as_str().unwrap()))
+            .collect()
+    };
+    assert_eq!(keys(""), ["now current"]);
+    assert_eq!(keys("expired=true"), ["now current", "old expired", "soon future"]);
+    let status = eventually("the facts in the status", || {
+        let status = vault.status()["facts"].clone();
+        (status["expired"] == 1).then_some(status)
+    });
+    assert_eq!((&status["current"], &status["future"]), (&json!(1), &json!(1)));
+    // What was true is said of then, and changes nothing about now.
+    set(&vault, &json!({"key": "now", "value": "before", "from": "2010-01-01", "until": "2011-01-01"}));
+    assert_eq!(
+        (value(&vault, "key=now&namespace="), value(&vault, "key=now&namespace=&as_of=2010-06-01")),
+        (json!("y"), json!("before"))
+    );
+}
+
+#[test]
+fn the_time_of_a_fact_runs_out_and_is_noticed() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.start();
+    let until = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
+    set(&vault, &json!({"key": "a", "value": "x", "until": until.to_string()}));
+    assert_eq!(value(&vault, "key=a&namespace="), "x");
+    eventually("the end of its time", || (vault.status()["facts"]["expired"] == 1).then_some(()));
+    assert_eq!(value(&vault, "key=a&namespace="), Value::Null);
+}
+
+#[test]
+fn the_most_specific_scope_answers_first() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault
+        .write("projects/mech/facts.md", "- lang: rust\n")
+        .write("agent-types/coding/facts.md", "- lang: any\n- style: short\n")
+        .write("system/facts.md", "- lang: none\n- region: eu\n");
+    vault.start();
+    let found = facts(&vault, "resolve=project:mech,agent-type:coding,system");
+    let told: Vec<String> = found
+        .iter()
+        .map(|fact| {
+            format!(
+                "{} {} {}",
+                fact["scope"].as_str().unwrap(),
+                fact["key"].as_str().unwrap(),
+                fact["value"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(told, ["project:mech lang rust", "agent-type:coding style short", "system region eu"]);
+    assert_eq!(facts(&vault, "scope=*&key=lang").len(), 3);
+    assert_eq!(value(&vault, "scope=aq_project_mech&key=lang"), "rust", "as others call it");
+    set(&vault, &json!({"scope": "project:new", "key": "a", "value": "b"}));
+    assert_eq!(read(&vault, "projects/new/facts.md"), "- a: b\n");
+    assert!(!vault.path("orchestrator").exists(), "folders are made when something is written there");
+}
+
+#[test]
+fn an_agent_reads_what_it_was_given_and_writes_its_own() {
+    let mut vault = vault();
+    vault.write(
+        "agents/ada/agent.md",
+        "---\ncan_read_user_memory: true\ncollections: [vault]\nwrite_mode: hybrid\n---\n",
+    );
+    vault.write("agents/bob/agent.md", "---\ncan_read_user_memory: false\nwrite_mode: prompt-only\n---\n");
+    vault.write("projects/x/facts.md", "- secret: yes\n");
+    vault.start().settle();
+    let token = |agent: &str| {
+        vault.post(&format!("/api/agents/{agent}/rotate"), &json!({})).json()["token"].as_str().unwrap().to_owned()
+    };
+    let (ada, bob) = (token("ada"), token("bob"));
+    let ask = |token: &str, request: Request| vault.send(&request.header("Authorization", &format!("Bearer {token}")));
+    let get =
+        |token: &str, query: &str| ask(token, Request::get(&format!("/api/facts?{query}"))).json()["facts"].clone();
+    let put = |token: &str, body: Value| ask(token, Request::new("PUT", "/api/facts").json(body.to_string()));
+    assert_eq!(get(&ada, "namespace=project&key=version")[0]["value"], "3.10");
+    assert_eq!(get(&bob, "namespace=project&key=version"), json!([]));
+    assert_eq!(get(&ada, "scope=project:x"), json!([]), "as if it were not there");
+    assert_eq!(get(&ada, "scope=project:none"), json!([]));
+    assert_eq!(put(&ada, json!({"scope": "user", "key": "a", "value": "b"})).status, 403);
+    assert_eq!(put(&bob, json!({"key": "a", "value": "b"})).status, 403, "its write_mode");
+    let written = put(&ada, json!({"namespace": "work", "key": "a", "value": "b #private"}));
+    assert_eq!(
+        (written.status, written.json()["path"].as_str().unwrap().to_owned()),
+        (200, "agents/ada/facts.md".into())
+    );
+    assert_eq!(get(&ada, "namespace=work&key=a")[0]["value"], "b #private", "it reads what it wrote");
+    assert_eq!(get(&ada, "key=a")[0]["scope"], "agent:ada");
+    assert_eq!(noted(&vault, "agents/ada/facts.history.md"), ["`work/a`: — → `\"b \\u0023private\"` · by agent ada"]);
+    // A source that it does not see is not named.
+    set(&vault, &json!({"namespace": "project", "key": "version", "value": "4", "source": "projects/x/facts.md#L1"}));
+    eventually("the index", || (get(&ada, "namespace=project&key=version")[0]["value"] == "4").then_some(()));
+    assert_eq!(get(&ada, "namespace=project&key=version")[0]["source"], Value::Null);
+    assert_eq!(facts(&vault, "namespace=project&key=version")[0]["source"], "projects/x/facts.md#L1");
+    // Private, it is as if it were not there, history and all.
+    fs::write(vault.path("facts.md"), format!("---\nprivate: true\n---\n{}", FACTS.split_once("---\n# ").unwrap().1))
+        .unwrap();
+    eventually("the privacy", || (get(&ada, "scope=user&history=true") == json!([])).then_some(()));
+    assert_eq!(get(&ada, "scope=user&as_of=2199-01-01"), json!([]));
+}
+
+#[test]
+fn an_agent_uses_facts_over_mcp() {
+    let mut vault = vault();
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.start().settle();
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
+    let found = mcp.tool("fact_get", json!({"name": "project/version"}));
+    assert_eq!(found["facts"][0]["value"], "3.10", "{found}");
+    let set = mcp.tool("fact_set", json!({"name": "work/now", "value": "facts"}));
+    assert_eq!(set["path"], "agents/ada/facts.md", "{set}");
+    mcp.tool("fact_set", json!({"name": "work/now", "value": "scopes"}));
+    let told = mcp.tool("fact_history", json!({"name": "work/now"}));
+    assert_eq!(told["facts"][0]["history"].as_array().unwrap().len(), 2, "{told}");
+    let list = mcp.tool("fact_list", json!({"tag": "deploy"}));
+    assert_eq!(list["facts"][0]["key"], "deploy_branch", "{list}");
+    mcp.finish();
+}
+
+#[test]
+fn the_command_line_does_without_a_daemon() {
+    let vault = vault();
+    let run = |args: &[&str]| vault.run(&[&["fact"], args].concat());
+    assert_eq!(run(&["get", "project/version"]).ok().stdout, "3.10\n");
+    assert_eq!(run(&["get", "project/none"]).code, 1);
+    run(&["set", "project/version", "3.20", "--from", "2026-03-01"]).ok();
+    assert_eq!(run(&["get", "project/version", "--as-of", "2026-03-15"]).ok().stdout, "3.20\n");
+    assert_eq!(run(&["get", "project/version", "--as-of", "2026-02-15"]).code, 1);
+    run(&["set", "project/version", "3.21", "--correct"]).ok();
+    assert!(read(&vault, "facts.md").contains("- version: ~~3.20~~ 3.21\n"));
+    assert_eq!(run(&["get", "project/version", "--as-of", "2026-03-15"]).ok().stdout, "3.21\n");
+    run(&["retract", "project/version"]).ok();
+    assert_eq!(run(&["get", "project/version"]).code, 1);
+    run(&["unset", "project/test_command"]).ok();
+    assert_eq!(run(&["unset", "project/test_command"]).code, 1, "there is none any more");
+    let listed = run(&["list", "project", "--json"]).ok().json();
+    assert_eq!(listed["facts"].as_array().unwrap().len(), 1);
+    let told = run(&["history", "project/version"]).ok().stdout;
+    assert!(told.contains("3.10 → 3.20 from 2026-03-01") && told.contains("3.20 corrected to 3.21"), "{told}");
+    assert!(told.contains("3.21 was never true") && told.contains("(never true)"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_reported_and_left() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let text = "- a: 1\n- a: 2\n- b: [1\n- c: x (until 2026-02-31)\n```\n- d: 1\n```\n1. e: 1\n- 🎉: x\n- f/g: x\n";
+    vault.write("facts.md", text);
+    vault.write("projects/p/facts.md", "<<<<<<< HEAD\n- a: 1\n=======\n- a: 2\n>>>>>>> other\n");
+    vault.start();
+    let problems = eventually("the problems", || {
+        let problems = vault.status()["facts"]["problems"].as_array()?.clone();
+        (problems.len() >= 5).then_some(problems)
+    });
+    let told: Vec<String> =
+        problems.iter().map(|problem| format!("{}:{}", problem["path"].as_str().unwrap(), problem["line"])).collect();
+    assert_eq!(
+        told,
+        ["projects/p/facts.md:null", "projects/p/facts.md:4", "facts.md:2", "facts.md:3", "facts.md:4"],
+        "{problems:?}"
+    );
+    assert_eq!(value(&vault, "key=a&namespace="), "2");
+    assert_eq!(facts(&vault, "").len(), 3);
+    assert_eq!(value(&vault, "scope=project:p&key=a"), "2", "both sides are readable");
+    let reply = put(&vault, &json!({"scope": "project:p", "key": "a", "value": "3"}));
+    assert_eq!(reply.status, 409, "nothing is written over a conflict");
+    assert!(!vault.path("projects/p/facts.history.md").exists());
+    assert_eq!(read(&vault, "facts.md"), text);
+}
+
+fn git(root: &Path, args: &[&str]) {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"])
+        .args(args)
+        .env("GIT_COMMITTER_DATE", "2026-02-03T10:00:00Z")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_came_with_a_commit_is_as_old_as_that_and_a_clone_dates_nothing_anew() {
+    let vault = vault();
+    git(&vault.path(""), &["init", "--quiet"]);
+    git(&vault.path(""), &["add", "facts.md"]);
+    git(&vault.path(""), &["commit", "--quiet", "-m", "facts"]);
+    let told = vault.run(&["fact", "history", "project/version", "--json"]).ok().json();
+    let change = &told["facts"][0]["history"][0];
+    assert_eq!((change["learned"].as_str(), change["by"].as_str()), (Some("2026-02-03T10:00:00Z"), Some("git")));
+    git(&vault.path(""), &["add", "facts.history.md"]);
+    git(&vault.path(""), &["commit", "--quiet", "-m", "history"]);
+    let other = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    git(&other.path(""), &["init", "--quiet"]);
+    git(&other.path(""), &["fetch", "--quiet", vault.path("").to_str().unwrap()]);
+    git(&other.path(""), &["checkout", "--quiet", "--force", "FETCH_HEAD"]);
+    let again = other.run(&["fact", "history", "project/version", "--json"]).ok().json();
+    assert_eq!(again["facts"][0]["history"], told["facts"][0]["history"]);
+    assert_eq!(read(&other, "facts.history.md"), read(&vault, "facts.history.md"));
+}
+
+#[test]
+fn kills_between_a_fact_and_its_history_lose_neither() {
+    for point in POINTS.into_iter().filter(|point| *point != PURGED) {
+        let mut vault = vault();
+        vault.start();
+        notes_eventually(&vault, "facts.history.md", "`project/conventions/style`: — → `[short, plain]` · by edit");
+        vault.kill();
+        vault.launch(Some(&format!("{point}:1")));
+        let request = Request::new("PUT", "/api/facts")
+            .json(json!({"namespace": "project", "key": "version", "value": "4"}).to_string());
+        let token = format!("Bearer {}", vault.token());
+        let reply = Connection::open(vault.address()).send(&request.header("Authorization", &token));
+        assert!(reply.is_none(), "{point}");
+        eventually("the kill", || vault.was_killed().then_some(()));
+        vault.start();
+        assert_eq!(value(&vault, "namespace=project&key=version"), "4", "{point}");
+        let noted: Vec<String> =
+            noted(&vault, "facts.history.md").into_iter().filter(|line| line.contains("→ `4`")).collect();
+        assert_eq!(noted.len(), 1, "{point}: {noted:?}");
+    }
+}
+
+/// Any sequence of writes by the API, edits by hand, restarts and reindexes leaves what the files alone say.
+#[test]
+fn the_files_alone_say_it_all() {
+    let mut dice = Random::new(seed());
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.start();
+    for _ in 0..cases(60) {
+        let key = ["a", "b", "c.d"][dice.below(3)];
+        let value = ["1", "2", "[x, y]", "it's", "- z"][dice.below(5)];
+        match dice.below(12) {
+            0..4 => {
+                drop(put(&vault, &json!({"namespace": "n", "key": key, "value": value, "correct": dice.below(4) == 0})))
+            }
+            4 => drop(vault.post("/api/facts/unset", &json!({"namespace": "n", "key": key}))),
+            5 => drop(vault.post("/api/facts/retract", &json!({"namespace": "n", "key": key}))),
+            6 => drop(put(
+                &vault,
+                &json!({"namespace": "n", "key": key, "value": value, "from": "2025-01-01", "until": "2025-02-01"}),
+            )),
+            7..9 => {
+                let text = read(&vault, "facts.md").replace(": 1\n", ": 2\n");
+                vault.write("facts.md", text + &format!("\n## n\n\n- {key}: {value}\n"));
+            }
+            9 => {
+                vault.terminate();
+                vault.start();
+            }
+            10 => {
+                vault.kill();
+                vault.start();
+            }
+            _ => drop(vault.run(&["reindex", "--full"])),
+        }
+    }
+    vault.settle();
+    // What was noticed by the daemon, and what one that has nothing but the files makes of them.
+    let asked = ["scope=user", "scope=user&history=true", "scope=user&as_of=2025-01-15", "scope=user&expired=true"];
+    let answers = |vault: &Daemon| asked.map(|query| facts(vault, query));
+    eventually("the last edit to be noted", || {
+        let said = facts(&vault, "scope=user");
+        said.iter().all(|fact| fact["learned"].is_string()).then_some(())
+    });
+    let here = answers(&vault);
+    let mut clone = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    for file in ["facts.md", "facts.history.md"] {
+        clone.write(file, fs::read(vault.path(file)).unwrap());
+    }
+    clone.start();
+    assert_eq!(answers(&clone), here);
+    assert_eq!(read(&clone, "facts.history.md"), read(&vault, "facts.history.md"), "nothing is noted twice");
+    let lines = noted(&vault, "facts.history.md").len();
+    assert_eq!(
+        facts(&vault, "scope=user&history=true")
+            .iter()
+            .map(|fact| fact["history"].as_array().unwrap().len())
+            .sum::<usize>(),
+        lines
+    );
+}
+
+/// A fact that is purged, at each of its places: its line, its history, checkpoints, logs; and what brings it back.
+#[test]
+fn a_fact_that_is_purged_is_found_nowhere_and_stays_so() {
+    let secret = Secret { needle: "zibeline", query: "zibeline", text: "zibeline-branch" };
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.start();
+    let branch = |value: &str| set(&vault, &json!({"namespace": "p", "key": "branch", "value": value}));
+    drop(["main", secret.text, "release"].map(branch));
+    set(&vault, &json!({"namespace": "p", "key": "other", "value": "stays"}));
+    // Of one fact it is the value of now, of another one of before.
+    set(&vault, &json!({"namespace": "p", "key": "code", "value": secret.text}));
+    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
+    let as_agent =
+        |vault: &Daemon, request: Request| vault.send(&request.header("Authorization", &format!("Bearer {token}")));
+    as_agent(&vault, Request::get("/api/facts?scope=user&key=zibeline"));
+    vault.settle();
+    for name in ["fact:p/branch", "fact:p/code"] {
+        let purged = vault.run(&["forget", name, "--purge", "--yes", "--json"]).ok().json();
+        assert!(purged["purged"]["tombstone"].is_number(), "{purged}");
+    }
+    assert!(!read(&vault, "facts.md").contains("branch") && read(&vault, "facts.md").contains("- other: stays"));
+    assert_eq!(noted(&vault, "facts.history.md"), ["`p/other`: — → `stays` · by owner"]);
+    for query in ["history=true&scope=*", "as_of=2199-01-01", "prefix=p&expired=true"] {
+        assert!(!vault.get(&format!("/api/facts?{query}")).json().to_string().contains(secret.needle), "{query}");
+    }
+    // An agent that could read it brings it again, and hears success; nothing is written, whatever it asks for later.
+    let put = |vault: &Daemon, value: &str| {
+        let body = json!({"namespace": "p", "key": "branch", "value": value}).to_string();
+        as_agent(vault, Request::new("PUT", "/api/facts").json(body))
+    };
+    let refused = put(&vault, secret.text);
+    assert!(refused.status == 200 && refused.json()["checkpoint_id"].is_string(), "{}", refused.json());
+    assert!(!vault.path("agents/ada/facts.md").exists());
+    let seen = vault.run(&["forgotten", "list", "--json"]).ok().json();
+    assert!(seen["forgotten"].as_array().unwrap().len() >= 2, "{seen}");
+    vault.kill();
+    vault.start();
+    vault.run(&["reindex", "--full"]).ok();
+    vault.settle();
+    vault.terminate();
+    assert_in_no_file(&vault.path(""), &[&secret]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
+    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
+    Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
+    assert_in_no_file(&copy, &[&secret]);
+    // The person may say it again.
+    vault.run(&["fact", "set", "p/branch", secret.text]).ok();
+    assert_eq!(vault.run(&["fact", "get", "p/branch"]).ok().stdout, format!("{}\n", secret.text));
+}
+
+#[test]
+fn what_notes_say_of_themselves_is_asked_for_as_facts_are() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n");
+    vault
+        .write("notes/Blade Runner.md", "---\ndirector: Ridley Scott\nyear: 1982\ngenre: [noir, future]\n---\n# Blade Runner\n\nrating:: 8.10\nmanages:: [[Deckard]]\n")
+        .write("notes/alien.md", "---\ndirector: Ridley Scott\nprivate: true\n---\n# Alien\n")
+        .write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.start().settle();
+    assert_eq!(value(&vault, "namespace=notes/Blade%20Runner&key=director"), "Ridley Scott");
+    assert_eq!(value(&vault, "namespace=notes/blade%20runner&key=rating"), "8.10");
+    assert_eq!(value(&vault, "namespace=notes/blade%20runner&key=genre"), json!(["noir", "future"]));
+    assert_eq!(facts(&vault, "namespace=notes/blade%20runner").len(), 5);
+    assert_eq!(facts(&vault, "key=director").len(), 2);
+    assert_eq!(facts(&vault, "key=director&scope=project:x").len(), 0);
+    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
+    let request = Request::get("/api/facts?key=director").header("Authorization", &format!("Bearer {token}"));
+    let seen = vault.send(&request).json();
+    assert_eq!(seen["facts"].as_array().unwrap().len(), 1, "{seen}");
+}
+
+#[test]
+fn a_kill_in_a_purge_leaves_what_another_takes() {
+    let secret = Secret { needle: "zibeline", query: "zibeline", text: "zibeline-branch" };
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.start();
+    set(&vault, &json!({"namespace": "p", "key": "branch", "value": secret.text}));
+    set(&vault, &json!({"namespace": "p", "key": "other", "value": "stays"}));
+    vault.terminate();
+    assert!(vault.launch(Some(&format!("{PURGED}:1"))));
+    eventually("the kill", || {
+        // It is refused while the index is being opened.
+        vault.run(&["forget", "fact:p/branch", "--purge", "--yes"]);
+        vault.was_killed().then_some(())
+    });
+    vault.start();
+    assert_eq!(value(&vault, "namespace=p&key=branch"), Value::Null);
+    // The command may have gone on by itself, with the daemon gone: then nothing is left to take.
+    vault.run(&["forget", "fact:p/branch", "--purge", "--yes"]);
+    // And so does all of the file, with all that was ever in it.
+    set(&vault, &json!({"namespace": "p", "key": "third", "value": secret.text}));
+    set(&vault, &json!({"namespace": "p", "key": "third", "value": "else"}));
+    vault.run(&["forget", "facts.md", "--purge", "--yes"]).ok();
+    assert_eq!(noted(&vault, "facts.history.md"), [""; 0]);
+    // Moved to the trash first, and purged then.
+    set(&vault, &json!({"namespace": "p", "key": "fourth", "value": secret.text}));
+    set(&vault, &json!({"namespace": "p", "key": "fourth", "value": "else"}));
+    vault.run(&["forget", "facts.md", "--yes"]).ok();
+    vault.run(&["forget", "facts.md", "--purge", "--yes"]).ok();
+    vault.terminate();
+    assert_in_no_file(&vault.path(""), &[&secret]);
+    assert_eq!(noted(&vault, "facts.history.md"), [""; 0]);
+}
+
+#[test]
+fn a_span_that_is_over_overwrites_nothing() {
+    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nhistory = false\n");
+    vault.run(&["fact", "set", "k", "now"]).ok();
+    let refused = vault.run(&["fact", "set", "k", "old", "--from", "2024-01-01", "--until", "2025-01-01"]);
+    assert!(refused.code == 2 && refused.stderr.contains("no history is kept"), "{refused:?}");
+    assert_eq!(read(&vault, "facts.md"), "- k: now\n");
+    let kept = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let refused = kept.run(&["fact", "set", "k", "old", "--until", "2025-01-01"]);
+    assert!(refused.code == 2 && refused.stderr.contains("`from`"), "{refused:?}");
+}
+
+#[test]
+fn an_agent_undoes_its_own_fact_and_is_told_the_same_of_what_was_forgotten() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.start();
+    set(&vault, &json!({"namespace": "p", "key": "branch", "value": "zibeline-branch"}));
+    vault.settle();
+    vault.run(&["forget", "fact:p/branch", "--purge", "--yes"]).ok();
+    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
+    let ask = |method: &str, target: &str, body: Value| {
+        vault.send(
+            &Request::new(method, target).json(body.to_string()).header("Authorization", &format!("Bearer {token}")),
+        )
+    };
+    let put = |value: &str, if_value: &str| {
+        ask("PUT", "/api/facts", json!({"namespace": "p", "key": "branch", "value": value, "if_value": if_value}))
+    };
+    let first = put("main", "");
+    assert_eq!(first.status, 200, "{}", first.json());
+    // Whether it was forgotten or not, a wrong guess is refused, and what was there is told.
+    for value in ["zibeline-branch", "another"] {
+        assert_eq!(put(value, "wrong").status, 409, "{value}");
+        assert_eq!(put(value, "main").json()["before"], "main", "{value}");
+    }
+    assert!(read(&vault, "agents/ada/facts.md").contains("- branch: another\n"));
+    let last = put("more", "another").json();
+    let undone = ask("POST", "/api/memory/restore", json!({"checkpoint_id": last["checkpoint_id"]}));
+    assert_eq!(undone.status, 200, "{}", undone.json());
+    assert!(read(&vault, "agents/ada/facts.md").contains("- branch: another\n"));
+    let over = ask("PUT", "/api/facts", json!({"key": "a", "value": "b", "from": "2020-01-01", "until": "2021-01-01"}));
+    assert_eq!(over.status, 400);
+}

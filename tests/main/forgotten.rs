@@ -1,0 +1,443 @@
+//! What was forgotten for good stays forgotten: in thirteen steps, and what each way of writing asks before.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::memory::{Agent, agent};
+use crate::support::{Daemon, Ran, Request, encode, eventually, vault_command};
+
+/// Something that is forgotten: a word that nothing else has, words of the same text to look for it by, and the text.
+pub struct Secret {
+    pub needle: &'static str,
+    pub query: &'static str,
+    pub text: &'static str,
+}
+
+const IN_A_NOTE: Secret =
+    Secret { needle: "zibeline", query: "third flowerpot", text: "The zibeline key lies under the third flowerpot." };
+const A_NOTE: Secret = Secret {
+    needle: "quetzalplan",
+    query: "moving house secretly",
+    text: "The quetzalplan is about moving house secretly in the spring.",
+};
+const IN_A_CONVERSATION: Secret = Secret {
+    needle: "xylograph",
+    query: "password of the old laptop",
+    text: "The password of the old laptop is xylograph 4711 now.",
+};
+const OF_AN_AGENT: Secret = Secret {
+    needle: "obsidianite",
+    query: "spoon left drawer",
+    text: "Maya keeps the obsidianite spoon in the left drawer.",
+};
+const WAITING: Secret = Secret {
+    needle: "gazpachoid",
+    query: "blood test result",
+    text: "The gazpachoid blood test result came back on 12 May.",
+};
+const ALL: [&Secret; 5] = [&IN_A_NOTE, &A_NOTE, &IN_A_CONVERSATION, &OF_AN_AGENT, &WAITING];
+
+fn message(text: &str) -> Value {
+    json!({ "type": "message", "session": "talk", "role": "user", "text": text, "time": "2026-01-05T12:00:00Z" })
+}
+
+fn ada(vault: &Daemon) -> Agent {
+    agent(vault, "ada", "can_read_user_memory: true")
+}
+
+fn vault() -> Daemon {
+    Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n")
+}
+
+#[track_caller]
+fn save(vault: &Daemon, title: &str, content: &str) -> Value {
+    let reply =
+        vault.post("/api/user-memory/save", &json!({ "title": title, "collection": "notes", "content": content }));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    reply.json()
+}
+
+fn lines_of(vault: &Daemon, path: &str, needle: &str) -> String {
+    let text = fs::read_to_string(vault.path(path)).unwrap();
+    // A title may have it, too.
+    let (line, _) = text.lines().enumerate().filter(|(_, line)| line.contains(needle)).last().unwrap();
+    format!("{path}:{}", line + 1)
+}
+
+#[track_caller]
+fn purge(vault: &Daemon, what: &str) {
+    let purged = vault.run(&["forget", what, "--purge", "--yes", "--json"]).ok().json();
+    assert!(purged["purged"]["tombstone"].is_i64(), "{purged}");
+}
+
+/// No bytes below a folder, and no name, has one of the words.
+#[track_caller]
+pub fn assert_in_no_file(folder: &Path, secrets: &[&Secret]) {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            let name = entry.file_name().to_string_lossy().to_lowercase();
+            let bytes = if kind.is_file() { fs::read(&path).unwrap().to_ascii_lowercase() } else { Vec::new() };
+            for Secret { needle, .. } in secrets {
+                assert!(!name.contains(needle), "the name of {path:?}");
+                let found = bytes.windows(needle.len()).any(|window| window == needle.as_bytes());
+                assert!(!found, "`{needle}` in {path:?}");
+            }
+            if kind.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+}
+
+/// No answer has one of the words.
+fn assert_in_no_answer(vault: &Daemon, hashes: &[String]) {
+    let mut targets: Vec<String> = [
+        "/api/user-memory/browse?limit=1000",
+        "/api/user-memory/stats",
+        "/api/user-memory/notes",
+        "/api/user-memory/tags",
+        "/status",
+        "/api/user-memory/checkpoints",
+        "/api/agents/ada/log?limit=10000",
+        "/api/log?limit=10000",
+        "/api/forgotten",
+    ]
+    .map(String::from)
+    .into();
+    for secret in ALL {
+        let query = encode(secret.query);
+        for mode in ["keyword", "semantic", "hybrid"] {
+            targets.push(format!("/api/user-memory/search?q={query}&mode={mode}&limit=100"));
+        }
+        targets.push(format!("/api/user-memory/agent-search?q={query}&agent_name=ada"));
+    }
+    for target in &targets {
+        let reply = vault.get(target);
+        let said = String::from_utf8(reply.body).unwrap().to_lowercase();
+        for Secret { needle, .. } in ALL {
+            assert!(!said.contains(needle), "{target}: {said}");
+        }
+    }
+    for hash in hashes {
+        assert_eq!(vault.get(&format!("/api/user-memory/chunk/{hash}")).status, 404, "{hash}");
+    }
+    for tool in ["search", "deep_search", "multi_get"] {
+        for secret in ALL {
+            let arguments =
+                if tool == "multi_get" { json!({ "glob": "**" }) } else { json!({ "query": secret.query }) };
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+            let request = Request::new("POST", "/mcp?answers=structured").json(call.to_string());
+            let reply = vault.ask(request.header("Accept", "application/json, text/event-stream"));
+            let said = String::from_utf8(reply.body).unwrap().to_lowercase();
+            assert!(reply.status == 200 && !said.contains(secret.needle), "{tool}: {said}");
+        }
+    }
+    let status = vault.settle();
+    let on_disk = ["notes", "conversations", "agents", "bookmarks"]
+        .iter()
+        .map(|folder| notes_below(&vault.path(folder)))
+        .sum::<usize>();
+    assert_eq!(status["files"], on_disk, "{status}");
+}
+
+fn notes_below(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| if entry.path().is_dir() { notes_below(&entry.path()) } else { 1 }).sum()
+}
+
+#[test]
+fn what_was_purged_is_found_nowhere() {
+    let mut vault = vault();
+    vault.start();
+    let agent = ada(&vault);
+    // Each is somewhere, with what its place had before and what was asked of it.
+    save(&vault, "Pots", "Water them.");
+    save(&vault, "Pots", &format!("Water them.\n\n- {}\n- Feed them.", IN_A_NOTE.text));
+    save(&vault, "Quetzalplan", A_NOTE.text);
+    save(&vault, "Letter", &format!("Call the doctor.\n\n{}", WAITING.text));
+    vault.capture(json!([message(IN_A_CONVERSATION.text), message("Good morning, I am looking for something.")]));
+    vault.captured();
+    agent.save("MEMORY.md", "- Likes short answers in the morning");
+    agent.save("MEMORY.md", &format!("- {}", OF_AN_AGENT.text));
+    for secret in ALL {
+        eventually("it to be found", || (!vault.find(secret.query).is_empty()).then_some(()));
+        for query in [secret.query, secret.needle] {
+            assert_eq!(
+                vault.get(&format!("/api/user-memory/agent-search?q={}&agent_name=ada", encode(query))).status,
+                200
+            );
+        }
+        agent.find(secret.needle);
+    }
+    let found = vault.get("/api/user-memory/browse?limit=1000").json();
+    let chunks = found["chunks"].as_array().unwrap();
+    let has = |chunk: &&Value| ALL.iter().any(|secret| chunk["content"].as_str().unwrap().contains(secret.needle));
+    let hashes: Vec<String> =
+        chunks.iter().filter(has).map(|chunk| chunk["hash"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(hashes.len(), ALL.len(), "{found}");
+    vault.terminate();
+    // One is on its way into a file, too.
+    assert!(vault.launch(Some("capture-planned:1")));
+    assert_eq!(
+        vault.capture(json!({ "type": "message", "session": "other", "role": "user", "text": WAITING.text })),
+        (1, 0)
+    );
+    eventually("the kill", || vault.was_killed().then_some(()));
+
+    let conversation = "conversations/2026-01-05-talk.md";
+    for (path, secret) in [
+        ("notes/pots.md", &IN_A_NOTE),
+        ("notes/letter.md", &WAITING),
+        (conversation, &IN_A_CONVERSATION),
+        ("agents/ada/MEMORY.md", &OF_AN_AGENT),
+    ] {
+        purge(&vault, &lines_of(&vault, path, secret.needle));
+    }
+    purge(&vault, "notes/quetzalplan.md");
+
+    // After another kill the daemon goes on; what waited is dropped.
+    vault.start();
+    vault.captured();
+    vault.kill();
+    vault.start();
+    assert!(!vault.path("conversations").join("2026-01-05-other.md").exists());
+    assert_in_no_answer(&vault, &hashes);
+
+    // All of it is brought again, by those who brought it, and each hears success.
+    let again = |vault: &Daemon| {
+        let agent = ada(vault);
+        for secret in ALL {
+            let text = secret.text;
+            let quoted = format!("# Seen\n\n> {}", text.to_uppercase());
+            let events = json!([
+                message(text),
+                message(&quoted),
+                { "type": "note", "title": "Again", "content": text },
+                { "type": "clipboard", "content": format!("  {text}\n") },
+                { "type": "agent_activity", "agent": "helper", "summary": text },
+                { "type": "bookmark", "url": "https://example.org/", "title": "A page", "note": text },
+            ]);
+            assert_eq!(vault.capture(events), (6, 0));
+            for file in ["MEMORY.md", "memory/new.md"] {
+                let saved = agent.call("save", json!({ "file": file, "content": text }));
+                assert!(saved["ok"] == true && saved["chunks"].as_u64().unwrap() > 0, "{saved}");
+                assert!(saved["searchable"] == true && saved["file_deleted"] == false, "{saved}");
+                agent.call("restore", json!({ "checkpoint_id": saved["checkpoint_id"] }));
+            }
+        }
+        vault.captured();
+        assert_in_no_answer(vault, &hashes);
+    };
+    again(&vault);
+    let seen = vault.run(&["forgotten", "list", "--json"]).ok().json();
+    assert_eq!(seen["forgotten"].as_array().unwrap().len(), ALL.len(), "{seen}");
+    let left_out = seen["left_out"].as_array().unwrap();
+    let of = |by: &str| left_out.iter().filter(|row| row["by"] == by).count();
+    // That of the one that waited may have gone with the kill.
+    assert!(of("agent ada") == 10 && [30, 31].contains(&of("program")), "{seen}");
+    assert!(seen["back"].as_array().unwrap().is_empty() && seen["complete"] == true, "{seen}");
+
+    // In an archive, and in what is made of it.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
+    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
+    Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
+    assert_in_no_file(&copy, &ALL);
+    vault.run(&["reindex", "--full"]).ok();
+    vault.terminate();
+    assert_in_no_file(&vault.path(""), &ALL);
+    let mut copied = self::vault();
+    for name in ["agents", "bookmarks", "conversations", "notes", ".vault"] {
+        fs::rename(copy.join(name), copied.path(name)).unwrap();
+    }
+    copied.start();
+    again(&copied);
+    copied.terminate();
+    assert_in_no_file(&copied.path(""), &ALL);
+}
+
+#[test]
+fn what_an_agent_could_not_read_it_may_say() {
+    let mut vault = vault();
+    vault.write("notes/diary.md", "---\nprivate: true\n---\nThe door code of the cellar is 4711 today.\n");
+    vault.write("notes/shared.md", "The tram to the harbour leaves at nine every day.\n");
+    vault.start();
+    let agent = ada(&vault);
+    purge(&vault, "notes/diary.md");
+    purge(&vault, "notes/shared.md");
+    let save = |content: &str| agent.call("save", json!({ "file": "MEMORY.md", "content": content }));
+    // A guess of it is written as any text is: its absence would tell that it was right.
+    let hidden = save("The door code of the cellar is 4711 today.");
+    let seen = save("The tram to the harbour leaves at nine every day.");
+    // As a success it can be undone, which changes nothing.
+    let undone = agent.call("restore", json!({ "checkpoint_id": seen["checkpoint_id"] }));
+    assert_eq!(agent.text(&vault, "MEMORY.md").unwrap(), "The door code of the cellar is 4711 today.\n", "{undone}");
+    let part = save("It rains. The tram to the harbour leaves at nine every day. It is cold.");
+    let keys = |answer: &Value| answer.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert!(keys(&hidden) == keys(&seen) && keys(&seen) == keys(&part), "{hidden} {seen} {part}");
+    assert_eq!(
+        agent.text(&vault, "MEMORY.md").unwrap(),
+        "The door code of the cellar is 4711 today.\n\nIt rains. It is cold.\n"
+    );
+    let left_out = vault.get("/api/forgotten").json()["left_out"].clone();
+    let whole: Vec<bool> = left_out.as_array().unwrap().iter().map(|row| row["whole"].as_bool().unwrap()).collect();
+    assert_eq!(whole, [false, true], "{left_out}");
+}
+
+#[test]
+fn the_person_may_write_it_again_and_is_told() {
+    let mut vault = vault();
+    let text = "The tram to the harbour leaves at nine every day.";
+    vault.write("notes/a.md", format!("# Trams\n\n{text}\n\nBuses do not.\n")).start();
+    purge(&vault, "notes/a.md:3");
+    let saved = save(&vault, "Again", text);
+    assert_eq!(saved["forgotten_before"], true, "{saved}");
+    assert!(save(&vault, "Other", "Something else that is new.").get("forgotten_before").is_none());
+    vault.write("notes/a.md", format!("# Trams\n\nBuses do not.\n\n- x\n- {text}\n"));
+    vault.finds("harbour", &["notes/a.md", "notes/again.md"]);
+    let back = vault.get("/api/forgotten").json()["back"].clone();
+    let places: Vec<String> = back
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line"]))
+        .collect();
+    assert_eq!(places[0], "notes/a.md:6");
+    assert!(places.len() == 2 && places[1].starts_with("notes/again.md:"), "{places:?}");
+    let status = vault.run(&["status"]).ok().stdout;
+    assert!(status.contains("2 texts that you had forgotten for good") && status.contains("notes/a.md:6"), "{status}");
+    let id = back[0]["tombstone"].to_string();
+    vault.run(&["forgotten", "lift", &id]).ok();
+    assert_eq!(vault.run(&["forgotten", "lift", &id]).code, 1);
+    assert_eq!(vault.run(&["forgotten", "list"]).code, 1);
+    assert!(!vault.run(&["status"]).ok().stdout.contains("forgotten for good"));
+    assert_eq!(vault.capture(message(text)), (1, 0));
+    vault.captured();
+    vault.finds("harbour", &["conversations/2026-01-05-talk.md", "notes/a.md", "notes/again.md"]);
+}
+
+#[test]
+fn what_is_forgotten_and_can_be_undone_leaves_no_tombstone() {
+    let mut vault = vault();
+    vault
+        .write("notes/a.md", "The tram to the harbour leaves at nine every day.\n")
+        .write("notes/b.md", "one\n")
+        .start();
+    let id = vault.run(&["forget", "notes/a.md", "--yes", "--json"]).ok().json()["checkpoint_id"].clone();
+    // A purge that is refused leaves none either.
+    let refused = vault
+        .post("/api/user-memory/forget", &json!({ "path": "notes/b.md", "purge": true, "seen": "0123456789abcdef" }));
+    assert_eq!(refused.status, 409);
+    assert!(vault.get("/api/forgotten").json()["forgotten"].as_array().unwrap().is_empty());
+    vault.run(&["restore", id.as_str().unwrap()]).ok();
+    vault.run(&["forget", "notes/a.md", "--yes"]).ok();
+    // What is in the trash and is purged there is known by what the note said last.
+    purge(&vault, "notes/a.md");
+    vault.capture(message("the tram to the harbour leaves at nine every day"));
+    vault.captured();
+    assert!(vault.find("harbour").is_empty() && !vault.path("conversations").exists());
+}
+
+#[test]
+fn what_was_made_of_it_is_listed_and_goes_if_that_is_said() {
+    let mut vault = vault();
+    let note = "# Trams\n\nThe tram to the harbour leaves at nine every day.\n\nBuses do not leave at all, as far as I know.\n";
+    vault
+        .write("notes/a.md", note)
+        .write("notes/trams.md", "---\nsources: [\"notes/a.md#L3\"]\n---\nTrams go at nine.\n")
+        .write("notes/buses.md", "---\nsources: [\"notes/a.md#L5\"]\n---\nBuses stand.\n")
+        .write("notes/other.md", "---\nsources: [notes/b.md]\n---\nOther.\n")
+        .start();
+    let listed = |params: Value| {
+        let reply = vault.post("/api/user-memory/forget", &params).json();
+        let derived = reply["derived"].as_array().cloned().unwrap_or_default();
+        derived.iter().map(|row| format!("{} {}", row["path"].as_str().unwrap(), row["gone"])).collect::<Vec<_>>()
+    };
+    let part = |more: Value| {
+        let mut params = json!({ "path": "notes/a.md", "line_start": 3 });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        params
+    };
+    assert_eq!(
+        listed(json!({ "path": "notes/a.md", "dry_run": true })),
+        ["notes/buses.md false", "notes/trams.md false"]
+    );
+    assert_eq!(listed(part(json!({ "dry_run": true, "derived": true }))), ["notes/trams.md false"]);
+    assert!(vault.path("notes/trams.md").exists());
+    assert_eq!(listed(part(json!({ "derived": true }))), ["notes/trams.md true"]);
+    assert!(!vault.path("notes/trams.md").exists() && vault.path("notes/buses.md").exists());
+    assert!(vault.path(".trash/notes/trams.md").exists());
+    let said = vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok();
+    assert!(said.stderr.contains("notes/buses.md was made of it, and stays"), "{}", said.stderr);
+    vault.write("notes/a.md", note).finds("harbour", &["notes/a.md"]);
+    let said = vault.run(&["forget", "notes/a.md", "--purge", "--yes", "--derived"]).ok();
+    assert!(said.stdout.contains("notes/buses.md, which was made of it: removed for good"), "{}", said.stdout);
+    assert!(!vault.path("notes/buses.md").exists() && !vault.path(".trash/notes/buses.md").exists());
+    assert!(vault.path("notes/other.md").exists());
+}
+
+#[test]
+fn the_log_says_who_changed_what_and_where() {
+    let mut vault = vault();
+    vault.start();
+    let agent = ada(&vault);
+    save(&vault, "Pots", "Water them.");
+    save(&vault, "Pots", "Water them.\n\nFeed them.");
+    vault.capture(message("Good morning"));
+    vault.captured();
+    agent.save("MEMORY.md", "- Likes tea");
+    let id = vault.run(&["forget", "notes/pots.md", "--yes", "--json"]).ok().json()["checkpoint_id"].clone();
+    vault.run(&["restore", id.as_str().unwrap()]).ok();
+    let log = |args: &[&str]| vault.run(&[&["log", "--json"], args].concat()).ok().json()["changes"].clone();
+    let said: Vec<String> = log(&[])
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| [&row["by"], &row["what"], &row["path"]].map(|part| part.as_str().unwrap()).join(" "))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "owner restore notes/pots.md",
+            "owner trash notes/pots.md",
+            "agent ada create agents/ada/MEMORY.md",
+            "program create conversations/2026-01-05-talk.md",
+            "owner edit notes/pots.md",
+            "owner create notes/pots.md",
+        ]
+    );
+    let pots = log(&["--path", "notes/pots.md"]);
+    assert_eq!(pots.as_array().unwrap().len(), 4);
+    assert!(pots[0]["after"] == pots[1]["before"] && pots[1].get("after").is_none(), "{pots}");
+    assert_eq!(pots[0]["checkpoint_id"].as_str().map(str::len), id.as_str().map(str::len), "{pots}");
+    assert_eq!(log(&["--limit", "1"]).as_array().unwrap().len(), 1);
+    assert_eq!(vault.run(&["log", "--since", "2999-01-01"]).code, 1);
+    assert_eq!(vault.run(&["log", "--since", "spring"]).code, 2);
+    // Without a daemon, too, and the change of a command that ends at once.
+    vault.terminate();
+    vault.run(&["forget", "notes/pots.md", "--purge", "--yes"]).ok();
+    let said = vault.run(&["log"]).ok().stdout;
+    assert!(!said.contains("pots") && said.contains("purge    notes/  by owner"), "{said}");
+}
+
+#[test]
+fn a_sentence_of_a_title_is_cut_out_of_it() {
+    let mut vault = vault();
+    vault.start();
+    save(&vault, "Flowers", IN_A_NOTE.text);
+    purge(&vault, "notes/flowers.md");
+    let title = format!("Meeting on Monday. {}", IN_A_NOTE.text);
+    let events = json!([
+        { "type": "note", "title": title, "content": "Something quite else." },
+        { "type": "bookmark", "url": "https://example.org/", "title": title, "note": "Read this." },
+    ]);
+    assert_eq!(vault.capture(events), (2, 0));
+    vault.captured();
+    vault.finds("quite else", &["notes/meeting-on-monday.md"]).settle();
+    vault.terminate();
+    assert_in_no_file(&vault.path(""), &[&IN_A_NOTE]);
+}

@@ -1,0 +1,137 @@
+//! Memory scopes, topics and summaries, from outside.
+
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, Request, encode, eventually};
+
+fn vault() -> Daemon {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault
+        .write("projects/mech/notes/plan.md", "# Plan\n\nThe gearbox is turned on Fridays.\n")
+        .write("agent-types/coding/style.md", "# Style\n\nA gearbox of short functions.\n")
+        .write("system/rules.md", "# Rules\n\nNobody opens the gearbox, gearbox, gearbox.\n")
+        .write("notes/mine.md", "# Mine\n\nI like the gearbox.\n");
+    vault
+}
+
+fn found(vault: &Daemon, query: &str) -> Vec<String> {
+    let reply = vault.get(&format!("/api/user-memory/search?{query}"));
+    assert_eq!(reply.status, 200, "{query}: {}", reply.json());
+    let results = reply.json()["results"].clone();
+    results.as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_search_is_narrowed_to_scopes_and_weighs_them() {
+    let mut vault = vault();
+    vault.start().settle();
+    assert_eq!(found(&vault, "q=gearbox&scope=project:mech"), ["projects/mech/notes/plan.md"]);
+    assert_eq!(found(&vault, "q=gearbox&scope=user"), ["notes/mine.md"]);
+    assert_eq!(found(&vault, "q=gearbox&collection=aq_agenttype_coding"), ["agent-types/coding/style.md"]);
+    assert_eq!(found(&vault, "q=gearbox").len(), 4);
+    // The word is there three times, and what all share counts less than a project; a low weight orders and leaves nothing out.
+    let all = found(&vault, "q=gearbox&scope=project:mech,agent-type:coding,system");
+    assert_eq!(all.last().unwrap(), "system/rules.md");
+    assert_eq!(found(&vault, "q=gearbox&resolve=project:mech,agent-type:coding,system"), all);
+    let turned = found(&vault, "q=gearbox&scope=project:mech%3D0.01,agent-type:coding%3D0,system%3D1");
+    assert_eq!((turned.len(), turned[0].as_str()), (3, "system/rules.md"));
+    for bad in ["scope=nobody", "scope=system%3D11", "scope=system%3Dx"] {
+        assert_eq!(vault.get(&format!("/api/user-memory/search?q=gearbox&{bad}")).status, 400, "{bad}");
+    }
+    let listed = vault.run(&["search", "gearbox", "--scope", "project:mech", "--json"]).ok().json();
+    assert_eq!(listed["results"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_folder_elsewhere_is_of_a_project() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::write(elsewhere.path().join("api.md"), "# API\n\nHow the gearbox is called.\n").unwrap();
+    let config = format!(
+        "[embed]\nmodel = \"none\"\n[[collections]]\nname = \"mech-docs\"\npath = {:?}\nscope = \"project:mech\"\n",
+        elsewhere.path()
+    );
+    let mut vault = Daemon::with_config(&config);
+    vault.write("notes/mine.md", "# Mine\n\nI like the gearbox.\n");
+    vault.start().settle();
+    assert_eq!(found(&vault, "q=gearbox&scope=project:mech"), ["mech-docs/api.md"]);
+    assert_eq!(found(&vault, "q=gearbox&scope=user"), ["notes/mine.md"]);
+    let wrong = Daemon::with_config("[[collections]]\nname = \"x\"\npath = \"/tmp\"\nscope = \"nobody\"\n");
+    assert!(wrong.run(&["status"]).stderr.contains("`scope`"));
+}
+
+#[test]
+fn an_agent_that_is_bound_to_scopes_sees_nothing_else() {
+    let mut vault = vault();
+    vault.write("projects/mech/facts.md", "- lang: rust\n").write("facts.md", "- home: here\n");
+    let page = |scopes: &str| format!("---\ncan_read_user_memory: true\nscopes: {scopes}\n---\n");
+    vault.write("agents/ada/agent.md", page("[project:mech, system]"));
+    vault.write("agents/bob/agent.md", page("[nonsense]"));
+    vault.write("agents/eve/agent.md", page("[]"));
+    vault.start().settle();
+    let ask = |agent: &str, target: &str| -> Value {
+        let token = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({})).json()["token"].clone();
+        let request = Request::get(target).header("Authorization", &format!("Bearer {}", token.as_str().unwrap()));
+        vault.send(&request).json()
+    };
+    let paths = |agent: &str| -> Vec<String> {
+        let found = ask(agent, "/api/user-memory/search?q=gearbox");
+        let mut paths: Vec<String> =
+            found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(paths("ada"), ["projects/mech/notes/plan.md", "system/rules.md"]);
+    assert_eq!((paths("bob").len(), paths("eve").len()), (0, 0), "what makes no sense denies, and so does nothing");
+    assert_eq!(ask("ada", "/api/facts?scope=*")["facts"].as_array().unwrap().len(), 1);
+    assert_eq!(ask("ada", "/api/facts?scope=user")["facts"], json!([]));
+    let why = vault.run(&["agent", "explain", "ada", "notes/mine.md"]).stdout;
+    assert!(why.contains("`scopes`"), "{why}");
+}
+
+#[test]
+fn a_topic_is_looked_for_first_and_then_anything() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    for at in 0..4 {
+        vault
+            .write(&format!("notes/a{at}.md"), format!("---\ntopic: gears\n---\n# A{at}\n\nThe gearbox turns {at}.\n"));
+    }
+    vault.write("notes/b.md", "---\ntopic: other\n---\n# B\n\nThe gearbox of another.\n");
+    vault.start().settle();
+    let ask = |topic: &str| vault.get(&format!("/api/user-memory/search?q=gearbox&topic={}", encode(topic))).json();
+    let gears = ask("gears");
+    assert_eq!((gears["results"].as_array().unwrap().len(), &gears["without_topic"]), (4, &Value::Null));
+    let other = ask("other");
+    assert_eq!((other["results"].as_array().unwrap().len(), &other["without_topic"]), (5, &json!(true)));
+    let told = vault.run(&["search", "gearbox", "--topic", "nothing"]);
+    assert!(told.stderr.contains("fewer than three hits have that topic"), "{}", told.stderr);
+}
+
+#[test]
+fn a_summary_finds_its_text_and_stands_in_place_of_nothing() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let body = "Wheels turn and teeth meet in the dark of the housing. ".repeat(30);
+    vault
+        .write(
+            "notes/long.md",
+            format!("---\nsummary: Everything about quixotic transmissions.\n---\n# Long\n\n{body}\n"),
+        )
+        .write("notes/short.md", "---\nsummary: Little about zealous brakes.\n---\n# Short\n\nThey stop.\n");
+    vault.start().settle();
+    let reply = vault.get("/api/user-memory/search?q=%22quixotic%20transmissions%22").json();
+    let hit = reply["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|hit| hit["content"] == "Everything about quixotic transmissions.");
+    assert_eq!(hit.unwrap_or_else(|| panic!("{reply}"))["citation"], "notes/long.md#L4-L6");
+    let note = vault.get("/api/user-memory/note?path=notes/long.md").json();
+    assert!(note["text"].as_str().unwrap().contains("teeth meet") && note["metadata"]["summary"].is_string());
+    // Of a short note it says nothing new.
+    let chunks = vault.get("/api/user-memory/browse?limit=100").json();
+    let of_short =
+        chunks["chunks"].as_array().unwrap().iter().filter(|chunk| chunk["path"] == "notes/short.md").count();
+    assert_eq!(of_short, 1);
+    // It follows the frontmatter.
+    vault.write("notes/long.md", format!("# Long\n\n{body}\n"));
+    eventually("the summary to be gone", || vault.find("quixotic").is_empty().then_some(()));
+}
