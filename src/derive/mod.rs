@@ -4,6 +4,8 @@
 mod chunk;
 mod common;
 pub(crate) mod facts;
+#[allow(dead_code, reason = "its users come one after the other")]
+pub(crate) mod generated;
 mod labels;
 mod language;
 mod links;
