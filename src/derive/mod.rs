@@ -12,6 +12,8 @@ mod links;
 mod properties;
 mod said;
 pub(crate) mod stop_words;
+#[allow(dead_code, reason = "its users come one after the other")]
+pub(crate) mod summary;
 pub mod words;
 
 pub use chunk::{
