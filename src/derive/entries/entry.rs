@@ -23,7 +23,7 @@ pub(crate) struct MemoryEntry {
     /// What became of it.
     pub(crate) status: EntryStatus,
     /// By whose word it is known.
-    pub(crate) trust: Trust,
+    pub(crate) trust: TrustLevel,
     /// What stands among its details and cannot be read, as it was written.
     pub(crate) unread: Vec<String>,
     /// 1-based first line; 0 while it is in no file.
@@ -44,7 +44,7 @@ impl MemoryEntry {
             window: Validity::default(),
             sources: Vec::new(),
             status: EntryStatus::Active,
-            trust: Trust::Person,
+            trust: TrustLevel::Person,
             unread: Vec::new(),
             line_start: 0,
             line_end: 0,
@@ -105,7 +105,7 @@ impl EntryStatus {
 
 /// By whose word something is known; what is derived is trusted at most as its sources are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Trust {
+pub(crate) enum TrustLevel {
     /// A page of the web.
     Web,
     /// What a tool gave.
@@ -116,7 +116,7 @@ pub(crate) enum Trust {
     Person,
 }
 
-impl Trust {
+impl TrustLevel {
     /// Its word in files and answers.
     pub(crate) fn word(self) -> &'static str {
         match self {

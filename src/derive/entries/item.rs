@@ -1,6 +1,6 @@
 //! One list item as an entry: `[kind] text (details) #tag ^e-7f3a2b9c`, read and written.
 
-use super::entry::{EntryShelf, EntryStatus, MemoryEntry, Trust};
+use super::entry::{EntryShelf, EntryStatus, MemoryEntry, TrustLevel};
 use crate::config::MemoryKind;
 use crate::derive::facts::{Moment, Validity, is_tag};
 
@@ -22,7 +22,7 @@ enum Detail {
     Until(Moment),
     Source(String),
     SupersededBy(String),
-    Trusts(Trust),
+    Trusts(TrustLevel),
     Rejected(String),
     /// Such a part, but what it says cannot be read.
     Unclear,
@@ -58,7 +58,7 @@ impl EntryItem {
                                 continue;
                             }
                             if part.starts_with("trust") {
-                                entry.trust = Trust::Web;
+                                entry.trust = TrustLevel::Web;
                             }
                             entry.unread.push(part.to_owned());
                         }
@@ -101,7 +101,7 @@ pub(super) fn written(entry: &MemoryEntry) -> String {
     parts.extend(from.iter().map(|from| format!("from {}", from.text)));
     parts.extend(until.iter().map(|until| format!("until {}", until.text)));
     parts.extend(entry.sources.iter().map(|source| format!("source {}", escaped(source))));
-    if entry.trust != Trust::Person && !entry.unread.iter().any(|part| part.starts_with("trust")) {
+    if entry.trust != TrustLevel::Person && !entry.unread.iter().any(|part| part.starts_with("trust")) {
         parts.push(format!("trust {}", entry.trust.word()));
     }
     match &entry.status {
@@ -219,7 +219,7 @@ impl Detail {
             "from" => moment(Self::From),
             "until" => moment(Self::Until),
             "source" if is_place(rest) => Self::Source(unescaped(rest)),
-            "trust" if Trust::of(rest).is_some() => Trust::of(rest).map_or(Self::Unclear, Self::Trusts),
+            "trust" if TrustLevel::of(rest).is_some() => TrustLevel::of(rest).map_or(Self::Unclear, Self::Trusts),
             "source" | "trust" if !rest.is_empty() => Self::Unclear,
             "superseded" => match rest.strip_prefix("by ").map(|id| id.trim().trim_start_matches('^')) {
                 Some(id) if is_block_id(id) => Self::SupersededBy(id.to_owned()),
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!((entry.tags.as_slice(), problems.len()), (&["editor".to_owned()][..], 0));
         assert_eq!(entry.sources, ["conversations/2026-03-02.md#L12-L14"]);
         assert_eq!(entry.source_paths().collect::<Vec<_>>(), ["conversations/2026-03-02.md"]);
-        assert_eq!((entry.status.clone(), entry.trust), (EntryStatus::Active, Trust::Person));
+        assert_eq!((entry.status.clone(), entry.trust), (EntryStatus::Active, TrustLevel::Person));
         assert_eq!(written(&entry), line);
     }
 
@@ -294,10 +294,10 @@ mod tests {
         let EntryItem { entry, problems, .. } =
             read("Tea (confidence 7, from 2026-13-40, source notes/a.md#L1, trust lots)");
         assert_eq!((entry.text.as_str(), entry.sources.as_slice()), ("Tea", &["notes/a.md#L1".to_owned()][..]));
-        assert_eq!((entry.trust, entry.confidence, problems.len()), (Trust::Web, 1.0, 3));
+        assert_eq!((entry.trust, entry.confidence, problems.len()), (TrustLevel::Web, 1.0, 3));
         let again = read(&written(&entry)).entry;
         assert_eq!(again.unread, entry.unread);
-        assert_eq!(again.trust, Trust::Web);
+        assert_eq!(again.trust, TrustLevel::Web);
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
             entry.confidence = f64::from(confidence) / 100.0;
             entry.tags = tags;
             entry.sources = sources.iter().map(|source| source.trim().to_owned()).collect();
-            entry.trust = [Trust::Web, Trust::Tool, Trust::Agent, Trust::Person][trust];
+            entry.trust = [TrustLevel::Web, TrustLevel::Tool, TrustLevel::Agent, TrustLevel::Person][trust];
             if let Some(id) = superseded {
                 entry.status = EntryStatus::Superseded(id);
             }
