@@ -3,10 +3,12 @@
 
 mod chunk;
 mod common;
+pub(crate) mod entries;
 pub(crate) mod facts;
 mod labels;
 mod language;
 mod links;
+mod list_items;
 mod properties;
 mod said;
 pub(crate) mod stop_words;
