@@ -21,13 +21,15 @@ use crate::models::LoadEmbedder;
 use crate::policy::AgentRegistry;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Workspace};
 use crate::state::State;
+use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
 use crate::vault::{Home, Lock};
 use crate::wire::EventsAccepted;
 
 /// One vault, opened, until it is dropped.
 pub struct App {
-    /// Ends before all else that it works with.
+    /// Both end before all else that they work with.
+    summaries: Option<SummariesKeeper>,
     keeper: Option<FactsKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,

@@ -19,6 +19,7 @@ use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
+use crate::summaries::{SummariesKeeper, SummariesParts};
 use crate::sync::{Shared, SyncOptions, Syncer};
 use crate::vault::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
 
@@ -96,6 +97,7 @@ impl App {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
+        let summaries_clock = clock.clone();
         // Who writes `memory.toml` may have been killed.
         crate::fs::remove_unfinished_since(home.root(), LEFT_FOR_GOOD);
         let options = SyncOptions {
@@ -139,6 +141,17 @@ impl App {
             FactsKeeper::start(KeeperParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) })
         });
         let keeper = keeper.transpose()?;
+        let summaries = (watch && config.memory.enabled).then(|| {
+            SummariesKeeper::start(SummariesParts {
+                root: home.root().to_owned(),
+                config: config.clone(),
+                files: Arc::clone(&files),
+                shared: Arc::clone(&shared),
+                lock: Arc::clone(&lock),
+                clock: summaries_clock,
+            })
+        });
+        let summaries = summaries.transpose()?;
         let workspace = Workspace::new(WorkspaceParts {
             pending: Some(pending),
             switches,
@@ -157,7 +170,7 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
+        Ok(Self { summaries, keeper, capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -192,7 +205,14 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
+        Ok(Self {
+            summaries: None,
+            keeper: None,
+            capture: None,
+            backup: None,
+            workspace: Arc::new(workspace),
+            address: OnceLock::new(),
+        })
     }
 }
 

@@ -8,6 +8,7 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod digest;
 mod eval;
 mod exit;
 mod export;
@@ -35,6 +36,7 @@ mod search;
 mod serve;
 mod service;
 mod status;
+mod summaries;
 mod tags;
 mod terminal;
 mod token;
@@ -75,6 +77,8 @@ enum Command {
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
     Fact(fact::FactCommand),
+    Summaries(summaries::SummariesCommand),
+    Digest(digest::DigestCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
@@ -137,6 +141,8 @@ fn run() -> u8 {
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
+        Command::Summaries(command) => command.run(vault),
+        Command::Digest(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
         Command::Annotate(command) => command.run(vault),

@@ -5,7 +5,6 @@ mod chunk;
 mod common;
 pub(crate) mod entries;
 pub(crate) mod facts;
-#[allow(dead_code, reason = "its users come one after the other")]
 pub(crate) mod generated;
 mod labels;
 mod language;
@@ -14,7 +13,6 @@ mod list_items;
 mod properties;
 mod said;
 pub(crate) mod stop_words;
-#[allow(dead_code, reason = "its users come one after the other")]
 pub(crate) mod summary;
 pub mod words;
 

@@ -9,6 +9,7 @@ use super::derived::made_of;
 use super::purge::Purge;
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::retitle::{retitled, title_says};
+use crate::derive::generated::GeneratedNote;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
 use crate::note::Note;
@@ -114,9 +115,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         false => None,
     };
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
-    if params.derived {
-        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, derived, params.purge));
-    }
+    forget_all_derived(owner, &mut forgotten, params);
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
@@ -145,6 +144,22 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
             .collect(),
     });
     Ok(forgotten)
+}
+
+/// Removes what was made of what is forgotten: what the program has generated and nobody has edited always, as it is nobody's and can be
+/// made anew of what is left; all of it where that is asked for.
+fn forget_all_derived(owner: &Owner, forgotten: &mut Forgotten, params: &ForgetParams) {
+    for derived in &mut forgotten.derived {
+        if params.derived || is_only_generated(owner, &derived.path) {
+            forget_derived(owner, derived, params.purge);
+        }
+    }
+}
+
+/// Whether the program has made a note, and nobody has edited it since.
+fn is_only_generated(owner: &Owner, path: &str) -> bool {
+    let source = note_path(path).ok().and_then(|path| owner.workspace().source(&path).ok());
+    source.and_then(|source| GeneratedNote::read(&source.text)).is_some_and(|note| !note.is_edited)
 }
 
 /// Removes a note that was made of what is forgotten, in the same way.
@@ -246,9 +261,7 @@ fn purge_gone(
     if purged == Purged::default() && commits.is_none() && facts.is_none() {
         return Err(gone());
     }
-    if params.derived {
-        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, derived, true));
-    }
+    forget_all_derived(owner, &mut forgotten, &ForgetParams { purge: true, ..params.clone() });
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
         trashed: purged.trashed,

@@ -75,6 +75,7 @@ struct CollectionDay {
 }
 
 impl DigestMaker {
+    /// Of nothing so far.
     pub(crate) fn new() -> Self {
         Self { collections: BTreeMap::new(), headings: Vec::new(), found: Found::default(), terms: TermCounts::new() }
     }
@@ -122,12 +123,16 @@ impl DigestMaker {
         day
     }
 
-    /// What it came to. `share` gives the share of other texts that have a word.
-    pub(crate) fn finish(self, share: &dyn Fn(&str) -> f64) -> DayDigest {
+    /// What it came to. `everyday` gives the share of everyday texts that have a word, `rest` that of the texts which these are held
+    /// against; it is asked of few.
+    pub(crate) fn finish(self, everyday: &dyn Fn(&str) -> f64, rest: &dyn Fn(&str) -> f64) -> DayDigest {
         let Self { collections, headings, found, terms } = self;
         let counts = collections.into_iter().map(|(name, day)| day.line(&name)).collect();
-        let topics =
-            terms.top(share, MAX_NAMED).into_iter().map(|term| CitedLine::of(&term.word, term.places)).collect();
+        let topics = terms
+            .top_against(everyday, rest, MAX_NAMED)
+            .into_iter()
+            .map(|term| CitedLine::of(&term.word, term.places))
+            .collect();
         DayDigest { counts, headings, topics, decisions: found.decisions.lines(), actions: found.actions.lines() }
     }
 }
@@ -194,7 +199,7 @@ mod tests {
         maker.add_turns(("conversations", "conversations/x.md"), true, &turns_of(&Note::parse(TALK, "x"), TALK));
         let list = "- 10:00 · web · \"a\"\n- 10:01 · web · \"b\"\n";
         maker.add_list(("searches", "searches/2026-01-05.md"), &Note::parse(list, "x"), list);
-        let digest = maker.finish(&|_| 0.0);
+        let digest = maker.finish(&|_| 0.0, &|_| 0.0);
         let body = digest_body(&digest);
         assert_eq!(
             body.split("## Topics").next().unwrap(),
@@ -217,7 +222,7 @@ mod tests {
 
     #[test]
     fn an_empty_day_says_nothing() {
-        let digest = DigestMaker::new().finish(&|_| 0.0);
+        let digest = DigestMaker::new().finish(&|_| 0.0, &|_| 0.0);
         assert!(digest.is_empty());
         assert_eq!(digest_body(&digest), "");
     }
