@@ -68,6 +68,12 @@ impl App {
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
     }
 
+    /// Has the summaries looked at now: to them the time is another.
+    #[cfg(test)]
+    pub(crate) fn look_at_summaries(&self) {
+        self.summaries.iter().for_each(SummariesKeeper::look_again);
+    }
+
     /// Refuses a role in another vault.
     fn is_of_this(&self, workspace: &Arc<Workspace>) -> Result<(), RequestError> {
         let refused = || RequestError::internal("a request came to another vault than it was made for");

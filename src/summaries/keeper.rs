@@ -51,6 +51,9 @@ pub(crate) struct SummariesParts {
 pub(crate) struct SummariesKeeper {
     stop: Arc<AtomicBool>,
     shared: Arc<Shared>,
+    /// Somebody wants it to look now.
+    #[cfg(test)]
+    again: Arc<AtomicBool>,
     kept: Arc<Mutex<SummariesState>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -61,22 +64,45 @@ impl SummariesKeeper {
     /// # Errors
     /// When no thread can be started.
     pub(crate) fn start(parts: SummariesParts) -> Result<Self, FsError> {
-        let (stop, kept) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::default()));
+        let (stop, again, kept) =
+            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)), Arc::new(Mutex::default()));
         let shared = Arc::clone(&parts.shared);
-        let (stopped, keeps) = (Arc::clone(&stop), Arc::clone(&kept));
+        let (stopped, asked, keeps) = (Arc::clone(&stop), Arc::clone(&again), Arc::clone(&kept));
         let thread = std::thread::Builder::new().name("summaries".to_owned()).spawn(move || {
             let mut seen = SeenSummaries::default();
             let is_over = || stopped.load(Ordering::SeqCst);
             while !is_over() {
+                asked.store(false, Ordering::SeqCst);
                 let known = parts.shared.snapshot();
+                let was_read = parts.shared.progress().caught_up;
                 let next = known.as_deref().map_or(LOOK_EVERY, |reader| parts.look(reader, &mut seen, &is_over));
                 *keeps.lock().unwrap_or_else(PoisonError::into_inner) = seen.state.clone();
-                parts.shared.wait_for_other_or(known.as_ref(), next.clamp(LOOK_AT_MOST_EVERY, LOOK_EVERY), is_over);
+                parts.shared.wait(next.clamp(LOOK_AT_MOST_EVERY, LOOK_EVERY), |progress| {
+                    let is_other = match (parts.shared.snapshot(), &known) {
+                        (Some(now), Some(known)) => !Arc::ptr_eq(&now, known),
+                        (now, known) => now.is_some() != known.is_some(),
+                    };
+                    is_other || progress.caught_up != was_read || is_over() || asked.load(Ordering::SeqCst)
+                });
             }
         });
         let thread =
             thread.map_err(|source| FsError { operation: "start a thread for", path: SUMMARIES.into(), source })?;
-        Ok(Self { stop, shared, kept, thread: Some(thread) })
+        Ok(Self {
+            stop,
+            shared,
+            #[cfg(test)]
+            again,
+            kept,
+            thread: Some(thread),
+        })
+    }
+
+    /// Has it look now: to it the time is another.
+    #[cfg(test)]
+    pub(crate) fn look_again(&self) {
+        self.again.store(true, Ordering::SeqCst);
+        self.shared.wake();
     }
 
     /// What it has seen last.

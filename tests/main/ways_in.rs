@@ -58,6 +58,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/user-memory/search topic",
             "GET /api/user-memory/search tag",
             "GET /api/facts key",
+            "GET /api/summaries of",
             "GET /api/facts namespace",
             "GET /api/facts prefix",
             "GET /api/facts tag",
