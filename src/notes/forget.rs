@@ -15,6 +15,7 @@ use crate::engine::{ContentHash, FileEntry};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
+use crate::summary_files::summary_path;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 use crate::wire::{DerivedNote, ForgetParams, Forgotten, PurgedView};
 
@@ -99,6 +100,10 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
+    forget_generated(owner, &mut forgotten, params.purge);
+    if params.purge {
+        purge_summary(files, &path)?;
+    }
     let remove = || match &left.text {
         None => files.trash(&path, hash).map_err(RequestError::from),
         Some(text) => files.replace(&path, hash, text, Action::Forget).map_err(RequestError::from),
@@ -115,7 +120,10 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         false => None,
     };
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
-    forget_all_derived(owner, &mut forgotten, params);
+    if params.derived {
+        let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
+        left.for_each(|derived| forget_derived(owner, derived, params.purge));
+    }
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
@@ -146,14 +154,24 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     Ok(forgotten)
 }
 
-/// Removes what was made of what is forgotten: what the program has generated and nobody has edited always, as it is nobody's and can be
-/// made anew of what is left; all of it where that is asked for.
-fn forget_all_derived(owner: &Owner, forgotten: &mut Forgotten, params: &ForgetParams) {
+/// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left. It goes
+/// first, so that nobody takes it for left behind meanwhile.
+fn forget_generated(owner: &Owner, forgotten: &mut Forgotten, purge: bool) {
     for derived in &mut forgotten.derived {
-        if params.derived || is_only_generated(owner, &derived.path) {
-            forget_derived(owner, derived, params.purge);
+        if is_only_generated(owner, &derived.path) {
+            forget_derived(owner, derived, purge);
         }
     }
+}
+
+/// Drops what is kept of the summary of a conversation, which may have gone before it.
+fn purge_summary(files: &Files, path: &VaultPath) -> Result<(), RequestError> {
+    if let Some(summary) = summary_path(path)
+        && files.read(&summary)?.is_none()
+    {
+        files.purge(&summary)?;
+    }
+    Ok(())
 }
 
 /// Whether the program has made a note, and nobody has edited it since.
@@ -261,7 +279,12 @@ fn purge_gone(
     if purged == Purged::default() && commits.is_none() && facts.is_none() {
         return Err(gone());
     }
-    forget_all_derived(owner, &mut forgotten, &ForgetParams { purge: true, ..params.clone() });
+    forget_generated(owner, &mut forgotten, true);
+    purge_summary(files, path)?;
+    if params.derived {
+        let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
+        left.for_each(|derived| forget_derived(owner, derived, true));
+    }
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
         trashed: purged.trashed,

@@ -11,7 +11,9 @@ use super::place::{FileMade, SummaryError, everyday, place, put, take_away};
 use crate::config::Config;
 use crate::derive::CONVERSATIONS;
 use crate::derive::generated::is_generated;
-use crate::derive::summary::{ConversationSummary, ConversationTurn, summarize, summary_body, turns_digest, turns_of};
+use crate::derive::summary::{
+    ConversationSummary, ConversationTurn, SUMMARIES, summarize, summary_body, turns_digest, turns_of,
+};
 use crate::note::{Note, written};
 use crate::path::VaultPath;
 use crate::vault::{Files, ReadError, read};
@@ -138,6 +140,12 @@ impl Covered<'_> {
 pub(crate) fn day_of_file(path: &VaultPath, created: Option<Timestamp>) -> Option<Date> {
     let of_name = path.stem().get(..10).and_then(|day| day.parse().ok());
     of_name.or_else(|| Some(created?.to_zoned(TimeZone::system()).date()))
+}
+
+/// Where the summary of a conversation is, if no other file took the name; `None` where a path is of no conversation.
+pub(crate) fn summary_path(of: &VaultPath) -> Option<VaultPath> {
+    let is_one = of.collection() == CONVERSATIONS;
+    is_one.then(|| VaultPath::new(format!("{SUMMARIES}/{}.md", name_of(of))).ok())?
 }
 
 /// The name of a conversation's summary, below `summaries/`. Those of days and weeks are kept free.

@@ -130,6 +130,19 @@ fn a_summary_goes_with_what_is_forgotten_for_good() {
 }
 
 #[test]
+fn a_summary_that_went_before_its_conversation_was_purged_is_not_left_in_the_trash() {
+    let mut vault = Daemon::with_config(CONFIG);
+    quiet(&mut vault, OF, TALK);
+    vault.start();
+    made(&vault);
+    vault.settle();
+    vault.post("/api/user-memory/forget", &json!({ "path": OF })).json();
+    assert!(!vault.path(SUMMARY).exists() && vault.path(&format!(".trash/{SUMMARY}")).exists());
+    vault.post("/api/user-memory/forget", &json!({ "path": OF, "purge": true })).json();
+    assert!(!vault.path(&format!(".trash/{SUMMARY}")).exists());
+}
+
+#[test]
 fn a_digest_is_shown_and_written_and_stays_as_a_person_has_edited_it() {
     let mut vault = Daemon::with_config(CONFIG);
     quiet(&mut vault, OF, TALK);
