@@ -55,6 +55,9 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "facts.js"
     SCRIPT "fact.js"
     SCRIPT "fact-timeline.js"
+    SCRIPT "summaries.js"
+    SCRIPT "summary-lines.js"
+    SCRIPT "digest.js"
     SCRIPT "live.js"
     SCRIPT "keys.js"
 };

@@ -10,14 +10,16 @@ import { showLogin, tradeCode } from "./login.js";
 import { arrive, onRoute, route, visit } from "./route.js";
 import * as agents from "./agents.js";
 import * as browse from "./browse.js";
+import * as digest from "./digest.js";
 import * as facts from "./facts.js";
 import * as note from "./note.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
+import * as summaries from "./summaries.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts };
-const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts" };
+const VIEWS = { search, browse, stats, settings, agents, facts, summaries, digest };
+const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", summaries: "Summaries", digest: "Digest" };
 
 let started = false;
 let shown;
@@ -131,6 +133,8 @@ listen({
   4: view("settings"),
   5: view("agents"),
   6: view("facts"),
+  7: view("summaries"),
+  8: view("digest"),
 });
 
 byId("save").addEventListener("click", save);
