@@ -4,14 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::book::RelationsBook;
-use super::names::{MeantNotes, meant};
-use super::question::GraphQuestion;
-use super::view::{edge, edge_chars, entity, entity_chars};
-use super::walk::Walk;
 use crate::derive::Label;
 use crate::engine::FileEntry;
-use crate::request::{LinkTargets, ReadScope, RequestError, Viewer, query_text};
+use crate::request::{
+    GraphQuestion, LinkTargets, MeantNotes, ReadScope, RelationsBook, RequestError, Viewer, Walk, edge, edge_chars,
+    entity, entity_chars, meant, query_text,
+};
 use crate::wire::{EntityView, GraphParams, GraphView};
 
 /// A part of the graph, as far as it is seen: what is around a note, the relations of a name, or the notes of a type.

@@ -11,6 +11,7 @@ mod error;
 mod find;
 mod forgotten_place;
 mod fresh;
+mod graph;
 mod limits;
 mod link_targets;
 mod read_scope;
@@ -34,6 +35,8 @@ pub(crate) use checks::{context, limit, memory_scopes, min_score, note_path, que
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use fresh::MAY_LACK_THE_NEWEST;
+pub(crate) use graph::{GraphQuestion, MeantNotes, RelationsBook, Walk, edge, edge_chars, entity, entity_chars, meant};
+pub use graph::{KeyRelation, key_relations};
 pub(crate) use limits::AgentLimits;
 pub(crate) use link_targets::LinkTargets;
 use read_scope::Asker;

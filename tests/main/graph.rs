@@ -2,8 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use memory_vault::graph::{graph, key_relations};
-use memory_vault::request::ErrorKind;
+use memory_vault::graph::graph;
+use memory_vault::request::{ErrorKind, key_relations};
 use memory_vault::wire::{GraphParams, GraphView};
 use serde_json::{Value, json};
 
@@ -40,9 +40,15 @@ const PEOPLE: [(&str, &str); 8] = [
         "---\ntitle: Ann Lee\naliases: [Annie]\ntype: person\nlives_in: \"[[Zürich]]\"\nupdated: 2026-01-05\n---\nmanages:: [[Bob]] (from 2026-03-09, until 2026-06-01)\n\n\
          - works_at [[Acme]] confidence 0.8\n- manages [[Carl]]\n\nShe likes [[Tea]] and [[nowhere]].\n",
     ),
-    ("people/Bob.md", "---\ntype: [person, author]\nupdated: 2026-01-04\n---\n- works_at [[Acme]]\n- reports_to [[Annie]]\n"),
+    (
+        "people/Bob.md",
+        "---\ntype: [person, author]\nupdated: 2026-01-04\n---\n- works_at [[Acme]]\n- reports_to [[Annie]]\n",
+    ),
     ("people/carl.md", "---\ntitle: Carl\ntype: person\nupdated: 2026-01-03\n---\n- works_at [[Other Inc]] #old\n"),
-    ("companies/acme.md", "---\ntitle: Acme\ntype: company\nupdated: 2026-01-02\n---\n[owner:: [[Holding]]] in [[Zürich]].\n"),
+    (
+        "companies/acme.md",
+        "---\ntitle: Acme\ntype: company\nupdated: 2026-01-02\n---\n[owner:: [[Holding]]] in [[Zürich]].\n",
+    ),
     ("companies/holding.md", "---\ntitle: Holding\ntype: company\nupdated: 2026-01-01\n---\nOwned by [[Ann Lee]].\n"),
     ("places/zurich.md", "---\ntitle: Zürich\ntype: place\nupdated: 2026-01-01\n---\nA town.\n"),
     ("notes/tea.md", "---\nupdated: 2026-01-01\n---\n# Tea\n\nGreen.\n"),
@@ -93,11 +99,16 @@ fn relations_have_names_lines_and_times() {
     let listed = ask(&vault, &GraphParams::default());
     assert_eq!(listed.entities.len(), 6, "those with a type");
     assert!(listed.edges.is_empty());
-    let of_places = GraphParams { relation: Some("works_at".into()), kind: Some("company".into()), ..GraphParams::default() };
+    let of_places =
+        GraphParams { relation: Some("works_at".into()), kind: Some("company".into()), ..GraphParams::default() };
     assert_eq!(lines(&ask(&vault, &of_places)).len(), 2, "Carl works where there is no note");
     assert_eq!(lines(&ask(&vault, &of_relation("works_at")))[2], "Carl —works_at→ Other Inc people/carl.md#L6");
     let with = GraphParams { kind: Some("company".into()), ..named("Ann Lee") };
-    assert_eq!(notes(&ask(&vault, &with)), [("Ann Lee", 0), ("Acme", 1), ("Holding", 1)], "companies alone are stepped to");
+    assert_eq!(
+        notes(&ask(&vault, &with)),
+        [("Ann Lee", 0), ("Acme", 1), ("Holding", 1)],
+        "companies alone are stepped to"
+    );
 }
 
 #[test]
@@ -116,7 +127,8 @@ fn steps_go_both_ways_as_far_as_they_are_asked_to_and_end_in_circles() {
     assert_eq!(names, ["Carl", "Bob", "Tea", "Holding"], "{two:?}");
     assert_eq!(far(5).len(), 7, "all that hang together, each once");
     let view = around(&vault, "zurich", 5);
-    let mut citations: Vec<String> = view.edges.iter().map(|edge| format!("{}{}", edge.citation, edge.to_title)).collect();
+    let mut citations: Vec<String> =
+        view.edges.iter().map(|edge| format!("{}{}", edge.citation, edge.to_title)).collect();
     let all = citations.len();
     citations.sort();
     citations.dedup();
@@ -173,7 +185,8 @@ fn a_name_means_each_note_that_is_called_so() {
 fn the_graph_follows_the_notes() {
     let mut vault = people();
     let all = |vault: &TestVault| {
-        let asked = [named("Acme"), named("Annie"), of_relation("works_at"), of_relation("knows"), GraphParams::default()];
+        let asked =
+            [named("Acme"), named("Annie"), of_relation("works_at"), of_relation("knows"), GraphParams::default()];
         asked.map(|params| ask(vault, &GraphParams { expired: Some(true), ..params }))
     };
     vault
@@ -205,7 +218,11 @@ fn ten_thousand_links_are_a_bounded_answer() {
     let most = ask(&vault, &GraphParams { limit: Some(1000), depth: Some(5), ..named("n50") });
     assert_eq!((most.edges.len(), most.cut), (1000, true));
     let led = ask(&vault, &GraphParams { relation: Some("led_by".into()), ..named("hub") });
-    assert_eq!((led.edges.len(), led.cut), (1, false), "of this name there is one, and all notes were looked at that have any");
+    assert_eq!(
+        (led.edges.len(), led.cut),
+        (1, false),
+        "of this name there is one, and all notes were looked at that have any"
+    );
 }
 
 #[test]
@@ -231,7 +248,8 @@ fn key_relations_are_lines_with_their_places() {
     assert_eq!(of(&["Tea", "nobody", ""], 30), [""; 0]);
 }
 
-const CONFIG: &str = "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\nmax_results = 100\n";
+const CONFIG: &str =
+    "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\nmax_results = 100\n";
 
 #[test]
 fn the_graph_is_asked_by_a_command_over_http_and_mcp() {
@@ -300,7 +318,10 @@ const HIDDEN: [(&str, &str); 6] = [
     ),
     // It would take the link of its neighbour.
     ("notes/twin.md", "---\nprivate: true\ntype: ship\n---\n# Twin\n\n- sails [[open]]\n"),
-    ("hidden/quokka.md", "---\nprivate: true\ntype: animal\n---\n- eats [[open]] (until 2026-01-01)\n- part_of [[plan]]\n"),
+    (
+        "hidden/quokka.md",
+        "---\nprivate: true\ntype: animal\n---\n- eats [[open]] (until 2026-01-01)\n- part_of [[plan]]\n",
+    ),
     ("notes/of.md", "---\nsources: [notes/secret.md]\ntype: person\n---\n- part_of [[plan]]\n- knows [[Open]]\n"),
     ("far/bridge.md", "---\nprivate: true\n---\n- joins [[open]]\n- joins [[beyond]]\n"),
     ("agents/zoe/memory/x.md", "---\ntype: person\n---\n- part_of [[plan]]\n"),
@@ -335,10 +356,29 @@ fn what_is_hidden_is_no_step_of_the_graph() {
     let (without, without_token) = world(&OPEN);
     let mut targets = vec!["/api/graph".to_owned(), "/api/graph?limit=1".into(), "/api/graph?expired=true".into()];
     for name in [
-        "open", "plan", "plain", "twin", "beyond", "secret", "Alias of the hidden", "quokka", "of", "bridge", "x", "b", "s", "p",
-        "notes/secret.md", "notes/twin.md", "hidden/quokka.md", "notes/of.md", "far/bridge", "agents/zoe/memory/x.md",
+        "open",
+        "plan",
+        "plain",
+        "twin",
+        "beyond",
+        "secret",
+        "Alias of the hidden",
+        "quokka",
+        "of",
+        "bridge",
+        "x",
+        "b",
+        "s",
+        "p",
+        "notes/secret.md",
+        "notes/twin.md",
+        "hidden/quokka.md",
+        "notes/of.md",
+        "far/bridge",
+        "agents/zoe/memory/x.md",
     ] {
-        for more in ["", "&depth=1", "&depth=5", "&expired=true&depth=3", "&limit=1", "&type=person", "&relation=knows"] {
+        for more in ["", "&depth=1", "&depth=5", "&expired=true&depth=3", "&limit=1", "&type=person", "&relation=knows"]
+        {
             targets.push(format!("/api/graph?name={}{more}", encode(name)));
         }
     }
@@ -349,11 +389,7 @@ fn what_is_hidden_is_no_step_of_the_graph() {
         targets.push(format!("/api/graph?type={kind}"));
     }
     for target in &targets {
-        assert_eq!(
-            asked_by(&with, &with_token, target),
-            asked_by(&without, &without_token, target),
-            "{target}"
-        );
+        assert_eq!(asked_by(&with, &with_token, target), asked_by(&without, &without_token, target), "{target}");
     }
     let layers = ["graph", "notes"].map(|layer| format!("/api/user-memory/search?q=a&mode=keyword&layer={layer}"));
     for target in &layers {
@@ -362,7 +398,8 @@ fn what_is_hidden_is_no_step_of_the_graph() {
     // The test would hold if nothing were seen.
     let seen = |target: &str| -> Value { serde_json::from_str(&asked_by(&with, &with_token, target).1).unwrap() };
     let open = seen("/api/graph?name=open&depth=5");
-    let ends: Vec<&str> = open["edges"].as_array().unwrap().iter().map(|edge| edge["to_title"].as_str().unwrap()).collect();
+    let ends: Vec<&str> =
+        open["edges"].as_array().unwrap().iter().map(|edge| edge["to_title"].as_str().unwrap()).collect();
     assert_eq!(ends, ["secret", "Plan", "Alias of the hidden", "Twin", "Plan", "secret"], "{open}");
     assert_eq!(open["edges"][3]["to"], "far/away/twin.md", "the hidden note beside it takes no link from it");
     assert_eq!(open["edges"][0].get("to"), None, "what is written in a note that is seen is no secret");

@@ -5,25 +5,25 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::super::RequestError;
 use super::book::{ReadRelation, RelationsBook};
 use crate::derive::Label;
 use crate::engine::FileEntry;
-use crate::request::RequestError;
 
 /// One relation that was followed.
 #[derive(Debug, Clone)]
-pub(super) struct GraphStep<'a> {
+pub(crate) struct GraphStep<'a> {
     /// The note that says so.
-    pub(super) from: &'a Arc<FileEntry>,
+    pub(crate) from: &'a Arc<FileEntry>,
     relations: Rc<Vec<ReadRelation<'a>>>,
     at: usize,
     /// How many steps away from the notes that were asked for it ends.
-    pub(super) distance: usize,
+    pub(crate) distance: usize,
 }
 
 impl<'a> GraphStep<'a> {
     /// What it says.
-    pub(super) fn said(&self) -> &ReadRelation<'a> {
+    pub(crate) fn said(&self) -> &ReadRelation<'a> {
         &self.relations[self.at]
     }
 
@@ -35,13 +35,13 @@ impl<'a> GraphStep<'a> {
 }
 
 /// The notes around some.
-pub(super) struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     /// The notes in the order in which they were come to, with how many steps away they are.
-    pub(super) notes: Vec<(&'a Arc<FileEntry>, usize)>,
+    pub(crate) notes: Vec<(&'a Arc<FileEntry>, usize)>,
     /// The relations: the nearest first, of each note those with a name before those without, then its own, then the newest.
-    pub(super) steps: Vec<GraphStep<'a>>,
+    pub(crate) steps: Vec<GraphStep<'a>>,
     /// Whether there is more.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
     known: HashSet<u32>,
     /// Of each note, which of its relations were followed.
     followed: HashMap<u32, HashSet<usize>>,
@@ -49,7 +49,7 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// The notes alone.
-    pub(super) fn at(roots: &[&'a Arc<FileEntry>]) -> Self {
+    pub(crate) fn at(roots: &[&'a Arc<FileEntry>]) -> Self {
         Self {
             notes: roots.iter().map(|file| (*file, 0)).collect(),
             steps: Vec::new(),
@@ -63,7 +63,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// When nobody waits any more.
-    pub(super) fn around(roots: &[&'a Arc<FileEntry>], book: &mut RelationsBook<'a>) -> Result<Self, RequestError> {
+    pub(crate) fn around(roots: &[&'a Arc<FileEntry>], book: &mut RelationsBook<'a>) -> Result<Self, RequestError> {
         let mut walk = Self::at(roots);
         let mut next = 0;
         while let Some((file, distance)) = walk.notes.get(next).copied() {
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// As [`Walk::around`].
-    pub(super) fn of_notes(files: &[&'a Arc<FileEntry>], book: &mut RelationsBook<'a>) -> Result<Self, RequestError> {
+    pub(crate) fn of_notes(files: &[&'a Arc<FileEntry>], book: &mut RelationsBook<'a>) -> Result<Self, RequestError> {
         let mut walk = Self::at(&[]);
         for file in files {
             let Some(relations) = book.of(file)? else {
@@ -119,12 +119,14 @@ impl<'a> Walk<'a> {
         });
         found.extend(own.filter(|step| self.is_new(step)));
         let room = question.limit.saturating_sub(self.steps.len());
+        let named = |found: &[GraphStep<'a>]| found.iter().filter(|step| step.said().relation.name.is_some()).count();
         for from in linking(file, book) {
             if !self.known.contains(&from.id) && !question.takes(from) {
                 continue;
             }
-            // Those that may say more are read first; one too many tells that there are more.
-            let relations = if found.len() > room { None } else { book.of(from)? };
+            // Those that may say more are read first, and what they say goes before all plain links. One too many tells that there are more.
+            let before = if has_names(from) { named(&found) } else { found.len() };
+            let relations = if before > room { None } else { book.of(from)? };
             let Some(relations) = relations else {
                 self.cut = true;
                 break;
@@ -132,7 +134,7 @@ impl<'a> Walk<'a> {
             let leads_here = |step: &GraphStep<'a>| step.said().to.is_some_and(|to| to.id == file.id);
             found.extend(steps_of(from, &relations, distance).filter(|step| leads_here(step) && self.is_new(step)));
         }
-        found.sort_by_cached_key(|step| {
+        found.sort_by_cached_key(|step: &GraphStep<'a>| {
             let has_name = step.said().relation.name.is_some();
             (!has_name, step.from.id != file.id, Reverse(step.from.updated_ms), step.from.path.clone(), step.at)
         });
@@ -168,15 +170,23 @@ fn steps_of<'a>(
     (0..relations.len()).map(move |at| GraphStep { from, relations: Rc::clone(&relations), at, distance })
 }
 
+fn has(file: &FileEntry, label: Label) -> bool {
+    file.labels.binary_search(&label).is_ok()
+}
+
+/// Whether a note has relations with names.
+fn has_names(file: &FileEntry) -> bool {
+    has(file, Label::of_relation(None))
+}
+
 /// The notes that may have a relation to one: those that have relations with names first, then the newest.
 fn linking<'a>(file: &FileEntry, book: &RelationsBook<'a>) -> Vec<&'a Arc<FileEntry>> {
-    let has = |from: &FileEntry, label: Label| from.labels.binary_search(&label).is_ok();
-    let (any, wanted) = (Label::of_relation(None), book.question.relation_label);
+    let wanted = book.question.relation_label;
     let mut linking = book.targets.linking_to(&book.targets.names(file));
     linking.retain(|from| {
-        let named = wanted.is_none_or(|label| has(from, label)) && (book.question.plain || has(from, any));
+        let named = wanted.is_none_or(|label| has(from, label)) && (book.question.plain || has_names(from));
         from.id != file.id && named
     });
-    linking.sort_by_cached_key(|from| (!has(from, any), Reverse(from.updated_ms), from.path.clone()));
+    linking.sort_by_cached_key(|from| (!has_names(from), Reverse(from.updated_ms), from.path.clone()));
     linking
 }

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
+use super::super::LinkTargets;
 use super::question::GraphQuestion;
 use super::walk::GraphStep;
 use crate::derive::facts::FactPhase;
 use crate::derive::values_of;
 use crate::engine::FileEntry;
 use crate::note::aliases;
-use crate::request::LinkTargets;
 use crate::wire::{EdgeView, EntityView, FactState, citation};
 
 /// Maximum number of types, and of other names, that are shown of a note.
 const MAX_NAMES: usize = 20;
 
 /// A note, so many steps away.
-pub(super) fn entity(targets: &LinkTargets<'_>, file: &FileEntry, distance: usize) -> EntityView {
+pub(crate) fn entity(targets: &LinkTargets<'_>, file: &FileEntry, distance: usize) -> EntityView {
     let metadata = targets.metadata(file);
     let (mut types, mut aliases) = (values_of(&metadata, "type"), aliases(&metadata));
     types.truncate(MAX_NAMES);
@@ -24,13 +24,13 @@ pub(super) fn entity(targets: &LinkTargets<'_>, file: &FileEntry, distance: usiz
 }
 
 /// Characters of what a note says of itself.
-pub(super) fn entity_chars(entity: &EntityView) -> usize {
+pub(crate) fn entity_chars(entity: &EntityView) -> usize {
     let names = entity.types.iter().chain(&entity.aliases).chain([&entity.title]);
     names.map(|name| name.chars().count()).sum()
 }
 
 /// A relation that was followed.
-pub(super) fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
+pub(crate) fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
     let (said, from) = (step.said(), step.from);
     let (relation, line) = (&said.relation, said.relation.link.line as u32);
     let state = match question.phase(relation) {
@@ -56,7 +56,7 @@ pub(super) fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
 }
 
 /// Characters of what a relation gives of notes.
-pub(super) fn edge_chars(edge: &EdgeView) -> usize {
+pub(crate) fn edge_chars(edge: &EdgeView) -> usize {
     let texts = [&edge.from_title, &edge.to_title, &edge.text].into_iter().chain(&edge.relation);
     texts.map(|text| text.chars().count()).sum()
 }

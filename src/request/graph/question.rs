@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 
+use super::super::{RequestError, limit, parse_last, query_text};
 use crate::derive::facts::FactPhase;
 use crate::derive::words::fold;
 use crate::derive::{Label, Relation};
 use crate::engine::FileEntry;
-use crate::request::{RequestError, limit, parse_last, query_text};
 use crate::wire::GraphParams;
 
 /// Relations when nobody says how many.
@@ -17,25 +17,25 @@ const MAX_DEPTH: usize = 5;
 
 /// Which relations are followed, and how far.
 #[derive(Debug, Clone)]
-pub(super) struct GraphQuestion {
+pub(crate) struct GraphQuestion {
     /// The name of the relation, folded.
     relation: Option<String>,
     /// The label of that name.
-    pub(super) relation_label: Option<Label>,
+    pub(crate) relation_label: Option<Label>,
     /// The label of the type that notes are to have.
-    pub(super) kind: Option<Label>,
-    pub(super) depth: usize,
+    pub(crate) kind: Option<Label>,
+    pub(crate) depth: usize,
     /// The moment at which relations are to be true, in milliseconds since 1970.
     at: i64,
     /// Whether those of another time count as well.
-    pub(super) expired: bool,
+    pub(crate) expired: bool,
     /// Whether links without a name count.
-    pub(super) plain: bool,
-    pub(super) limit: usize,
+    pub(crate) plain: bool,
+    pub(crate) limit: usize,
 }
 
 impl GraphQuestion {
-    pub(super) fn of(params: &GraphParams, now: Timestamp) -> Result<Self, RequestError> {
+    pub(crate) fn of(params: &GraphParams, now: Timestamp) -> Result<Self, RequestError> {
         let depth = params.depth.unwrap_or(DEPTH);
         if !(1..=MAX_DEPTH).contains(&depth) {
             return Err(RequestError::invalid(format!("`depth` is {depth}; it takes 1 to {MAX_DEPTH}")));
@@ -59,7 +59,7 @@ impl GraphQuestion {
     }
 
     /// The relations with a name that are true now, one step away.
-    pub(super) fn key(now: Timestamp, limit: usize) -> Self {
+    pub(crate) fn key(now: Timestamp, limit: usize) -> Self {
         Self {
             relation: None,
             relation_label: None,
@@ -73,7 +73,7 @@ impl GraphQuestion {
     }
 
     /// Whether a relation is followed.
-    pub(super) fn follows(&self, relation: &Relation) -> bool {
+    pub(crate) fn follows(&self, relation: &Relation) -> bool {
         let is_called = match (&relation.name, &self.relation) {
             (None, _) => self.plain,
             (Some(name), Some(wanted)) => fold(name.trim()) == *wanted,
@@ -83,12 +83,12 @@ impl GraphQuestion {
     }
 
     /// Where a relation's time stands with the moment that is asked about.
-    pub(super) fn phase(&self, relation: &Relation) -> FactPhase {
+    pub(crate) fn phase(&self, relation: &Relation) -> FactPhase {
         relation.window.phase(self.at)
     }
 
     /// Whether a note may be stepped to.
-    pub(super) fn takes(&self, file: &FileEntry) -> bool {
+    pub(crate) fn takes(&self, file: &FileEntry) -> bool {
         self.kind.is_none_or(|kind| file.labels.binary_search(&kind).is_ok())
     }
 }

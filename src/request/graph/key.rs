@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
+use super::super::{LinkTargets, RequestError, Viewer};
 use super::book::RelationsBook;
 use super::names::meant;
 use super::question::GraphQuestion;
 use super::view::edge;
 use super::walk::Walk;
-use crate::request::{LinkTargets, RequestError, Viewer};
 
 /// Lines at most, however many are asked for.
 const MAX_LINES: usize = 30;

@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
+use super::super::{LinkTargets, ReadScope};
 use crate::derive::words::fold;
 use crate::engine::FileEntry;
 use crate::path::VaultPath;
-use crate::request::{LinkTargets, ReadScope};
 
 /// Maximum number of notes that a name means, and of those whose names begin so.
-pub(super) const MAX_MEANT: usize = 20;
+pub(crate) const MAX_MEANT: usize = 20;
 
 /// The notes that are meant.
 #[derive(Debug, Default)]
-pub(super) struct MeantNotes<'a> {
+pub(crate) struct MeantNotes<'a> {
     /// Those that are called so, by path, file name, title or alias: one, or several of one name.
-    pub(super) called: Vec<&'a Arc<FileEntry>>,
+    pub(crate) called: Vec<&'a Arc<FileEntry>>,
     /// Else those whose title or file name begins so.
-    pub(super) near: Vec<&'a Arc<FileEntry>>,
+    pub(crate) near: Vec<&'a Arc<FileEntry>>,
     /// Whether there are more.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 /// The notes that a name means, of those that are seen. Case and accents do not count. Where one name alone begins so, it is that one.
-pub(super) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> MeantNotes<'a> {
+pub(crate) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> MeantNotes<'a> {
     let name = name.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
     if name.is_empty() {
         return MeantNotes::default();

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::super::{LinkTargets, ReadScope, RequestError, read_seen};
 use super::question::GraphQuestion;
 use crate::derive::{Relation, relations};
 use crate::engine::FileEntry;
 use crate::note::Note;
-use crate::request::{LinkTargets, ReadScope, RequestError, read_seen};
 
 /// Maximum number of notes that are read for one answer.
 const MAX_READ: usize = 2_000;
@@ -17,24 +17,24 @@ const MAX_LINE_CHARS: usize = 300;
 
 /// A relation that a question follows, and where it leads.
 #[derive(Debug)]
-pub(super) struct ReadRelation<'a> {
-    pub(super) relation: Relation,
+pub(crate) struct ReadRelation<'a> {
+    pub(crate) relation: Relation,
     /// The note that it leads to, of those that are seen.
-    pub(super) to: Option<&'a Arc<FileEntry>>,
+    pub(crate) to: Option<&'a Arc<FileEntry>>,
     /// What is shown of its line.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// What is read for one answer, each note once.
-pub(super) struct RelationsBook<'a> {
+pub(crate) struct RelationsBook<'a> {
     scope: &'a ReadScope,
-    pub(super) targets: &'a LinkTargets<'a>,
-    pub(super) question: &'a GraphQuestion,
+    pub(crate) targets: &'a LinkTargets<'a>,
+    pub(crate) question: &'a GraphQuestion,
     read: HashMap<u32, Rc<Vec<ReadRelation<'a>>>>,
 }
 
 impl<'a> RelationsBook<'a> {
-    pub(super) fn new(scope: &'a ReadScope, targets: &'a LinkTargets<'a>, question: &'a GraphQuestion) -> Self {
+    pub(crate) fn new(scope: &'a ReadScope, targets: &'a LinkTargets<'a>, question: &'a GraphQuestion) -> Self {
         Self { scope, targets, question, read: HashMap::new() }
     }
 
@@ -43,7 +43,7 @@ impl<'a> RelationsBook<'a> {
     ///
     /// # Errors
     /// When nobody waits any more.
-    pub(super) fn of(&mut self, file: &FileEntry) -> Result<Option<Rc<Vec<ReadRelation<'a>>>>, RequestError> {
+    pub(crate) fn of(&mut self, file: &FileEntry) -> Result<Option<Rc<Vec<ReadRelation<'a>>>>, RequestError> {
         self.scope.go_on()?;
         if let Some(known) = self.read.get(&file.id) {
             return Ok(Some(Rc::clone(known)));
