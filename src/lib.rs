@@ -26,6 +26,7 @@ pub mod forgotten;
 mod fs;
 pub mod graph;
 pub mod jobs;
+mod layers;
 mod ledger;
 mod mcp;
 mod memory;
