@@ -79,7 +79,7 @@ use limits::Exact;
         qmd::ingest,
         qmd::delete_chunk
     ),
-    components(schemas(crate::wire::ProgressView)),
+    components(schemas(crate::config::MemoryLayer, crate::wire::ProgressView)),
     modifiers(&Tokens, &Tagged, &Exact)
 )]
 struct Api;
