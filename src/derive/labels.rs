@@ -36,6 +36,11 @@ impl Label {
         Self::named("to", name)
     }
 
+    /// The same of a link that has the name of a relation.
+    pub(crate) fn of_named_link(name: &str) -> Option<Self> {
+        Self::named("related to", name)
+    }
+
     fn named(kind: &str, name: &str) -> Option<Self> {
         let words = plain_words(name, true);
         let folded = if words.is_empty() { fold(name.trim()) } else { words.join(" ") };
@@ -108,8 +113,12 @@ impl Label {
     }
 
     fn of_relations(relations: &[Relation]) -> Vec<Self> {
+        let named = relations.iter().filter(|relation| relation.name.is_some());
+        let ends: BTreeSet<Self> =
+            named.filter_map(|relation| Self::of_named_link(target_name(&relation.link.target))).collect();
         let names: BTreeSet<&str> = relations.iter().filter_map(|relation| relation.name.as_deref()).collect();
-        let any = (!names.is_empty()).then(|| Self::of_relation(None));
+        let any =
+            (!names.is_empty()).then(|| Self::of_relation(None)).into_iter().chain(ends.into_iter().take(MAX_LINKS));
         names.into_iter().take(MAX_RELATIONS).map(|name| Self::of_relation(Some(name))).chain(any).collect()
     }
 
@@ -193,7 +202,7 @@ mod tests {
         let has = |key, value| labels.contains(&Label::of_property(key, value));
         assert!(has("Director", Some("ridley scott")) && has("year", None) && has("year", Some("1982")));
         assert!(!has("director", Some("Ford")) && !has("rating", None) && !has("director", Some("")));
-        assert_eq!(labels.len(), 10, "title and file name are one");
+        assert_eq!(labels.len(), 11, "title and file name are one");
         assert!(labels.contains(&Label::of_link("ridley scott").unwrap()) && !named("ridley scott"));
         assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
         assert_eq!(Label::of_name("  "), None);

@@ -80,7 +80,16 @@ impl<'a> LinkTargets<'a> {
 
     /// The notes that are seen and link to one of these names, in the order of their paths; which of them mean it is to be looked at.
     pub(crate) fn linking_to(&self, names: &[String]) -> Vec<&'a Arc<FileEntry>> {
-        let labels = names.iter().filter_map(|name| Label::of_link(target_name(name)));
+        self.with_links(names, Label::of_link)
+    }
+
+    /// The same of links that have the name of a relation.
+    pub(crate) fn related_to(&self, names: &[String]) -> Vec<&'a Arc<FileEntry>> {
+        self.with_links(names, Label::of_named_link)
+    }
+
+    fn with_links(&self, names: &[String], label_of: fn(&str) -> Option<Label>) -> Vec<&'a Arc<FileEntry>> {
+        let labels = names.iter().filter_map(|name| label_of(target_name(name)));
         let mut found: Vec<&Arc<FileEntry>> = labels.flat_map(|label| self.labelled(label)).collect();
         found.sort_by(|one, two| one.path.cmp(&two.path));
         found.dedup_by_key(|file| file.id);

@@ -120,12 +120,12 @@ impl<'a> Walk<'a> {
         found.extend(own.filter(|step| self.is_new(step)));
         let room = question.limit.saturating_sub(self.steps.len());
         let named = |found: &[GraphStep<'a>]| found.iter().filter(|step| step.said().relation.name.is_some()).count();
-        for from in linking(file, book) {
+        for LinkingNote { from, may_be_named } in linking(file, book) {
             if !self.known.contains(&from.id) && !question.takes(from) {
                 continue;
             }
             // Those that may say more are read first, and what they say goes before all plain links. One too many tells that there are more.
-            let before = if has_names(from) { named(&found) } else { found.len() };
+            let before = if may_be_named { named(&found) } else { found.len() };
             let relations = if before > room { None } else { book.of(from)? };
             let Some(relations) = relations else {
                 self.cut = true;
@@ -170,23 +170,22 @@ fn steps_of<'a>(
     (0..relations.len()).map(move |at| GraphStep { from, relations: Rc::clone(&relations), at, distance })
 }
 
-fn has(file: &FileEntry, label: Label) -> bool {
-    file.labels.binary_search(&label).is_ok()
+/// A note that may have a relation to another.
+struct LinkingNote<'a> {
+    from: &'a Arc<FileEntry>,
+    /// Whether it may be one with a name.
+    may_be_named: bool,
 }
 
-/// Whether a note has relations with names.
-fn has_names(file: &FileEntry) -> bool {
-    has(file, Label::of_relation(None))
-}
-
-/// The notes that may have a relation to one: those that have relations with names first, then the newest.
-fn linking<'a>(file: &FileEntry, book: &RelationsBook<'a>) -> Vec<&'a Arc<FileEntry>> {
+/// The notes that may have a relation to one: those where it may have a name first, then the newest.
+fn linking<'a>(file: &FileEntry, book: &RelationsBook<'a>) -> Vec<LinkingNote<'a>> {
+    let names = book.targets.names(file);
+    let named = book.targets.related_to(&names);
+    let ids: HashSet<u32> = named.iter().map(|from| from.id).collect();
+    let mut linking = if book.question.plain { book.targets.linking_to(&names) } else { named };
     let wanted = book.question.relation_label;
-    let mut linking = book.targets.linking_to(&book.targets.names(file));
-    linking.retain(|from| {
-        let named = wanted.is_none_or(|label| has(from, label)) && (book.question.plain || has_names(from));
-        from.id != file.id && named
-    });
-    linking.sort_by_cached_key(|from| (!has_names(from), Reverse(from.updated_ms), from.path.clone()));
-    linking
+    let has = |from: &FileEntry, label: &Label| from.labels.binary_search(label).is_ok();
+    linking.retain(|from| from.id != file.id && wanted.is_none_or(|label| has(from, &label)));
+    linking.sort_by_cached_key(|from| (!ids.contains(&from.id), Reverse(from.updated_ms), from.path.clone()));
+    linking.into_iter().map(|from| LinkingNote { from, may_be_named: ids.contains(&from.id) }).collect()
 }
