@@ -21,6 +21,7 @@ mod links;
 mod log;
 mod ls;
 mod mcp;
+mod memory;
 mod model;
 mod narrow;
 mod open;
@@ -30,6 +31,7 @@ mod progress;
 mod reindex;
 mod related;
 mod restore;
+mod review;
 mod save;
 mod search;
 mod serve;
@@ -75,6 +77,8 @@ enum Command {
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
     Fact(fact::FactCommand),
+    Memory(memory::MemoryCommand),
+    Review(review::ReviewCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
@@ -137,6 +141,8 @@ fn run() -> u8 {
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
+        Command::Memory(command) => command.run(vault),
+        Command::Review(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
         Command::Annotate(command) => command.run(vault),

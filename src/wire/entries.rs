@@ -189,9 +189,8 @@ pub struct EntryEditParams {
 }
 
 /// Which entry goes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
 pub struct EntryRemoveParams {
     /// Its name.
     pub id: String,
