@@ -20,6 +20,7 @@ mod daemon;
 pub mod derive;
 pub mod engine;
 pub mod engine_local;
+mod entries;
 mod eval;
 pub mod facts;
 pub mod forgotten;

@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod caller;
 mod capture;
+mod entries;
 mod error;
 mod events;
 mod facts;

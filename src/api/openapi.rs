@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, facts, forgotten, graph, links, memory, page, qmd, routes, writes};
+use super::{agents, capture, entries, events, facts, forgotten, graph, links, memory, page, qmd, routes, writes};
 
 mod limits;
 
@@ -33,6 +33,12 @@ use limits::Exact;
         links::tags,
         links::all_tags,
         links::notes_in,
+        entries::list_entries,
+        entries::add_entry,
+        entries::edit_entry,
+        entries::remove_entry,
+        entries::list_proposals,
+        entries::decide_proposals,
         facts::list_facts,
         facts::set_fact,
         facts::unset_fact,

@@ -22,6 +22,7 @@ mod links;
 mod log;
 mod ls;
 mod mcp;
+mod memory;
 mod model;
 mod narrow;
 mod open;
@@ -31,6 +32,7 @@ mod progress;
 mod reindex;
 mod related;
 mod restore;
+mod review;
 mod save;
 mod search;
 mod serve;
@@ -77,6 +79,8 @@ enum Command {
     Ls(ls::LsCommand),
     Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
+    Memory(memory::MemoryCommand),
+    Review(review::ReviewCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
@@ -140,6 +144,8 @@ fn run() -> u8 {
         Command::Tags(command) => command.run(vault),
         Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
+        Command::Memory(command) => command.run(vault),
+        Command::Review(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
         Command::Annotate(command) => command.run(vault),

@@ -5,6 +5,7 @@
 
 mod answers;
 mod complete;
+mod entries;
 mod facts;
 mod get;
 mod graph;

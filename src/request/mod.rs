@@ -50,9 +50,10 @@ pub(crate) use time::{Edge, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::{Principal, Scope, Turn};
-use crate::engine::Reader;
+use crate::engine::{FileEntry, Reader};
 use crate::models::ChatAsker;
 use crate::policy::LogEntry;
+use crate::search::has_by_itself;
 
 /// One request.
 #[derive(Clone)]
@@ -147,6 +148,13 @@ impl Request {
     /// What rights show of the newest state of the index: for who has just written, and waits for the index.
     fn seen_now(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
         Ok(ReadScope::new(&self.workspace, self.workspace.reader()?, rights, self.asker()))
+    }
+
+    /// Whether a file would be seen if it were made of nothing, as of `is_own` memory or of the person's: each of its lines is then seen
+    /// where its own sources are.
+    pub(crate) fn sees_by_itself(&self, file: &FileEntry, is_own: bool) -> bool {
+        let rights = if is_own { self.own_rights() } else { self.reading_rights() };
+        self.read_scope().is_ok_and(|scope| has_by_itself(&rights, scope.reader().files(), file.id))
     }
 
     fn asker(&self) -> Asker {
