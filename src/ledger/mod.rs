@@ -17,7 +17,7 @@ pub(crate) use book::FactsBook;
 pub(crate) use error::LedgerError;
 pub(crate) use keeper::{FactsKeeper, KeeperParts, KeptFacts};
 pub(crate) use paths::FACTS_FILE;
-use paths::history_of;
+use paths::{facts_beside, history_of};
 pub(crate) use write::{FactWriter, FactWritten};
 
 use crate::config::{MemoryScope, MemoryScopesConfig};
@@ -75,6 +75,11 @@ impl Ledger {
             _ => return None,
         };
         self.path(&scope).is_ok_and(|facts| facts == *path).then_some(scope)
+    }
+
+    /// The file of facts beside which a file is the history, or a sync service's copy of that; it need not be there.
+    pub(crate) fn facts_of_history(&self, path: &VaultPath) -> Option<VaultPath> {
+        facts_beside(path).filter(|facts| self.scope_of(facts).is_some())
     }
 
     /// The memory scopes that have facts, or had some.

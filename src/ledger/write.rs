@@ -10,7 +10,7 @@ use super::{FactsBook, Ledger, LedgerError};
 use crate::config::MemoryScope;
 use crate::derive::facts::{
     FactChange, FactChangeKind, FactEditError, FactsFile, NewFact, NoticedBy, Validity, read_value, with_changes,
-    with_fact, with_retraction, without_changes, without_fact,
+    with_fact, with_retraction, without_changes, without_fact, without_sources,
 };
 use crate::fs::crash;
 use crate::path::VaultPath;
@@ -256,18 +256,42 @@ impl Ledger {
         Ok((done, left))
     }
 
+    /// Takes the places that are meant out of a scope's history, so that it cannot be undone: nothing names them any more.
+    ///
+    /// # Errors
+    /// When the history cannot be read or written.
+    pub(crate) fn hide_sources(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<(), LedgerError> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.rewrite_history(files, facts, |text| without_sources(text, &is_meant))
+    }
+
     fn purge_history(
         &self,
         files: &Files,
         facts: &VaultPath,
         is_meant: impl Fn(&FactChange) -> bool,
     ) -> Result<(), LedgerError> {
+        self.rewrite_history(files, facts, |text| without_changes(text, &is_meant))
+    }
+
+    /// Writes what `edit` makes of a history over it, and keeps nothing of what it was.
+    fn rewrite_history(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        edit: impl Fn(&str) -> String,
+    ) -> Result<(), LedgerError> {
         let path = history_of(facts);
         let mut left = TRIES;
         while let Some((bytes, hash)) = files.read(&path)? {
             let unreadable = |_| LedgerError::Edit { path: path.clone(), source: FactEditError::Unreadable };
             let text = String::from_utf8(bytes).map_err(unreadable)?;
-            let without = without_changes(&text, &is_meant);
+            let without = edit(&text);
             if without == text {
                 break;
             }

@@ -4,6 +4,7 @@ mod annotate;
 mod annotations;
 mod browse;
 mod derived;
+mod derived_facts;
 mod forget;
 mod forgotten;
 mod link_targets;
@@ -17,6 +18,7 @@ mod retitle;
 mod save;
 mod search;
 mod stats;
+mod summary;
 mod tags;
 mod undo;
 

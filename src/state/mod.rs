@@ -29,5 +29,5 @@ pub use queue::{Appended, Batch, EventQueue, EventReader, Extent, NewEvent, Wait
 pub use read_log::LogTable;
 pub use store::State;
 pub use tokens::{TokenRow, TokenTable};
-pub use tombstones::{ForgottenKind, Tombstone, TombstoneTable, Tombstones};
+pub use tombstones::{ForgottenKind, KnownTombstones, Tombstone, TombstoneTable, Tombstones, join_brought};
 pub use usage::{ChunkUse, UsageTable, UsageTotals};

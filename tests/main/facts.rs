@@ -355,6 +355,14 @@ fn an_agent_uses_facts_over_mcp() {
     assert_eq!(told["facts"][0]["history"].as_array().unwrap().len(), 2, "{told}");
     let list = mcp.tool("fact_list", json!({"tag": "deploy"}));
     assert_eq!(list["facts"][0]["key"], "deploy_branch", "{list}");
+    let value = json!({"who": ["Priya", "Jonas"], "until": "3.10"});
+    mcp.tool("fact_set", json!({"name": "work/team", "value": value, "tags": ["people"]}));
+    let list = mcp.tool("fact_list", json!({"tag": "people"}));
+    assert_eq!((list["facts"].as_array().unwrap().len(), &list["facts"][0]["value"]), (1, &value), "{list}");
+    mcp.tool("fact_set", json!({"name": "work/team", "value": ["Priya"], "if_value": value.to_string()}));
+    let refused = mcp.result("tools/call", json!({"name": "fact_set", "arguments": {"name": "work/team", "value": "x", "if_value": "wrong"}}));
+    assert_eq!(refused["isError"], true, "{refused}");
+    assert!(read(&vault, "agents/ada/facts.md").contains("- team: [Priya] #people\n"));
     mcp.finish();
 }
 

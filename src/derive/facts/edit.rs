@@ -114,6 +114,28 @@ pub(crate) fn with_retraction(source: &str, namespace: &str, key: &str) -> Resul
     checked(&file, struck, namespace, key, is_struck)
 }
 
+/// The text without values that are meant: where a fact has one its item goes, with all below it; of what is struck out that alone.
+pub(crate) fn without_values(source: &str, is_meant: impl Fn(&Fact, &str) -> bool) -> String {
+    let file = FactsFile::read(source);
+    let mut text = source.to_owned();
+    // From the end, so that the places of the others stay.
+    let mut facts: Vec<&Fact> = file.lines().collect();
+    facts.sort_by_key(|fact| std::cmp::Reverse(fact.span.start));
+    for fact in facts {
+        let struck: Vec<String> =
+            fact.retracted.iter().filter(|was| is_meant(fact, was)).map(|was| format!("~~{was}~~")).collect();
+        let said = &source[fact.said.clone()];
+        let goes = !fact.text.is_empty() && is_meant(fact, &fact.text);
+        if goes || !struck.is_empty() && (fact.text.is_empty() || struck.iter().any(|was| !said.contains(was))) {
+            text = replaced(&text, fact.span.start..item_end(source, fact), "");
+        } else if !struck.is_empty() {
+            let left = struck.iter().fold(said.to_owned(), |left, was| left.replacen(was, "", 1));
+            text = replaced(&text, fact.said.clone(), left.trim());
+        }
+    }
+    text
+}
+
 fn checked(
     file: &FactsFile,
     text: String,
@@ -298,6 +320,15 @@ mod tests {
         let again = with_retraction("- ~~a: 1~~ no\n", "", "a");
         assert_eq!(again, Err(FactEditError::Absent));
         assert_eq!(set("- ~~a: 1~~ no\n", "", "a", json!("2")).unwrap(), "- a: 2\n");
+    }
+
+    #[test]
+    fn values_that_are_meant_go_and_nothing_else() {
+        let source = "## P\n\n- a: 1 #t\n  - because\n- a: x\n- b: ~~x~~ ~~y~~ 2 (from 2026-01-01)\n- c: ~~x~~\n- ~~d: x~~ no\n- e: xx\n";
+        let left = "## P\n\n- a: 1 #t\n  - because\n- b: ~~y~~ 2 (from 2026-01-01)\n- e: xx\n";
+        assert_eq!(without_values(source, |_, text| text == "x").replace("  ~~y", " ~~y"), left);
+        assert_eq!(without_values(source, |fact, _| fact.key == "a"), source[..6].to_owned() + &source[38..]);
+        assert_eq!(without_values(source, |_, _| false), source);
     }
 
     #[test]
