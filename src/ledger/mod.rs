@@ -22,6 +22,7 @@ pub(crate) use write::{FactWriter, FactWritten};
 
 use crate::config::{MemoryScope, MemoryScopesConfig};
 use crate::path::VaultPath;
+use crate::state::{SeenTable, State};
 
 /// The facts of a vault.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct Ledger {
     books: Mutex<HashMap<VaultPath, Arc<FactsBook>>>,
     /// Files that have been seen: when one of them is not there any more, its facts are gone.
     seen: Mutex<HashSet<VaultPath>>,
+    /// Those that any process on this machine has seen.
+    seen_before: Option<SeenTable>,
     /// One change at a time, from the look at what is there until it is noted.
     changing: Mutex<()>,
 }
@@ -48,8 +51,15 @@ impl Ledger {
             max_file_bytes,
             books: Mutex::default(),
             seen: Mutex::default(),
+            seen_before: None,
             changing: Mutex::default(),
         }
+    }
+
+    /// The same, which remembers in a vault's state which files it has seen.
+    #[must_use]
+    pub(crate) fn remembering(self, state: &Arc<State>) -> Self {
+        Self { seen_before: Some(SeenTable::new(state)), ..self }
     }
 
     /// The file of a scope's facts.
@@ -128,12 +138,34 @@ impl Ledger {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn was_there(&self, path: &VaultPath) -> bool {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
+    /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
+    fn is_taken_away(&self, path: &VaultPath) -> bool {
+        let was_seen = || self.seen_before.as_ref().is_some_and(|seen| seen.has(path.as_str()).unwrap_or(false));
+        let away = path.on_disk(&self.root).with_file_name(format!(".{FACTS_FILE}.icloud"));
+        (self.seen().contains(path) || was_seen()) && away.symlink_metadata().is_err()
     }
 
     fn saw(&self, path: &VaultPath) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
+        if self.seen().insert(path.clone())
+            && let Some(seen) = &self.seen_before
+            && let Err(error) = seen.add(path.as_str())
+        {
+            tracing::warn!("should `{path}` be taken away while no daemon runs, it is not noted: {error}");
+        }
+    }
+
+    /// What was taken away has been noted, or is to be named no more.
+    fn saw_it_go(&self, path: &VaultPath) {
+        self.seen().remove(path);
+        if let Some(seen) = &self.seen_before
+            && let Err(error) = seen.remove(path.as_str())
+        {
+            tracing::warn!("`{path}` is still known to have been there: {error}");
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, HashSet<VaultPath>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn root(&self) -> &Path {

@@ -42,6 +42,13 @@ impl FactsHistory {
         history
     }
 
+    /// The same with changes that came after, as reading the text with them at its end gives it, but for the order of different facts.
+    pub(crate) fn with(&self, changes: &[FactChange]) -> Self {
+        let mut history = self.clone();
+        changes.iter().for_each(|change| history.push(change.clone()));
+        history
+    }
+
     fn push(&mut self, change: FactChange) {
         let keys = self.by_name.entry(change.namespace.clone()).or_default();
         keys.entry(change.key.clone()).or_default().push(self.changes.len());
