@@ -138,7 +138,7 @@ impl ForgottenLookup<'_> {
         if (is_a_text(&whole) || is_a_sentence(&whole))
             && let Some(tombstone) = self.find(&whole, reach)
         {
-            return Some((vec![0..text.len()], tombstone));
+            return Some((std::iter::once(0..text.len()).collect(), tombstone));
         }
         let found = said.blocks.iter().flat_map(|block| self.in_block(block, reach));
         let (cuts, tombstones): (Vec<_>, Vec<_>) = found.unzip();

@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use super::asked::{ForgottenLookup, digests, of_fact};
 use super::place::{ForgottenPlace, KeptPlace, folder_of};
 use crate::path::VaultPath;
-use crate::state::{ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, State, StateError, TombstoneTable, Tombstones};
+use crate::state::{
+    ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, State, StateError, TombstoneTable, Tombstones,
+};
 
 /// What was forgotten for good, and what was left out because of it.
 #[derive(Debug)]

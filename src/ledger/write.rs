@@ -9,8 +9,8 @@ use super::paths::{copies_of_history, history_of};
 use super::{FactsBook, Ledger, LedgerError};
 use crate::config::MemoryScope;
 use crate::derive::facts::{
-    EditedFacts, FactChange, FactChangeKind, FactEditError, FactsFile, NewFact, NoticedBy, Validity, read_value, with_changes,
-    with_fact, with_retraction, without_changes, without_fact, without_sources,
+    EditedFacts, FactChange, FactChangeKind, FactEditError, FactsFile, NewFact, NoticedBy, Validity, read_value,
+    with_changes, with_fact, with_retraction, without_changes, without_fact, without_sources,
 };
 use crate::fs::crash;
 use crate::path::VaultPath;

@@ -49,7 +49,9 @@ pub(super) fn forget_learned(
     let params = ForgetParams { fact: fact.fact.clone(), scope, purge, ..ForgetParams::default() };
     let name = fact.fact.as_deref().unwrap_or_default();
     let target = FactTarget::of(owner, &params, name)?;
-    match target.only_earlier(owner, |change| change.source.as_deref().is_some_and(|source| is_of(source, place.0, place.1)))? {
+    match target
+        .only_earlier(owner, |change| change.source.as_deref().is_some_and(|source| is_of(source, place.0, place.1)))?
+    {
         Some(earlier) => earlier.purge_history(owner, &params).map(|_| None),
         None => forget(&params),
     }

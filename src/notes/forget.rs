@@ -98,7 +98,8 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         let without = left.text.as_deref().and_then(|text| without_summary(&path, text));
         for derived in forgotten.derived.iter_mut().filter(|derived| derived.summary) {
             derived.gone = without.is_some();
-            derived.kept_because = without.is_none().then(|| "its lines are not plain enough; change it yourself".into());
+            derived.kept_because =
+                without.is_none().then(|| "its lines are not plain enough; change it yourself".into());
         }
         if let Some(without) = without {
             left.text = Some(without);

@@ -32,7 +32,8 @@ impl SeenTable {
     /// # Errors
     /// When the state cannot be written.
     pub fn add(&self, path: &str) -> Result<(), StateError> {
-        self.0.with(|opened| opened.connection.execute("INSERT OR IGNORE INTO facts_seen(path) VALUES (?1)", [path]))?;
+        self.0
+            .with(|opened| opened.connection.execute("INSERT OR IGNORE INTO facts_seen(path) VALUES (?1)", [path]))?;
         Ok(())
     }
 

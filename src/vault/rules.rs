@@ -170,7 +170,15 @@ mod tests {
     fn leaves_out_what_is_hidden_temporary_or_excluded() {
         let root = tempfile::tempdir().unwrap();
         let rules = NoteRules::new(root.path(), &["archive/**".into(), "*.draft.md".into()]).unwrap();
-        for taken in ["a.md", "notes/b.markdown", "notes/C.MD", "notes/#1.md", "notes/x.draft.md", "notes/~/a.md", "facts.sync-conflict-20260105-183012-ABC2DEF.md"] {
+        for taken in [
+            "a.md",
+            "notes/b.markdown",
+            "notes/C.MD",
+            "notes/#1.md",
+            "notes/x.draft.md",
+            "notes/~/a.md",
+            "facts.sync-conflict-20260105-183012-ABC2DEF.md",
+        ] {
             assert!(rules.takes(&path(taken)), "{taken}");
         }
         let left_out = [

@@ -111,7 +111,10 @@ fn a_conflict_copy_of_a_history_is_read_with_it_and_not_touched() {
     there.run(&["fact", "set", "project/extra", "zibeline"]).ok();
     here.run(&["fact", "set", "project/deploy_branch", "release"]).ok();
     let copy = read(&there, "facts.history.md");
-    let names = ["facts.history.sync-conflict-20260105-183012-ABC2DEF.md", "facts.history (Maya's conflicted copy 2026-01-05).md"];
+    let names = [
+        "facts.history.sync-conflict-20260105-183012-ABC2DEF.md",
+        "facts.history (Maya's conflicted copy 2026-01-05).md",
+    ];
     let mut here = here;
     here.start().settle();
     let before = facts(&here, "namespace=project&key=deploy_branch&history=true");
@@ -246,7 +249,11 @@ fn what_two_clones_made_of_the_facts_is_the_same_after_a_merge() {
             git(&copy.path(""), &["fetch", "--quiet", root.to_str().unwrap(), "main"]);
             git(&copy.path(""), &["merge", "--quiet", "--ff-only", "FETCH_HEAD"]);
             assert_eq!(answers(copy), here_said, "{round}");
-            assert_eq!(read(copy, "facts.history.md"), read(&here, "facts.history.md"), "{round}: nothing is noted anew");
+            assert_eq!(
+                read(copy, "facts.history.md"),
+                read(&here, "facts.history.md"),
+                "{round}: nothing is noted anew"
+            );
         }
     }
 }

@@ -360,7 +360,10 @@ fn an_agent_uses_facts_over_mcp() {
     let list = mcp.tool("fact_list", json!({"tag": "people"}));
     assert_eq!((list["facts"].as_array().unwrap().len(), &list["facts"][0]["value"]), (1, &value), "{list}");
     mcp.tool("fact_set", json!({"name": "work/team", "value": ["Priya"], "if_value": value.to_string()}));
-    let refused = mcp.result("tools/call", json!({"name": "fact_set", "arguments": {"name": "work/team", "value": "x", "if_value": "wrong"}}));
+    let refused = mcp.result(
+        "tools/call",
+        json!({"name": "fact_set", "arguments": {"name": "work/team", "value": "x", "if_value": "wrong"}}),
+    );
     assert_eq!(refused["isError"], true, "{refused}");
     assert!(read(&vault, "agents/ada/facts.md").contains("- team: [Priya] #people\n"));
     mcp.finish();
@@ -415,7 +418,11 @@ fn days_on_which_the_clocks_change_begin_and_end_at_midnight() {
     berlin(&["set", "never", "old", "--from", "2026-03-01", "--until", "2026-03-29T02:30"]).ok();
     let at = |key: &str, when: &str| !berlin(&["get", key, "--as-of", when]).stdout.is_empty();
     assert!(at("twice", "2026-10-25T02:29") && !at("twice", "2026-10-25T02:30"));
-    assert!(at("twice", "2026-10-25T00:29:59Z") && !at("twice", "2026-10-25T00:30:00Z") && !at("twice", "2026-10-25T01:15:00Z"));
+    assert!(
+        at("twice", "2026-10-25T00:29:59Z")
+            && !at("twice", "2026-10-25T00:30:00Z")
+            && !at("twice", "2026-10-25T01:15:00Z")
+    );
     assert!(at("never", "2026-03-29T01:59") && at("never", "2026-03-29T03:29") && !at("never", "2026-03-29T03:30"));
     assert!(at("never", "2026-03-29T01:29:59Z") && !at("never", "2026-03-29T02:30"));
     // Elsewhere the day is another one, and what was written is not.

@@ -495,7 +495,11 @@ fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_pl
     let gone = line(json!({ "purge": true, "derived": true }));
     assert_eq!(listed(&gone), ["t/old true", "t/tram true", "notes/a.md true"], "{gone}");
     let left = fs::read_to_string(vault.path("notes/a.md")).unwrap();
-    assert_eq!(left, note.replace("summary: Trams at nine, buses never.\n", "").replace("The tram to the harbour leaves at nine every day.\n\n", ""));
+    assert_eq!(
+        left,
+        note.replace("summary: Trams at nine, buses never.\n", "")
+            .replace("The tram to the harbour leaves at nine every day.\n\n", "")
+    );
     assert!(!history().contains("nine") && !history().contains("eleven"), "{}", history());
     assert_eq!(vault.run(&["fact", "get", "t/tram"]).code, 1);
     assert_eq!(vault.run(&["fact", "get", "t/old"]).ok().stdout, "at twelve\n");

@@ -122,7 +122,8 @@ impl Unpacked<'_> {
             None => facts,
             Some(left) => {
                 // What made it private may have been in what went.
-                let kept = left.text.and_then(|left| if note.is_private() { still_private(&path, left) } else { Some(left) });
+                let kept =
+                    left.text.and_then(|left| if note.is_private() { still_private(&path, left) } else { Some(left) });
                 Some(WithoutForgotten { text: kept, ..left })
             }
         }
