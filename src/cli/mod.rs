@@ -16,12 +16,14 @@ mod fact;
 mod forget;
 mod forgotten;
 mod get;
+mod graph;
 mod import;
 mod init;
 mod links;
 mod log;
 mod ls;
 mod mcp;
+mod memory;
 mod model;
 mod narrow;
 mod open;
@@ -31,6 +33,7 @@ mod progress;
 mod reindex;
 mod related;
 mod restore;
+mod review;
 mod save;
 mod search;
 mod serve;
@@ -76,9 +79,12 @@ enum Command {
     Get(get::GetCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
+    Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
     Summaries(summaries::SummariesCommand),
     Digest(digest::DigestCommand),
+    Memory(memory::MemoryCommand),
+    Review(review::ReviewCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
@@ -140,9 +146,12 @@ fn run() -> u8 {
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
+        Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
         Command::Summaries(command) => command.run(vault),
         Command::Digest(command) => command.run(vault),
+        Command::Memory(command) => command.run(vault),
+        Command::Review(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
         Command::Annotate(command) => command.run(vault),
@@ -160,7 +169,7 @@ fn run() -> u8 {
         Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
-        Command::Import(command) => command.run(),
+        Command::Import(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(&mut Cli::command()),
     };

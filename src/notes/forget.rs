@@ -5,10 +5,12 @@ use std::time::Duration;
 use blake3::Hash;
 
 use super::annotations::annotations;
-use super::derived::made_of;
+use super::derived::{derived, made_of};
+use super::derived_facts::{GoingPlace, forget_learned, hide_place, learned_from};
 use super::purge::Purge;
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::retitle::{retitled, title_says};
+use super::summary::{summary_of, without_summary};
 use crate::derive::generated::GeneratedNote;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
@@ -84,10 +86,27 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         seen: name,
         searchable: true,
         purged: None,
-        derived: made_of(&owner.now()?, &path, lines.filter(|_| left.text.is_some()))?,
+        derived: Vec::new(),
     };
+    let place = (&path, lines.filter(|_| left.text.is_some()));
+    forgotten.derived = made_of(&owner.now()?, place.0, place.1)?;
+    forgotten.derived.extend(learned_from(owner, place, params.purge));
+    let summary = left.text.as_deref().and_then(|text| summary_of(&path, text));
+    forgotten.derived.extend(summary.iter().map(|_| DerivedNote { summary: true, ..derived(path.to_string()) }));
     if params.dry_run {
         return Ok(forgotten);
+    }
+    if let (true, Some(summary)) = (params.derived, summary) {
+        let without = left.text.as_deref().and_then(|text| without_summary(&path, text));
+        for derived in forgotten.derived.iter_mut().filter(|derived| derived.summary) {
+            derived.gone = without.is_some();
+            derived.kept_because =
+                without.is_none().then(|| "its lines are not plain enough; change it yourself".into());
+        }
+        if let Some(without) = without {
+            left.text = Some(without);
+            left.removed.push(summary);
+        }
     }
     if params.purge {
         left.text = left.text.map(|text| retitled(&path, &text, &left.removed).unwrap_or(text));
@@ -100,7 +119,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
-    forget_generated(owner, &mut forgotten, params.purge);
+    forget_generated(owner, place, &mut forgotten, params.purge);
     if params.purge {
         purge_summary(files, &path)?;
     }
@@ -122,7 +141,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
     if params.derived {
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, derived, params.purge));
+        left.for_each(|derived| forget_derived(owner, place, derived, params.purge));
     }
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
@@ -143,6 +162,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         remains: in_trash(&purged)
             .chain(kept)
             .chain(in_history.as_ref().map(purge_facts::in_history))
+            .chain(hide_place(owner, place))
             .chain(workspace.sweep_given())
             .chain(purge.clear_logs(files))
             .chain(clear_pending(workspace, purge.tombstone))
@@ -156,10 +176,11 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
 
 /// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left. It goes
 /// first, so that nobody takes it for left behind meanwhile.
-fn forget_generated(owner: &Owner, forgotten: &mut Forgotten, purge: bool) {
+fn forget_generated(owner: &Owner, place: GoingPlace<'_>, forgotten: &mut Forgotten, purge: bool) {
     for derived in &mut forgotten.derived {
-        if is_only_generated(owner, &derived.path) {
-            forget_derived(owner, derived, purge);
+        let is_note = derived.fact.is_none() && !derived.summary;
+        if is_note && is_only_generated(owner, &derived.path) {
+            forget_derived(owner, place, derived, purge);
         }
     }
 }
@@ -180,11 +201,17 @@ fn is_only_generated(owner: &Owner, path: &str) -> bool {
     source.and_then(|source| GeneratedNote::read(&source.text)).is_some_and(|note| !note.is_edited)
 }
 
-/// Removes a note that was made of what is forgotten, in the same way.
-fn forget_derived(owner: &Owner, derived: &mut DerivedNote, purge: bool) {
-    let params = ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() };
-    match forget(owner, &params) {
-        Ok(forgotten) => (derived.gone, derived.checkpoint_id) = (true, forgotten.checkpoint_id),
+/// Removes what was made of what is forgotten, in the same way.
+fn forget_derived(owner: &Owner, place: GoingPlace<'_>, derived: &mut DerivedNote, purge: bool) {
+    let gone = |params: &ForgetParams| forget(owner, params).map(|forgotten| forgotten.checkpoint_id);
+    let result = match derived {
+        // With the text that it stood above.
+        DerivedNote { summary: true, .. } => return,
+        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
+        _ => gone(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
+    };
+    match result {
+        Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
         Err(error) => derived.kept_because = Some(error.message),
     }
 }
@@ -260,6 +287,8 @@ fn purge_gone(
         purged: None,
         derived: made_of(&owner.now()?, path, None)?,
     };
+    let place = (path, None);
+    forgotten.derived.extend(learned_from(owner, place, true));
     if params.dry_run {
         return Ok(forgotten);
     }
@@ -279,11 +308,11 @@ fn purge_gone(
     if purged == Purged::default() && commits.is_none() && facts.is_none() {
         return Err(gone());
     }
-    forget_generated(owner, &mut forgotten, true);
+    forget_generated(owner, place, &mut forgotten, true);
     purge_summary(files, path)?;
     if params.derived {
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, derived, true));
+        left.for_each(|derived| forget_derived(owner, place, derived, true));
     }
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
@@ -293,6 +322,7 @@ fn purge_gone(
         tombstone: purge.tombstone,
         remains: in_trash(&purged)
             .chain(in_history.as_ref().map(purge_facts::in_history))
+            .chain(hide_place(owner, place))
             .chain(owner.workspace().sweep_given())
             .chain(purge.clear_logs(files))
             .chain(clear_pending(owner.workspace(), purge.tombstone))
@@ -345,8 +375,7 @@ fn in_title(path: &VaultPath, left: Option<&str>, removed: &[String]) -> Option<
 
 /// A note's own summary was made of what it says.
 fn in_summary(path: &VaultPath, left: Option<&str>) -> Option<String> {
-    let note = Note::parse(left?, path.stem());
-    note.metadata.contains_key("summary").then(|| format!("the `summary` of `{path}` may say it; change that yourself"))
+    summary_of(path, left?).map(|_| format!("the `summary` of `{path}` may say it; change that yourself"))
 }
 
 /// Where a text that was purged may be found all the same.

@@ -29,6 +29,7 @@ const ASSETS: &[Asset] = assets! {
     CSS "views.css"
     CSS "agents.css"
     CSS "facts.css"
+    CSS "graph.css"
     SVG "icon.svg"
     SCRIPT "app.js"
     SCRIPT "api.js"
@@ -58,6 +59,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "summaries.js"
     SCRIPT "summary-lines.js"
     SCRIPT "digest.js"
+    SCRIPT "graph.js"
     SCRIPT "live.js"
     SCRIPT "keys.js"
 };

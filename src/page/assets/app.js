@@ -12,14 +12,15 @@ import * as agents from "./agents.js";
 import * as browse from "./browse.js";
 import * as digest from "./digest.js";
 import * as facts from "./facts.js";
+import * as graph from "./graph.js";
 import * as note from "./note.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 import * as summaries from "./summaries.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, summaries, digest };
-const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", summaries: "Summaries", digest: "Digest" };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, summaries, digest };
+const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph", summaries: "Summaries", digest: "Digest" };
 
 let started = false;
 let shown;
@@ -91,7 +92,7 @@ function back(event, inField) {
     search.focus();
     return true;
   }
-  if (agents.close() || facts.close()) return true;
+  if (agents.close() || facts.close() || graph.close()) return true;
   field?.blur?.();
   return false;
 }
@@ -133,8 +134,9 @@ listen({
   4: view("settings"),
   5: view("agents"),
   6: view("facts"),
-  7: view("summaries"),
-  8: view("digest"),
+  7: view("graph"),
+  8: view("summaries"),
+  9: view("digest"),
 });
 
 byId("save").addEventListener("click", save);
