@@ -9,6 +9,7 @@ mod configuration;
 mod facts;
 mod graph;
 mod recorded;
+mod summaries;
 
 /// Holds a page against what the code makes of it, or writes it.
 #[track_caller]
