@@ -57,7 +57,7 @@ pub(crate) enum FileMade {
 }
 
 /// A file that may be written.
-pub(crate) struct Place {
+pub(crate) struct SummaryPlace {
     /// Its path.
     pub(crate) path: VaultPath,
     /// What is there now, with the hash of its bytes.
@@ -73,17 +73,17 @@ pub(crate) fn place(
     known: Option<&VaultPath>,
     name: &str,
     (key, value): (&str, &str),
-) -> Result<Place, SummaryError> {
+) -> Result<SummaryPlace, SummaryError> {
     let numbered = (1..=NAMES).map(|number| match number {
         1 => format!("{SUMMARIES}/{name}.md"),
         number => format!("{SUMMARIES}/{name}-{number}.md"),
     });
     let names = known.cloned().into_iter().chain(numbered.filter_map(|name| VaultPath::new(name).ok()));
     for path in names {
-        let Some((bytes, hash)) = files.read(&path)? else { return Ok(Place { path, before: None }) };
+        let Some((bytes, hash)) = files.read(&path)? else { return Ok(SummaryPlace { path, before: None }) };
         let there = std::str::from_utf8(&bytes).ok().and_then(GeneratedNote::read);
         if let Some(there) = there.filter(|there| there.text_of(key) == Some(value)) {
-            return Ok(Place { path, before: Some((there, hash)) });
+            return Ok(SummaryPlace { path, before: Some((there, hash)) });
         }
     }
     Err(SummaryError::Names(value.to_owned()))
@@ -95,7 +95,7 @@ pub(crate) fn place(
 /// When it is not as it was any more, or the disk refuses.
 pub(crate) fn put(
     files: &Files,
-    place: Place,
+    place: SummaryPlace,
     own: &Map<String, Value>,
     sources: &[String],
     body: &str,
