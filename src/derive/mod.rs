@@ -10,6 +10,7 @@ mod links;
 mod properties;
 mod said;
 pub(crate) mod stop_words;
+mod user_page;
 pub mod words;
 
 pub use chunk::{
@@ -21,4 +22,5 @@ pub use labels::Label;
 pub use language::TextLanguage;
 pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
 pub(crate) use properties::{other_names, property_names, values_of};
+pub(crate) use user_page::{USER_FILE, UserPage};
 pub(crate) use said::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};

@@ -40,6 +40,22 @@ impl Visible {
         }
     }
 
+    /// Whether a file may be seen by what it is itself, whatever it was made of: for who looks at the sources of each of its lines.
+    pub(crate) fn shows_alone(scope: &Scope, files: &FileTable, file: &FileEntry) -> bool {
+        // What has several names is seen by none of them as long as one may hide it.
+        let has_one_name = || !files.facets().linked().any(|names| names.contains(&file.id));
+        match scope {
+            Scope::Everything => true,
+            Scope::Nothing => false,
+            Scope::Public => !file.private && has_one_name(),
+            Scope::Given(grant) => grant.refusal(&subject(file)).is_none() && has_one_name(),
+            Scope::Own { slugs, .. } => {
+                let is_own = slugs.iter().any(|slug| own_file(slug, file.path.as_str()).is_some());
+                is_own && !file.private && has_one_name()
+            }
+        }
+    }
+
     /// The files of a set.
     #[cfg(test)]
     pub(super) fn only(files: FileSet) -> Self {
