@@ -27,6 +27,7 @@ mod fence;
 pub mod forgotten;
 mod fs;
 pub mod jobs;
+mod layers;
 mod ledger;
 mod mcp;
 mod memory;
