@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, facts, forgotten, links, memory, page, qmd, routes, writes};
+use super::{agents, capture, context, events, facts, forgotten, links, memory, page, passing, qmd, routes, writes};
 
 mod limits;
 
@@ -37,6 +37,9 @@ use limits::Exact;
         facts::set_fact,
         facts::unset_fact,
         facts::retract_fact,
+        context::context,
+        passing::complete,
+        passing::models,
         events::events,
         page::token,
         page::leave,

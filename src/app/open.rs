@@ -8,6 +8,7 @@ use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
 use crate::config::{Config, Switches};
+use crate::context::ContextCache;
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
 use crate::forgotten::ForgottenTexts;
@@ -157,7 +158,7 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
+        Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), contexts: ContextCache::default(), upstream: OnceLock::new(), address: OnceLock::new() })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -192,7 +193,7 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
+        Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), contexts: ContextCache::default(), upstream: OnceLock::new(), address: OnceLock::new() })
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use hyper::Method;
+use serde_json::Value;
 
 use super::client::{Client, PATIENCE};
 use super::progress::Bar;
@@ -30,6 +31,7 @@ use crate::wire::{
     RelatedParams, RelatedView, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status, TagsView, Verification,
     percent_encode,
 };
+use crate::wire::{ContextParams, ContextView, EventsAccepted};
 use crate::wire::{FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView};
 
 /// Who answers.
@@ -178,6 +180,21 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get("/api/facts", params),
             Self::Here(app) => Ok(facts::facts(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn context(&mut self, params: &ContextParams) -> anyhow::Result<ContextView> {
+        match self {
+            Self::Daemon(client) => client.post("/api/context", params),
+            Self::Here(app) => Ok(app.context(&app.owner(), params)?),
+        }
+    }
+
+    /// Has events kept; without a daemon nobody takes them.
+    pub(super) fn send_events(&mut self, events: &[Value]) -> anyhow::Result<()> {
+        match self {
+            Self::Daemon(client) => client.post::<EventsAccepted>("/api/user-memory/events", &events).map(drop),
+            Self::Here(_) => Err(anyhow!("no daemon serves this vault; start `vault serve`")),
         }
     }
 

@@ -8,6 +8,7 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod context;
 mod eval;
 mod exit;
 mod export;
@@ -15,6 +16,7 @@ mod fact;
 mod forget;
 mod forgotten;
 mod get;
+mod hook;
 mod import;
 mod init;
 mod links;
@@ -72,6 +74,7 @@ enum Command {
     Mcp(mcp::McpCommand),
     Search(search::SearchCommand),
     Get(get::GetCommand),
+    Context(context::ContextCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
     Fact(fact::FactCommand),
@@ -133,6 +136,7 @@ fn run() -> u8 {
         Command::Mcp(command) => command.run(vault),
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
+        Command::Context(command) => command.run(vault),
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),

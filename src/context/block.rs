@@ -84,7 +84,7 @@ pub(super) fn block(
             left_out: section.withheld.map_or(0, |(lines, _)| lines),
             why: section.withheld.map(|(_, why)| why.to_owned()),
         };
-        let mut leave_out = |view: &mut ContextSection, why: &str| {
+        let leave_out = |view: &mut ContextSection, why: &str| {
             view.left_out += 1;
             let known = view.why.get_or_insert_with(String::new);
             if !known.contains(why) {
@@ -119,7 +119,9 @@ pub(super) fn block(
         }
     }
     let text = if is_empty { String::new() } else { recalled(&body) };
-    let tokens = if is_empty { 0 } else { count(&text) };
+    // How many tokens a fence has depends on its digits, which say nothing.
+    let measured = || count(&format!("{RECALLED}\n{ANY_FENCE}\n{body}{ANY_FENCE}\n"));
+    let tokens = if is_empty { 0 } else { measured() };
     let mut receipt = ContextReceipt {
         id: String::new(),
         gate: gate.word().to_owned(),
@@ -212,7 +214,7 @@ mod tests {
             };
             for tokens in [120, 300, 500] {
                 let (block, receipt) = of(sections(), Some(tokens));
-                assert!(receipt.tokens <= tokens && token_estimate(&block) == receipt.tokens, "{tokens} {receipt:?}");
+                assert!(receipt.tokens <= tokens && token_estimate(&block) <= receipt.tokens, "{tokens} {receipt:?}");
                 assert!(block.lines().filter(|line| line.starts_with("- ")).all(|line| line.contains(text) && line.ends_with(']')));
                 let given: usize = receipt.sections.iter().map(|section| section.items.len()).sum();
                 assert_eq!(block.lines().filter(|line| line.starts_with("- ")).count(), given);

@@ -1,16 +1,13 @@
 //! Whether anything is worth giving for a question, and of which kind. Pure.
 
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::phrases::{ABOUT_ONESELF, DECIDED, REMEMBERED, TIMES, VERBATIM, YESTERDAY, Phrases};
 use crate::derive::words::fold;
 
 /// What decided about a context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Gate {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gate {
     /// It is about the person.
     Profile,
     /// It is about what was said, word by word.

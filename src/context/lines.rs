@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::block::MemoryLine;
 use super::cache::{LookedAt, stamp};
+use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
 use crate::derive::{USER_FILE, UserPage};
 use crate::engine::FileEntry;
+use crate::layers::entries_path;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
 use crate::request::{ReadScope, RequestError, Viewer};
@@ -112,6 +114,24 @@ impl LineSight {
             }
         }
         lines
+    }
+
+    /// The entries of a memory that count at a moment, with their places, but for those whose sources are not seen.
+    pub(super) fn entries(&self, holder: &MemoryHolder, at: i64) -> Vec<(MemoryEntry, String)> {
+        let Ok(path) = entries_path(holder, EntryShelf::Known) else { return Vec::new() };
+        self.look_at(&path);
+        let Ok(book) = self.given.workspace().layers().entries(holder) else { return Vec::new() };
+        if self.given.is_agents() {
+            // What was read has to be what was seen.
+            let seen = self.scopes().into_iter().find_map(|scope| scope.file_alone(path.as_str()));
+            if seen.is_none_or(|file| Some(file.stamp) != book.stamp) {
+                return Vec::new();
+            }
+        }
+        let at = self.as_of.unwrap_or(at);
+        let counts = |entry: &&MemoryEntry| entry.counts_at(at) && entry.sources.iter().all(|source| self.shows(source));
+        let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
+        book.entries().iter().filter(counts).map(|entry| (entry.clone(), place(entry))).collect()
     }
 
     /// What `USER.md` says of the person.

@@ -4,6 +4,7 @@
 mod block;
 mod cache;
 mod gate;
+mod insert;
 mod lines;
 mod names;
 mod phrases;
@@ -11,5 +12,5 @@ mod run;
 mod sections;
 
 pub(crate) use cache::ContextCache;
-pub(crate) use gate::Gate;
+pub(crate) use insert::ChatBody;
 pub(crate) use run::context;

@@ -8,12 +8,11 @@ use super::gate::{Gate, Gated, gate};
 use super::lines::LineSight;
 use super::names::named;
 use super::sections::Sections;
+use crate::access::{Principal, PromptMemoryMode};
 use crate::derive::token_estimate;
 use crate::request::{Edge, RequestError, Viewer, parse};
-use crate::wire::{ContextMode, ContextParams, ContextView};
+use crate::wire::{ContextMode, ContextParams, ContextPart, ContextView};
 
-/// The sections that can be asked for.
-const SECTIONS: [&str; 5] = ["profile", "summaries", "transcript", "excerpts", "memories"];
 /// Tokens that can be asked for.
 const BUDGETS: std::ops::RangeInclusive<usize> = 50..=100_000;
 /// Bytes of a question at most. What is longer is cut by who looks for it; this keeps what is held small.
@@ -26,7 +25,7 @@ const MAX_QUERY_BYTES: usize = 1 << 20;
 pub(crate) fn context(viewer: &Viewer, cache: &ContextCache, params: &ContextParams) -> Result<ContextView, RequestError> {
     let viewer = &asker(viewer, params.agent.as_deref())?;
     check(params)?;
-    let as_of = params.as_of.as_deref().map(|text| parse("as_of", text, Edge::End, viewer.at())).transpose()?;
+    let as_of = params.as_of.as_deref().or(frozen_at(viewer, params)).map(|text| parse("as_of", text, Edge::End, viewer.at())).transpose()?;
     let sight = LineSight::of(viewer, as_of)?;
     let key = ContextKey { asker: asker_of(viewer), asked: asked(params), seen: sight.fingerprint() };
     if let Some(view) = cache.get(&key, viewer.workspace()) {
@@ -49,10 +48,23 @@ fn asker(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
     }
 }
 
+/// When the session began, where that is as of when memory is to be.
+fn frozen_at<'p>(viewer: &Viewer, params: &'p ContextParams) -> Option<&'p str> {
+    let Principal::Agent(caller) = viewer.principal() else { return None };
+    let is_frozen = caller.policy.prompt_memory_mode == PromptMemoryMode::FrozenAtSessionStart;
+    params.session_start.as_deref().filter(|_| is_frozen)
+}
+
+/// Whether nothing goes into the prompts of who asks, though nobody asked for it.
+fn is_unwanted(viewer: &Viewer, params: &ContextParams) -> bool {
+    let Principal::Agent(caller) = viewer.principal() else { return false };
+    params.unasked == Some(true) && !caller.policy.style.is_in_prompts()
+}
+
 /// By what its answers are kept apart from those of others, and from its own under another page.
 fn asker_of(viewer: &Viewer) -> String {
     match viewer.principal() {
-        crate::access::Principal::Agent(caller) => {
+        Principal::Agent(caller) => {
             format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
         }
         _ => String::new(),
@@ -71,8 +83,7 @@ fn check(params: &ContextParams) -> Result<(), RequestError> {
     if let Some(query) = params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
         return invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len()));
     }
-    let odd = params.sections.iter().flatten().find(|name| !SECTIONS.contains(&name.as_str()));
-    odd.map_or(Ok(()), |odd| invalid(format!("`sections` has `{odd}`; it takes {}", SECTIONS.join(", "))))
+    Ok(())
 }
 
 fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
@@ -88,6 +99,7 @@ fn made(viewer: &Viewer, sight: &LineSight, params: &ContextParams) -> Result<(C
     let mut sections = Sections::new(viewer, sight);
     let mut gated = match (&params.sections, params.mode) {
         _ if !config.enabled => decided(Gate::Nothing, "`[memory] enabled` is false", query),
+        _ if is_unwanted(viewer, params) => decided(Gate::Nothing, "`style` on the agent's page keeps it out of prompts", query),
         (Some(_), _) => decided(Gate::Asked, "the sections were named", query),
         (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were asked for", query),
         (None, None) if query.is_empty() => decided(Gate::Full, "there is no question", query),
@@ -135,16 +147,16 @@ fn of_gate(
 ) -> Result<Vec<BlockSection>, RequestError> {
     Ok(match gated.gate {
         Gate::Nothing => Vec::new(),
-        Gate::Profile => vec![sections.profile()],
+        Gate::Profile => vec![sections.profile(), sections.entries(query, true)],
         Gate::Transcript => vec![sections.transcript(&gated.rest)?],
         Gate::Summaries => match gated.day {
             Some(day) => vec![sections.summaries(Some(day)), sections.found_summaries(&gated.rest)?],
             None => vec![sections.found_summaries(&gated.rest)?],
         },
-        Gate::Entries => vec![sections.memories(query)?],
+        Gate::Entries => vec![sections.entries(query, true), sections.memories(query)?],
         Gate::Search => vec![sections.excerpts(query)?, sections.memories(query)?],
         Gate::Full => {
-            let mut all = vec![sections.profile(), sections.summaries(None)];
+            let mut all = vec![sections.profile(), sections.entries(query, false), sections.summaries(None)];
             if !query.is_empty() {
                 all.extend([sections.excerpts(query)?, sections.memories(query)?, sections.found_summaries(query)?]);
             }
@@ -152,14 +164,15 @@ fn of_gate(
         }
         Gate::Asked => {
             let mut asked = Vec::new();
-            for name in params.sections.iter().flatten() {
-                asked.push(match name.as_str() {
-                    "profile" => sections.profile(),
-                    "transcript" => sections.transcript(query)?,
-                    "summaries" if query.is_empty() => sections.summaries(None),
-                    "summaries" => sections.found_summaries(query)?,
-                    "excerpts" => sections.excerpts(query)?,
-                    _ => sections.memories(query)?,
+            for part in params.sections.iter().flatten() {
+                asked.push(match part {
+                    ContextPart::Profile => sections.profile(),
+                    ContextPart::Entries => sections.entries(query, false),
+                    ContextPart::Transcript => sections.transcript(query)?,
+                    ContextPart::Summaries if query.is_empty() => sections.summaries(None),
+                    ContextPart::Summaries => sections.found_summaries(query)?,
+                    ContextPart::Excerpts => sections.excerpts(query)?,
+                    ContextPart::Memories => sections.memories(query)?,
                 });
             }
             asked

@@ -1,5 +1,6 @@
 //! The sections of a context, each as far as who asks sees it.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -7,8 +8,10 @@ use jiff::civil::Date;
 
 use super::block::{BlockSection, MemoryLine};
 use super::lines::LineSight;
-use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig};
-use crate::derive::{CONVERSATIONS, Label};
+use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig, StemmerLanguage};
+use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel};
+use crate::derive::words::{fold, plain_words};
+use crate::derive::{CONVERSATIONS, Label, stop_words};
 use crate::engine::{FileEntry, Filter};
 use crate::path::VaultPath;
 use crate::request::{Given, ReadScope, RequestError, Viewer};
@@ -84,6 +87,36 @@ impl<'a> Sections<'a> {
     pub(super) fn profile(&self) -> BlockSection {
         let lines = self.sight.user().into_iter().chain(self.sight.lines(PROFILE)).collect();
         BlockSection::new("profile", "The user", Some(self.memory().profile_tokens), lines)
+    }
+
+    /// What is known for sure: of the person, and of an agent its own. The likest to a question first, then the surest; only those that have
+    /// a word of it where that is wanted.
+    pub(super) fn entries(&self, query: &str, only_like_it: bool) -> BlockSection {
+        let own = self.viewer.agent().map(|slug| MemoryHolder::Agent(slug.to_owned()));
+        let (mut known, mut withheld) = (Vec::new(), 0);
+        for holder in std::iter::once(MemoryHolder::Person).chain(own) {
+            for (entry, place) in self.sight.entries(&holder, self.viewer.at().as_millisecond()) {
+                match entry.trust {
+                    TrustLevel::Person | TrustLevel::Agent => known.push((likeness(query, &entry), entry, place)),
+                    TrustLevel::Tool | TrustLevel::Web => withheld += 1,
+                }
+            }
+        }
+        let none_is_like_it = known.iter().all(|(likeness, ..)| *likeness == 0);
+        known.retain(|(likeness, ..)| *likeness > 0 || !only_like_it || query.is_empty() || (none_is_like_it && asks_for_all(query)));
+        known.sort_by(|(one_like, one, one_place), (two_like, two, two_place)| {
+            let by_sureness = two.confidence.total_cmp(&one.confidence);
+            two_like.cmp(one_like).then(by_sureness).then(two.line_start.cmp(&one.line_start)).then(one_place.cmp(two_place))
+        });
+        let line = |(_, entry, place): (usize, MemoryEntry, String)| {
+            let window = entry.window.to_string();
+            let text = if window.is_empty() { entry.text } else { format!("{} {window}", entry.text) };
+            MemoryLine { text, place }
+        };
+        let lines = known.into_iter().map(line).collect();
+        let mut section = BlockSection::new("entries", "What is known", Some(self.memory().working_tokens), lines);
+        section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
+        section
     }
 
     /// The newest summaries, or those of a day.
@@ -235,6 +268,21 @@ impl<'a> Sections<'a> {
         let is_noted = NOTED.contains(&hit.chunk.collection.as_str()) && says("source", "capture");
         !is_planted && !is_noted && !(hit.chunk.collection == CONVERSATIONS && is_of_a_tool(&hit.chunk.content))
     }
+}
+
+/// How many words of a question, but for those that say nothing, an entry has.
+fn likeness(query: &str, entry: &MemoryEntry) -> usize {
+    let has: HashSet<String> = plain_words(&entry.text, true).into_iter().chain(entry.tags.iter().map(|tag| fold(tag))).collect();
+    let asked: HashSet<String> = plain_words(query, true).into_iter().collect();
+    let asked: Vec<&String> = asked.iter().collect();
+    let says = |word: &&&String| has.contains(word.as_str());
+    stop_words::without(&asked, StemmerLanguage::English).iter().filter(says).count()
+}
+
+/// Whether a question asks for whatever there is: it has no more than a word of its own.
+fn asks_for_all(query: &str) -> bool {
+    let words = plain_words(query, false);
+    stop_words::without(&words.iter().collect::<Vec<_>>(), StemmerLanguage::English).len() <= 1
 }
 
 /// Whether a tool or a program speaks in a passage of a conversation.

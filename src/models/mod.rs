@@ -52,6 +52,7 @@ pub use document::Document;
 pub(crate) use download::download;
 pub use embedder::{BatchEmbedder, EmbeddedText, Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};
 pub(crate) use endpoint::{BatchRecord, BatchRecords, MOST_TEXTS, abandon_batch, is_at_service};
+pub(crate) use endpoint::{UpstreamAnswer, UpstreamClient, UpstreamError};
 pub use endpoint::{EndpointEmbedder, EndpointOptions};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;

@@ -50,8 +50,9 @@ impl Visible {
             Scope::Public => !file.private && has_one_name(),
             Scope::Given(grant) => grant.refusal(&subject(file)).is_none() && has_one_name(),
             Scope::Own { slugs, .. } => {
-                let is_own = slugs.iter().any(|slug| own_file(slug, file.path.as_str()).is_some());
-                is_own && !file.private && has_one_name()
+                let path = file.path.as_str();
+                let is_own = |slug: &String| own_file(slug, path).is_some() || path == format!("{AGENTS}/{slug}/entries.md");
+                slugs.iter().any(is_own) && !file.private && has_one_name()
             }
         }
     }

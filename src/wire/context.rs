@@ -17,15 +17,39 @@ pub struct ContextParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 50, maximum = 100_000)]
     pub budget: Option<usize>,
-    /// Only these sections, whatever the question is: `profile`, `entries`, `relations`, `summaries`, `transcript`, `excerpts`, `memories`.
+    /// Only these sections, whatever the question is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sections: Option<Vec<String>>,
+    pub sections: Option<Vec<ContextPart>>,
     /// `gate` decides whether anything is worth giving; `full` gives all layers within their budgets. The latter where there is no question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ContextMode>,
     /// As memory was then, as far as notes have not changed since: a date or a time. For a session that is to keep what it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
+    /// Whether it goes into a prompt without anybody having asked for it: then `style` on the agent's page counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unasked: Option<bool>,
+    /// When the session began. It is `as_of` for an agent whose page says `prompt_memory_mode: frozen-at-session-start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_start: Option<String>,
+}
+
+/// A section that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextPart {
+    /// Who the person is.
+    Profile,
+    /// Entries of the working memory.
+    Entries,
+    /// Summaries of conversations.
+    Summaries,
+    /// Turns of conversations.
+    Transcript,
+    /// Passages of notes.
+    Excerpts,
+    /// Passages of an agent's own memory.
+    Memories,
 }
 
 /// How much is given.

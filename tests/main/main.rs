@@ -14,6 +14,7 @@ mod chunks;
 mod cli;
 mod collections;
 mod concurrency;
+mod context;
 mod conversations;
 mod crash;
 mod daemon;

@@ -125,6 +125,8 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("FactSetParams", "until", Like(MOMENT)),
     ("FactSetParams", "tags", Each(TAG)),
     ("FactSetParams", "source", Like(PATH)),
+    ("ContextParams", "as_of", Like(AGO)),
+    ("ContextParams", "session_start", Like(AGO)),
     ("FactNameParams", "scope", Like(MEMORY_SCOPE)),
     ("FactNameParams", "namespace", Like(NAMESPACE)),
     ("FactNameParams", "key", Like(KEY)),
