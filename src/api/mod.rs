@@ -17,6 +17,7 @@ mod open;
 mod openapi;
 mod page;
 mod passing;
+mod profile;
 mod qmd;
 mod router;
 mod routes;

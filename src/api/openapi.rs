@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, context, events, facts, forgotten, links, memory, page, passing, qmd, routes, writes};
+use super::{agents, capture, context, events, facts, forgotten, links, memory, page, passing, profile, qmd, routes, writes};
 
 mod limits;
 
@@ -40,6 +40,9 @@ use limits::Exact;
         context::context,
         passing::complete,
         passing::models,
+        profile::show,
+        profile::set_user,
+        profile::regenerate,
         events::events,
         page::token,
         page::leave,

@@ -15,7 +15,7 @@ use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
-use super::{agents, capture, context, events, facts, forgotten, links, memory, page, passing, qmd, routes, writes};
+use super::{agents, capture, context, events, facts, forgotten, links, memory, page, passing, profile, qmd, routes, writes};
 use crate::access::Authenticator;
 use crate::app::App;
 
@@ -60,6 +60,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(writes::routes())
         .merge(agents::routes())
         .merge(forgotten::routes())
+        .merge(profile::routes())
         .merge(capture::routes())
         .with_state(Arc::clone(&app))
         .merge(events)

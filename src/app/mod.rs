@@ -21,6 +21,7 @@ use crate::ledger::FactsKeeper;
 use crate::models::{LoadEmbedder, UpstreamClient};
 use crate::note::Note;
 use crate::policy::{AgentRegistry, agent_file};
+use crate::profile::ProfileKeeper;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
 use crate::state::State;
 use crate::sync::Shared;
@@ -31,6 +32,8 @@ use crate::wire::{ContextParams, ContextView, EventsAccepted};
 pub struct App {
     /// Ends before all else that it works with.
     keeper: Option<FactsKeeper>,
+    /// Ends when it is dropped.
+    _profile: Option<ProfileKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
     contexts: ContextCache,

@@ -18,6 +18,7 @@ use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
 use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
+use crate::profile::ProfileKeeper;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
 use crate::sync::{Shared, SyncOptions, Syncer};
@@ -158,7 +159,10 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), contexts: ContextCache::default(), upstream: OnceLock::new(), address: OnceLock::new() })
+        let workspace = Arc::new(workspace);
+        let is_kept = watch && workspace.config().memory.enabled;
+        let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
+        Ok(Self { keeper, _profile: profile, capture, backup, workspace, contexts: ContextCache::default(), upstream: OnceLock::new(), address: OnceLock::new() })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -193,7 +197,7 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), contexts: ContextCache::default(), upstream: OnceLock::new(), address: OnceLock::new() })
+        Ok(Self { keeper: None, _profile: None, capture: None, backup: None, workspace: Arc::new(workspace), contexts: ContextCache::default(), upstream: OnceLock::new(), address: OnceLock::new() })
     }
 }
 

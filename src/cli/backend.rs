@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::facts;
 use crate::jobs;
 use crate::notes;
+use crate::profile;
 use crate::sync::SyncProgress;
 use crate::vault::{Home, HomeError};
 use crate::wire::{
@@ -32,6 +33,7 @@ use crate::wire::{
     percent_encode,
 };
 use crate::wire::{ContextParams, ContextView, EventsAccepted};
+use crate::wire::{ProfileMade, ProfileView, UserSet, UserSetParams};
 use crate::wire::{FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView};
 
 /// Who answers.
@@ -187,6 +189,27 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post("/api/context", params),
             Self::Here(app) => Ok(app.context(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn profile(&mut self) -> anyhow::Result<ProfileView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/profile", &()),
+            Self::Here(app) => Ok(profile::profile(&app.owner())?),
+        }
+    }
+
+    pub(super) fn set_user(&mut self, params: &UserSetParams) -> anyhow::Result<UserSet> {
+        match self {
+            Self::Daemon(client) => client.ask(Method::PUT, "/api/profile/user", params),
+            Self::Here(app) => Ok(profile::set_user(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn make_profile(&mut self) -> anyhow::Result<ProfileMade> {
+        match self {
+            Self::Daemon(client) => client.post("/api/profile/regenerate", &()),
+            Self::Here(app) => Ok(profile::regenerate(&app.owner())?),
         }
     }
 

@@ -28,6 +28,7 @@ mod narrow;
 mod open;
 mod outcome;
 mod output;
+mod profile;
 mod progress;
 mod reindex;
 mod related;
@@ -77,6 +78,7 @@ enum Command {
     Context(context::ContextCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
+    Profile(profile::ProfileCommand),
     Fact(fact::FactCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
@@ -140,6 +142,7 @@ fn run() -> u8 {
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
+        Command::Profile(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),

@@ -23,6 +23,8 @@ pub(super) struct LineSight {
     looked: RefCell<LookedAt>,
 }
 
+/// The page of what is known of the person.
+const ENTRIES_OF_PERSON: &str = "memories/user.md";
 /// Lines of a page of memory are not longer; what is, is a document.
 const MAX_LINE_CHARS: usize = 2_000;
 
@@ -70,7 +72,10 @@ impl LineSight {
 
     /// Whether a place is seen: `notes/a.md#L3`.
     pub(super) fn shows(&self, place: &str) -> bool {
-        !self.given.is_agents() || self.file(place.split('#').next().unwrap_or_default()).is_some()
+        let path = place.split('#').next().unwrap_or_default();
+        let is_page = || path == ENTRIES_OF_PERSON && self.given.file_alone(path).is_some();
+        // Of the page of entries each line is seen by its own sources, which are named beside it.
+        !self.given.is_agents() || is_page() || self.file(path).is_some()
     }
 
     fn is_of_then(&self, file: &FileEntry) -> bool {
@@ -129,7 +134,13 @@ impl LineSight {
             }
         }
         let at = self.as_of.unwrap_or(at);
-        let counts = |entry: &&MemoryEntry| entry.counts_at(at) && entry.sources.iter().all(|source| self.shows(source));
+        let file = self.given.reader().files().at(path.as_str());
+        // What does not say from when it is so, may be as new as its file.
+        let is_old = file.map_or(self.as_of.is_none(), |file| self.is_of_then(file));
+        let counts = |entry: &&MemoryEntry| {
+            let is_of_then = is_old || entry.window.from.is_some();
+            is_of_then && entry.counts_at(at) && entry.sources.iter().all(|source| self.shows(source))
+        };
         let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
         book.entries().iter().filter(counts).map(|entry| (entry.clone(), place(entry))).collect()
     }

@@ -224,7 +224,7 @@ fn the_command_and_the_tool_give_the_same() {
     let none = vault.run(&["context", "thanks"]);
     assert_eq!((none.code, none.stdout.as_str()), (1, ""));
     assert!(none.stderr.contains("nothing is worth giving"), "{}", none.stderr);
-    let mut mcp = Mcp::start(&mut vault.command(&["mcp"]));
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
     let by_tool = mcp.tool("context", json!({ "query": "What do you know about me?" }));
     assert_eq!(by_tool["receipt"], by_http["receipt"]);
     assert!(mcp.refused("context", json!({ "budget": 1 })).starts_with("invalid: "));
@@ -265,7 +265,7 @@ fn a_hook_answers_in_the_form_that_is_documented_and_never_fails() {
         assert_eq!((code, err.as_str()), (0, ""));
     }
     let text = std::fs::read_to_string(vault.path(&found(&vault, "wombats"))).unwrap();
-    assert_eq!((text.matches("wombats sleep").count(), text.matches("In burrows.").count()), (1, 1), "{text}");
+    assert_eq!((text.matches("user:**").count(), text.matches("In burrows.").count()), (1, 1), "{text}");
     assert!(!text.contains("rye bread"), "{text}");
 }
 

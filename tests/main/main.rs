@@ -38,6 +38,7 @@ mod model;
 mod models;
 mod next_model;
 mod page;
+mod passing;
 mod qmd;
 mod reviewed;
 mod scopes;

@@ -252,6 +252,8 @@ fn owners_alone() -> Vec<Asked> {
         post("/api/user-memory/checkpoints/x/restore", json!({})),
         post("/api/forgotten/1/lift", json!({})),
         post("/api/user-memory/events", json!([])),
+        post("/api/profile/regenerate", json!({})),
+        ("PUT", "/api/profile/user".into(), Some(json!({ "name": "Mallory" }))),
         post("/reindex", json!({})),
         post("/verify", json!({})),
         post("/model/gc", json!({})),
@@ -265,6 +267,7 @@ fn owners_alone() -> Vec<Asked> {
     ];
     for target in [
         "/events",
+        "/api/profile",
         "/api/user-memory/settings",
         "/api/user-memory/checkpoints",
         "/api/forgotten",
