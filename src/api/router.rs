@@ -80,6 +80,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(context::routes())
         .merge(passing::routes(&app))
         .merge(memory::routes())
+        .merge(agents::reader_routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));
     Router::new()

@@ -26,7 +26,7 @@ use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Rol
 use crate::state::State;
 use crate::sync::Shared;
 use crate::vault::{Home, Lock};
-use crate::wire::{ContextParams, ContextView, EventsAccepted};
+use crate::wire::{ContextParams, ContextView, EventsAccepted, TurnsIngested, TurnsParams};
 
 /// One vault, opened, until it is dropped.
 pub struct App {
@@ -72,6 +72,18 @@ impl App {
         self.is_of_this(sender.workspace())?;
         let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Takes turns of a conversation. When it returns they are safe on disk.
+    ///
+    /// # Errors
+    /// When a turn is not right, or none can be kept now.
+    pub fn ingest(&self, sender: &EventSender, params: &TurnsParams) -> Result<TurnsIngested, RequestError> {
+        let events = capture::turns(params, jiff::Timestamp::now())?;
+        if events.as_array().is_some_and(|events| !events.is_empty()) {
+            self.accept(sender, events)?;
+        }
+        Ok(TurnsIngested { status: "ok".to_owned(), turns_ingested: params.turns.len() })
     }
 
     /// What a model should know for a question, or in any case.
