@@ -84,7 +84,9 @@ fn is_unseen(character: char) -> bool {
 /// Whether a line is a fence.
 fn is_fence(line: &str) -> bool {
     let digits = line.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
-    digits.is_some_and(|digits| [STEADY_DIGITS, DIGITS].contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    digits.is_some_and(|digits| {
+        [STEADY_DIGITS, DIGITS].contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// A text without what stands in it between two lines that are the same fence, and the line before that tells of it: what was recalled is

@@ -14,8 +14,8 @@ use crate::request::{Owner, ReadScope, RequestError, SeenByAgent, Viewer, now, r
 use crate::search::subject;
 use crate::vault::{Action, slug};
 use crate::wire::{
-    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, ListedAgent, ListedAgents, LogParams, LogView,
-    RotateParams,
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, ListedAgent, ListedAgents,
+    LogParams, LogView, RotateParams,
 };
 
 /// Characters of an agent's name.

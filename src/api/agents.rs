@@ -12,8 +12,8 @@ use super::error::{ApiError, ErrorBody};
 use crate::agents;
 use crate::request::{Owner, RequestError, Viewer};
 use crate::wire::{
-    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, ListedAgents,
-    LogParams, LogView, RotateParams,
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained,
+    ListedAgents, LogParams, LogView, RotateParams,
 };
 
 pub(super) fn routes() -> Router<AppState> {

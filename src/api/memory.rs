@@ -11,8 +11,8 @@ use super::error::ErrorBody;
 use crate::memory;
 use crate::request::MemoryWriter;
 use crate::wire::{
-    MemoryChange, MemoryDeleteParams, MemoryFlushParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams, MemoryRestoreParams,
-    MemorySaveParams, MemorySearchParams, MemoryText, SearchResponse,
+    MemoryChange, MemoryDeleteParams, MemoryFlushParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams,
+    MemoryRestoreParams, MemorySaveParams, MemorySearchParams, MemoryText, SearchResponse,
 };
 
 /// The routes, to be merged with the others.

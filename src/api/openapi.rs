@@ -5,7 +5,10 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, context, events, facts, forgotten, links, memory, page, passing, profile, qmd, routes, writes};
+use super::{
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
+    routes, writes,
+};
 
 mod limits;
 
@@ -33,6 +36,12 @@ use limits::Exact;
         links::tags,
         links::all_tags,
         links::notes_in,
+        entries::list_entries,
+        entries::add_entry,
+        entries::edit_entry,
+        entries::remove_entry,
+        entries::list_proposals,
+        entries::decide_proposals,
         facts::list_facts,
         facts::set_fact,
         facts::unset_fact,
@@ -43,6 +52,7 @@ use limits::Exact;
         profile::show,
         profile::set_user,
         profile::regenerate,
+        graph::notes_around,
         events::events,
         page::token,
         page::leave,
@@ -87,7 +97,7 @@ use limits::Exact;
         qmd::ingest,
         qmd::delete_chunk
     ),
-    components(schemas(crate::wire::ProgressView)),
+    components(schemas(crate::config::MemoryLayer, crate::wire::ProgressView)),
     modifiers(&Tokens, &Tagged, &Exact)
 )]
 struct Api;

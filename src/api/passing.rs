@@ -65,12 +65,15 @@ pub(super) async fn complete(
 ) -> Result<Response, ApiError> {
     let room = may_pass(&app, &asking)?;
     let body = body.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX)),
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            ApiError::too_large(usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX))
+        }
         status => ApiError::new(status, "invalid", rejection.body_text()),
     })?;
     let named = headers.get(NAMED_AGENT).map(|named| String::from_utf8_lossy(named.as_bytes()).trim().to_owned());
     let (body, told) = with_memory(&app, asking, named.filter(|named| !named.is_empty()), body).await;
-    let headers = headers.iter().filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
+    let headers =
+        headers.iter().filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
     let headers: Vec<(String, String)> = headers.collect();
     let vault = Arc::clone(&app);
     let asked = move || vault.upstream()?.complete(&headers, &body).map_err(Into::into);
@@ -93,7 +96,11 @@ pub(super) async fn models(State(app): State<AppState>, asking: Asking) -> Resul
 /// Refuses who is no agent, and everybody where there is no upstream or no room.
 fn may_pass(app: &App, asking: &Asking) -> Result<OwnedSemaphorePermit, ApiError> {
     if !matches!(asking.principal, Principal::Agent(_)) {
-        let error = ApiError::new(StatusCode::FORBIDDEN, "forbidden", "requests to a chat model are passed on for agents alone");
+        let error = ApiError::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "requests to a chat model are passed on for agents alone",
+        );
         return Err(error.hint("ask with an agent's token: `vault agent add`"));
     }
     if app.config().upstream.endpoint.is_empty() {
@@ -101,7 +108,11 @@ fn may_pass(app: &App, asking: &Asking) -> Result<OwnedSemaphorePermit, ApiError
         return Err(error.hint("the person names one in memory.toml: `[upstream] endpoint`"));
     }
     Arc::clone(&ROOM).try_acquire_owned().map_err(|_| {
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", format!("{MAX_PASSED} requests are passed on already"))
+        ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            format!("{MAX_PASSED} requests are passed on already"),
+        )
     })
 }
 
@@ -120,14 +131,16 @@ async fn with_memory(app: &AppState, asking: Asking, named: Option<String>, body
             Ok(chat) => chat,
             Err(why) => return Ok(Err(why.to_owned())),
         };
-        let params = ContextParams { query: Some(chat.question.clone()), unasked: Some(true), ..ContextParams::default() };
+        let params =
+            ContextParams { query: Some(chat.question.clone()), unasked: Some(true), ..ContextParams::default() };
         let view = vault.context(viewer, &params)?;
         let receipt = &view.receipt;
         let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
         let body = if view.text.is_empty() { body } else { chat.with(&body, &view.text).into() };
         Ok(Ok((body, told)))
     });
-    let skipped = |why: &str| HeaderValue::from_str(&format!("skipped; {why}")).unwrap_or(HeaderValue::from_static("skipped"));
+    let skipped =
+        |why: &str| HeaderValue::from_str(&format!("skipped; {why}")).unwrap_or(HeaderValue::from_static("skipped"));
     match tokio::time::timeout(patience, remembering).await {
         Ok(Ok(Ok((body, told)))) => (body, HeaderValue::from_str(&told).unwrap_or(HeaderValue::from_static("given"))),
         Ok(Ok(Err(why))) => (unchanged, skipped(&why)),
@@ -193,7 +206,8 @@ async fn passed(
             }
         }
     };
-    let failed = || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the request cannot be passed on now");
+    let failed =
+        || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the request cannot be passed on now");
     std::thread::Builder::new().name("upstream".into()).spawn(pass).map_err(|_| failed())?;
     let (status, headers) = answered.await.map_err(|_| failed())??;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);

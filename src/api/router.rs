@@ -15,7 +15,10 @@ use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
-use super::{agents, capture, context, events, facts, forgotten, links, memory, page, passing, profile, qmd, routes, writes};
+use super::{
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
+    routes, writes,
+};
 use crate::access::Authenticator;
 use crate::app::App;
 
@@ -59,6 +62,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/model/gc", post(routes::drop_kept_vectors))
         .merge(writes::routes())
         .merge(agents::routes())
+        .merge(entries::owner_routes())
         .merge(forgotten::routes())
         .merge(profile::routes())
         .merge(capture::routes())
@@ -76,9 +80,11 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/api/user-memory/chunk/{hash}", get(routes::chunk))
         .route("/api/user-memory/note", get(routes::note))
         .merge(links::routes())
+        .merge(entries::routes())
         .merge(facts::routes())
         .merge(context::routes())
         .merge(passing::routes(&app))
+        .merge(graph::routes())
         .merge(memory::routes())
         .merge(agents::reader_routes())
         .merge(qmd::routes())

@@ -162,7 +162,16 @@ impl App {
         let workspace = Arc::new(workspace);
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
-        Ok(Self { keeper, _profile: profile, capture, backup, workspace, contexts: ContextCache::default(), upstream: OnceLock::new(), address: OnceLock::new() })
+        Ok(Self {
+            keeper,
+            _profile: profile,
+            capture,
+            backup,
+            workspace,
+            contexts: ContextCache::default(),
+            upstream: OnceLock::new(),
+            address: OnceLock::new(),
+        })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -197,7 +206,16 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper: None, _profile: None, capture: None, backup: None, workspace: Arc::new(workspace), contexts: ContextCache::default(), upstream: OnceLock::new(), address: OnceLock::new() })
+        Ok(Self {
+            keeper: None,
+            _profile: None,
+            capture: None,
+            backup: None,
+            workspace: Arc::new(workspace),
+            contexts: ContextCache::default(),
+            upstream: OnceLock::new(),
+            address: OnceLock::new(),
+        })
     }
 }
 

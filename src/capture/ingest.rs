@@ -25,7 +25,8 @@ pub(crate) fn events(params: &TurnsParams, now: jiff::Timestamp) -> Result<Value
     let mut events = Vec::new();
     for turn in &params.turns {
         let time = time(turn, params, now)?;
-        let said = blake3::hash(json!([turn.user, turn.assistant, turn.date]).to_string().as_bytes()).to_hex()[..32].to_owned();
+        let said = blake3::hash(json!([turn.user, turn.assistant, turn.date]).to_string().as_bytes()).to_hex()[..32]
+            .to_owned();
         let nth = times.entry(said.clone()).or_default();
         *nth += 1;
         for (role, text) in [("user", &turn.user), ("assistant", &turn.assistant)] {
@@ -43,7 +44,9 @@ pub(crate) fn events(params: &TurnsParams, now: jiff::Timestamp) -> Result<Value
 }
 
 fn time(turn: &IngestTurn, params: &TurnsParams, now: jiff::Timestamp) -> Result<Option<String>, RequestError> {
-    let Some(date) = turn.date.as_ref().or(params.session_date.as_ref()).filter(|date| !date.trim().is_empty()) else { return Ok(None) };
+    let Some(date) = turn.date.as_ref().or(params.session_date.as_ref()).filter(|date| !date.trim().is_empty()) else {
+        return Ok(None);
+    };
     let invalid = || RequestError::invalid(format!("`date` is `{date}`; it takes 2026-01-05 or 2026-01-05T10:00:00Z"));
     moment(date, Edge::Start, now).map(|ms| Some(rfc3339(ms))).ok_or_else(invalid)
 }
@@ -54,9 +57,11 @@ mod tests {
 
     #[test]
     fn a_turn_has_one_name_however_often_it_is_sent() {
-        let turn = |user: &str, assistant: &str| IngestTurn { user: user.into(), assistant: assistant.into(), date: None };
+        let turn =
+            |user: &str, assistant: &str| IngestTurn { user: user.into(), assistant: assistant.into(), date: None };
         let of = |turns: Vec<IngestTurn>| {
-            let params = TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
+            let params =
+                TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
             let events = events(&params, jiff::Timestamp::UNIX_EPOCH).unwrap();
             events.as_array().unwrap().iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
         };

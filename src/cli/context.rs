@@ -93,7 +93,8 @@ impl ContextCommand {
             query: self.query,
             agent: self.agent,
             budget: self.budget,
-            sections: Some(self.sections.into_iter().map(Into::into).collect()).filter(|sections: &Vec<_>| !sections.is_empty()),
+            sections: Some(self.sections.into_iter().map(Into::into).collect())
+                .filter(|sections: &Vec<_>| !sections.is_empty()),
             mode: self.mode.map(Into::into),
             as_of: self.as_of,
             unasked: self.hook.then_some(true),

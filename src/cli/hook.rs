@@ -76,7 +76,8 @@ fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<(
 
 /// When a session began: the first time in its transcript.
 fn begun(transcript: &str) -> Option<String> {
-    let lines = BufReader::new(std::fs::File::open(transcript).ok()?.take(MAX_EVENT_BYTES)).lines().map_while(Result::ok);
+    let lines =
+        BufReader::new(std::fs::File::open(transcript).ok()?.take(MAX_EVENT_BYTES)).lines().map_while(Result::ok);
     let mut times = lines.filter_map(|line| {
         let line: Value = serde_json::from_str(&line).ok()?;
         Some(line["timestamp"].as_str()?.to_owned())
@@ -94,7 +95,12 @@ fn messages(transcript: &str, session: &str) -> Vec<Value> {
         let is_other = ["isMeta", "isSidechain", "isCompactSummary"].iter().any(|key| line[*key] == true);
         let (Some(role), false) = (role, is_other) else { continue };
         let content = &line["message"]["content"];
-        let parts = content.as_array().into_iter().flatten().filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
+        let parts = content
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|part| part["type"] == "text")
+            .filter_map(|part| part["text"].as_str());
         let text = content.as_str().map_or_else(|| parts.collect::<Vec<_>>().join("\n\n"), str::to_owned);
         let text = text.trim();
         // What was typed as a command, and what came of it, is marked as that.
@@ -133,6 +139,9 @@ mod tests {
         let said = messages(&text, "s1");
         let texts: Vec<&str> = said.iter().map(|message| message["text"].as_str().unwrap()).collect();
         assert_eq!(texts, ["Hello", "Hi"]);
-        assert_eq!(said[0], json!({"type": "message", "session": "s1", "role": "user", "text": "Hello", "id": "1", "time": "2026-01-05T10:00:00Z"}));
+        assert_eq!(
+            said[0],
+            json!({"type": "message", "session": "s1", "role": "user", "text": "Hello", "id": "1", "time": "2026-01-05T10:00:00Z"})
+        );
     }
 }

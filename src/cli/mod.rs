@@ -16,6 +16,7 @@ mod fact;
 mod forget;
 mod forgotten;
 mod get;
+mod graph;
 mod hook;
 mod import;
 mod init;
@@ -23,6 +24,7 @@ mod links;
 mod log;
 mod ls;
 mod mcp;
+mod memory;
 mod model;
 mod narrow;
 mod open;
@@ -33,6 +35,7 @@ mod progress;
 mod reindex;
 mod related;
 mod restore;
+mod review;
 mod save;
 mod search;
 mod serve;
@@ -79,7 +82,10 @@ enum Command {
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
     Profile(profile::ProfileCommand),
+    Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
+    Memory(memory::MemoryCommand),
+    Review(review::ReviewCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
@@ -143,7 +149,10 @@ fn run() -> u8 {
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
         Command::Profile(command) => command.run(vault),
+        Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
+        Command::Memory(command) => command.run(vault),
+        Command::Review(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
         Command::Annotate(command) => command.run(vault),

@@ -88,7 +88,14 @@ impl ProfileCommand {
                 }
             }
             Some(ProfileAction::Set { name, timezone, place, latitude, longitude, exact }) => {
-                let params = UserSetParams { name, timezone, latitude, longitude, location_place: place, exact: exact.then_some(true) };
+                let params = UserSetParams {
+                    name,
+                    timezone,
+                    latitude,
+                    longitude,
+                    location_place: place,
+                    exact: exact.then_some(true),
+                };
                 let set = backend.set_user(&params)?;
                 if self.json {
                     stdout().json(&set)?;

@@ -32,7 +32,12 @@ pub(super) struct BlockSection {
 }
 
 impl BlockSection {
-    pub(super) fn new(name: &'static str, heading: &'static str, budget: Option<usize>, lines: Vec<MemoryLine>) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        heading: &'static str,
+        budget: Option<usize>,
+        lines: Vec<MemoryLine>,
+    ) -> Self {
         Self { name, heading, lines, budget, withheld: None }
     }
 }
@@ -67,7 +72,11 @@ pub(super) fn block(
     (gate, why): (Gate, String),
     (count, counted_by): (CountTokens<'_>, &str),
 ) -> (String, ContextReceipt) {
-    let mut room = RoomLeft { tokens: size.tokens, bytes: size.tokens.map(|tokens| tokens * MAX_BYTES_A_TOKEN), chars: size.chars };
+    let mut room = RoomLeft {
+        tokens: size.tokens,
+        bytes: size.tokens.map(|tokens| tokens * MAX_BYTES_A_TOKEN),
+        chars: size.chars,
+    };
     let around = format!("{RECALLED}\n{ANY_FENCE}\n{date}\n{ANY_FENCE}\n");
     room.take(count(&around), around.len(), around.chars().count());
     let mut said = SaidLines::default();
@@ -98,7 +107,8 @@ pub(super) fn block(
                 leave_out(&mut view, REPEATS);
                 continue;
             }
-            let (first, first_tokens) = if view.items.is_empty() { (heading.as_str(), heading_tokens) } else { ("", 0) };
+            let (first, first_tokens) =
+                if view.items.is_empty() { (heading.as_str(), heading_tokens) } else { ("", 0) };
             let tokens = count(&text) + first_tokens;
             let (bytes, chars) = (text.len() + first.len(), text.chars().count() + first.chars().count());
             if !(of_section.holds(tokens, 0, 0) && room.holds(tokens, bytes, chars)) {
@@ -186,7 +196,8 @@ impl SaidLines {
 /// A text without what only shapes it, with a blank at both ends.
 fn plain(text: &str) -> String {
     let folded = fold(text);
-    let words = folded.split(|character: char| !crate::derive::words::is_word(character)).filter(|word| !word.is_empty());
+    let words =
+        folded.split(|character: char| !crate::derive::words::is_word(character)).filter(|word| !word.is_empty());
     words.fold(" ".to_owned(), |line, word| line + word + " ")
 }
 
@@ -206,8 +217,16 @@ mod tests {
 
     #[test]
     fn budgets_end_at_whole_lines_in_every_script_and_lower_sections_are_cut_first() {
-        for text in ["prefers short answers", "他更喜欢简短的回答并且讨厌废话", "เขาชอบคำตอบสั้น", "उसे छोटे उत्तर पसंद हैं", "يفضل الإجابات القصيرة"] {
-            let lines = |name: &str| (0..40).map(|at| line(&format!("{text} {name}{at}"), &format!("{name}.md#L{at}"))).collect::<Vec<_>>();
+        for text in [
+            "prefers short answers",
+            "他更喜欢简短的回答并且讨厌废话",
+            "เขาชอบคำตอบสั้น",
+            "उसे छोटे उत्तर पसंद हैं",
+            "يفضل الإجابات القصيرة",
+        ] {
+            let lines = |name: &str| {
+                (0..40).map(|at| line(&format!("{text} {name}{at}"), &format!("{name}.md#L{at}"))).collect::<Vec<_>>()
+            };
             let sections = || {
                 let profile = BlockSection::new("profile", "Profile", Some(200), lines("p"));
                 vec![profile, BlockSection::new("excerpts", "Excerpts", None, lines("e"))]
@@ -215,7 +234,12 @@ mod tests {
             for tokens in [120, 300, 500] {
                 let (block, receipt) = of(sections(), Some(tokens));
                 assert!(receipt.tokens <= tokens && token_estimate(&block) <= receipt.tokens, "{tokens} {receipt:?}");
-                assert!(block.lines().filter(|line| line.starts_with("- ")).all(|line| line.contains(text) && line.ends_with(']')));
+                assert!(
+                    block
+                        .lines()
+                        .filter(|line| line.starts_with("- "))
+                        .all(|line| line.contains(text) && line.ends_with(']'))
+                );
                 let given: usize = receipt.sections.iter().map(|section| section.items.len()).sum();
                 assert_eq!(block.lines().filter(|line| line.starts_with("- ")).count(), given);
                 let left: usize = receipt.sections.iter().map(|section| section.left_out).sum();
@@ -229,7 +253,8 @@ mod tests {
     #[test]
     fn what_is_said_above_is_not_said_again() {
         let profile = BlockSection::new("profile", "Profile", None, vec![line("Prefers tabs over spaces.", "a.md#L1")]);
-        let again = vec![line("prefers TABS over spaces", "b.md#L1"), line("other", "a.md#L1"), line("more", "c.md#L1")];
+        let again =
+            vec![line("prefers TABS over spaces", "b.md#L1"), line("other", "a.md#L1"), line("more", "c.md#L1")];
         let (block, receipt) = of(vec![profile, BlockSection::new("excerpts", "Excerpts", None, again)], None);
         assert_eq!((receipt.sections[1].items.clone(), receipt.sections[1].left_out), (vec!["c.md#L1".to_owned()], 2));
         assert_eq!(receipt.sections[1].why.as_deref(), Some(REPEATS), "{block}");
@@ -244,7 +269,10 @@ mod tests {
         let (block, receipt) = of(sections.clone(), None);
         let now = block.lines().nth(1).unwrap();
         assert!(now != fence && block.matches(now).count() == 2, "{block}");
-        assert!(!block.contains("</memory>") && !block.contains("<|") && block.ends_with(&format!("{now}\n")), "{block}");
+        assert!(
+            !block.contains("</memory>") && !block.contains("<|") && block.ends_with(&format!("{now}\n")),
+            "{block}"
+        );
         assert_eq!((block, receipt), of(sections, None), "the same is the same");
         assert_eq!(crate::fence::without_fenced(&format!("{first}Hello")), "Hello");
     }

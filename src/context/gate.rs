@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use super::phrases::{ABOUT_ONESELF, DECIDED, REMEMBERED, TIMES, VERBATIM, YESTERDAY, Phrases};
+use super::phrases::{ABOUT_ONESELF, DECIDED, Phrases, REMEMBERED, TIMES, VERBATIM, YESTERDAY};
 use crate::derive::words::fold;
 
 /// What decided about a context.
@@ -60,10 +60,56 @@ const MIN_CHARS: usize = 3;
 
 /// The words of a question that are no more than a yes.
 const SMALL_TALK: Phrases = &[
-    "ok", "okay", "yes", "no", "yes please", "no thanks", "thanks", "thank you", "go on", "continue", "hi", "hello", "hey", "good morning",
-    "ja", "nein", "danke", "weiter", "hallo", "guten morgen", "oui", "non", "merci", "bonjour", "continue", "si", "gracias", "hola", "sigue",
-    "grazie", "ciao", "obrigado", "ola", "dank je", "hoi", "да", "нет", "спасибо", "привет", "好", "好的", "谢谢", "你好", "继续", "はい", "ありがとう",
-    "こんにちは", "네", "감사합니다", "안녕하세요",
+    "ok",
+    "okay",
+    "yes",
+    "no",
+    "yes please",
+    "no thanks",
+    "thanks",
+    "thank you",
+    "go on",
+    "continue",
+    "hi",
+    "hello",
+    "hey",
+    "good morning",
+    "ja",
+    "nein",
+    "danke",
+    "weiter",
+    "hallo",
+    "guten morgen",
+    "oui",
+    "non",
+    "merci",
+    "bonjour",
+    "continue",
+    "si",
+    "gracias",
+    "hola",
+    "sigue",
+    "grazie",
+    "ciao",
+    "obrigado",
+    "ola",
+    "dank je",
+    "hoi",
+    "да",
+    "нет",
+    "спасибо",
+    "привет",
+    "好",
+    "好的",
+    "谢谢",
+    "你好",
+    "继续",
+    "はい",
+    "ありがとう",
+    "こんにちは",
+    "네",
+    "감사합니다",
+    "안녕하세요",
 ];
 
 /// Decides by the words of a question. `names` is a known entity that it names, if any; `today` is the day on which it is asked.
@@ -83,7 +129,12 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
     let day = day_in(query, &folded, today);
     let found = |gate: Gate, phrase: &str, why: &str| {
         let rest = without(&folded, phrase);
-        Gated { gate, why: format!("{why} (`{phrase}`)"), rest: if rest.is_empty() { query.to_owned() } else { rest }, day }
+        Gated {
+            gate,
+            why: format!("{why} (`{phrase}`)"),
+            rest: if rest.is_empty() { query.to_owned() } else { rest },
+            day,
+        }
     };
     let table: [(Gate, Phrases, &str); 5] = [
         (Gate::Transcript, VERBATIM, "it asks for what was said, word by word"),
@@ -112,7 +163,8 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
 /// Folded, with a blank between the words and at both ends.
 fn spaced(text: &str) -> String {
     let folded = fold(text);
-    let words = folded.split(|character: char| !crate::derive::words::is_word(character)).filter(|word| !word.is_empty());
+    let words =
+        folded.split(|character: char| !crate::derive::words::is_word(character)).filter(|word| !word.is_empty());
     words.fold(" ".to_owned(), |line, word| line + word + " ")
 }
 
@@ -130,7 +182,8 @@ fn has(text: &str, phrase: &str) -> bool {
 
 fn without(text: &str, phrase: &str) -> String {
     let phrase = spaced(phrase);
-    let rest = if phrase.chars().any(is_unspaced) { text.replace(phrase.trim(), " ") } else { text.replace(&phrase, " ") };
+    let rest =
+        if phrase.chars().any(is_unspaced) { text.replace(phrase.trim(), " ") } else { text.replace(&phrase, " ") };
     rest.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -156,31 +209,84 @@ mod tests {
             (
                 Gate::Profile,
                 &[
-                    "Who am I?", "what do you know about me", "What's my name?", "Wie heiße ich?", "Was weißt du über mich?",
-                    "Que sais-tu de moi ?", "¿Qué sabes de mí?", "Cosa sai di me?", "O que você sabe sobre mim?", "Wat weet je over mij?",
-                    "Что ты знаешь обо мне?", "你知道我什么", "我是谁？", "私について何を知っていますか", "나에 대해 뭘 알아?",
-                    "मेरे बारे में क्या जानते हो", "ماذا تعرف عني؟", "Co o mnie wiesz?",
+                    "Who am I?",
+                    "what do you know about me",
+                    "What's my name?",
+                    "Wie heiße ich?",
+                    "Was weißt du über mich?",
+                    "Que sais-tu de moi ?",
+                    "¿Qué sabes de mí?",
+                    "Cosa sai di me?",
+                    "O que você sabe sobre mim?",
+                    "Wat weet je over mij?",
+                    "Что ты знаешь обо мне?",
+                    "你知道我什么",
+                    "我是谁？",
+                    "私について何を知っていますか",
+                    "나에 대해 뭘 알아?",
+                    "मेरे बारे में क्या जानते हो",
+                    "ماذا تعرف عني؟",
+                    "Co o mnie wiesz?",
                 ][..],
             ),
             (
                 Gate::Transcript,
                 &[
-                    "What did I say about the tent?", "Quote it verbatim", "what exactly did she write", "Was habe ich gesagt zum Zelt?",
-                    "wortwörtlich bitte", "Qu'est-ce que j'ai dit sur la tente ?", "¿Qué dije exactamente?", "что я сказал о палатке",
-                    "我说过什么关于帐篷", "正確に何と言った",
+                    "What did I say about the tent?",
+                    "Quote it verbatim",
+                    "what exactly did she write",
+                    "Was habe ich gesagt zum Zelt?",
+                    "wortwörtlich bitte",
+                    "Qu'est-ce que j'ai dit sur la tente ?",
+                    "¿Qué dije exactamente?",
+                    "что я сказал о палатке",
+                    "我说过什么关于帐篷",
+                    "正確に何と言った",
                 ],
             ),
             (
                 Gate::Summaries,
                 &[
-                    "What did we decide about the roof?", "we discussed tents", "What happened yesterday?", "last week's plan",
-                    "Was haben wir beschlossen?", "letzte Woche", "Qu'avons-nous décidé ?", "la semaine dernière", "¿Qué decidimos?",
-                    "что мы решили", "我们决定了什么", "昨天", "先週の話", "what happened on 2026-03-02", "지난주",
+                    "What did we decide about the roof?",
+                    "we discussed tents",
+                    "What happened yesterday?",
+                    "last week's plan",
+                    "Was haben wir beschlossen?",
+                    "letzte Woche",
+                    "Qu'avons-nous décidé ?",
+                    "la semaine dernière",
+                    "¿Qué decidimos?",
+                    "что мы решили",
+                    "我们决定了什么",
+                    "昨天",
+                    "先週の話",
+                    "what happened on 2026-03-02",
+                    "지난주",
                 ],
             ),
-            (Gate::Entries, &["Do you remember the wifi?", "recall the plan", "Erinnerst du dich an das Zelt?", "te souviens-tu", "помнишь ли ты план", "还记得吗"]),
+            (
+                Gate::Entries,
+                &[
+                    "Do you remember the wifi?",
+                    "recall the plan",
+                    "Erinnerst du dich an das Zelt?",
+                    "te souviens-tu",
+                    "помнишь ли ты план",
+                    "还记得吗",
+                ],
+            ),
             (Gate::Nothing, &["", "ok", "Thanks!", "/compact now", "?!", "hi", "Danke.", "好的。", "x"]),
-            (Gate::Search, &["How do I bake rye bread?", "the exact sciences of rust", "teamwork", "yesterdays", "東京の天気", "a sword-by-sword account"]),
+            (
+                Gate::Search,
+                &[
+                    "How do I bake rye bread?",
+                    "the exact sciences of rust",
+                    "teamwork",
+                    "yesterdays",
+                    "東京の天気",
+                    "a sword-by-sword account",
+                ],
+            ),
         ] {
             for query in queries {
                 assert_eq!(of(query), gate, "{query}");

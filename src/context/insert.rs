@@ -172,7 +172,10 @@ mod tests {
         let expected = parts.replace("\"content\":[", r#""content":[{"type":"text","text":"M \"1\"\n"},"#);
         assert_eq!(with(parts), expected);
         assert_eq!(ChatBody::read(parts.as_bytes()).unwrap().question, "q");
-        assert_eq!(with(r#"{"messages":[{"role":"user","content":[ ]}]}"#), r#"{"messages":[{"role":"user","content":[{"type":"text","text":"M \"1\"\n"} ]}]}"#);
+        assert_eq!(
+            with(r#"{"messages":[{"role":"user","content":[ ]}]}"#),
+            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"M \"1\"\n"} ]}]}"#
+        );
     }
 
     #[test]
@@ -185,7 +188,10 @@ mod tests {
             ("{\"messages\":[{\"role\":\"assistant\",\"content\":\"a\"}]}", "no message is the user's"),
             ("{\"messages\":[{\"role\":\"user\",\"content\":null}]}", "the last message of the user's has no text"),
             ("{\"messages\":[],\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}", "the body names a field twice"),
-            ("{\"messages\":[{\"role\":\"user\",\"content\":\"b\",\"content\":\"a\"}]}", "the body names a field twice"),
+            (
+                "{\"messages\":[{\"role\":\"user\",\"content\":\"b\",\"content\":\"a\"}]}",
+                "the body names a field twice",
+            ),
         ] {
             assert_eq!(ChatBody::read(body.as_bytes()), Err(why), "{body}");
         }

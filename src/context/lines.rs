@@ -88,7 +88,8 @@ impl LineSight {
             // One that is not there yet counts as soon as it is.
             self.look_at(&path);
         }
-        let file = self.scopes().into_iter().find_map(|scope| scope.file_alone(path)).filter(|file| self.is_of_then(file))?;
+        let file =
+            self.scopes().into_iter().find_map(|scope| scope.file_alone(path)).filter(|file| self.is_of_then(file))?;
         let source = self.given.workspace().source(&file.path).ok()?;
         let is_as_seen = !self.given.is_agents() || source.stamp == file.stamp;
         is_as_seen.then(|| (file.path.clone(), source.text))
@@ -103,9 +104,12 @@ impl LineSight {
             return Vec::new();
         }
         let mut lines = Vec::new();
-        let said = |kind: BlockKind| !matches!(kind, BlockKind::Heading(_) | BlockKind::Comment | BlockKind::Rule | BlockKind::Other);
+        let said = |kind: BlockKind| {
+            !matches!(kind, BlockKind::Heading(_) | BlockKind::Comment | BlockKind::Rule | BlockKind::Other)
+        };
         for block in note.blocks.iter().filter(|block| said(block.kind)) {
-            let (first, last) = (note.lines.line_of(block.span.start), note.lines.line_of(block.span.end.saturating_sub(1)));
+            let (first, last) =
+                (note.lines.line_of(block.span.start), note.lines.line_of(block.span.end.saturating_sub(1)));
             for number in first..=last {
                 let span = note.lines.span(number);
                 let span = span.start.max(block.span.start)..span.end.min(block.span.end);
@@ -152,9 +156,13 @@ impl LineSight {
         if self.given.is_agents() && note.is_private() {
             return Vec::new();
         }
-        let line_of = |key: &str| text.lines().position(|line| line.trim_start().starts_with(&format!("{key}:"))).map_or(1, |at| at + 1) as u32;
+        let line_of = |key: &str| {
+            text.lines().position(|line| line.trim_start().starts_with(&format!("{key}:"))).map_or(1, |at| at + 1)
+                as u32
+        };
         let told = UserPage::read(&note.metadata).told().into_iter();
-        let told = told.map(|(key, text)| MemoryLine { text, place: citation(path.as_str(), line_of(key), line_of(key)) });
+        let told =
+            told.map(|(key, text)| MemoryLine { text, place: citation(path.as_str(), line_of(key), line_of(key)) });
         let mut lines: Vec<MemoryLine> = told.collect();
         lines.extend(self.lines(USER_FILE));
         lines
@@ -166,7 +174,11 @@ fn without_marks(line: &str) -> &str {
     let line = line.trim().trim_start_matches("> ").trim_start();
     let line = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim();
     match line.rsplit_once(" ^") {
-        Some((rest, name)) if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') => rest.trim_end(),
+        Some((rest, name))
+            if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') =>
+        {
+            rest.trim_end()
+        }
         _ => line,
     }
 }

@@ -22,10 +22,19 @@ const MAX_QUERY_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 /// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
-pub(crate) fn context(viewer: &Viewer, cache: &ContextCache, params: &ContextParams) -> Result<ContextView, RequestError> {
+pub(crate) fn context(
+    viewer: &Viewer,
+    cache: &ContextCache,
+    params: &ContextParams,
+) -> Result<ContextView, RequestError> {
     let viewer = &asker(viewer, params.agent.as_deref())?;
     check(params)?;
-    let as_of = params.as_of.as_deref().or(frozen_at(viewer, params)).map(|text| parse("as_of", text, Edge::End, viewer.at())).transpose()?;
+    let as_of = params
+        .as_of
+        .as_deref()
+        .or(frozen_at(viewer, params))
+        .map(|text| parse("as_of", text, Edge::End, viewer.at()))
+        .transpose()?;
     let sight = LineSight::of(viewer, as_of)?;
     let key = ContextKey { asker: asker_of(viewer), asked: asked(params), seen: sight.fingerprint() };
     if let Some(view) = cache.get(&key, viewer.workspace()) {
@@ -92,14 +101,20 @@ fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
     viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
 }
 
-fn made(viewer: &Viewer, sight: &LineSight, params: &ContextParams) -> Result<(ContextView, Vec<String>), RequestError> {
+fn made(
+    viewer: &Viewer,
+    sight: &LineSight,
+    params: &ContextParams,
+) -> Result<(ContextView, Vec<String>), RequestError> {
     let config = &viewer.workspace().config().memory;
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
     let now = viewer.at().to_zoned(TimeZone::system());
     let mut sections = Sections::new(viewer, sight);
     let mut gated = match (&params.sections, params.mode) {
         _ if !config.enabled => decided(Gate::Nothing, "`[memory] enabled` is false", query),
-        _ if is_unwanted(viewer, params) => decided(Gate::Nothing, "`style` on the agent's page keeps it out of prompts", query),
+        _ if is_unwanted(viewer, params) => {
+            decided(Gate::Nothing, "`style` on the agent's page keeps it out of prompts", query)
+        }
         (Some(_), _) => decided(Gate::Asked, "the sections were named", query),
         (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were asked for", query),
         (None, None) if query.is_empty() => decided(Gate::Full, "there is no question", query),
@@ -116,7 +131,8 @@ fn made(viewer: &Viewer, sight: &LineSight, params: &ContextParams) -> Result<(C
         given.insert(0, sections.overrides());
     }
     let usual = (gated.gate != Gate::Full || params.mode.is_none()).then_some(config.context_tokens);
-    let size = BlockSize { tokens: params.budget.or(usual), chars: viewer.limits().map(|limits| limits.max_injected_chars) };
+    let size =
+        BlockSize { tokens: params.budget.or(usual), chars: viewer.limits().map(|limits| limits.max_injected_chars) };
     let embedder = viewer.workspace().shared().embedder();
     let counts = embedder.as_ref().filter(|embedder| embedder.count_tokens("a").is_some());
     let count = |text: &str| counts.and_then(|model| model.count_tokens(text)).unwrap_or_else(|| token_estimate(text));

@@ -103,10 +103,16 @@ impl<'a> Sections<'a> {
             }
         }
         let none_is_like_it = known.iter().all(|(likeness, ..)| *likeness == 0);
-        known.retain(|(likeness, ..)| *likeness > 0 || !only_like_it || query.is_empty() || (none_is_like_it && asks_for_all(query)));
+        known.retain(|(likeness, ..)| {
+            *likeness > 0 || !only_like_it || query.is_empty() || (none_is_like_it && asks_for_all(query))
+        });
         known.sort_by(|(one_like, one, one_place), (two_like, two, two_place)| {
             let by_sureness = two.confidence.total_cmp(&one.confidence);
-            two_like.cmp(one_like).then(by_sureness).then(two.line_start.cmp(&one.line_start)).then(one_place.cmp(two_place))
+            two_like
+                .cmp(one_like)
+                .then(by_sureness)
+                .then(two.line_start.cmp(&one.line_start))
+                .then(one_place.cmp(two_place))
         });
         let line = |(_, entry, place): (usize, MemoryEntry, String)| {
             let window = entry.window.to_string();
@@ -161,16 +167,23 @@ impl<'a> Sections<'a> {
 
     /// Passages of notes and conversations.
     pub(super) fn excerpts(&mut self, query: &str) -> Result<BlockSection, RequestError> {
-        let looking =
-            Looking { text: query, filter: self.filter(), limit: self.memory().recall_top_k, floor: self.floor(), whole: false };
-        let is_excerpt = |path: &str| !NO_EXCERPTS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(HISTORY);
+        let looking = Looking {
+            text: query,
+            filter: self.filter(),
+            limit: self.memory().recall_top_k,
+            floor: self.floor(),
+            whole: false,
+        };
+        let is_excerpt =
+            |path: &str| !NO_EXCERPTS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(HISTORY);
         let budget = self.memory().chunk_tokens;
         self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)
     }
 
     /// Passages of an agent's own memory.
     pub(super) fn memories(&mut self, query: &str) -> Result<BlockSection, RequestError> {
-        let mut section = BlockSection::new("memories", "Your own notes", Some(self.memory().working_tokens), Vec::new());
+        let mut section =
+            BlockSection::new("memories", "Your own notes", Some(self.memory().working_tokens), Vec::new());
         let Some(own) = self.sight.own.clone() else { return Ok(section) };
         let limit = self.memory().recall_top_k;
         let looking = Looking { text: query, filter: self.filter(), limit, floor: self.floor(), whole: false };
@@ -272,7 +285,8 @@ impl<'a> Sections<'a> {
 
 /// How many words of a question, but for those that say nothing, an entry has.
 fn likeness(query: &str, entry: &MemoryEntry) -> usize {
-    let has: HashSet<String> = plain_words(&entry.text, true).into_iter().chain(entry.tags.iter().map(|tag| fold(tag))).collect();
+    let has: HashSet<String> =
+        plain_words(&entry.text, true).into_iter().chain(entry.tags.iter().map(|tag| fold(tag))).collect();
     let asked: HashSet<String> = plain_words(query, true).into_iter().collect();
     let asked: Vec<&String> = asked.iter().collect();
     let says = |word: &&&String| has.contains(word.as_str());
@@ -319,7 +333,10 @@ mod tests {
 
     #[test]
     fn a_question_is_words_and_no_language_of_searches() {
-        assert_eq!(as_words("fix tag:travel -not \"a phrase\"\n[rating:>3] path:x*"), "fix tag travel not a phrase rating >3 path x");
+        assert_eq!(
+            as_words("fix tag:travel -not \"a phrase\"\n[rating:>3] path:x*"),
+            "fix tag travel not a phrase rating >3 path x"
+        );
         assert_eq!(as_words(&"ä ".repeat(90_000)).chars().filter(|c| *c == 'ä').count(), 500);
     }
 

@@ -65,7 +65,10 @@ mod tests {
         let page = UserPage::read(page.as_object().unwrap());
         assert_eq!((page.latitude, page.longitude), (Some(48.2), Some(16.0)));
         let told: Vec<String> = page.told().into_iter().map(|(_, told)| told).collect();
-        assert_eq!(told, ["The user's name is Maya.", "The user's time zone is Europe/Vienna.", "The user is in Wien."]);
+        assert_eq!(
+            told,
+            ["The user's name is Maya.", "The user's time zone is Europe/Vienna.", "The user is in Wien."]
+        );
         assert_eq!(UserPage::read(json!({"name": 3, "latitude": "x"}).as_object().unwrap()), UserPage::default());
     }
 }

@@ -6,8 +6,10 @@
 mod answers;
 mod complete;
 mod context;
+mod entries;
 mod facts;
 mod get;
+mod graph;
 mod memory;
 mod multi_get;
 mod prompts;

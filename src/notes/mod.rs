@@ -6,7 +6,6 @@ mod browse;
 mod derived;
 mod forget;
 mod forgotten;
-mod link_targets;
 mod links;
 mod listing;
 mod note;

@@ -7,8 +7,22 @@ use crate::derive::token_estimate;
 
 /// Headings of `facts.md`, in lower case, below which facts are about the person.
 const ABOUT_PERSON: [&str; 16] = [
-    "profile", "about me", "me", "user", "personal", "profil", "über mich", "persönlich", "a propos", "à propos de moi", "perfil", "sobre mí",
-    "profilo", "профиль", "个人资料", "プロフィール",
+    "profile",
+    "about me",
+    "me",
+    "user",
+    "personal",
+    "profil",
+    "über mich",
+    "persönlich",
+    "a propos",
+    "à propos de moi",
+    "perfil",
+    "sobre mí",
+    "profilo",
+    "профиль",
+    "个人资料",
+    "プロフィール",
 ];
 /// What is less sure is no part of a profile.
 const SURE: f64 = 0.5;
@@ -45,7 +59,8 @@ pub(super) fn contributions<'a>(
     (facts, facts_path): (impl Iterator<Item = &'a Fact>, &str),
     at: i64,
 ) -> Vec<Contribution> {
-    let counts = |entry: &&MemoryEntry| entry.counts_at(at) && entry.trust == TrustLevel::Person && entry.confidence >= SURE;
+    let counts =
+        |entry: &&MemoryEntry| entry.counts_at(at) && entry.trust == TrustLevel::Person && entry.confidence >= SURE;
     let mut known: Vec<&MemoryEntry> = entries.iter().filter(counts).collect();
     known.sort_by(|one, two| two.confidence.total_cmp(&one.confidence).then(one.line_start.cmp(&two.line_start)));
     let of_entry = |entry: &&MemoryEntry| {
@@ -56,7 +71,14 @@ pub(super) fn contributions<'a>(
         let first = fact.namespace.split('/').next().unwrap_or_default();
         let is_so = fact.phase(at) == Some(FactPhase::Current) && ABOUT_PERSON.contains(&first);
         let source = format!("{facts_path}#L{}", fact.line);
-        is_so.then(|| Contribution::new(&full_name(&fact.namespace, &fact.key), "Facts", &format!("{}: {}", fact.key, fact.text), vec![source]))?
+        is_so.then(|| {
+            Contribution::new(
+                &full_name(&fact.namespace, &fact.key),
+                "Facts",
+                &format!("{}: {}", fact.key, fact.text),
+                vec![source],
+            )
+        })?
     };
     let mut all: Vec<Contribution> = facts.filter_map(of_fact).collect();
     all.sort_by(|one, two| one.key.cmp(&two.key));
@@ -99,7 +121,11 @@ pub(super) fn body(contributions: &[Contribution], max_tokens: usize) -> (String
             text += &format!("## {heading}\n\n{lines}\n");
         }
     }
-    let mut sources: Vec<String> = taken.iter().flat_map(|one| &one.sources).map(|source| source.split('#').next().unwrap_or_default().to_owned()).collect();
+    let mut sources: Vec<String> = taken
+        .iter()
+        .flat_map(|one| &one.sources)
+        .map(|source| source.split('#').next().unwrap_or_default().to_owned())
+        .collect();
     sources.sort_unstable();
     sources.dedup();
     (text, contributions.iter().map(|one| one.key.clone()).collect(), sources)
@@ -136,7 +162,10 @@ mod tests {
             "## Facts\n\n- city: Wien. ^[facts.md#L5]\n\n## Preferences\n\n- Prefers tabs. ^[memories/user.md#^e-1] ^[conversations/a.md#L3]\n\n\
              ## Skills\n\n- Bakes bread! ^[memories/user.md#^e-4]\n\n"
         );
-        assert_eq!((keys.len(), sources), (3, vec!["conversations/a.md".to_owned(), "facts.md".into(), "memories/user.md".into()]));
+        assert_eq!(
+            (keys.len(), sources),
+            (3, vec!["conversations/a.md".to_owned(), "facts.md".into(), "memories/user.md".into()])
+        );
         let (short, keys, _) = body(&all, 15);
         assert!(short.contains("Wien") && !short.contains("bread") && keys.len() == 3, "{short}");
     }

@@ -41,7 +41,8 @@ impl ProfileKeeper {
                 known = vault.shared().snapshot();
             }
         });
-        let thread = thread.map_err(|source| FsError { operation: "start a thread for", path: PROFILE.into(), source })?;
+        let thread =
+            thread.map_err(|source| FsError { operation: "start a thread for", path: PROFILE.into(), source })?;
         Ok(Self { stop, workspace: Arc::clone(workspace), thread: Some(thread) })
     }
 }

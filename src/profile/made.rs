@@ -42,7 +42,12 @@ impl ProfilePage {
                 Some((String::from_utf8(bytes).map_err(refused)?, hash))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(RequestError::unavailable(format!("`{path}` cannot be read: {error}"), "look at its permissions")),
+            Err(error) => {
+                return Err(RequestError::unavailable(
+                    format!("`{path}` cannot be read: {error}"),
+                    "look at its permissions",
+                ));
+            }
         };
         let now = of_person(workspace)?;
         let made = text.as_ref().and_then(|(text, _)| GeneratedNote::read(text));
@@ -53,13 +58,15 @@ impl ProfilePage {
             Some(made) => made.is_edited,
             None => text.is_some(),
         };
-        let state = ProfileState { path: path.to_string(), version, contributions: known.len(), new, outdated, is_persons };
+        let state =
+            ProfileState { path: path.to_string(), version, contributions: known.len(), new, outdated, is_persons };
         Ok(Self { path, text, state, now })
     }
 
     /// Whether it is time to make it.
     fn is_due(&self, after: usize) -> bool {
-        !self.state.is_persons && (self.state.outdated || self.state.new >= after || (self.state.version == 0 && self.state.new > 0))
+        !self.state.is_persons
+            && (self.state.outdated || self.state.new >= after || (self.state.version == 0 && self.state.new > 0))
     }
 }
 

@@ -41,14 +41,18 @@ pub(crate) fn set_user(owner: &Owner, params: &UserSetParams) -> Result<UserSet,
 /// What is to stand in the frontmatter.
 fn checked(params: &UserSetParams) -> Result<Map<String, Value>, RequestError> {
     let mut set = Map::new();
-    for (field, text) in [("name", &params.name), ("timezone", &params.timezone), ("location_place", &params.location_place)] {
+    for (field, text) in
+        [("name", &params.name), ("timezone", &params.timezone), ("location_place", &params.location_place)]
+    {
         let Some(text) = text else { continue };
         let text = text.trim();
         if text.chars().count() > MAX_CHARS || text.chars().any(char::is_control) {
             return Err(RequestError::invalid(format!("`{field}` takes a line of up to {MAX_CHARS} characters")));
         }
         if field == "timezone" && !text.is_empty() && jiff::tz::TimeZone::get(text).is_err() {
-            return Err(RequestError::invalid(format!("`timezone` is `{text}`; it takes a name such as Europe/Vienna")));
+            return Err(RequestError::invalid(format!(
+                "`timezone` is `{text}`; it takes a name such as Europe/Vienna"
+            )));
         }
         set.insert(field.into(), text.into());
     }
@@ -77,7 +81,8 @@ pub(super) fn fill_in(workspace: &Workspace) -> Result<(), RequestError> {
     let book = workspace.ledger().book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
     let said = |key: &str| {
-        let is_said = |fact: &&crate::derive::facts::Fact| fact.key == key && fact.phase(now) == Some(FactPhase::Current);
+        let is_said =
+            |fact: &&crate::derive::facts::Fact| fact.key == key && fact.phase(now) == Some(FactPhase::Current);
         book.facts.namespace("profile").find(is_said).map(|fact| fact.text.clone())
     };
     let params = UserSetParams {
@@ -87,7 +92,11 @@ pub(super) fn fill_in(workspace: &Workspace) -> Result<(), RequestError> {
         ..UserSetParams::default()
     };
     let missing = |page: &UserPage| {
-        let has = [("name", page.name.is_some()), ("timezone", page.timezone.is_some()), ("location_place", page.location_place.is_some())];
+        let has = [
+            ("name", page.name.is_some()),
+            ("timezone", page.timezone.is_some()),
+            ("location_place", page.location_place.is_some()),
+        ];
         let mut set = checked(&params).unwrap_or_default();
         has.iter().filter(|(_, has)| *has).for_each(|(field, _)| drop(set.shift_remove(*field)));
         if !set.contains_key("location_place") {
@@ -110,7 +119,9 @@ fn write(
     for _ in 0..TRIES {
         let had = files.read(&path)?;
         let refused = |_| RequestError::conflict(format!("`{path}` is not text; nothing was written"));
-        let had = had.map(|(bytes, hash)| Ok::<_, RequestError>((String::from_utf8(bytes).map_err(refused)?, hash))).transpose()?;
+        let had = had
+            .map(|(bytes, hash)| Ok::<_, RequestError>((String::from_utf8(bytes).map_err(refused)?, hash)))
+            .transpose()?;
         let before = had.as_ref().map(|(text, _)| text.as_str()).unwrap_or_default();
         let note = Note::parse(before, path.stem());
         let set = set_in(&UserPage::read(&note.metadata));
@@ -135,7 +146,8 @@ fn write(
 fn with_fields(before: &str, note: &Note, set: &Map<String, Value>) -> String {
     let is_said = |value: &Value| value.as_str().is_none_or(|text| !text.is_empty());
     let goes = |key: &String| set.get(key).is_some_and(|value| !is_said(value));
-    let said: Map<String, Value> = set.iter().filter(|(_, value)| is_said(value)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    let said: Map<String, Value> =
+        set.iter().filter(|(_, value)| is_said(value)).map(|(key, value)| (key.clone(), value.clone())).collect();
     let body = &before[note.body.clone()];
     let has_all = |text: &str| {
         let metadata = Note::parse(text, "USER").metadata;
@@ -147,7 +159,8 @@ fn with_fields(before: &str, note: &Note, set: &Map<String, Value>) -> String {
             return revised;
         }
     }
-    let mut frontmatter: Map<String, Value> = note.metadata.iter().filter(|(key, _)| !goes(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut frontmatter: Map<String, Value> =
+        note.metadata.iter().filter(|(key, _)| !goes(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
     frontmatter.extend(said);
     compose(&frontmatter, body)
 }

@@ -51,7 +51,8 @@ impl Visible {
             Scope::Given(grant) => grant.refusal(&subject(file)).is_none() && has_one_name(),
             Scope::Own { slugs, .. } => {
                 let path = file.path.as_str();
-                let is_own = |slug: &String| own_file(slug, path).is_some() || path == format!("{AGENTS}/{slug}/entries.md");
+                let is_own =
+                    |slug: &String| own_file(slug, path).is_some() || path == format!("{AGENTS}/{slug}/entries.md");
                 slugs.iter().any(is_own) && !file.private && has_one_name()
             }
         }
@@ -79,6 +80,11 @@ impl Visible {
             set.remove(file.id);
         }
     }
+}
+
+/// Whether a scope has a file by what it is itself, whatever it was made of: then each of its lines is seen by its own sources.
+pub(crate) fn has_by_itself(scope: &Scope, files: &FileTable, id: u32) -> bool {
+    alone(scope, files).is_none_or(|set| set.contains(id))
 }
 
 /// The files that a scope has by what they are themselves; `None` for all.

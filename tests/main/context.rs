@@ -93,9 +93,15 @@ fn a_gate_gives_what_a_question_is_worth_or_nothing() {
         assert_eq!((gate(&view), view["text"].as_str()), ("nothing", Some("")), "{query} {view}");
     }
     let left = ask(&vault, None, &json!({ "query": "sourdough in the cellar" }));
-    let section = &left["receipt"]["sections"].as_array().unwrap().iter().find(|section| section["name"] == "excerpts").unwrap();
+    let section =
+        &left["receipt"]["sections"].as_array().unwrap().iter().find(|section| section["name"] == "excerpts").unwrap();
     assert!(section["left_out"] == 1 && section["why"].as_str().unwrap().contains("from the web"), "{left:#}");
-    for bad in [json!({ "budget": 3 }), json!({ "sections": ["none"] }), json!({ "as_of": "soon" }), json!({ "question": "x" })] {
+    for bad in [
+        json!({ "budget": 3 }),
+        json!({ "sections": ["none"] }),
+        json!({ "as_of": "soon" }),
+        json!({ "question": "x" }),
+    ] {
         assert!([400, 422].contains(&send(&vault, None, &bad, None).status), "{bad}");
     }
 }
@@ -105,14 +111,30 @@ fn all_layers_come_in_their_order_and_lower_ones_are_cut_first() {
     let mut vault = vault();
     vault.start().settle();
     let full = ask(&vault, None, &json!({ "mode": "full", "query": "sourdough in the cellar" }));
-    let names: Vec<&str> = full["receipt"]["sections"].as_array().unwrap().iter().map(|section| section["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = full["receipt"]["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|section| section["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["overrides", "profile", "entries", "summaries", "excerpts"], "{full:#}");
     let given = lines(&full);
-    assert!(!given.iter().any(|line| line.contains("Graz") || line.contains("latitude") || line.contains("48.2")), "{given:?}");
-    let places: Vec<String> = full["receipt"]["sections"].as_array().unwrap().iter().flat_map(|section| section["items"].as_array().unwrap().clone())
-        .map(|place| place.as_str().unwrap().to_owned()).collect();
+    assert!(
+        !given.iter().any(|line| line.contains("Graz") || line.contains("latitude") || line.contains("48.2")),
+        "{given:?}"
+    );
+    let places: Vec<String> = full["receipt"]["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|section| section["items"].as_array().unwrap().clone())
+        .map(|place| place.as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(places.len(), given.len());
-    assert!(places.contains(&"memories/user.md#L4".to_owned()) && places.contains(&"USER.md#L2".to_owned()), "{places:?}");
+    assert!(
+        places.contains(&"memories/user.md#L4".to_owned()) && places.contains(&"USER.md#L2".to_owned()),
+        "{places:?}"
+    );
     let small = ask(&vault, None, &json!({ "mode": "full", "query": "sourdough in the cellar", "budget": 110 }));
     let fewer = lines(&small);
     assert!(fewer.len() < given.len() && given.starts_with(&fewer), "{fewer:?}");
@@ -130,7 +152,10 @@ fn an_agent_is_given_each_line_whose_sources_it_sees_and_no_other() {
     reference
         .write("profile/overrides.md", "# Always\n\n- Answer in German.\n")
         .write("profile/profile.md", "# Profile\n\n- Bakes rye bread on Sundays. ^[notes/bread.md#L3]\n")
-        .write("memories/user.md", "---\nsources: [notes/bread.md]\n---\n- [preference] Prefers tabs over spaces ^e-1\n")
+        .write(
+            "memories/user.md",
+            "---\nsources: [notes/bread.md]\n---\n- [preference] Prefers tabs over spaces ^e-1\n",
+        )
         .write("notes/bread.md", "# Rye bread\n\nThe sourdough rests for twelve hours in the cellar.\n")
         .write("agents/ada/agent.md", ADA);
     vault.write("USER.md", "---\nprivate: true\nname: Maya\n---\n").write("agents/zoe/entries.md", "- Zoe hums.\n");
@@ -145,10 +170,18 @@ fn an_agent_is_given_each_line_whose_sources_it_sees_and_no_other() {
     vault.start().settle();
     reference.start().settle();
     let tokens = (token(&vault, "ada"), token(&reference, "ada"));
-    for query in ["", "what do you know about me", "do you remember the xylophone", "sourdough in the cellar", "xylophone", "who is Zoe"] {
+    for query in [
+        "",
+        "what do you know about me",
+        "do you remember the xylophone",
+        "sourdough in the cellar",
+        "xylophone",
+        "who is Zoe",
+    ] {
         for mode in ["gate", "full"] {
             let body = json!({ "query": query, "mode": mode });
-            let (mut got, mut expected) = (ask(&vault, Some(&tokens.0), &body), ask(&reference, Some(&tokens.1), &body));
+            let (mut got, mut expected) =
+                (ask(&vault, Some(&tokens.0), &body), ask(&reference, Some(&tokens.1), &body));
             assert_eq!(lines(&got), lines(&expected), "{body}");
             for view in [&mut got, &mut expected] {
                 view["text"].take();
@@ -200,7 +233,8 @@ fn what_was_recalled_does_not_become_memory() {
     let mut vault = vault();
     vault.start().settle();
     let block = ask(&vault, None, &json!({ "mode": "full" }))["text"].as_str().unwrap().to_owned();
-    let message = |id: &str, text: String| json!({ "type": "message", "session": "s", "role": "user", "text": text, "id": id });
+    let message =
+        |id: &str, text: String| json!({ "type": "message", "session": "s", "role": "user", "text": text, "id": id });
     let events = json!([message("1", format!("{block}\nWhat is a numbat?")), message("2", block.clone())]);
     assert_eq!(vault.post("/api/user-memory/events", &events).status, 202);
     vault.finds("numbat", &[&found(&vault, "numbat")]);
@@ -239,10 +273,16 @@ fn a_hook_answers_in_the_form_that_is_documented_and_never_fails() {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
-        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let asked = |event: Value| hook(&event.to_string());
-    let (code, out, _) = asked(json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": "What do you know about me?" }));
+    let (code, out, _) = asked(
+        json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/", "prompt": "What do you know about me?" }),
+    );
     let out: Value = serde_json::from_str(&out).unwrap();
     let output = &out["hookSpecificOutput"];
     assert_eq!((code, output["hookEventName"].as_str()), (0, Some("UserPromptSubmit")));
@@ -261,7 +301,8 @@ fn a_hook_answers_in_the_form_that_is_documented_and_never_fails() {
     ];
     std::fs::write(&transcript, lines.map(|line| line.to_string()).join("\n")).unwrap();
     for event in ["PreCompact", "SessionEnd"] {
-        let (code, _, err) = asked(json!({ "hook_event_name": event, "session_id": "s9", "transcript_path": transcript }));
+        let (code, _, err) =
+            asked(json!({ "hook_event_name": event, "session_id": "s9", "transcript_path": transcript }));
         assert_eq!((code, err.as_str()), (0, ""));
     }
     let text = std::fs::read_to_string(vault.path(&found(&vault, "wombats"))).unwrap();

@@ -77,7 +77,8 @@ fn respond(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
 
 /// A vault whose agent ada has a memory, with an upstream.
 fn vault(upstream: &str, more: &str) -> (Daemon, String) {
-    let mut vault = Daemon::with_config(&format!("[embed]\nmodel = \"none\"\n[upstream]\nendpoint = \"{upstream}\"\n{more}"));
+    let mut vault =
+        Daemon::with_config(&format!("[embed]\nmodel = \"none\"\n[upstream]\nendpoint = \"{upstream}\"\n{more}"));
     vault
         .write("profile/profile.md", "# Profile\n\n- Bakes rye bread on Sundays.\n")
         .write("notes/secret.md", "---\nprivate: true\n---\nA xylophone.\n")
@@ -94,7 +95,8 @@ fn asked(token: &str, body: impl Into<Vec<u8>>) -> Request {
 const ABOUT_ME: &str = "What do you know about me?";
 
 fn chat(question: &str) -> String {
-    json!({ "model": "m", "messages": [{ "role": "system", "content": "S" }, { "role": "user", "content": question }] }).to_string()
+    json!({ "model": "m", "messages": [{ "role": "system", "content": "S" }, { "role": "user", "content": question }] })
+        .to_string()
 }
 
 fn told(reply: &Reply) -> &str {
@@ -103,7 +105,9 @@ fn told(reply: &Reply) -> &str {
 
 #[test]
 fn memory_goes_into_the_last_message_and_who_asks_is_not_told_to_the_upstream() {
-    let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "Content-Type: application/json\r\nSet-Cookie: a=b\r\n", b"{\"ok\":1}"));
+    let upstream = Upstream::start(|_, stream| {
+        respond(stream, "200 OK", "Content-Type: application/json\r\nSet-Cookie: a=b\r\n", b"{\"ok\":1}")
+    });
     let (vault, ada) = vault(&upstream.address, "");
     let body = json!({
         "model": "m", "temperature": 0.1, "tools": [{ "type": "function", "function": { "name": "f" } }],
@@ -112,13 +116,19 @@ fn memory_goes_into_the_last_message_and_who_asks_is_not_told_to_the_upstream() 
             { "role": "user", "content": [{ "type": "image_url", "image_url": { "url": "data:x" } }, { "type": "text", "text": ABOUT_ME }] },
         ],
     });
-    let request = asked(&ada, body.to_string()).header("X-Osaurus-Agent-Id", "ada").header("Cookie", "secret").header("OpenAI-Beta", "b");
+    let request = asked(&ada, body.to_string())
+        .header("X-Osaurus-Agent-Id", "ada")
+        .header("Cookie", "secret")
+        .header("OpenAI-Beta", "b");
     let reply = vault.send(&request);
     assert_eq!((reply.status, reply.body.as_slice()), (200, &b"{\"ok\":1}"[..]));
     assert!(told(&reply).starts_with("profile; tokens=") && reply.header("set-cookie").is_none(), "{}", told(&reply));
     let got = upstream.last();
     assert_eq!(got.line.trim(), "POST /v1/chat/completions HTTP/1.1");
-    assert_eq!((got.header("authorization"), got.header("cookie"), got.header("x-osaurus-agent-id")), (None, None, None));
+    assert_eq!(
+        (got.header("authorization"), got.header("cookie"), got.header("x-osaurus-agent-id")),
+        (None, None, None)
+    );
     assert_eq!(got.header("openai-beta"), Some("b"));
     let mut sent: Value = serde_json::from_slice(&got.body).unwrap();
     let memory = sent["messages"][1]["content"].as_array_mut().unwrap().remove(0);
@@ -175,7 +185,10 @@ fn a_stream_comes_byte_for_byte_as_it_comes() {
     let (vault, ada) = vault(&upstream.address, "");
     let mut stream = TcpStream::connect(vault.address()).unwrap();
     let body = chat(ABOUT_ME);
-    let head = format!("POST /v1/chat/completions HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {ada}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {ada}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
     stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).unwrap();
     let (mut heard, mut part) = (Vec::new(), [0; 4096]);
     while !heard.ends_with(first.as_bytes()) {
@@ -195,7 +208,10 @@ fn a_stream_comes_byte_for_byte_as_it_comes() {
 fn whatever_an_upstream_does_its_answer_is_passed_back_or_said_to_have_failed() {
     let upstream = Upstream::start(|got, stream| {
         let body = String::from_utf8_lossy(&got.body).into_owned();
-        match ["401", "429", "500", "redirect", "close", "garbage", "half", "slow"].into_iter().find(|word| body.contains(word)) {
+        match ["401", "429", "500", "redirect", "close", "garbage", "half", "slow"]
+            .into_iter()
+            .find(|word| body.contains(word))
+        {
             Some("401") => respond(stream, "401 Unauthorized", "", b"{\"error\":\"bad key sk-quokka\"}"),
             Some("429") => respond(stream, "429 Too Many Requests", "Retry-After: 7\r\n", b"{\"error\":\"busy\"}"),
             Some("500") => respond(stream, "500 Internal Server Error", "", b"boom"),
@@ -210,13 +226,24 @@ fn whatever_an_upstream_does_its_answer_is_passed_back_or_said_to_have_failed() 
     let (vault, ada) = vault(&upstream.address, "timeout_ms = 1000\n");
     let ask = |word: &str| vault.send(&asked(&ada, chat(word)));
     let reply = ask("401");
-    assert!(reply.status == 502 && !reply.error().contains("quokka") && reply.error().contains("wants a key"), "{}", reply.error());
+    assert!(
+        reply.status == 502 && !reply.error().contains("quokka") && reply.error().contains("wants a key"),
+        "{}",
+        reply.error()
+    );
     let reply = ask("429");
-    assert_eq!((reply.status, reply.header("retry-after"), reply.body.as_slice()), (429, Some("7"), &b"{\"error\":\"busy\"}"[..]));
+    assert_eq!(
+        (reply.status, reply.header("retry-after"), reply.body.as_slice()),
+        (429, Some("7"), &b"{\"error\":\"busy\"}"[..])
+    );
     let reply = ask("500");
     assert_eq!((reply.status, reply.body.as_slice()), (500, &b"boom"[..]));
     let reply = ask("redirect");
-    assert!(reply.status == 502 && reply.error().contains("redirect") && reply.header("location").is_none(), "{}", reply.error());
+    assert!(
+        reply.status == 502 && reply.error().contains("redirect") && reply.header("location").is_none(),
+        "{}",
+        reply.error()
+    );
     let reply = ask("close");
     assert!(reply.status == 502 && reply.header("x-vault-memory").is_some(), "{}", reply.error());
     let reply = ask("garbage");
@@ -239,7 +266,11 @@ fn only_agents_are_passed_on_and_only_to_an_upstream_that_is_named() {
     assert_eq!(vault.send(&asked("wrong", "{}")).status, 401);
     let large = chat(&format!("{ABOUT_ME} {}", "x".repeat(10 << 20)));
     let reply = vault.send(&asked(&ada, large.clone()));
-    assert!(reply.status == 200 && told(&reply).starts_with("skipped; ") && upstream.last().body.len() == large.len(), "{}", told(&reply));
+    assert!(
+        reply.status == 200 && told(&reply).starts_with("skipped; ") && upstream.last().body.len() == large.len(),
+        "{}",
+        told(&reply)
+    );
     let reply = vault.send(&asked(&ada, chat(&"x".repeat(12 << 20))));
     assert_eq!(reply.status, 413);
     let (unset, ada) = self::vault("", "");

@@ -38,10 +38,17 @@ fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
     };
     has(&vault, "Likes dish number 0. ^[memories/user.md#^e-0]");
     let first = text(&vault, "profile/profile.md");
-    assert!(first.contains("city: Wien. ^[facts.md#L5]") && first.contains("version: 1") && !first.contains("lottery"), "{first}");
+    assert!(
+        first.contains("city: Wien. ^[facts.md#L5]") && first.contains("version: 1") && !first.contains("lottery"),
+        "{first}"
+    );
     vault.write("memories/user.md", entries(0..3)).settle();
     let state = vault.get("/api/profile").json()["state"].clone();
-    assert_eq!((&state["new"], &state["version"], &state["outdated"]), (&json!(2), &json!(1), &json!(false)), "{state}");
+    assert_eq!(
+        (&state["new"], &state["version"], &state["outdated"]),
+        (&json!(2), &json!(1), &json!(false)),
+        "{state}"
+    );
     vault.write("memories/user.md", entries(0..4)).settle();
     has(&vault, "Likes dish number 3");
     assert!(text(&vault, "profile/profile.md").contains("version: 2"));
@@ -64,17 +71,30 @@ fn who_the_person_is_is_written_only_as_they_let_it_be() {
     let mut vault = vault("");
     vault.write("USER.md", "---\n# mine\nname: Old # as ever\nshoe_size: 39\n---\n\nI walk a lot.\n");
     vault.start().settle();
-    let set = put(&vault, &json!({ "name": "Maya", "timezone": "Europe/Vienna", "latitude": 48.20817, "longitude": -16.37 }));
+    let set =
+        put(&vault, &json!({ "name": "Maya", "timezone": "Europe/Vienna", "latitude": 48.20817, "longitude": -16.37 }));
     assert_eq!(set.status, 200, "{}", set.json());
     let written = text(&vault, "USER.md");
-    for kept in ["# mine", "shoe_size: 39", "I walk a lot.", "name: Maya", "timezone: Europe/Vienna", "latitude: 48.2\n", "longitude: -16.4\n", "location_updated_at: "] {
+    for kept in [
+        "# mine",
+        "shoe_size: 39",
+        "I walk a lot.",
+        "name: Maya",
+        "timezone: Europe/Vienna",
+        "latitude: 48.2\n",
+        "longitude: -16.4\n",
+        "location_updated_at: ",
+    ] {
         assert!(written.contains(kept), "{kept}: {written}");
     }
     let shown = vault.get("/api/profile").json();
     assert_eq!((&shown["user"]["name"], &shown["user"]["text"]), (&json!("Maya"), &json!("I walk a lot.")));
     vault.run(&["profile", "set", "--place", "Wien", "--timezone", ""]).ok();
     let written = text(&vault, "USER.md");
-    assert!(written.contains("location_place: Wien") && !written.contains("timezone") && written.contains("I walk a lot."), "{written}");
+    assert!(
+        written.contains("location_place: Wien") && !written.contains("timezone") && written.contains("I walk a lot."),
+        "{written}"
+    );
     vault.run(&["restore", set.json()["checkpoint_id"].as_str().unwrap(), "--force"]);
     for bad in [json!({}), json!({ "timezone": "Mars" }), json!({ "latitude": 91 }), json!({ "name": "a\nb" })] {
         assert_eq!(put(&vault, &bad).status, 400, "{bad}");
@@ -89,7 +109,9 @@ fn who_the_person_is_is_written_only_as_they_let_it_be() {
 #[test]
 fn facts_fill_in_what_is_missing_where_the_person_lets_them() {
     let mut vault = vault("user_profile_write_mode = \"explicit-and-auto\"\n");
-    vault.write("USER.md", "---\nname: Maya\n---\n").write("facts.md", "## Profile\n\n- name: Other\n- timezone: Asia/Tokyo\n");
+    vault
+        .write("USER.md", "---\nname: Maya\n---\n")
+        .write("facts.md", "## Profile\n\n- name: Other\n- timezone: Asia/Tokyo\n");
     vault.start().settle();
     eventually("the time zone", || text(&vault, "USER.md").contains("timezone: Asia/Tokyo").then_some(()));
     assert!(text(&vault, "USER.md").contains("name: Maya"));
@@ -106,7 +128,10 @@ fn two_who_write_at_once_lose_nothing() {
         }
     });
     let written = text(&vault, "USER.md");
-    assert!(["name: Maya", "timezone: Asia/Tokyo", "location_place: Wien"].iter().all(|said| written.contains(said)), "{written}");
+    assert!(
+        ["name: Maya", "timezone: Asia/Tokyo", "location_place: Wien"].iter().all(|said| written.contains(said)),
+        "{written}"
+    );
 }
 
 #[test]

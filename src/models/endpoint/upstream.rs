@@ -14,7 +14,7 @@ use super::service::UPSTREAM;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Headers of an answer that its asker may want. None that is about the account, or sets anything.
-const PASSED_BACK: [&str; 4] = ["content-type", "content-encoding", "retry-after", "x-request-id"];
+const PASSED_BACK: [&str; 5] = ["content-type", "content-length", "content-encoding", "retry-after", "x-request-id"];
 /// Headers of a request that the service may want. None that says who asks.
 const PASSED_ON: [&str; 3] = ["content-type", "accept", "openai-beta"];
 
