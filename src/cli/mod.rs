@@ -170,7 +170,7 @@ fn run() -> u8 {
         Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
-        Command::Import(command) => command.run(),
+        Command::Import(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(&mut Cli::command()),
     };

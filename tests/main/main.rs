@@ -12,6 +12,7 @@ mod capture;
 mod chat;
 mod chunks;
 mod cli;
+mod clones;
 mod collections;
 mod concurrency;
 mod context;
