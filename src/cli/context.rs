@@ -59,6 +59,7 @@ enum ModeName {
 enum PartName {
     Profile,
     Entries,
+    Relations,
     Summaries,
     Transcript,
     Excerpts,
@@ -79,6 +80,7 @@ impl From<PartName> for ContextPart {
         match name {
             PartName::Profile => Self::Profile,
             PartName::Entries => Self::Entries,
+            PartName::Relations => Self::Relations,
             PartName::Summaries => Self::Summaries,
             PartName::Transcript => Self::Transcript,
             PartName::Excerpts => Self::Excerpts,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::block::MemoryLine;
 use super::cache::{LookedAt, stamp};
+use crate::access::is_agents;
 use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
 use crate::derive::{USER_FILE, UserPage};
 use crate::engine::FileEntry;
@@ -16,6 +17,7 @@ use crate::wire::citation;
 
 /// What of the vault who asks sees: the person's memory, and for an agent its own.
 pub(super) struct LineSight {
+    viewer: Viewer,
     pub(super) given: ReadScope,
     pub(super) own: Option<ReadScope>,
     /// Notes that have changed since then are left out.
@@ -32,7 +34,7 @@ impl LineSight {
     pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
         let given = viewer.read_scope()?;
         let own = viewer.agent().map(|_| viewer.memory_writer()?.own_memory()).transpose()?;
-        Ok(Self { given, own, as_of, looked: RefCell::default() })
+        Ok(Self { viewer: viewer.clone(), given, own, as_of, looked: RefCell::default() })
     }
 
     /// What is seen, first of the person's memory.
@@ -73,7 +75,7 @@ impl LineSight {
     /// Whether a place is seen: `notes/a.md#L3`.
     pub(super) fn shows(&self, place: &str) -> bool {
         let path = place.split('#').next().unwrap_or_default();
-        let is_page = || path == ENTRIES_OF_PERSON && self.given.file_alone(path).is_some();
+        let is_page = || path == ENTRIES_OF_PERSON && self.file_by_itself(path).is_some();
         // Of the page of entries each line is seen by its own sources, which are named beside it.
         !self.given.is_agents() || is_page() || self.file(path).is_some()
     }
@@ -82,14 +84,20 @@ impl LineSight {
         self.as_of.is_none_or(|as_of| file.updated_ms <= as_of)
     }
 
+    /// The file at a path, if it is seen by what it is itself, and is on disk as it was indexed.
+    fn file_by_itself(&self, path: &str) -> Option<&Arc<FileEntry>> {
+        let file = self.given.reader().files().at(path)?;
+        let is_seen = || self.viewer.sees_by_itself(file, is_agents(path)) && self.given.workspace().has_stamp(file);
+        (!self.given.is_agents() || is_seen()).then_some(file)
+    }
+
     /// The text of a page whose lines are shown each by its own sources.
     fn page(&self, path: &str) -> Option<(VaultPath, String)> {
         if let Ok(path) = VaultPath::new(path) {
             // One that is not there yet counts as soon as it is.
             self.look_at(&path);
         }
-        let file =
-            self.scopes().into_iter().find_map(|scope| scope.file_alone(path)).filter(|file| self.is_of_then(file))?;
+        let file = self.file_by_itself(path).filter(|file| self.is_of_then(file))?;
         let source = self.given.workspace().source(&file.path).ok()?;
         let is_as_seen = !self.given.is_agents() || source.stamp == file.stamp;
         is_as_seen.then(|| (file.path.clone(), source.text))
@@ -132,7 +140,7 @@ impl LineSight {
         let Ok(book) = self.given.workspace().layers().entries(holder) else { return Vec::new() };
         if self.given.is_agents() {
             // What was read has to be what was seen.
-            let seen = self.scopes().into_iter().find_map(|scope| scope.file_alone(path.as_str()));
+            let seen = self.file_by_itself(path.as_str());
             if seen.is_none_or(|file| Some(file.stamp) != book.stamp) {
                 return Vec::new();
             }
@@ -147,6 +155,12 @@ impl LineSight {
         };
         let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
         book.entries().iter().filter(counts).map(|entry| (entry.clone(), place(entry))).collect()
+    }
+
+    /// What the person is called, as `USER.md` says.
+    pub(super) fn user_name(&self) -> Option<String> {
+        let (path, text) = self.page(USER_FILE)?;
+        UserPage::read(&Note::parse(&text, path.stem()).metadata).name
     }
 
     /// What `USER.md` says of the person.

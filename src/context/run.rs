@@ -110,6 +110,8 @@ fn made(
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
     let now = viewer.at().to_zoned(TimeZone::system());
     let mut sections = Sections::new(viewer, sight);
+    let named = named(query, &sight.scopes());
+    let named = named.as_deref();
     let mut gated = match (&params.sections, params.mode) {
         _ if !config.enabled => decided(Gate::Nothing, "`[memory] enabled` is false", query),
         _ if is_unwanted(viewer, params) => {
@@ -118,14 +120,14 @@ fn made(
         (Some(_), _) => decided(Gate::Asked, "the sections were named", query),
         (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were asked for", query),
         (None, None) if query.is_empty() => decided(Gate::Full, "there is no question", query),
-        _ => gate(query, named(query, &sight.scopes()).as_deref(), now.date()),
+        _ => gate(query, named, now.date()),
     };
-    let mut given = of_gate(&mut sections, &gated, params, query)?;
+    let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
     let is_one = matches!(gated.gate, Gate::Profile | Gate::Transcript | Gate::Summaries | Gate::Entries);
     if is_one && given.iter().all(|section| section.lines.is_empty()) {
         gated.why += "; of that there is nothing, so notes and conversations were searched";
         gated.gate = Gate::Search;
-        given = of_gate(&mut sections, &gated, params, query)?;
+        given = of_gate(&mut sections, &gated, params, (query, named))?;
     }
     if given.iter().any(|section| !section.lines.is_empty()) || matches!(gated.gate, Gate::Full | Gate::Asked) {
         given.insert(0, sections.overrides());
@@ -159,7 +161,7 @@ fn of_gate(
     sections: &mut Sections<'_>,
     gated: &Gated,
     params: &ContextParams,
-    query: &str,
+    (query, named): (&str, Option<&str>),
 ) -> Result<Vec<BlockSection>, RequestError> {
     Ok(match gated.gate {
         Gate::Nothing => Vec::new(),
@@ -169,10 +171,14 @@ fn of_gate(
             Some(day) => vec![sections.summaries(Some(day)), sections.found_summaries(&gated.rest)?],
             None => vec![sections.found_summaries(&gated.rest)?],
         },
+        Gate::Entries if named.is_some() => {
+            vec![sections.entries(query, true), sections.relations(named)?, sections.memories(query)?]
+        }
         Gate::Entries => vec![sections.entries(query, true), sections.memories(query)?],
         Gate::Search => vec![sections.excerpts(query)?, sections.memories(query)?],
         Gate::Full => {
-            let mut all = vec![sections.profile(), sections.entries(query, false), sections.summaries(None)];
+            let mut all = vec![sections.profile(), sections.entries(query, false)];
+            all.extend([sections.summaries(None), sections.relations(named)?]);
             if !query.is_empty() {
                 all.extend([sections.excerpts(query)?, sections.memories(query)?, sections.found_summaries(query)?]);
             }
@@ -184,6 +190,7 @@ fn of_gate(
                 asked.push(match part {
                     ContextPart::Profile => sections.profile(),
                     ContextPart::Entries => sections.entries(query, false),
+                    ContextPart::Relations => sections.relations(named)?,
                     ContextPart::Transcript => sections.transcript(query)?,
                     ContextPart::Summaries if query.is_empty() => sections.summaries(None),
                     ContextPart::Summaries => sections.found_summaries(query)?,

@@ -14,7 +14,7 @@ use crate::derive::words::{fold, plain_words};
 use crate::derive::{CONVERSATIONS, Label, stop_words};
 use crate::engine::{FileEntry, Filter};
 use crate::path::VaultPath;
-use crate::request::{Given, ReadScope, RequestError, Viewer};
+use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations};
 use crate::search::SearchRequest;
 use crate::wire::HitView;
 
@@ -30,6 +30,8 @@ const HISTORY: &str = "facts.history.md";
 const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
 /// Collections of what programs noted, in which nobody said anything.
 const NOTED: [&str; 5] = ["bookmarks", "snippets", "searches", "files", "agent-activity"];
+/// Lines of relationships.
+const MAX_RELATIONS: usize = 30;
 /// Summaries that are given where no question is asked.
 const NEWEST_SUMMARIES: usize = 5;
 /// Characters of a turn that is asked for word by word.
@@ -123,6 +125,22 @@ impl<'a> Sections<'a> {
         let mut section = BlockSection::new("entries", "What is known", Some(self.memory().working_tokens), lines);
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         section
+    }
+
+    /// How what a question names, and the person, are related to others.
+    pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
+        let names: Vec<String> = named.map(str::to_owned).into_iter().chain(self.sight.user_name()).collect();
+        let line = |relation: KeyRelation| {
+            if let Ok(path) = VaultPath::new(&relation.path) {
+                self.sight.look_at(&path);
+            }
+            MemoryLine { text: relation.line, place: relation.citation }
+        };
+        // What is related now says nothing of then.
+        let found =
+            if self.sight.as_of.is_some() { Vec::new() } else { key_relations(self.viewer, &names, MAX_RELATIONS)? };
+        let lines = found.into_iter().map(line).collect();
+        Ok(BlockSection::new("relations", "Key relationships", Some(self.memory().relation_tokens), lines))
     }
 
     /// The newest summaries, or those of a day.

@@ -20,7 +20,6 @@ pub struct ReadScope {
     pub(super) workspace: Arc<Workspace>,
     pub(super) reader: Arc<dyn Reader>,
     pub(super) visible: Visible,
-    rights: Scope,
     pub(super) limits: Option<AgentLimits>,
     pub(super) turn: Turn,
     is_agents: bool,
@@ -46,8 +45,7 @@ impl ReadScope {
     pub(super) fn new(workspace: &Arc<Workspace>, reader: Arc<dyn Reader>, rights: &Scope, asker: Asker) -> Self {
         let visible = Visible::of(rights, reader.files());
         let Asker { limits, turn, is_agents, chat_asker, counted } = asker;
-        let (workspace, rights) = (Arc::clone(workspace), rights.clone());
-        Self { workspace, reader, visible, rights, limits, turn, is_agents, chat_asker, counted }
+        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents, chat_asker, counted }
     }
 
     /// The vault.
@@ -63,14 +61,6 @@ impl ReadScope {
     /// Whether a file is seen.
     pub fn has(&self, file: &FileEntry) -> bool {
         self.visible.has(file)
-    }
-
-    /// The file at a path, if it is seen by what it is itself, and is on disk as it was indexed: for who looks at the sources of each of its
-    /// lines.
-    pub(crate) fn file_alone(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let files = self.reader.files();
-        let file = files.at(path).filter(|file| Visible::shows_alone(&self.rights, files, file))?;
-        (!self.is_agents() || self.workspace.has_stamp(file)).then_some(file)
     }
 
     /// The files that are seen, as a set; `None` for all.

@@ -42,6 +42,8 @@ pub enum ContextPart {
     Profile,
     /// Entries of the working memory.
     Entries,
+    /// How what is named is related to others.
+    Relations,
     /// Summaries of conversations.
     Summaries,
     /// Turns of conversations.
