@@ -31,10 +31,8 @@ impl ProfileKeeper {
         let thread = std::thread::Builder::new().name("profile".to_owned()).spawn(move || {
             let mut known = None;
             while !stopped.load(Ordering::SeqCst) {
-                if vault.shared().progress().caught_up {
-                    if let Err(error) = fill_in(&vault).and_then(|()| refresh(&vault)) {
-                        tracing::warn!("the profile is not made anew: {error}");
-                    }
+                if let Err(error) = fill_in(&vault).and_then(|()| refresh(&vault)) {
+                    tracing::warn!("the profile is not made anew: {error}");
                 }
                 let is_over = || stopped.load(Ordering::SeqCst);
                 vault.shared().wait_for_other_or(known.as_ref(), LOOK_EVERY, is_over);

@@ -24,7 +24,6 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("POST /embed", "embeds what it is given, and the table's vaults have no model; `agents/programs.rs`"),
     ("POST /v1/chat/completions", "leads to a model; `passing.rs`"),
     ("GET /v1/models", "leads to a model; `passing.rs`"),
-    ("POST /memory/ingest", "writes, and agents may not; `osaurus.rs`"),
     ("POST /api/memory/flush", "writes; `osaurus.rs`"),
     ("GET /agents", "says when the agent's page was made; `osaurus.rs`"),
     ("POST /ingest", "writes; `agents/programs.rs`"),
