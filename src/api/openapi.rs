@@ -6,7 +6,8 @@ use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    agents, capture, entries, events, facts, forgotten, graph, links, memory, page, qmd, routes, summaries, writes,
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
+    routes, summaries, writes,
 };
 
 mod limits;
@@ -49,6 +50,12 @@ use limits::Exact;
         summaries::make_summaries,
         summaries::show_digest,
         summaries::write_digest,
+        context::context,
+        passing::complete,
+        passing::models,
+        profile::show,
+        profile::set_user,
+        profile::regenerate,
         graph::notes_around,
         events::events,
         page::token,
@@ -71,6 +78,9 @@ use limits::Exact;
         agents::explain,
         agents::log,
         capture::events,
+        capture::ingest,
+        memory::flush,
+        agents::listed,
         capture::settings,
         capture::set_settings,
         memory::search,

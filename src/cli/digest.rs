@@ -35,10 +35,9 @@ impl DigestCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         let is_week = self.week || self.day.as_deref().is_some_and(|day| day.contains(['W', 'w']));
-        let day = self.day.unwrap_or_else(|| jiff::Zoned::now().date().to_string());
         let params = match is_week {
-            true => DigestParams { week: Some(day), day: None },
-            false => DigestParams { day: Some(day), week: None },
+            true => DigestParams { week: Some(self.day.unwrap_or_else(|| "now".to_owned())), day: None },
+            false => DigestParams { day: self.day, week: None },
         };
         if self.write {
             let written = backend.write_digest(&params)?;

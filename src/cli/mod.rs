@@ -8,6 +8,7 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod context;
 mod digest;
 mod eval;
 mod exit;
@@ -17,6 +18,7 @@ mod forget;
 mod forgotten;
 mod get;
 mod graph;
+mod hook;
 mod import;
 mod init;
 mod links;
@@ -29,6 +31,7 @@ mod narrow;
 mod open;
 mod outcome;
 mod output;
+mod profile;
 mod progress;
 mod reindex;
 mod related;
@@ -77,8 +80,10 @@ enum Command {
     Mcp(mcp::McpCommand),
     Search(search::SearchCommand),
     Get(get::GetCommand),
+    Context(context::ContextCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
+    Profile(profile::ProfileCommand),
     Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
     Summaries(summaries::SummariesCommand),
@@ -143,9 +148,11 @@ fn run() -> u8 {
         Command::Mcp(command) => command.run(vault),
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
+        Command::Context(command) => command.run(vault),
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
+        Command::Profile(command) => command.run(vault),
         Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
         Command::Summaries(command) => command.run(vault),

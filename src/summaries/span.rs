@@ -37,7 +37,11 @@ impl DigestSpan {
                 Self::of_day(date)
             }
             (None, Some(week)) => {
-                let date = monday_of(week.trim()).ok_or_else(|| invalid("week", week, "2026-W47, or a date in it"))?;
+                let date = match week.trim() {
+                    "now" => Some(now.to_zoned(TimeZone::system()).date()),
+                    week => monday_of(week),
+                };
+                let date = date.ok_or_else(|| invalid("week", week, "2026-W47, a date in it, or `now`"))?;
                 Self::of_week(date)
             }
             (None, None) => Self::of_day(now.to_zoned(TimeZone::system()).date()),

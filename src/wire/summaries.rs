@@ -115,7 +115,7 @@ pub struct DigestParams {
     /// A day, `2026-11-21`; today when nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
-    /// A week, `2026-W47`, or a day of it.
+    /// A week, `2026-W47`, a day of it, or `now`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub week: Option<String>,
 }

@@ -82,12 +82,12 @@ fn fence_name(text: &str) -> Option<&str> {
     (is_one && after.starts_with(|character: char| character == '>' || character.is_whitespace())).then_some(name)
 }
 
-/// The first line `=== 32 hexadecimal digits ===`, with where it begins.
+/// The first line `=== hexadecimal digits ===`, 16 of them or more, with where it begins.
 fn fence_line(text: &str) -> Option<(usize, &str)> {
     text.match_indices("=== ").find_map(|(at, _)| {
         let line = text[at..].lines().next()?.trim_end();
         let inside = line.strip_prefix("=== ")?.strip_suffix(" ===")?;
-        let is_fence = inside.len() == 32 && inside.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_fence = (16..=64).contains(&inside.len()) && inside.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_fence.then_some((at, line))
     })
 }
