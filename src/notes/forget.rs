@@ -11,6 +11,8 @@ use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::retitle::{retitled, title_says};
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
+use crate::fs::crash;
+use crate::layers::{EntryEdit, LayerWriter, shelf_of};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
@@ -149,11 +151,47 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
 
 /// Removes a note that was made of what is forgotten, in the same way.
 fn forget_derived(owner: &Owner, derived: &mut DerivedNote, purge: bool) {
-    let params = ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() };
-    match forget(owner, &params) {
-        Ok(forgotten) => (derived.gone, derived.checkpoint_id) = (true, forgotten.checkpoint_id),
+    let gone = match derived.path.split_once("#^") {
+        Some((path, id)) => forget_entry(owner, path, id, purge),
+        None => {
+            let params = ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() };
+            forget(owner, &params).map(|forgotten| forgotten.checkpoint_id)
+        }
+    };
+    match gone {
+        Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
         Err(error) => derived.kept_because = Some(error.message),
     }
+}
+
+/// Removes an entry of memory that was learned there; gives what undoes it.
+fn forget_entry(owner: &Owner, path: &str, id: &str, purge: bool) -> Result<Option<String>, RequestError> {
+    let (workspace, layers) = (owner.workspace(), owner.workspace().layers());
+    let path = note_path(path)?;
+    let absent = || RequestError::not_found(format!("`{path}` has no entry `{id}`"));
+    let (holder, shelf) = shelf_of(&path).ok_or_else(absent)?;
+    let writer = LayerWriter { files: workspace.files()?, act: Action::Forget.into(), is_program: false };
+    if !purge {
+        let edits = [EntryEdit::Remove(id.to_owned())];
+        let checkpoint = layers.change(&writer, &holder, shelf, &edits)?.checkpoint;
+        return Ok(checkpoint.map(|checkpoint| checkpoint.to_string()));
+    }
+    let mut entry = layers.book(&holder, shelf)?.get(id).ok_or_else(absent)?.clone();
+    if !entry.sources.is_empty() {
+        // The list of sources is not to name what goes.
+        entry.sources.clear();
+        layers.change(&writer, &holder, shelf, &[EntryEdit::Change(id.to_owned(), entry)])?;
+        workspace.settled_in_time(&path);
+    }
+    crash::point("entry-purging");
+    let book = layers.book(&holder, shelf)?;
+    let entry = book.get(id).ok_or_else(absent)?;
+    let (line_start, line_end) = (Some(entry.line_start), Some(entry.line_end));
+    forget(
+        owner,
+        &ForgetParams { path: Some(path.to_string()), line_start, line_end, purge, ..ForgetParams::default() },
+    )?;
+    Ok(None)
 }
 
 fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> {

@@ -24,6 +24,7 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("POST /embed", "embeds what it is given, and the table's vaults have no model; `agents/programs.rs`"),
     ("POST /ingest", "writes; `agents/programs.rs`"),
     ("POST /api/memory/save", "writes; `memory.rs`"),
+    ("POST /api/entries", "writes; `entries.rs`"),
     ("PUT /api/facts", "writes; `facts.rs`"),
     ("POST /api/facts/unset", "writes; `facts.rs`"),
     ("POST /api/facts/retract", "writes; `facts.rs`"),
