@@ -36,7 +36,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-fn said(vault: &Daemon, line: &str) -> String {
+pub(super) fn said(vault: &Daemon, line: &str) -> String {
     let words = words(line);
     assert_eq!(words[0], "vault", "{line}");
     let ran = vault.run(&words[1..].iter().map(String::as_str).collect::<Vec<_>>());
@@ -44,7 +44,7 @@ fn said(vault: &Daemon, line: &str) -> String {
 }
 
 /// Whether a text is what a recording shows, in which `[…]` stands for anything.
-fn is_as_recorded(text: &str, recorded: &str) -> bool {
+pub(super) fn is_as_recorded(text: &str, recorded: &str) -> bool {
     let parts: Vec<&str> = recorded.split("[…]").collect();
     let mut rest = text;
     for (at, part) in parts.iter().enumerate() {

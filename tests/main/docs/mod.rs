@@ -7,6 +7,7 @@ mod api;
 mod commands;
 mod configuration;
 mod facts;
+mod memory;
 
 /// Holds a page against what the code makes of it, or writes it.
 #[track_caller]
