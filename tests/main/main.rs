@@ -23,6 +23,7 @@ mod damage;
 mod disk;
 mod docs;
 mod endpoint;
+mod entries;
 mod eval;
 mod facts;
 mod forgetting;
