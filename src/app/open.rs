@@ -8,6 +8,7 @@ use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
 use crate::config::{Config, Switches};
+use crate::context::ContextCache;
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
 use crate::forgotten::ForgottenTexts;
@@ -17,6 +18,7 @@ use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
 use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
+use crate::profile::ProfileKeeper;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
 use crate::sync::{Shared, SyncOptions, Syncer};
@@ -132,7 +134,7 @@ impl App {
             None => Arc::new(AtRest { state: Arc::clone(&state), switches: Arc::clone(&switches) }),
         };
         let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
-        let ledger = Arc::new(ledger(&home, &config));
+        let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
         let keeper = watch.then(|| {
             let (ledger, files) = (Arc::clone(&ledger), Arc::clone(&files));
@@ -157,7 +159,19 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
+        let workspace = Arc::new(workspace);
+        let is_kept = watch && workspace.config().memory.enabled;
+        let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
+        Ok(Self {
+            keeper,
+            _profile: profile,
+            capture,
+            backup,
+            workspace,
+            contexts: ContextCache::default(),
+            upstream: OnceLock::new(),
+            address: OnceLock::new(),
+        })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -172,7 +186,7 @@ impl App {
         let switches = Arc::new(Switches::new(home.root(), &config));
         let state = home.state();
         let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
-        let ledger = Arc::new(ledger(&home, &config));
+        let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
         let workspace = Workspace::new(WorkspaceParts {
             pending: None,
@@ -192,7 +206,16 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
+        Ok(Self {
+            keeper: None,
+            _profile: None,
+            capture: None,
+            backup: None,
+            workspace: Arc::new(workspace),
+            contexts: ContextCache::default(),
+            upstream: OnceLock::new(),
+            address: OnceLock::new(),
+        })
     }
 }
 
@@ -230,8 +253,9 @@ fn start_capture(
 }
 
 /// The facts of a vault.
-fn ledger(home: &Home, config: &Config) -> Ledger {
-    Ledger::new(home.root().to_owned(), config.memory_scopes.clone(), config.facts.history, config.index.max_file_bytes)
+fn ledger(home: &Home, config: &Config, state: &Arc<State>) -> Ledger {
+    let folders = config.memory_scopes.clone();
+    Ledger::new(home.root().to_owned(), folders, config.facts.history, config.index.max_file_bytes).remembering(state)
 }
 
 /// The engine of this process, for a vault.

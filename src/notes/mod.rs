@@ -4,6 +4,7 @@ mod annotate;
 mod annotations;
 mod browse;
 mod derived;
+mod derived_facts;
 mod forget;
 mod forgotten;
 mod links;
@@ -16,6 +17,7 @@ mod retitle;
 mod save;
 mod search;
 mod stats;
+mod summary;
 mod tags;
 mod undo;
 
