@@ -33,6 +33,7 @@ mod fuzzing;
 mod graph;
 mod languages;
 mod large;
+mod layers;
 mod links;
 mod mcp;
 mod memory;
