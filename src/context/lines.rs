@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::block::MemoryLine;
-use super::cache::{LookedAt, stamp};
+use super::cache::{LookedFiles, stamp};
 use crate::access::is_agents;
 use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
 use crate::derive::{USER_FILE, UserPage};
@@ -22,7 +22,7 @@ pub(super) struct LineSight {
     pub(super) own: Option<ReadScope>,
     /// Notes that have changed since then are left out.
     pub(super) as_of: Option<i64>,
-    looked: RefCell<LookedAt>,
+    looked: RefCell<LookedFiles>,
 }
 
 /// The page of what is known of the person.
@@ -56,7 +56,7 @@ impl LineSight {
     }
 
     /// The files that were looked at, as they are.
-    pub(super) fn looked(&self) -> LookedAt {
+    pub(super) fn looked(&self) -> LookedFiles {
         self.looked.borrow().clone()
     }
 
