@@ -11,16 +11,21 @@ import { arrive, onRoute, route, visit } from "./route.js";
 import * as agents from "./agents.js";
 import * as browse from "./browse.js";
 import * as digest from "./digest.js";
+import * as entries from "./entries.js";
 import * as facts from "./facts.js";
 import * as graph from "./graph.js";
 import * as note from "./note.js";
+import * as review from "./review.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 import * as summaries from "./summaries.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, summaries, digest };
-const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph", summaries: "Summaries", digest: "Digest" };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, summaries, digest };
+const NAMES = {
+  search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
+  entries: "Entries", review: "Review", summaries: "Summaries", digest: "Digest",
+};
 
 let started = false;
 let shown;
@@ -135,8 +140,8 @@ listen({
   5: view("agents"),
   6: view("facts"),
   7: view("graph"),
-  8: view("summaries"),
-  9: view("digest"),
+  8: view("entries"),
+  9: view("review"),
 });
 
 byId("save").addEventListener("click", save);
