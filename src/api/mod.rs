@@ -10,6 +10,7 @@ mod error;
 mod events;
 mod facts;
 mod forgotten;
+mod graph;
 mod links;
 mod memory;
 mod open;

@@ -13,6 +13,7 @@ use crate::agents;
 use crate::app::App;
 use crate::config::Config;
 use crate::facts;
+use crate::graph;
 use crate::jobs;
 use crate::notes;
 use crate::sync::SyncProgress;
@@ -30,7 +31,7 @@ use crate::wire::{
     RelatedParams, RelatedView, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status, TagsView, Verification,
     percent_encode,
 };
-use crate::wire::{FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView};
+use crate::wire::{FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -157,6 +158,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/links", params),
             Self::Here(app) => Ok(notes::links(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn graph(&mut self, params: &GraphParams) -> anyhow::Result<GraphView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/graph", params),
+            Self::Here(app) => Ok(graph::graph(&app.owner(), params)?),
         }
     }
 

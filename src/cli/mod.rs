@@ -15,6 +15,7 @@ mod fact;
 mod forget;
 mod forgotten;
 mod get;
+mod graph;
 mod import;
 mod init;
 mod links;
@@ -74,6 +75,7 @@ enum Command {
     Get(get::GetCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
+    Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
@@ -136,6 +138,7 @@ fn run() -> u8 {
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
+        Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),

@@ -57,7 +57,7 @@ impl Config {
         let path = || path.to_owned();
         let config: Self =
             toml::from_str(text).map_err(|source| ConfigError::Syntax { path: path(), source: source.into() })?;
-        match first_violation(&config).or_else(|| config.lacks_a_chat_model()) {
+        match first_violation(&config).or_else(|| config.lacks_a_chat_model()).or_else(|| config.lacks_an_endpoint()) {
             Some(message) => Err(ConfigError::Range { path: path(), message }),
             None => Ok(config),
         }
@@ -76,6 +76,15 @@ impl Config {
             (Rerank::Off | Rerank::Model, false) => return None,
         };
         self.chat.endpoint.is_empty().then(|| format!("{key} needs `chat.endpoint` and `chat.model`"))
+    }
+}
+
+impl Config {
+    /// A model that extracts, and is nowhere.
+    fn lacks_an_endpoint(&self) -> Option<String> {
+        let is_nowhere =
+            !self.memory.model.is_empty() && self.memory.endpoint.is_empty() && self.chat.endpoint.is_empty();
+        is_nowhere.then(|| "`memory.model` needs `memory.endpoint`, or that of `chat`".into())
     }
 }
 
@@ -121,6 +130,12 @@ mod tests {
         assert!(pasted.contains("`chat.api_key_env`") && !pasted.contains("quokka"), "{pasted}");
         let nameless = parse("[chat]\nendpoint = \"localhost:11434\"").unwrap_err().to_string();
         assert!(nameless.contains("`chat.endpoint` needs `chat.model`"), "{nameless}");
+        let nowhere = parse("[memory]\nmodel = \"m\"").unwrap_err().to_string();
+        assert!(nowhere.contains("`memory.model` needs `memory.endpoint`"), "{nowhere}");
+        assert!(parse("[memory]\nmodel = \"m\"\n[chat]\nendpoint = \"localhost\"\nmodel = \"m\"").is_ok());
+        let out = parse("[memory]\nprofile_tokens = 99").unwrap_err().to_string();
+        assert_eq!(out, "memory.toml: `memory.profile_tokens` is 99; it takes 100 to 50000");
+        assert!(parse("[memory]\naccept = [\"whim\"]").unwrap_err().to_string().contains("unknown variant `whim`"));
         for (wanted, key) in [("rerank = \"chat\"", "`search.rerank"), ("expand = true", "`search.expand")] {
             let alone = parse(&format!("[search]\n{wanted}")).unwrap_err().to_string();
             assert!(alone.contains(key) && alone.contains("needs `chat.endpoint`"), "{alone}");

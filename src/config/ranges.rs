@@ -19,6 +19,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         retention,
         facts: _,
         memory_scopes: _,
+        memory,
     } = config;
     let whole = [
         ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
@@ -55,9 +56,13 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         ("search.min_score", search.min_score),
         ("search.mmr_lambda", search.mmr_lambda),
         ("search.usage_weight", search.usage_weight),
+        ("memory.duplicate_words", memory.duplicate_words),
+        ("memory.duplicate_meaning", memory.duplicate_meaning),
+        ("memory.mmr_lambda", memory.mmr_lambda),
     ];
     whole
-        .iter()
+        .into_iter()
+        .chain(memory.ranges())
         .find(|(_, value, low, high)| !(low..=high).contains(&value))
         .map(|(key, value, low, high)| format!("`{key}` is {value}; it takes {low} to {high}"))
         .or_else(|| {
@@ -68,6 +73,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         })
         .or_else(|| embed.violation())
         .or_else(|| chat.violation())
+        .or_else(|| memory.violation())
         .or_else(|| {
             let known = |value: f64| (0.0..=36_500.0).contains(&value);
             let reason = format!("`search.half_life_days` is {}; it takes 0.0 to 36500.0", search.half_life_days);

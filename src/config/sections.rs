@@ -11,6 +11,7 @@ use super::capture::{CaptureConfig, RetentionConfig};
 use super::chat::{ChatConfig, Rerank};
 use super::collections::CollectionConfig;
 use super::facts::{FactsConfig, MemoryScopesConfig};
+use super::memory::MemoryConfig;
 use super::variable::is_variable_name;
 
 /// The file that makes a folder a vault.
@@ -49,6 +50,8 @@ pub struct Config {
     pub facts: FactsConfig,
     /// In which folders the memory of projects and of programs is.
     pub memory_scopes: MemoryScopesConfig,
+    /// Profile, entries, summaries, and the context that is made of them.
+    pub memory: MemoryConfig,
     /// Folders elsewhere that are collections too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<CollectionConfig>,

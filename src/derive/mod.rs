@@ -3,11 +3,16 @@
 
 mod chunk;
 mod common;
+pub(crate) mod entries;
 pub(crate) mod facts;
+#[allow(dead_code, reason = "its users come one after the other")]
+pub(crate) mod generated;
 mod labels;
 mod language;
 mod links;
+mod list_items;
 mod properties;
+mod relations;
 mod said;
 pub(crate) mod stop_words;
 pub mod words;
@@ -21,4 +26,5 @@ pub use labels::Label;
 pub use language::TextLanguage;
 pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
 pub(crate) use properties::{other_names, property_names, values_of};
+pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};

@@ -7,6 +7,7 @@ mod answers;
 mod complete;
 mod facts;
 mod get;
+mod graph;
 mod memory;
 mod multi_get;
 mod prompts;

@@ -7,7 +7,6 @@ mod derived;
 mod derived_facts;
 mod forget;
 mod forgotten;
-mod link_targets;
 mod links;
 mod listing;
 mod note;

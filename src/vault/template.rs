@@ -82,7 +82,8 @@ pub(crate) fn adopt(folder: &Path) -> Result<Home, InitError> {
 
 /// The configuration of a folder that somebody else's files are in: nothing is written there that nobody asked for.
 fn adopted(shipped: &str) -> String {
-    shipped.replacen("\nhistory = true\n", "\nhistory = false\n", 1)
+    let off = |text: String, key: &str| text.replacen(&format!("\n{key} = true\n"), &format!("\n{key} = false\n"), 1);
+    ["history", "enabled"].into_iter().fold(shipped.to_owned(), off)
 }
 
 #[cfg(test)]
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(names, [".vault", "memory.toml", "mine.md"]);
         assert_eq!(fs::read_to_string(folder.path().join("mine.md")).unwrap(), "mine");
         let config = Config::load(folder.path()).unwrap();
-        assert!(!config.facts.history, "no history is written unasked");
+        assert!(!config.facts.history && !config.memory.enabled, "nothing is written unasked");
         assert_eq!(Config { facts: Config::default().facts, ..config }, Config::default());
         assert!(matches!(adopt(folder.path()), Err(InitError::AlreadyAVault(_))));
         assert!(matches!(adopt(Path::new("/nonexistent")), Err(InitError::NothingToAdopt(_))));

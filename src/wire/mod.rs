@@ -8,6 +8,7 @@ mod citation;
 mod embedding;
 mod facts;
 mod forgotten;
+mod graph;
 mod links;
 mod listing;
 mod memory;
@@ -33,6 +34,7 @@ pub(crate) use citation::{citation, percent_encode, percent_encode_path, source_
 pub(crate) use embedding::{EmbeddedAs, Embedding};
 pub use facts::*;
 pub use forgotten::*;
+pub use graph::*;
 pub use links::{Backlink, LinkView, LinksParams, LinksView};
 pub(crate) use listing::{Listing, ListingParams, named};
 pub use listing::{NoteName, NotesParams, NotesView};

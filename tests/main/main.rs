@@ -28,6 +28,7 @@ mod forgetting;
 mod forgotten;
 mod fresh;
 mod fuzzing;
+mod graph;
 mod languages;
 mod large;
 mod links;

@@ -24,7 +24,7 @@ pub(crate) use edit::{
 pub(crate) use file::{Fact, FactsFile, MAX_VALUE_BYTES};
 pub(crate) use history::{FactsHistory, NoticedBy, with_changes, without_changes, without_sources};
 pub(crate) use inline::inline_fields;
-pub(crate) use item::{is_key, is_tag};
+pub(crate) use item::{is_key, is_tag, without_tags};
 pub(crate) use name::{full_name, split_name};
 pub(crate) use timeline::{FactWindow, windows};
 pub(crate) use value::{read_value, written_value};

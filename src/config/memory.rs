@@ -1,0 +1,200 @@
+//! `[memory]`: the layers that are made of notes and conversations.
+
+use serde::{Deserialize, Serialize};
+
+use super::variable::is_variable_name;
+
+/// `[memory]`: profile, entries, summaries, and the context that is made of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryConfig {
+    /// Whether the layers are kept.
+    pub enabled: bool,
+    /// The name of the chat model that extracts; empty means none.
+    pub model: String,
+    /// Where it is; empty means the endpoint of `[chat]`.
+    pub endpoint: String,
+    /// The environment variable that has its key.
+    pub api_key_env: String,
+    /// Whether private notes and conversations are sent to a service on another machine.
+    pub send_private: bool,
+    /// A call that takes longer is given up.
+    pub timeout_ms: u64,
+    /// Calls within 24 hours at most.
+    pub calls_per_day: u64,
+    /// Tokens, asked and answered, within 24 hours at most.
+    pub tokens_per_day: u64,
+    /// The kinds of entries that may be accepted without the person.
+    pub accept: Vec<MemoryKind>,
+    /// Active entries of one memory; 0 means no limit.
+    pub max_entries: usize,
+    /// Whether entries are held against those that are there.
+    pub verification: bool,
+    /// The share of common words from which on two entries say the same.
+    pub duplicate_words: f64,
+    /// The likeness of meaning from which on two entries may say the same.
+    pub duplicate_meaning: f64,
+    /// Tokens of a context.
+    pub context_tokens: usize,
+    /// Tokens of the profile in a full context.
+    pub profile_tokens: usize,
+    /// Tokens of the entries in it.
+    pub working_tokens: usize,
+    /// Tokens of the summaries in it.
+    pub summary_tokens: usize,
+    /// Tokens of excerpts in it.
+    pub chunk_tokens: usize,
+    /// Tokens of key relationships in it.
+    pub relation_tokens: usize,
+    /// New contributions after which the profile is made again.
+    pub regenerate_after: usize,
+    /// How long a conversation must be quiet before it is summarised, in seconds.
+    pub summary_debounce_seconds: u64,
+    /// Days for which summaries are searched; 0 means for ever.
+    pub summary_retention_days: u64,
+    /// Candidates of a context.
+    pub recall_top_k: usize,
+    /// After so many days what is dated counts half in a context.
+    pub half_life_days: u64,
+    /// How much the score counts against likeness to what is chosen already.
+    pub mmr_lambda: f64,
+    /// Candidates that are fetched for each that is given.
+    pub mmr_multiplier: f64,
+    /// Who writes `USER.md`.
+    pub user_profile_write_mode: ProfileWriteMode,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            model: String::new(),
+            endpoint: String::new(),
+            api_key_env: String::new(),
+            send_private: false,
+            timeout_ms: 60_000,
+            calls_per_day: 100,
+            tokens_per_day: 200_000,
+            accept: Vec::new(),
+            max_entries: 500,
+            verification: true,
+            duplicate_words: 0.6,
+            duplicate_meaning: 0.85,
+            context_tokens: 800,
+            profile_tokens: 2_000,
+            working_tokens: 3_000,
+            summary_tokens: 3_000,
+            chunk_tokens: 3_000,
+            relation_tokens: 300,
+            regenerate_after: 10,
+            summary_debounce_seconds: 60,
+            summary_retention_days: 180,
+            recall_top_k: 30,
+            half_life_days: 30,
+            mmr_lambda: 0.7,
+            mmr_multiplier: 2.0,
+            user_profile_write_mode: ProfileWriteMode::ExplicitOnly,
+        }
+    }
+}
+
+impl MemoryConfig {
+    /// Its whole numbers with their ranges.
+    pub(super) fn ranges(&self) -> [(&'static str, u64, u64, u64); 15] {
+        [
+            ("memory.timeout_ms", self.timeout_ms, 1_000, 600_000),
+            ("memory.calls_per_day", self.calls_per_day, 0, 100_000),
+            ("memory.tokens_per_day", self.tokens_per_day, 0, 1_000_000_000),
+            ("memory.max_entries", self.max_entries as u64, 0, 10_000),
+            ("memory.context_tokens", self.context_tokens as u64, 50, 100_000),
+            ("memory.profile_tokens", self.profile_tokens as u64, 100, 50_000),
+            ("memory.working_tokens", self.working_tokens as u64, 50, 10_000),
+            ("memory.summary_tokens", self.summary_tokens as u64, 50, 10_000),
+            ("memory.chunk_tokens", self.chunk_tokens as u64, 50, 20_000),
+            ("memory.relation_tokens", self.relation_tokens as u64, 50, 5_000),
+            ("memory.regenerate_after", self.regenerate_after as u64, 1, 100),
+            ("memory.summary_debounce_seconds", self.summary_debounce_seconds, 10, 3_600),
+            ("memory.summary_retention_days", self.summary_retention_days, 0, 3_650),
+            ("memory.recall_top_k", self.recall_top_k as u64, 1, 100),
+            ("memory.half_life_days", self.half_life_days, 1, 365),
+        ]
+    }
+
+    /// What of it does not go together, as a sentence that names the key.
+    pub(super) fn violation(&self) -> Option<String> {
+        if !(1.0..=10.0).contains(&self.mmr_multiplier) {
+            return Some(format!("`memory.mmr_multiplier` is {}; it takes 1.0 to 10.0", self.mmr_multiplier));
+        }
+        if !self.endpoint.is_empty() && self.model.is_empty() {
+            return Some("`memory.endpoint` needs `memory.model`, the model's name there".into());
+        }
+        // It may be the key itself, so it is not said.
+        (!is_variable_name(&self.api_key_env)).then(|| {
+            "`memory.api_key_env` is no name of an environment variable; put the key into the environment, and the variable's name here"
+                .into()
+        })
+    }
+}
+
+/// What an entry of a memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryKind {
+    /// What is so.
+    Fact,
+    /// What is liked, or wanted so.
+    Preference,
+    /// What was decided.
+    Decision,
+    /// What was wrong, and how it is right.
+    Correction,
+    /// What was promised.
+    Commitment,
+    /// Who is what to whom.
+    Relationship,
+    /// What one can do, or how it is done.
+    Skill,
+}
+
+impl MemoryKind {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Self; 7] = [
+        Self::Fact,
+        Self::Preference,
+        Self::Decision,
+        Self::Correction,
+        Self::Commitment,
+        Self::Relationship,
+        Self::Skill,
+    ];
+
+    /// Its word in files and answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Fact => "fact",
+            Self::Preference => "preference",
+            Self::Decision => "decision",
+            Self::Correction => "correction",
+            Self::Commitment => "commitment",
+            Self::Relationship => "relationship",
+            Self::Skill => "skill",
+        }
+    }
+
+    /// The kind of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| word.eq_ignore_ascii_case(kind.word()))
+    }
+}
+
+/// Who writes `USER.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileWriteMode {
+    /// Requests that say what to write.
+    ExplicitOnly,
+    /// They, and what was accepted about the person.
+    ExplicitAndAuto,
+    /// Nobody but the person.
+    Off,
+}
