@@ -25,6 +25,7 @@ mod eval;
 pub mod facts;
 pub mod forgotten;
 mod fs;
+pub mod graph;
 pub mod jobs;
 mod layers;
 mod ledger;

@@ -11,6 +11,7 @@ mod error;
 mod events;
 mod facts;
 mod forgotten;
+mod graph;
 mod links;
 mod memory;
 mod open;

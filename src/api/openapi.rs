@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, entries, events, facts, forgotten, links, memory, page, qmd, routes, writes};
+use super::{agents, capture, entries, events, facts, forgotten, graph, links, memory, page, qmd, routes, writes};
 
 mod limits;
 
@@ -44,6 +44,7 @@ use limits::Exact;
         facts::set_fact,
         facts::unset_fact,
         facts::retract_fact,
+        graph::notes_around,
         events::events,
         page::token,
         page::leave,
@@ -85,7 +86,7 @@ use limits::Exact;
         qmd::ingest,
         qmd::delete_chunk
     ),
-    components(schemas(crate::wire::ProgressView)),
+    components(schemas(crate::config::MemoryLayer, crate::wire::ProgressView)),
     modifiers(&Tokens, &Tagged, &Exact)
 )]
 struct Api;

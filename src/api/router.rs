@@ -15,7 +15,7 @@ use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
-use super::{agents, capture, entries, events, facts, forgotten, links, memory, page, qmd, routes, writes};
+use super::{agents, capture, entries, events, facts, forgotten, graph, links, memory, page, qmd, routes, writes};
 use crate::access::Authenticator;
 use crate::app::App;
 
@@ -78,6 +78,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(links::routes())
         .merge(entries::routes())
         .merge(facts::routes())
+        .merge(graph::routes())
         .merge(memory::routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));

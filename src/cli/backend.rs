@@ -14,6 +14,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::entries;
 use crate::facts;
+use crate::graph;
 use crate::jobs;
 use crate::notes;
 use crate::sync::SyncProgress;
@@ -33,9 +34,9 @@ use crate::wire::{
 };
 use crate::wire::{
     EntriesParams, EntriesView, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams, EntryRemoveParams,
-    ReviewDecisions, ReviewParams, ReviewView, Reviewed,
+    FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
+    ReviewParams, ReviewView, Reviewed,
 };
-use crate::wire::{FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -162,6 +163,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/links", params),
             Self::Here(app) => Ok(notes::links(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn graph(&mut self, params: &GraphParams) -> anyhow::Result<GraphView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/graph", params),
+            Self::Here(app) => Ok(graph::graph(&app.owner(), params)?),
         }
     }
 

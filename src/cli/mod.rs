@@ -15,6 +15,7 @@ mod fact;
 mod forget;
 mod forgotten;
 mod get;
+mod graph;
 mod import;
 mod init;
 mod links;
@@ -76,6 +77,7 @@ enum Command {
     Get(get::GetCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
+    Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
     Memory(memory::MemoryCommand),
     Review(review::ReviewCommand),
@@ -140,6 +142,7 @@ fn run() -> u8 {
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
+        Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
         Command::Memory(command) => command.run(vault),
         Command::Review(command) => command.run(vault),
@@ -160,7 +163,7 @@ fn run() -> u8 {
         Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
-        Command::Import(command) => command.run(),
+        Command::Import(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(&mut Cli::command()),
     };

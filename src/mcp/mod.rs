@@ -8,6 +8,7 @@ mod complete;
 mod entries;
 mod facts;
 mod get;
+mod graph;
 mod memory;
 mod multi_get;
 mod prompts;

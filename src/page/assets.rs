@@ -29,6 +29,7 @@ const ASSETS: &[Asset] = assets! {
     CSS "views.css"
     CSS "agents.css"
     CSS "facts.css"
+    CSS "graph.css"
     SVG "icon.svg"
     SCRIPT "app.js"
     SCRIPT "api.js"
@@ -57,6 +58,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "review.js"
     SCRIPT "fact.js"
     SCRIPT "fact-timeline.js"
+    SCRIPT "graph.js"
     SCRIPT "live.js"
     SCRIPT "keys.js"
 };

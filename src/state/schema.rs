@@ -56,8 +56,13 @@ CREATE TABLE changes(
 CREATE INDEX changes_by_path ON changes(path);
 ";
 
+// Files of facts that were seen.
+const FACTS_SEEN: &str = "
+CREATE TABLE facts_seen(path TEXT PRIMARY KEY) WITHOUT ROWID;
+";
+
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
-const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN];
+const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

@@ -12,14 +12,15 @@ import * as agents from "./agents.js";
 import * as browse from "./browse.js";
 import * as entries from "./entries.js";
 import * as facts from "./facts.js";
+import * as graph from "./graph.js";
 import * as note from "./note.js";
 import * as review from "./review.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, entries, review };
-const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", entries: "Entries", review: "Review" };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review };
+const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph", entries: "Entries", review: "Review" };
 
 let started = false;
 let shown;
@@ -91,7 +92,7 @@ function back(event, inField) {
     search.focus();
     return true;
   }
-  if (agents.close() || facts.close()) return true;
+  if (agents.close() || facts.close() || graph.close()) return true;
   field?.blur?.();
   return false;
 }
@@ -133,8 +134,9 @@ listen({
   4: view("settings"),
   5: view("agents"),
   6: view("facts"),
-  7: view("entries"),
-  8: view("review"),
+  7: view("graph"),
+  8: view("entries"),
+  9: view("review"),
 });
 
 byId("save").addEventListener("click", save);

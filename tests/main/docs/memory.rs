@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::facts::{is_as_recorded, said};
+use super::recorded::assert_recorded;
 use crate::support::Daemon;
 
 #[test]
@@ -14,24 +14,8 @@ fn the_page_of_memory_shows_what_the_program_says() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
     vault.write("memories/user.md", files[0]);
     vault.write("memories/pending.md", files[1]);
-    vault
-        .write("conversations/2026-03-02.md", "I use tabs, and test with make quick.\nPriya gets the drill next week.\n");
+    let conversation = "I use tabs, and test with make quick.\nPriya gets the drill next week.\n";
+    vault.write("conversations/2026-03-02.md", conversation);
     vault.start().settle();
-    let mut recorded: Vec<(&str, String)> = Vec::new();
-    for block in page.split("```console\n").skip(1) {
-        for line in block.split("```").next().unwrap().lines() {
-            match line.strip_prefix("$ ") {
-                Some(command) => recorded.push((command, String::new())),
-                None => recorded.last_mut().unwrap().1 += &format!("{line}\n"),
-            }
-        }
-    }
-    assert!(recorded.len() > 8, "{}", recorded.len());
-    for (command, recorded) in recorded {
-        let said = said(&vault, command);
-        assert!(
-            is_as_recorded(said.trim_end(), recorded.trim_end()),
-            "$ {command}\n{said}\nnot as recorded:\n{recorded}"
-        );
-    }
+    assert!(assert_recorded(&vault, &page) > 8);
 }

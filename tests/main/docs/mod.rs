@@ -7,7 +7,9 @@ mod api;
 mod commands;
 mod configuration;
 mod facts;
+mod graph;
 mod memory;
+mod recorded;
 
 /// Holds a page against what the code makes of it, or writes it.
 #[track_caller]
