@@ -25,6 +25,7 @@ mod router;
 mod routes;
 mod serve;
 mod sessions;
+mod summaries;
 mod visitor;
 mod writes;
 

@@ -7,7 +7,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::{
     agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
-    routes, writes,
+    routes, summaries, writes,
 };
 
 mod limits;
@@ -47,6 +47,10 @@ use limits::Exact;
         facts::set_fact,
         facts::unset_fact,
         facts::retract_fact,
+        summaries::list_summaries,
+        summaries::make_summaries,
+        summaries::show_digest,
+        summaries::write_digest,
         context::context,
         passing::complete,
         passing::models,

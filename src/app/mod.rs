@@ -24,13 +24,15 @@ use crate::policy::{AgentRegistry, agent_file};
 use crate::profile::ProfileKeeper;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
 use crate::state::State;
+use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
 use crate::vault::{Home, Lock};
 use crate::wire::{ContextParams, ContextView, EventsAccepted, TurnsIngested, TurnsParams};
 
 /// One vault, opened, until it is dropped.
 pub struct App {
-    /// Ends before all else that it works with.
+    /// Both end before all else that they work with.
+    summaries: Option<SummariesKeeper>,
     keeper: Option<FactsKeeper>,
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
@@ -72,6 +74,12 @@ impl App {
         self.is_of_this(sender.workspace())?;
         let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Has the summaries looked at now: to them the time is another.
+    #[cfg(test)]
+    pub(crate) fn look_at_summaries(&self) {
+        self.summaries.iter().for_each(SummariesKeeper::look_again);
     }
 
     /// Takes turns of a conversation. When it returns they are safe on disk.

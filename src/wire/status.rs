@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::capture::CaptureState;
 use super::facts::FactProblem;
 use super::forgotten::BackAgain;
+use super::summaries::SummariesState;
 use crate::sync::{ModelStatus, NextModel};
 
 /// How the vault and its index are.
@@ -83,6 +84,9 @@ pub struct Status {
     /// The facts, where a daemon follows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<FactsState>,
+    /// How the summaries are, where a daemon keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<SummariesState>,
     /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Backup>,
