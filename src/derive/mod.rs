@@ -3,6 +3,7 @@
 
 mod chunk;
 mod common;
+pub(crate) mod extraction;
 pub(crate) mod facts;
 mod labels;
 mod language;

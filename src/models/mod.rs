@@ -44,6 +44,7 @@ mod unit;
 pub(crate) use batch::{BatchFile, BatchLook, BatchPlace, BatchStatus};
 pub(crate) use calibration::Calibration;
 pub(crate) use chat::Reranker;
+pub(crate) use chat::fence;
 pub(crate) use chat::{ChatAsker, ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub(crate) use choice::{ChosenModel, FormerModel, ModelChoice};
@@ -70,7 +71,7 @@ pub(crate) use known::{KNOWN_MODELS, KnownModel, reads_english_alone};
 pub(crate) use model_file::ModelFile;
 #[cfg(not(feature = "gguf"))]
 pub(crate) use open::read_model_file;
-pub(crate) use open::{LoadEmbedder, ModelConfig, open, open_chat, open_reranker};
+pub(crate) use open::{LoadEmbedder, ModelConfig, open, open_chat, open_memory_chat, open_reranker};
 pub use packed_tokens::{PackedTokens, TokenQuery};
 pub use space::EmbeddingSpace;
 pub use token_vectors::TokenVectors;

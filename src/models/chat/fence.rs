@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// A line that no text can know, and none of these has.
-pub(super) fn fence(texts: &[&str]) -> String {
+pub(crate) fn fence(texts: &[&str]) -> String {
     loop {
         let part = || RandomState::new().build_hasher().finish();
         let fence = format!("=== {:016x}{:016x} ===", part(), part());

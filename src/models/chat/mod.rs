@@ -15,6 +15,7 @@ mod rerank;
 pub(crate) use asker::ChatAsker;
 pub use endpoint::{ChatOptions, EndpointChat};
 pub(crate) use expand::{ChatExpander, QueryVariants};
+pub(crate) use fence::fence;
 pub use model::{ChatModel, ChatReply, ChatRequest, ChatUsage};
 pub(crate) use rerank::Reranker;
 pub(crate) use rerank::{ChatReranker, MOST_RERANKED};

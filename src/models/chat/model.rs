@@ -27,6 +27,9 @@ pub trait ChatModel: Send + Sync {
         None
     }
 
+    /// Makes requests under way, and all later ones, end at once.
+    fn stop(&self) {}
+
     /// What it was asked since it was opened.
     fn usage(&self) -> ChatUsage {
         ChatUsage::default()

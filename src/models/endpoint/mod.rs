@@ -30,4 +30,4 @@ pub(super) use calls::{EndpointCalls, Patience};
 pub(super) use client::EndpointClient;
 pub use embedder::{EndpointEmbedder, EndpointOptions};
 pub(super) use key::ApiKey;
-pub(super) use service::CHAT;
+pub(super) use service::{CHAT, MEMORY};
