@@ -25,6 +25,7 @@ pub mod facts;
 pub mod forgotten;
 mod fs;
 pub mod jobs;
+mod layers;
 mod ledger;
 mod mcp;
 mod memory;

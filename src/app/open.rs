@@ -12,6 +12,7 @@ use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
+use crate::layers::Layers;
 use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
 use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
 use crate::path::VaultPath;
@@ -132,6 +133,7 @@ impl App {
         };
         let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
         let ledger = Arc::new(ledger(&home, &config));
+        let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
         let keeper = watch.then(|| {
             let (ledger, files) = (Arc::clone(&ledger), Arc::clone(&files));
             FactsKeeper::start(KeeperParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) })
@@ -153,6 +155,7 @@ impl App {
             changes,
             agents,
             ledger,
+            layers,
         });
         Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
     }
@@ -170,6 +173,7 @@ impl App {
         let state = home.state();
         let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
         let ledger = Arc::new(ledger(&home, &config));
+        let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
         let workspace = Workspace::new(WorkspaceParts {
             pending: None,
             switches,
@@ -186,6 +190,7 @@ impl App {
             state,
             agents,
             ledger,
+            layers,
         });
         Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
     }

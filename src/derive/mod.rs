@@ -3,11 +3,15 @@
 
 mod chunk;
 mod common;
+pub(crate) mod entries;
 pub(crate) mod extraction;
 pub(crate) mod facts;
+#[allow(dead_code, reason = "its users come one after the other")]
+pub(crate) mod generated;
 mod labels;
 mod language;
 mod links;
+mod list_items;
 mod properties;
 mod said;
 pub(crate) mod stop_words;

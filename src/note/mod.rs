@@ -42,7 +42,7 @@ pub(crate) use lines::Lines;
 pub(crate) use links::{has_scheme, wikilinks_in};
 pub(crate) use model::{Block, Heading, Link, LinkKind, Problem};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
-pub(crate) use revise::revise;
+pub(crate) use revise::{revise, with_property};
 pub(crate) use sources::sources;
 pub use tree::Node;
 pub(crate) use untagged::untagged;

@@ -70,6 +70,28 @@ pub(crate) fn revise(
     with(&tagged.map_or(lines, |(lines, _)| lines).concat())
 }
 
+/// The note with a value in its frontmatter under `key`: a list, or what stands on one line, and every other byte as it was; `None` where that cannot be done surely.
+pub(crate) fn with_property(source: &str, key: &str, value: &Value) -> Option<String> {
+    let note = Note::parse(source, "");
+    let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+    let (head, body) = source.split_at(note.body.start);
+    let opening = head.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim_end();
+    let text = match opening {
+        "" => format!("{head}---{end}{key}: {value}{end}---{end}{body}"),
+        "---" => {
+            let lines = head.split_inclusive('\n').map(str::to_owned).collect();
+            let set = Map::from_iter([(key.to_owned(), value.clone())]);
+            format!("{}{body}", with_values(lines, &set, end)?.concat())
+        }
+        _ => return None,
+    };
+    let mut expected = note.metadata.clone();
+    expected.insert(key.to_owned(), value.clone());
+    let after = Note::parse(&text, "");
+    let says = after.problems.len() <= note.problems.len() && same(&after.metadata, &expected);
+    (says && text.get(after.body.clone()) == Some(body)).then_some(text)
+}
+
 fn same(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     one.len() == other.len() && one.iter().all(|(key, value)| other.get(key) == Some(value))
 }

@@ -1,7 +1,9 @@
 //! The one error of all use cases, which becomes an HTTP status or an exit code.
 
 use crate::access::Principal;
+use crate::derive::entries::EntryEditError;
 use crate::engine::EngineError;
+use crate::layers::LayersError;
 use crate::ledger::LedgerError;
 use crate::policy::AgentsError;
 use crate::state::StateError;
@@ -172,6 +174,24 @@ impl From<LedgerError> for RequestError {
             LedgerError::Scope(_) => Self::invalid(message),
             LedgerError::Edit { .. } | LedgerError::Other { .. } => Self::conflict(message),
             LedgerError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
+        }
+    }
+}
+
+impl From<LayersError> for RequestError {
+    fn from(error: LayersError) -> Self {
+        let message = error.to_string();
+        match error {
+            LayersError::Write(error) => error.into(),
+            LayersError::Holder(_) => Self::invalid(message),
+            LayersError::Edit { source: EntryEditError::Absent, .. } => Self::not_found(message),
+            LayersError::Edit { source: EntryEditError::Empty | EntryEditError::Long, .. } => Self::invalid(message),
+            LayersError::Edit { .. } => Self::conflict(message),
+            LayersError::Loss { lost, .. } => {
+                let shown = lost.iter().take(10).map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
+                Self { hint: Some(format!("it would drop:\n{shown}")), ..Self::conflict(message) }
+            }
+            LayersError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
         }
     }
 }

@@ -10,6 +10,7 @@ use super::rerank_help::RerankHelp;
 use crate::config::{Config, Switches};
 use crate::engine::{ContentHash, EngineError, FileEntry, Reader};
 use crate::forgotten::ForgottenTexts;
+use crate::layers::Layers;
 use crate::ledger::Ledger;
 use crate::models::ModelChoice;
 use crate::path::VaultPath;
@@ -50,6 +51,8 @@ pub struct WorkspaceParts {
     pub agents: Arc<AgentRegistry>,
     /// The facts.
     pub(crate) ledger: Arc<Ledger>,
+    /// The entries.
+    pub(crate) layers: Arc<Layers>,
 }
 
 /// One vault at work.
@@ -139,6 +142,11 @@ impl Workspace {
     /// The facts.
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.parts.ledger
+    }
+
+    /// The entries.
+    pub(crate) fn layers(&self) -> &Layers {
+        &self.parts.layers
     }
 
     /// The cross-encoder that puts the best of a search in order anew.

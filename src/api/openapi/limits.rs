@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use utoipa::Modify;
 use utoipa::openapi::path::{Operation, Parameter, PathItem};
-use utoipa::openapi::schema::{AdditionalProperties, AnyOf, Array, KnownFormat, Object, SchemaFormat, Type};
+use utoipa::openapi::schema::{AnyOf, Array, KnownFormat, Object, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{OpenApi, RefOr, Response, Schema};
 
 /// The name of a passage or a note.
@@ -64,7 +64,7 @@ enum TextLimit {
     FromOne,
     /// A time since 1970.
     Time,
-    /// A text, a number, yes or no, or a list or a map of texts.
+    /// A text, a number, yes or no, a list or a map.
     FactValue,
 }
 use TextLimit::{Each, FactValue, FromOne, Like, Maybe, Names, Time, UpTo};
@@ -239,18 +239,12 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
 
 /// What a fact may be, which is never nothing.
 fn fact_value() -> Schema {
-    let line = || {
-        let mut text = Object::with_type(Type::String);
-        text.pattern = Some(LINE.into());
-        Schema::Object(text)
-    };
-    let mut map = Object::with_type(Type::Object);
-    map.property_names = Some(Box::new(line()));
-    map.additional_properties = Some(Box::new(AdditionalProperties::RefOr(RefOr::T(line()))));
-    let scalars = [Type::Number, Type::Boolean].map(|kind| Schema::Object(Object::with_type(kind)));
-    let kinds = [line(), Schema::Array(Array::new(line())), Schema::Object(map)];
+    let mut text = Object::with_type(Type::String);
+    text.min_length = Some(1);
+    let others = [Type::Number, Type::Boolean, Type::Object].map(Object::with_type).map(Schema::Object);
+    let list = Schema::Array(Array::new(Object::with_type(SchemaType::AnyValue)));
     let mut any = AnyOf::new();
-    any.items = kinds.into_iter().chain(scalars).map(RefOr::T).collect();
+    any.items = [Schema::Object(text), list].into_iter().chain(others).map(RefOr::T).collect();
     Schema::AnyOf(any)
 }
 

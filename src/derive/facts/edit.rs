@@ -6,6 +6,7 @@ use super::file::{Fact, FactsFile, namespace};
 use super::item::is_key;
 use super::value::written_value;
 use super::window::Validity;
+use crate::derive::list_items::{item_end, line_end};
 use crate::note::Note;
 
 /// Why a change is not made.
@@ -96,7 +97,7 @@ pub(crate) fn without_fact(source: &str, namespace: &str, key: &str) -> Result<S
     let file = FactsFile::read(source);
     let fact = changeable(&file, namespace, key)?.ok_or(FactEditError::Absent)?;
     let end = line_end(source, fact.span.end);
-    if item_end(source, fact) > end {
+    if item_end(source, &fact.span) > end {
         return Err(FactEditError::Parent);
     }
     checked(&file, replaced(source, fact.span.start..end, ""), namespace, key, |found| found.is_none())
@@ -170,34 +171,11 @@ fn replaced(source: &str, range: std::ops::Range<usize>, with: &str) -> String {
     format!("{}{with}{}", &source[..range.start], &source[range.end..])
 }
 
-/// Where the line after an offset begins.
-fn line_end(source: &str, at: usize) -> usize {
-    source[at..].find('\n').map_or(source.len(), |end| at + end + 1)
-}
-
-/// Where an item ends with all that is indented below it.
-fn item_end(source: &str, fact: &Fact) -> usize {
-    let blank = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
-    let marker = blank(&source[fact.span.clone()]);
-    let (mut end, mut at) = (line_end(source, fact.span.end), line_end(source, fact.span.end));
-    for line in source[at..].split_inclusive('\n') {
-        at += line.len();
-        if line.trim().is_empty() {
-            continue;
-        }
-        if blank(line) <= marker + 1 {
-            break;
-        }
-        end = at;
-    }
-    end
-}
-
 /// The text with a line at the end of a namespace.
 fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> String {
     let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
     if let Some(last) = file.last_of(wanted) {
-        let at = item_end(source, last);
+        let at = item_end(source, &last.span);
         let before = if source[..at].ends_with('\n') { "" } else { end };
         let indentation: String = source[last.span.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
         return replaced(source, at..at, &format!("{before}{indentation}{line}{end}"));

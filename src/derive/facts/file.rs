@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::item::FactItem;
 use super::value::read_value;
 use super::window::{FactPhase, Validity};
-use crate::note::{Block, BlockKind, Note, Problem};
+use crate::derive::list_items::{ItemText, OuterList, without_conflict_marks};
+use crate::note::{Block, Note, Problem};
 
 /// Maximum length of a value. What is longer is prose, and reported.
 pub(crate) const MAX_VALUE_BYTES: usize = 64 * 1024;
@@ -73,7 +74,7 @@ impl FactsFile {
                 "a merge left its marks; both sides are read, and nothing is written until they are gone",
             );
         }
-        let mut list = List::default();
+        let mut list = OuterList::default();
         for block in &note.blocks {
             let Some(item) = list.item(block, &plain) else { continue };
             file.add(&note, &plain, block, &item);
@@ -81,11 +82,11 @@ impl FactsFile {
         file
     }
 
-    fn add(&mut self, note: &Note, source: &str, block: &Block, item: &Joined) {
+    fn add(&mut self, note: &Note, source: &str, block: &Block, item: &ItemText) {
         let line = note.lines.line_of(block.span.start);
         let is_mixed =
             note.comments.iter().any(|comment| comment.start < block.span.end && block.span.start < comment.end);
-        let visible = is_mixed.then(|| Joined::of(&note.visible(source, item.from..block.span.end), 0));
+        let visible = is_mixed.then(|| ItemText::of(&note.visible(source, item.from..block.span.end), 0));
         let text = visible.as_ref().map_or(item.text.as_str(), |visible| &visible.text);
         let Some(found) = FactItem::read(text.trim_end()) else { return };
         let FactItem { key, retracted, value: text, window, tags, problem, said } = found;
@@ -174,89 +175,6 @@ pub(super) fn namespace(note: &Note, section: Option<usize>) -> String {
     }
     names.reverse();
     names.join("/")
-}
-
-/// Knows which list items are those of an outermost list.
-#[derive(Default)]
-struct List {
-    /// The indentation of the list that the last block was of.
-    indentation: Option<usize>,
-}
-
-impl List {
-    /// A bulleted item that lies in no other.
-    fn item(&mut self, block: &Block, source: &str) -> Option<Joined> {
-        let text = &source[block.span.clone()];
-        let indentation = text.len() - text.trim_start_matches([' ', '\t']).len();
-        if block.kind != BlockKind::ListItem {
-            // What is indented belongs to an item.
-            self.indentation = self.indentation.filter(|_| indentation > 0);
-            return None;
-        }
-        let list = *self.indentation.get_or_insert(indentation);
-        let is_outermost = indentation <= list || indentation == list + 1 && !text.starts_with('\t');
-        let marker = text[indentation..].chars().next().filter(|c| matches!(c, '-' | '*' | '+'))?;
-        let rest = &text[indentation + marker.len_utf8()..];
-        if !is_outermost || !rest.starts_with([' ', '\t']) {
-            return None;
-        }
-        let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-        let from = block.span.start + indentation + marker.len_utf8() + blank;
-        Some(Joined::of(&source[from..block.span.end], from))
-    }
-}
-
-/// A text of several lines as one, and where each part of it stands.
-struct Joined {
-    text: String,
-    /// Where it begins in the source.
-    from: usize,
-    /// Offsets in the text from which on another one is to be added, and which.
-    parts: Vec<(usize, usize)>,
-}
-
-impl Joined {
-    fn of(source: &str, from: usize) -> Self {
-        let (mut text, mut parts, mut at) = (String::with_capacity(source.len()), Vec::new(), 0);
-        for line in source.split_inclusive(['\n', '\r']) {
-            let shown = line.trim();
-            if !shown.is_empty() {
-                if !text.is_empty() {
-                    text.push(' ');
-                }
-                let begin = at + line.len() - line.trim_start().len();
-                parts.push((text.len(), from + begin));
-                text += shown;
-            }
-            at += line.len();
-        }
-        Self { text, from, parts }
-    }
-
-    /// Where an offset of the text is in the source.
-    fn offset(&self, at: usize) -> usize {
-        let part = self.parts.iter().rev().find(|(begin, _)| *begin <= at);
-        part.map_or(self.from, |(begin, source)| source + (at - begin))
-    }
-}
-
-/// The same text with blanks in place of the lines that git leaves around two sides, and whether there were any.
-fn without_conflict_marks(source: &str) -> (std::borrow::Cow<'_, str>, bool) {
-    let is_begin = |line: &str| line.starts_with("<<<<<<< ");
-    let is_mark = |line: &str| {
-        is_begin(line) || line.starts_with(">>>>>>> ") || line.starts_with("||||||| ") || line.trim_end() == "======="
-    };
-    if !source.lines().any(is_begin) {
-        return (source.into(), false);
-    }
-    let blanked = source.split_inclusive('\n').map(|line| {
-        if !is_mark(line) {
-            return line.to_owned();
-        }
-        let end = line.trim_end_matches(['\r', '\n']).len();
-        " ".repeat(end) + &line[end..]
-    });
-    (blanked.collect::<String>().into(), true)
 }
 
 #[cfg(test)]

@@ -1,0 +1,286 @@
+//! What a file of entries says after a change. Pure: exactly one line becomes another, comes or goes; all else stays to the byte.
+
+use std::ops::Range;
+
+use super::entry::{EntryShelf, MemoryEntry};
+use super::file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
+use super::item::written;
+use crate::derive::list_items::{item_end, line_end};
+use crate::note::{Note, with_property};
+
+/// Why a change is not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum EntryEditError {
+    /// A merge left its marks in the file.
+    #[error("a merge left its marks in it; they have to go first")]
+    Conflict,
+    /// A comment stands in the line.
+    #[error("a comment stands in the line; it has to be changed by hand")]
+    Mixed,
+    /// Something stands below the item.
+    #[error("something stands below its line, and would stand below another; take it out by hand")]
+    Parent,
+    /// There is no such entry.
+    #[error("there is no such entry")]
+    Absent,
+    /// The text says nothing.
+    #[error("an entry says something")]
+    Empty,
+    /// The text is too long.
+    #[error("an entry takes {MAX_ENTRY_BYTES} bytes")]
+    Long,
+    /// The sources cannot be listed in the frontmatter.
+    #[error("its frontmatter cannot take the list `sources`; change it by hand")]
+    Frontmatter,
+    /// After the change the file would not say what it is to say.
+    #[error("the file would not read as it should, as with an open comment; change the text, or the file by hand")]
+    Unreadable,
+}
+
+/// The text with another entry at the end of its last list. One without a name gets one; gives the text and the name.
+///
+/// # Errors
+/// When the file cannot be changed so.
+pub(crate) fn with_entry(
+    source: &str,
+    shelf: EntryShelf,
+    entry: &MemoryEntry,
+) -> Result<(String, String), EntryEditError> {
+    let file = changeable(source, shelf)?;
+    let mut entry = entry.clone();
+    if entry.id.is_empty() || file.get(&entry.id).is_some() {
+        entry.id = made_id(&entry.text, |id| file.get(id).is_some());
+    }
+    let line = line_of(&entry)?;
+    let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+    let text = match file.spans.last() {
+        Some(last) => {
+            let at = item_end(source, last);
+            let before = if source[..at].ends_with('\n') { "" } else { end };
+            let indentation: String = source[last.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+            replaced(source, at..at, &format!("{before}{indentation}- {line}{end}"))
+        }
+        None => {
+            let before = source.trim_end_matches(['\r', '\n']);
+            let blank =
+                if before.trim_start_matches('\u{feff}').is_empty() { String::new() } else { format!("{end}{end}") };
+            format!("{before}{blank}- {line}{end}")
+        }
+    };
+    let now = EntriesFile::read(&text, shelf);
+    let is_well = now.get(&entry.id).is_some_and(|found| is_same(found, &entry))
+        && others(&file, &entry.id).eq(others(&now, &entry.id));
+    if is_well { Ok((text, entry.id)) } else { Err(EntryEditError::Unreadable) }
+}
+
+/// The text with an entry in the place of the one called `id`. An entry that has no name in its line gets its own there.
+///
+/// # Errors
+/// When it is not there, or the file cannot be changed so.
+pub(crate) fn with_changed(
+    source: &str,
+    shelf: EntryShelf,
+    id: &str,
+    entry: &MemoryEntry,
+) -> Result<String, EntryEditError> {
+    let file = changeable(source, shelf)?;
+    let at = position(&file, id)?;
+    let entry = MemoryEntry { id: id.to_owned(), ..entry.clone() };
+    let span = &file.spans[at];
+    let item = &source[span.clone()];
+    let indentation = item.len() - item.trim_start_matches([' ', '\t']).len();
+    let marker = &item[..indentation + 1];
+    let blank: String = item[indentation + 1..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+    let text = replaced(source, span.clone(), &format!("{marker}{blank}{}", line_of(&entry)?));
+    let now = EntriesFile::read(&text, shelf);
+    let is_well = now.get(id).is_some_and(|found| is_same(found, &entry)) && others(&file, id).eq(others(&now, id));
+    if is_well { Ok(text) } else { Err(EntryEditError::Unreadable) }
+}
+
+/// The text without an entry.
+///
+/// # Errors
+/// When it is not there, or the file cannot be changed so.
+pub(crate) fn without_entry(source: &str, shelf: EntryShelf, id: &str) -> Result<String, EntryEditError> {
+    let file = changeable(source, shelf)?;
+    let at = position(&file, id)?;
+    let span = &file.spans[at];
+    let end = line_end(source, span.end);
+    if item_end(source, span) > end {
+        return Err(EntryEditError::Parent);
+    }
+    let text = replaced(source, span.start..end, "");
+    let now = EntriesFile::read(&text, shelf);
+    // One with the same text and no name in its line is called after its place among them.
+    let texts = |file: &EntriesFile| file.entries.iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
+    let mut left = texts(&file);
+    left.remove(at);
+    if texts(&now) == left { Ok(text) } else { Err(EntryEditError::Unreadable) }
+}
+
+/// What of a file another does not have: neither under its name nor with its text.
+pub(crate) fn lost_entries<'f>(before: &'f EntriesFile, now: &EntriesFile) -> Vec<&'f MemoryEntry> {
+    let has =
+        |entry: &MemoryEntry| now.get(&entry.id).is_some() || now.entries.iter().any(|left| left.text == entry.text);
+    before.entries.iter().filter(|entry| !has(entry)).collect()
+}
+
+/// The text with exactly those sources in its frontmatter that its entries cite, beside those that it listed and none of `before` cites:
+/// `before` is the text as it was.
+///
+/// # Errors
+/// When the frontmatter cannot be changed so: then what is new would be seen where its sources are not.
+pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Result<String, EntryEditError> {
+    let cited = |text: &str| {
+        let file = EntriesFile::read(text, shelf);
+        let paths: Vec<String> = file.entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect();
+        paths
+    };
+    let (was, now) = (cited(before), cited(source));
+    let listed = Note::parse(source, "").metadata.get("sources").cloned();
+    let had: Vec<String> = match &listed {
+        None => Vec::new(),
+        Some(serde_json::Value::Array(items)) => {
+            let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+            texts.collect::<Option<_>>().ok_or(EntryEditError::Frontmatter)?
+        }
+        Some(_) => return Err(EntryEditError::Frontmatter),
+    };
+    let stays = |path: &String| now.contains(path) || !was.contains(path);
+    let mut sources: Vec<String> = had.iter().filter(|path| stays(path)).cloned().collect();
+    for path in now {
+        if !sources.contains(&path) {
+            sources.push(path);
+        }
+    }
+    if sources == had {
+        return Ok(source.to_owned());
+    }
+    with_property(source, "sources", &sources.into()).ok_or(EntryEditError::Frontmatter)
+}
+
+fn line_of(entry: &MemoryEntry) -> Result<String, EntryEditError> {
+    if super::entry::one_line(&entry.text).is_empty() {
+        return Err(EntryEditError::Empty);
+    }
+    let line = written(entry);
+    if line.len() > MAX_ENTRY_BYTES { Err(EntryEditError::Long) } else { Ok(line) }
+}
+
+fn changeable(source: &str, shelf: EntryShelf) -> Result<EntriesFile, EntryEditError> {
+    let file = EntriesFile::read(source, shelf);
+    if file.has_conflict { Err(EntryEditError::Conflict) } else { Ok(file) }
+}
+
+fn position(file: &EntriesFile, id: &str) -> Result<usize, EntryEditError> {
+    let at = file.position(id).ok_or(EntryEditError::Absent)?;
+    if file.mixed.contains(&at) { Err(EntryEditError::Mixed) } else { Ok(at) }
+}
+
+/// Whether a line says what it is to say. A pending one says nothing of its status.
+fn is_same(found: &MemoryEntry, meant: &MemoryEntry) -> bool {
+    (found.kind, found.confidence, found.trust) == (meant.kind, meant.confidence, meant.trust)
+        && found.text == super::entry::one_line(&meant.text)
+        && (&found.tags, &found.sources, &found.window) == (&meant.tags, &meant.sources, &meant.window)
+}
+
+/// What every other entry says.
+fn others<'f>(file: &'f EntriesFile, id: &'f str) -> impl Iterator<Item = (&'f str, &'f [String])> {
+    let others = file.entries.iter().filter(move |entry| entry.id != id);
+    others.map(|entry| (entry.text.as_str(), entry.sources.as_slice()))
+}
+
+fn replaced(source: &str, range: Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &source[..range.start], &source[range.end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::MemoryKind;
+    use crate::derive::entries::EntryStatus;
+
+    const FILE: &str = "# Known\n\nProse.\n\n- Tea ^e-1\n- Coffee\n  - because\n\nAfter.\n";
+
+    fn entry(text: &str) -> MemoryEntry {
+        MemoryEntry::new(MemoryKind::Fact, text)
+    }
+
+    #[test]
+    fn exactly_one_line_comes_becomes_another_or_goes() {
+        let (text, id) = with_entry(FILE, EntryShelf::Known, &entry("Milk")).unwrap();
+        assert_eq!(text, FILE.replace("  - because\n", &format!("  - because\n- [fact] Milk ^{id}\n")));
+        let superseded = MemoryEntry { status: EntryStatus::Superseded("e-9".into()), ..entry("Tea") };
+        let text = with_changed(FILE, EntryShelf::Known, "e-1", &superseded).unwrap();
+        assert_eq!(text, FILE.replace("- Tea ^e-1", "- [fact] Tea (superseded by e-9) ^e-1"));
+        assert_eq!(without_entry(FILE, EntryShelf::Known, "e-1").unwrap(), FILE.replace("- Tea ^e-1\n", ""));
+        let coffee = EntriesFile::read(FILE, EntryShelf::Known).entries[1].id.clone();
+        assert_eq!(without_entry(FILE, EntryShelf::Known, &coffee), Err(EntryEditError::Parent));
+        let named = with_changed(FILE, EntryShelf::Known, &coffee, &entry("Coffee")).unwrap();
+        assert_eq!(named, FILE.replace("- Coffee\n", &format!("- [fact] Coffee ^{coffee}\n")));
+        let crlf = FILE.replace('\n', "\r\n");
+        let (text, _) = with_entry(&crlf, EntryShelf::Known, &entry("Milk")).unwrap();
+        assert!(text.ends_with("\r\n\r\nAfter.\r\n") && !text.replace("\r\n", "").contains('\n'), "{text:?}");
+        let (text, id) = with_entry("", EntryShelf::Known, &entry("Milk")).unwrap();
+        assert_eq!(text, format!("- [fact] Milk ^{id}\n"));
+        let (text, _) = with_entry(&text, EntryShelf::Known, &entry("Milk")).unwrap();
+        assert_eq!(EntriesFile::read(&text, EntryShelf::Known).entries.len(), 2);
+    }
+
+    #[test]
+    fn what_is_for_a_person_is_left() {
+        let conflict = "<<<<<<< HEAD\n- a ^e-1\n=======\n- b\n>>>>>>> x\n";
+        assert_eq!(with_entry(conflict, EntryShelf::Known, &entry("x")), Err(EntryEditError::Conflict));
+        assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryShelf::Known, "e-1"), Err(EntryEditError::Mixed));
+        assert_eq!(without_entry(FILE, EntryShelf::Known, "e-7"), Err(EntryEditError::Absent));
+        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(" \n")), Err(EntryEditError::Empty));
+        assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(&"x".repeat(9000))), Err(EntryEditError::Long));
+        for text in ["b <!-- c", "b %% c", "b ``` c", "[b]: c"] {
+            let source = "- a ^e-1\n- d %%x%% ^e-2\n";
+            match with_changed(source, EntryShelf::Known, "e-1", &entry(text)) {
+                Ok(text) => assert!(EntriesFile::read(&text, EntryShelf::Known).get("e-2").is_some(), "{text}"),
+                Err(error) => assert_eq!(error, EntryEditError::Unreadable),
+            }
+        }
+        assert_eq!(with_entry("```\n- code\n", EntryShelf::Known, &entry("x")), Err(EntryEditError::Unreadable));
+    }
+
+    #[test]
+    fn sources_are_listed_while_an_entry_cites_them() {
+        let cites = |path: &str| MemoryEntry { sources: vec![path.to_owned()], ..entry(path) };
+        let (one, first) = with_entry("# K\n", EntryShelf::Known, &cites("notes/a.md#L1")).unwrap();
+        let one = with_sources(&one, "# K\n", EntryShelf::Known).unwrap();
+        assert!(one.starts_with("---\nsources: [\"notes/a.md\"]\n---\n# K\n"), "{one}");
+        let (two, _) = with_entry(&one, EntryShelf::Known, &cites("notes/b.md#L2-L3")).unwrap();
+        let two = with_sources(&two, &one, EntryShelf::Known).unwrap();
+        assert!(two.contains("sources: [\"notes/a.md\",\"notes/b.md\"]"), "{two}");
+        let by_hand = two.replace("\"notes/a.md\"", "mine.md, \"notes/a.md\"");
+        let without = without_entry(&by_hand, EntryShelf::Known, &first).unwrap();
+        let without = with_sources(&without, &by_hand, EntryShelf::Known).unwrap();
+        assert!(without.contains("sources: [\"mine.md\",\"notes/b.md\"]"), "{without}");
+        let odd = "+++\nx = 1\n+++\n";
+        let (text, _) = with_entry(odd, EntryShelf::Known, &cites("notes/a.md")).unwrap();
+        assert_eq!(with_sources(&text, odd, EntryShelf::Known), Err(EntryEditError::Frontmatter));
+    }
+
+    proptest! {
+        #[test]
+        fn any_entry_can_be_put_anywhere_and_taken_out_again(
+            source in "([-#*> ab:~`\\[\\]\n]|- a \\^e-1\n|## n\n|\r\n){0,30}",
+            text in "\\PC{1,12}",
+        ) {
+            if let Ok((with, id)) = with_entry(&source, EntryShelf::Known, &entry(&text)) {
+                let file = EntriesFile::read(&with, EntryShelf::Known);
+                prop_assert_eq!(&file.get(&id).unwrap().text, &entry(&text).text);
+                let without = without_entry(&with, EntryShelf::Known, &id).unwrap();
+                let (was, now) = (EntriesFile::read(&source, EntryShelf::Known), EntriesFile::read(&without, EntryShelf::Known));
+                prop_assert_eq!(
+                    was.entries.iter().map(|entry| &entry.text).collect::<Vec<_>>(),
+                    now.entries.iter().map(|entry| &entry.text).collect::<Vec<_>>()
+                );
+            }
+        }
+    }
+}

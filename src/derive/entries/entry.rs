@@ -1,0 +1,154 @@
+//! An entry of a memory: one thing that is known, with where it comes from.
+
+use crate::config::MemoryKind;
+use crate::derive::facts::Validity;
+
+/// One thing that is known, or may be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MemoryEntry {
+    /// Its name, which lasts: the block id at the end of its line; of one without, made of its text.
+    pub(crate) id: String,
+    /// What it is.
+    pub(crate) kind: MemoryKind,
+    /// What it says, on one line.
+    pub(crate) text: String,
+    /// How sure it is, 0 to 1.
+    pub(crate) confidence: f64,
+    /// Its tags, without `#`.
+    pub(crate) tags: Vec<String>,
+    /// From when and until when it is so.
+    pub(crate) window: Validity,
+    /// Where it was learned: `path#L12-L14`.
+    pub(crate) sources: Vec<String>,
+    /// What became of it.
+    pub(crate) status: EntryStatus,
+    /// By whose word it is known.
+    pub(crate) trust: TrustLevel,
+    /// What stands among its details and cannot be read, as it was written.
+    pub(crate) unread: Vec<String>,
+    /// 1-based first line; 0 while it is in no file.
+    pub(crate) line_start: usize,
+    /// 1-based last line.
+    pub(crate) line_end: usize,
+}
+
+impl MemoryEntry {
+    /// An active entry of the person's, in no file yet; without a name until it is written.
+    pub(crate) fn new(kind: MemoryKind, text: &str) -> Self {
+        Self {
+            id: String::new(),
+            kind,
+            text: one_line(text),
+            confidence: 1.0,
+            tags: Vec::new(),
+            window: Validity::default(),
+            sources: Vec::new(),
+            status: EntryStatus::Active,
+            trust: TrustLevel::Person,
+            unread: Vec::new(),
+            line_start: 0,
+            line_end: 0,
+        }
+    }
+
+    /// Whether it counts at a moment (milliseconds since 1970): active, and its time has come and is not over.
+    pub(crate) fn counts_at(&self, at: i64) -> bool {
+        self.status == EntryStatus::Active && self.window.phase(at) == crate::derive::facts::FactPhase::Current
+    }
+
+    /// The paths of its sources, without their lines.
+    pub(crate) fn source_paths(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| source_path(source))
+    }
+}
+
+/// The path of a place, without its lines.
+pub(crate) fn source_path(place: &str) -> &str {
+    place.split_once('#').map_or(place, |(path, _)| path)
+}
+
+/// A text on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What became of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EntryStatus {
+    /// It was proposed, and nobody has accepted it.
+    Pending,
+    /// It counts.
+    Active,
+    /// The entry of that name says what is so now.
+    Superseded(String),
+    /// It was proposed and refused, for that reason.
+    Rejected(String),
+    /// It was set aside.
+    Archived,
+}
+
+impl EntryStatus {
+    /// Its word in answers.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Active => "active",
+            Self::Superseded(_) => "superseded",
+            Self::Rejected(_) => "rejected",
+            Self::Archived => "archived",
+        }
+    }
+}
+
+/// By whose word something is known; what is derived is trusted at most as its sources are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum TrustLevel {
+    /// A page of the web.
+    Web,
+    /// What a tool gave.
+    Tool,
+    /// An agent.
+    Agent,
+    /// The person.
+    Person,
+}
+
+impl TrustLevel {
+    /// Its word in files and answers.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+            Self::Person => "person",
+        }
+    }
+
+    /// That of a word.
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        [Self::Web, Self::Tool, Self::Agent, Self::Person].into_iter().find(|trust| trust.word() == word)
+    }
+}
+
+/// Whose memory it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum MemoryHolder {
+    /// The person's.
+    Person,
+    /// That of the agent with this folder.
+    Agent(String),
+}
+
+/// Which of a memory's three files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum EntryShelf {
+    /// What counts, and what was superseded.
+    Known,
+    /// What was proposed.
+    Pending,
+    /// What was set aside or rejected.
+    Archive,
+}

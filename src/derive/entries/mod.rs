@@ -1,0 +1,17 @@
+//! Entries, the working memory: list items `[kind] text (details) #tag ^name` in a file. Pure, and without a model.
+//!
+//! ```text
+//! memories/user.md ─▶ file (items · details) ─▶ entries ─▶ verify: the same, its opposite, or new
+//!        │                                                     │
+//!        └──────────── edit: one line comes, goes, or becomes another
+//! ```
+
+mod edit;
+mod entry;
+mod file;
+mod item;
+
+pub(crate) use edit::{EntryEditError, lost_entries, with_changed, with_entry, with_sources, without_entry};
+pub(crate) use entry::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, one_line, source_path};
+pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
+pub(crate) use item::is_block_id;

@@ -1,0 +1,139 @@
+//! Generated files: Markdown that the program makes of other notes. Its frontmatter says so, names the sources, and has a digest of the
+//! body as it was made, so that what a person has edited since is known, and is theirs.
+
+use serde_json::{Map, Value};
+
+use crate::note::{Note, compose};
+
+/// Says in frontmatter that a file was generated.
+const GENERATED: &str = "generated";
+/// The notes that it was made of.
+const SOURCES: &str = "sources";
+/// The digest of its body as it was made.
+const DIGEST: &str = "digest";
+
+/// A generated file, as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct GeneratedNote {
+    /// The whole frontmatter, in the order written.
+    pub(crate) metadata: Map<String, Value>,
+    /// The body, without blank lines around it.
+    pub(crate) body: String,
+    /// Whether a person has edited the body since it was made.
+    pub(crate) is_edited: bool,
+}
+
+impl GeneratedNote {
+    /// Reads a file. `None` where it does not say that it was generated, or its frontmatter cannot be read: then it is the person's.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let note = Note::parse(text, "");
+        if !is_generated(&note.metadata) {
+            return None;
+        }
+        let body = &text[note.body];
+        let is_edited = note.metadata.get(DIGEST).and_then(Value::as_str) != Some(&body_digest(body));
+        Some(Self { metadata: note.metadata, body: trimmed(body).to_owned(), is_edited })
+    }
+
+    /// A text of its frontmatter.
+    pub(crate) fn text_of(&self, key: &str) -> Option<&str> {
+        self.metadata.get(key)?.as_str()
+    }
+
+    /// The notes that it was made of, as it names them.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        crate::note::sources(&self.metadata)
+    }
+}
+
+/// Whether frontmatter says that its file was generated. Such a file is no source of anything that is derived.
+pub(crate) fn is_generated(metadata: &Map<String, Value>) -> bool {
+    metadata.get(GENERATED) == Some(&Value::Bool(true))
+}
+
+/// The text of a generated file. `own` is what the program says in its frontmatter beside `generated`, `sources` and `digest`. What else a
+/// person has put into the frontmatter of the file that it takes the place of stays: `private: true`, tags, a key of their own.
+pub(crate) fn compose_generated(
+    own: &Map<String, Value>,
+    sources: &[String],
+    body: &str,
+    before: Option<&GeneratedNote>,
+) -> String {
+    let mut front = own.clone();
+    front.insert(GENERATED.into(), true.into());
+    front.insert(SOURCES.into(), sources.into());
+    front.insert(DIGEST.into(), body_digest(body).into());
+    for (key, value) in before.iter().flat_map(|before| &before.metadata) {
+        front.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    compose(&front, body)
+}
+
+/// The digest of a body. Blank lines around it, and the ends of its lines, are not what anybody wrote.
+fn body_digest(body: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for line in trimmed(body).lines() {
+        hasher.update(line.trim_end().as_bytes()).update(b"\n");
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+fn trimmed(body: &str) -> &str {
+    body.trim_start_matches(['\n', '\r']).trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn composed(body: &str, before: Option<&GeneratedNote>) -> String {
+        let own = json!({ "title": "Summary", "of": "conversations/a.md" });
+        compose_generated(own.as_object().unwrap(), &["conversations/a.md".into()], body, before)
+    }
+
+    #[test]
+    fn what_was_generated_is_read_again() {
+        let text = composed("## Topics\n\n- soup (conversations/a.md#L3)", None);
+        let read = GeneratedNote::read(&text).unwrap();
+        assert!(!read.is_edited);
+        assert_eq!(read.body, "## Topics\n\n- soup (conversations/a.md#L3)");
+        assert_eq!(read.sources(), ["conversations/a.md"]);
+        assert_eq!(read.text_of("of"), Some("conversations/a.md"));
+        assert_eq!(Note::parse(&text, "x").problems, []);
+        assert!(is_generated(&read.metadata));
+    }
+
+    #[test]
+    fn an_edited_body_is_the_persons_and_other_ends_of_lines_are_no_edit() {
+        let text = composed("one\ntwo", None);
+        let is_edited = |text: &str| GeneratedNote::read(text).unwrap().is_edited;
+        assert!(is_edited(&text.replace("two", "three")));
+        assert!(is_edited(&format!("{text}- mine\n")));
+        assert!(!is_edited(&text.replace('\n', "\r\n")));
+        assert!(!is_edited(&format!("{text}\n\n")));
+        assert!(is_edited(&text.replacen("digest:", "was:", 1)), "nobody knows what it was");
+        assert!(!is_edited(&composed("", None)));
+    }
+
+    #[test]
+    fn what_does_not_say_so_is_not_generated() {
+        let text = composed("one", None);
+        assert_eq!(GeneratedNote::read(&text.replace("generated: true", "generated: false")), None, "taken over");
+        assert_eq!(GeneratedNote::read("one"), None);
+        assert_eq!(GeneratedNote::read(&text.replacen("---\n", "---\n: [\n", 1)), None, "broken frontmatter");
+        assert_eq!(GeneratedNote::read(""), None);
+    }
+
+    #[test]
+    fn what_a_person_put_into_the_frontmatter_stays() {
+        let text = composed("one", None).replacen("---\n", "---\nprivate: true\ntags: [mine]\n", 1);
+        let before = GeneratedNote::read(&text).unwrap();
+        assert!(!before.is_edited, "the body is what it was");
+        let after = GeneratedNote::read(&composed("two", Some(&before))).unwrap();
+        assert_eq!(after.metadata["private"], json!(true));
+        assert_eq!(after.metadata["tags"], json!(["mine"]));
+        assert_eq!((after.body.as_str(), after.is_edited), ("two", false));
+    }
+}

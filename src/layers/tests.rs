@@ -1,0 +1,80 @@
+use super::*;
+use crate::config::MemoryKind;
+use crate::derive::entries::{EntryStatus, MemoryEntry};
+use crate::vault::{Action, Files, Outside};
+
+fn vault() -> (tempfile::TempDir, Files, Layers) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_owned();
+    let files = Files::new(root.clone(), &root.join(".vault/state"), Outside::new(&root, &[]).unwrap());
+    (folder, files, Layers::new(root, 1 << 20))
+}
+
+fn entry(text: &str) -> MemoryEntry {
+    MemoryEntry { sources: vec!["notes/a.md#L1".into()], ..MemoryEntry::new(MemoryKind::Fact, text) }
+}
+
+#[test]
+fn what_is_added_is_read_and_undone() {
+    let (folder, files, layers) = vault();
+    let writer = LayerWriter { files: &files, act: Action::Edit.into(), is_program: false };
+    let person = MemoryHolder::Person;
+    assert!(layers.holders().is_empty() && layers.entries(&person).unwrap().entries().is_empty());
+    let written = layers.change(&writer, &person, EntryShelf::Known, &[EntryEdit::Add(entry("Likes tea"))]).unwrap();
+    let book = layers.entries(&person).unwrap();
+    assert_eq!(book.get(&written.added[0]).unwrap().text, "Likes tea");
+    let text = std::fs::read_to_string(folder.path().join("memories/user.md")).unwrap();
+    assert!(text.starts_with("---\nsources: [\"notes/a.md\"]\n---\n# Entries\n\n- [fact] Likes tea"), "{text}");
+    std::fs::write(folder.path().join("memories/user.md"), format!("{text}- By hand\n")).unwrap();
+    assert_eq!(layers.entries(&person).unwrap().entries().len(), 2);
+    let agent = MemoryHolder::Agent("ada".into());
+    layers.change(&writer, &agent, EntryShelf::Pending, &[EntryEdit::Add(entry("x"))]).unwrap();
+    assert_eq!(layers.pending(&agent).unwrap().entries()[0].status, EntryStatus::Pending);
+    let text = std::fs::read_to_string(folder.path().join("agents/ada/pending.md")).unwrap();
+    assert!(text.starts_with("---\nprivate: true\n---\n\n# Proposals\n\n- [fact] x"), "{text}");
+    std::fs::write(folder.path().join("agents/ada/pending.md"), text.replace("private: true", "x: 1")).unwrap();
+    layers.change(&writer, &agent, EntryShelf::Pending, &[EntryEdit::Add(entry("y"))]).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("agents/ada/pending.md")).unwrap();
+    assert!(text.starts_with("---\nx: 1\nprivate: true\n---\n"), "{text}");
+    assert_eq!(layers.holders(), [person, agent]);
+}
+
+#[test]
+fn a_program_drops_no_more_than_a_quarter() {
+    let (_folder, files, layers) = vault();
+    let writer = LayerWriter { files: &files, act: Action::Edit.into(), is_program: true };
+    let person = MemoryHolder::Person;
+    let adds: Vec<EntryEdit> = (0..8).map(|at| EntryEdit::Add(entry(&format!("Number {at}")))).collect();
+    let ids = layers.change(&writer, &person, EntryShelf::Known, &adds).unwrap().added;
+    let remove = |ids: &[String]| ids.iter().cloned().map(EntryEdit::Remove).collect::<Vec<_>>();
+    let refused = layers.change(&writer, &person, EntryShelf::Known, &remove(&ids[..3]));
+    assert!(matches!(refused, Err(LayersError::Loss { ref lost, of: 8, .. }) if lost[0] == "Number 0"), "{refused:?}");
+    assert!(matches!(
+        layers.rewrite(&writer, &person, EntryShelf::Known, "- Number 1\n"),
+        Err(LayersError::Loss { .. })
+    ));
+    assert_eq!(layers.entries(&person).unwrap().entries().len(), 8);
+    layers.change(&writer, &person, EntryShelf::Known, &remove(&ids[..2])).unwrap();
+    let moved: Vec<EntryEdit> = ids[2..].iter().cloned().map(EntryEdit::Move).collect();
+    layers.change(&writer, &person, EntryShelf::Known, &moved).unwrap();
+    let by_person = LayerWriter { is_program: false, ..writer };
+    layers.rewrite(&by_person, &person, EntryShelf::Known, "").unwrap();
+}
+
+#[test]
+fn two_writers_at_once_lose_nothing() {
+    let (_folder, files, layers) = vault();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (files, layers) = (&files, &layers);
+            scope.spawn(move || {
+                let writer = LayerWriter { files, act: Action::Edit.into(), is_program: false };
+                for at in 0..5 {
+                    let add = EntryEdit::Add(entry(&format!("Thread {thread} says {at}")));
+                    layers.change(&writer, &MemoryHolder::Person, EntryShelf::Known, &[add]).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(layers.entries(&MemoryHolder::Person).unwrap().entries().len(), 20);
+}

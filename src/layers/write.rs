@@ -1,0 +1,201 @@
+//! Changing entries: the lines of one file, as one change.
+
+use std::sync::PoisonError;
+
+use super::paths::entries_path;
+use super::{Layers, LayersError};
+use crate::derive::entries::{
+    EntriesFile, EntryEditError, EntryShelf, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entry,
+    with_sources, without_entry,
+};
+use crate::fs::crash;
+use crate::note::{Note, with_property};
+use crate::path::VaultPath;
+use crate::vault::{Act, CheckpointId, Files, WriteError};
+
+/// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
+const TRIES: usize = 100;
+
+/// Who changes entries.
+#[derive(Clone, Copy)]
+pub(crate) struct LayerWriter<'a> {
+    /// Who writes the files.
+    pub(crate) files: &'a Files,
+    /// As whom the file is written.
+    pub(crate) act: Act<'a>,
+    /// Whether it is no person, so that it may not drop more than a quarter of the entries at once.
+    pub(crate) is_program: bool,
+}
+
+/// What becomes of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum EntryEdit {
+    /// It is added; where its name is taken by an entry of the same text, it is there already.
+    Add(MemoryEntry),
+    /// The entry of that name says something else.
+    Change(String, MemoryEntry),
+    /// The entry of that name goes; it is no error where it is gone.
+    Remove(String),
+    /// The same, after it was put into another file.
+    Move(String),
+}
+
+/// What became of a file of entries.
+#[derive(Debug, Default)]
+pub(crate) struct EntriesWritten {
+    /// Undoes it; `None` where the file says what it said.
+    pub(crate) checkpoint: Option<CheckpointId>,
+    /// The names of what was added, in the order of the edits.
+    pub(crate) added: Vec<String>,
+}
+
+impl Layers {
+    /// Makes changes to one file, all or none of them.
+    ///
+    /// # Errors
+    /// When the file cannot be changed so, a program would drop too much, or the disk refuses.
+    pub(crate) fn change(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        shelf: EntryShelf,
+        edits: &[EntryEdit],
+    ) -> Result<EntriesWritten, LayersError> {
+        let mut added = Vec::new();
+        let checkpoint = self.write(writer, holder, shelf, |text, path| {
+            let (now, names) = edited(text, shelf, edits).map_err(|source| edit_error(path, source))?;
+            added = names;
+            let moved = edits.iter().filter_map(|edit| match edit {
+                EntryEdit::Move(id) => Some(id.as_str()),
+                _ => None,
+            });
+            Ok((now, moved.collect()))
+        })?;
+        Ok(EntriesWritten { checkpoint, added })
+    }
+
+    /// Writes another text in the place of a whole file.
+    ///
+    /// # Errors
+    /// As [`Layers::change`].
+    pub(crate) fn rewrite(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        shelf: EntryShelf,
+        text: &str,
+    ) -> Result<EntriesWritten, LayersError> {
+        let checkpoint = self.write(writer, holder, shelf, |_, _| Ok((text.to_owned(), Vec::new())))?;
+        Ok(EntriesWritten { checkpoint, added: Vec::new() })
+    }
+
+    /// Works out what a file says after a change, and writes that over what it said, as often as somebody else was faster.
+    fn write<'m>(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        shelf: EntryShelf,
+        mut edit: impl FnMut(&str, &VaultPath) -> Result<(String, Vec<&'m str>), LayersError>,
+    ) -> Result<Option<CheckpointId>, LayersError> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = entries_path(holder, shelf)?;
+        let mut last = WriteError::Changed(path.clone());
+        for _ in 0..TRIES {
+            let (before, hash) = match writer.files.read(&path)? {
+                Some((bytes, hash)) => {
+                    let text = String::from_utf8(bytes);
+                    (text.map_err(|_| edit_error(&path, EntryEditError::Unreadable))?, Some(hash))
+                }
+                None => (head_of(shelf).to_owned(), None),
+            };
+            let (now, moved) = edit(&before, &path)?;
+            if now == before {
+                return Ok(None);
+            }
+            if writer.is_program {
+                self.may_lose(&path, shelf, &before, &now, &moved)?;
+            }
+            let now = match shelf {
+                EntryShelf::Known => with_sources(&now, &before, shelf).map_err(|source| edit_error(&path, source))?,
+                EntryShelf::Pending | EntryShelf::Archive => {
+                    kept_private(&now).ok_or_else(|| edit_error(&path, EntryEditError::Frontmatter))?
+                }
+            };
+            let written = match hash {
+                Some(hash) => writer.files.replace(&path, hash, &now, writer.act),
+                None => writer.files.create_for(&path, &now, writer.act),
+            };
+            match written {
+                Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => last = error,
+                written => {
+                    let id = written?;
+                    crash::point("entries-written");
+                    return Ok(Some(id));
+                }
+            }
+        }
+        Err(last.into())
+    }
+
+    /// Refuses a change that drops more than a quarter of what a file knows.
+    fn may_lose(
+        &self,
+        path: &VaultPath,
+        shelf: EntryShelf,
+        before: &str,
+        now: &str,
+        moved: &[&str],
+    ) -> Result<(), LayersError> {
+        let (before, now) = (EntriesFile::read(before, shelf), EntriesFile::read(now, shelf));
+        let lost = lost_entries(&before, &now).into_iter().filter(|entry| !moved.contains(&entry.id.as_str()));
+        let lost: Vec<String> = lost.map(|entry| entry.text.clone()).collect();
+        let of = before.entries.len();
+        if lost.len() * 4 > of { Err(LayersError::Loss { path: path.clone(), lost, of }) } else { Ok(()) }
+    }
+}
+
+/// The text after all edits, and the names of what was added.
+fn edited(text: &str, shelf: EntryShelf, edits: &[EntryEdit]) -> Result<(String, Vec<String>), EntryEditError> {
+    let (mut text, mut added) = (text.to_owned(), Vec::new());
+    for edit in edits {
+        match edit {
+            EntryEdit::Add(entry) => {
+                let file = EntriesFile::read(&text, shelf);
+                if file.get(&entry.id).is_some_and(|there| there.text == entry.text) {
+                    added.push(entry.id.clone());
+                    continue;
+                }
+                let (now, id) = with_entry(&text, shelf, entry)?;
+                text = now;
+                added.push(id);
+            }
+            EntryEdit::Change(id, entry) => text = with_changed(&text, shelf, id, entry)?,
+            EntryEdit::Remove(id) | EntryEdit::Move(id) => match without_entry(&text, shelf, id) {
+                Err(EntryEditError::Absent) => {}
+                now => text = now?,
+            },
+        }
+    }
+    Ok((text, added))
+}
+
+/// What a new file begins with.
+fn head_of(shelf: EntryShelf) -> &'static str {
+    match shelf {
+        EntryShelf::Known => "# Entries\n",
+        EntryShelf::Pending => "---\nprivate: true\n---\n\n# Proposals\n",
+        EntryShelf::Archive => "---\nprivate: true\n---\n\n# Archive\n",
+    }
+}
+
+/// The text as no agent reads it.
+fn kept_private(text: &str) -> Option<String> {
+    match Note::parse(text, "").is_private() {
+        true => Some(text.to_owned()),
+        false => with_property(text, "private", &true.into()),
+    }
+}
+
+fn edit_error(path: &VaultPath, source: EntryEditError) -> LayersError {
+    LayersError::Edit { path: path.clone(), source }
+}
