@@ -21,6 +21,7 @@ pub mod derive;
 pub mod engine;
 pub mod engine_local;
 mod eval;
+mod extraction;
 pub mod facts;
 pub mod forgotten;
 mod fs;

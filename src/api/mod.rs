@@ -15,6 +15,7 @@ mod memory;
 mod open;
 mod openapi;
 mod page;
+mod processing;
 mod qmd;
 mod router;
 mod routes;

@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, facts, forgotten, links, memory, page, qmd, routes, writes};
+use super::{agents, capture, events, facts, forgotten, links, memory, page, processing, qmd, routes, writes};
 
 mod limits;
 
@@ -37,6 +37,10 @@ use limits::Exact;
         facts::set_fact,
         facts::unset_fact,
         facts::retract_fact,
+        processing::processing,
+        processing::retry_processing,
+        processing::sync_memory,
+        processing::clear_memory,
         events::events,
         page::token,
         page::leave,

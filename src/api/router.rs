@@ -15,7 +15,7 @@ use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
-use super::{agents, capture, events, facts, forgotten, links, memory, page, qmd, routes, writes};
+use super::{agents, capture, events, facts, forgotten, links, memory, page, processing, qmd, routes, writes};
 use crate::access::Authenticator;
 use crate::app::App;
 
@@ -76,6 +76,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/api/user-memory/note", get(routes::note))
         .merge(links::routes())
         .merge(facts::routes())
+        .merge(processing::routes())
         .merge(memory::routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));

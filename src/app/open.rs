@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Switches};
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
+use crate::extraction::{Extraction, ExtractionWorker};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::layers::Layers;
@@ -157,7 +158,11 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
+        let workspace = Arc::new(workspace);
+        let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
+        let works = watch && workspace.config().memory.enabled;
+        let worker = works.then(|| ExtractionWorker::start(Arc::clone(&extraction))).transpose()?;
+        Ok(Self { worker, extraction, keeper, capture, backup, workspace, address: OnceLock::new() })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -192,7 +197,10 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
+        let workspace = Arc::new(workspace);
+        let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
+        let address = OnceLock::new();
+        Ok(Self { worker: None, extraction, keeper: None, capture: None, backup: None, workspace, address })
     }
 }
 

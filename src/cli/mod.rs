@@ -21,6 +21,7 @@ mod links;
 mod log;
 mod ls;
 mod mcp;
+mod memory;
 mod model;
 mod narrow;
 mod open;
@@ -84,6 +85,7 @@ enum Command {
     Checkpoints(checkpoints::CheckpointsCommand),
     Restore(restore::RestoreCommand),
     Log(log::LogCommand),
+    Memory(memory::MemoryCommand),
     Reindex(reindex::ReindexCommand),
     Verify(verify::VerifyCommand),
     Eval(eval::EvalCommand),
@@ -145,6 +147,7 @@ fn run() -> u8 {
         Command::Checkpoints(command) => command.run(vault),
         Command::Restore(command) => command.run(vault),
         Command::Log(command) => command.run(vault),
+        Command::Memory(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Eval(command) => command.run(vault),

@@ -55,6 +55,23 @@ pub struct ModelCall {
     pub ms: u64,
     /// Bytes of text that were sent.
     pub bytes: u64,
+    /// What of its answer was taken.
+    pub kept: u64,
+    /// What of its answer was dropped.
+    pub dropped: u64,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallEnd<'o> {
+    /// In a word or two.
+    pub outcome: &'o str,
+    /// Tokens that it read and wrote, as the provider has counted; 0 where it did not.
+    pub tokens: [u64; 2],
+    /// How long it took.
+    pub ms: u64,
+    /// What of its answer was taken, and what was dropped.
+    pub kept_and_dropped: [u64; 2],
 }
 
 /// What all calls came to.
@@ -105,8 +122,8 @@ impl ModelCallTable {
                 return Ok(CallRoom::Full(oldest.unwrap_or(now).saturating_add(DAY_MS)));
             }
             let reserve =
-                "INSERT INTO model_calls(at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes)
-                VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, 0, ?6)";
+                "INSERT INTO model_calls(at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes,
+                    kept, dropped) VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, 0, ?6, 0, 0)";
             transaction.execute(reserve, params![now, kind, model, UNDER_WAY, tokens as i64, bytes as i64])?;
             let id = transaction.last_insert_rowid();
             transaction.commit()?;
@@ -115,13 +132,15 @@ impl ModelCallTable {
     }
 
     /// A call has ended. Where the provider has counted, its tokens count.
-    pub fn finish(&self, id: i64, outcome: &str, tokens: [u64; 2], ms: u64, now: i64) -> Result<(), StateError> {
+    pub fn finish(&self, id: i64, end: CallEnd<'_>, now: i64) -> Result<(), StateError> {
         self.handle.with(|opened| {
             let transaction = opened.connection.transaction()?;
             let finish = "UPDATE model_calls SET outcome = ?2, prompt_tokens = ?3, answer_tokens = ?4, ms = ?5,
+                kept = ?6, dropped = ?7,
                 weight = CASE WHEN ?3 + ?4 > 0 THEN ?3 + ?4 ELSE weight END WHERE id = ?1";
-            let tokens = tokens.map(|tokens| tokens.min(1 << 40) as i64);
-            transaction.execute(finish, params![id, outcome, tokens[0], tokens[1], ms as i64])?;
+            let [prompt, answer] = end.tokens.map(|tokens| tokens.min(1 << 40) as i64);
+            let [kept, dropped] = end.kept_and_dropped.map(|count| count as i64);
+            transaction.execute(finish, params![id, end.outcome, prompt, answer, end.ms as i64, kept, dropped])?;
             sum_up(&transaction, now)?;
             transaction.commit()
         })
@@ -135,10 +154,15 @@ impl ModelCallTable {
         cut.map(drop)
     }
 
+    /// A call was not made after all.
+    pub fn cancel(&self, id: i64) -> Result<(), StateError> {
+        self.handle.with(|opened| opened.connection.execute("DELETE FROM model_calls WHERE id = ?1", [id]).map(drop))
+    }
+
     /// The newest calls, newest first.
     pub fn newest(&self, limit: usize) -> Result<Vec<ModelCall>, StateError> {
         let newest = self.handle.if_there(|opened| {
-            let newest = "SELECT at, kind, model, outcome, prompt_tokens, answer_tokens, ms, bytes FROM model_calls
+            let newest = "SELECT at, kind, model, outcome, prompt_tokens, answer_tokens, ms, bytes, kept, dropped FROM model_calls
                 ORDER BY id DESC LIMIT ?1";
             let mut newest = opened.connection.prepare_cached(newest)?;
             let calls = newest.query_map([limit as i64], |row| {
@@ -151,6 +175,8 @@ impl ModelCallTable {
                     answer_tokens: row.get::<_, i64>(5)? as u64,
                     ms: row.get::<_, i64>(6)? as u64,
                     bytes: row.get::<_, i64>(7)? as u64,
+                    kept: row.get::<_, i64>(8)? as u64,
+                    dropped: row.get::<_, i64>(9)? as u64,
                 })
             })?;
             calls.collect()
@@ -215,6 +241,10 @@ mod tests {
         table.reserve("extraction", "m", [tokens, 10], CallAllowance { calls: 3, tokens: 1_000 }, now).unwrap()
     }
 
+    fn end(tokens: [u64; 2]) -> CallEnd<'static> {
+        CallEnd { outcome: "answered", tokens, ms: 1, kept_and_dropped: [1, 2] }
+    }
+
     fn call(table: &ModelCallTable, tokens: u64, now: i64) -> i64 {
         match reserve(table, tokens, now) {
             CallRoom::Call(id) => id,
@@ -231,7 +261,7 @@ mod tests {
         call(&table, 400, 2_000);
         table.cut_off().unwrap();
         assert_eq!(reserve(&table, 400, 3_000), CallRoom::Full(1_000 + DAY_MS));
-        table.finish(one, "answered", [100, 20], 7, 2_500).unwrap();
+        table.finish(one, end([100, 20]), 2_500).unwrap();
         call(&table, 400, 3_000);
         assert_eq!(reserve(&table, 1, 4_000), CallRoom::Full(1_000 + DAY_MS), "three calls are enough");
         assert!(matches!(reserve(&table, 1, 1_001 + DAY_MS), CallRoom::Call(_)), "a day rolls on");
@@ -246,7 +276,7 @@ mod tests {
     fn a_provider_that_does_not_count_costs_what_was_estimated() {
         let (_folder, table) = table();
         let id = call(&table, 900, 0);
-        table.finish(id, "answered", [0, 0], 1, 1).unwrap();
+        table.finish(id, end([0, 0]), 1).unwrap();
         assert_eq!(table.totals(1).unwrap().day, [1, 900]);
         assert!(matches!(reserve(&table, 200, 1), CallRoom::Full(_)));
         assert_eq!(table.newest(9).unwrap()[0].prompt_tokens, 0, "and no estimate is shown as a count");
@@ -256,7 +286,7 @@ mod tests {
     fn a_clock_that_was_years_ahead_stops_nothing_for_longer_than_a_day() {
         let (_folder, table) = table();
         let ahead = 100_000 * DAY_MS;
-        (0..3).for_each(|_| drop(call(&table, 10, ahead)));
+        (0..3).for_each(|_| _ = call(&table, 10, ahead));
         assert_eq!(reserve(&table, 1, 5_000), CallRoom::Full(5_000 + DAY_MS), "they count, and from now on");
         assert!(matches!(reserve(&table, 1, 5_001 + DAY_MS), CallRoom::Call(_)));
     }
@@ -269,14 +299,14 @@ mod tests {
             .handle
             .with(|opened| {
                 let fill = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-                    INSERT INTO model_calls(at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes)
-                    SELECT i, 'extraction', 'm', 'answered', 2, 1, 3, 1, 5 FROM n";
+                    INSERT INTO model_calls(at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped)
+                    SELECT i, 'extraction', 'm', 'answered', 2, 1, 3, 1, 5, 0, 0 FROM n";
                 opened.connection.execute(fill, [MOST_CALLS + 10])
             })
             .unwrap();
         let later = 9_999 + DAY_MS;
         let CallRoom::Call(id) = table.reserve("extraction", "m", [3, 5], allowance, later).unwrap() else { panic!() };
-        table.finish(id, "answered", [2, 1], 1, later).unwrap();
+        table.finish(id, end([2, 1]), later).unwrap();
         let all = MOST_CALLS as u64 + 11;
         let totals = table.totals(later).unwrap();
         assert_eq!(totals.outcomes, [("answered".to_owned(), [all, 2 * all, all, 5 * all])]);

@@ -67,7 +67,7 @@ CREATE TABLE jobs_done(
 CREATE TABLE model_calls(
     id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, model TEXT NOT NULL, outcome TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL, answer_tokens INTEGER NOT NULL, weight INTEGER NOT NULL, ms INTEGER NOT NULL,
-    bytes INTEGER NOT NULL);
+    bytes INTEGER NOT NULL, kept INTEGER NOT NULL, dropped INTEGER NOT NULL);
 CREATE INDEX model_calls_by_time ON model_calls(at);
 CREATE TABLE model_calls_before(
     outcome TEXT PRIMARY KEY, calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, answer_tokens INTEGER NOT NULL,

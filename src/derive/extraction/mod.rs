@@ -13,6 +13,6 @@ mod prompt;
 mod turns;
 
 pub(crate) use answer::{ExtractionAnswer, read_extraction};
-pub(crate) use check::{CheckedAnswer, CheckedEntry, CheckedLine, check_extraction};
+pub(crate) use check::{CheckedAnswer, CheckedEntry, check_extraction};
 pub(crate) use prompt::{ExtractionPrompt, extraction_prompt, repair_prompt};
 pub(crate) use turns::{SpokenTurn, Voice, read_turns, turns_digest};

@@ -176,6 +176,10 @@ impl ChatModel for EndpointChat {
         self.calls.trouble()
     }
 
+    fn rests(&self) -> Option<Duration> {
+        self.calls.rests()
+    }
+
     fn stop(&self) {
         self.calls.stop();
     }

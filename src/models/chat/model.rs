@@ -1,6 +1,6 @@
 //! What every chat model offers.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -24,6 +24,11 @@ pub trait ChatModel: Send + Sync {
 
     /// Why it does not answer, as far as it knows without being asked.
     fn trouble(&self) -> Option<ModelTrouble> {
+        None
+    }
+
+    /// For how long it is left alone and not asked, after it failed too often.
+    fn rests(&self) -> Option<Duration> {
         None
     }
 
