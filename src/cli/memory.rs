@@ -141,9 +141,15 @@ fn show(view: &ProcessingView) -> io::Result<()> {
     let since = view.now.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {since}"));
     let calls = count(view.now.calls as usize, "call");
     line("asked", &format!("{calls}, {} sent, {since}", bytes(view.now.bytes_sent)))?;
-    line("tokens", &format!("{} read, {} written, as the service has counted", view.prompt_tokens, view.answer_tokens))?;
+    line(
+        "tokens",
+        &format!("{} read, {} written, as the service has counted", view.prompt_tokens, view.answer_tokens),
+    )?;
     let day = &view.day;
-    let (calls, tokens) = (format!("{} of {} calls", day.calls, day.calls_limit), format!("{} of {} tokens", day.tokens, day.tokens_limit));
+    let (calls, tokens) = (
+        format!("{} of {} calls", day.calls, day.calls_limit),
+        format!("{} of {} tokens", day.tokens, day.tokens_limit),
+    );
     line("24 hours", &format!("{calls}, {tokens}"))?;
     if let Some(((success, p50), p95)) = view.success.zip(view.p50_ms).zip(view.p95_ms) {
         line("answered", &format!("{:.0} %, half within {p50} ms, 95 % within {p95} ms", success * 100.0))?;

@@ -54,12 +54,18 @@ impl ExtractionAsker<'_> {
         };
         match self.ask_once(&repair_prompt(prompt, &problem), date)? {
             Ok(checked) => Ok(checked),
-            Err(problem) => Err(Unasked::Lasting(format!("its answer cannot be read, nor when asked again: {problem}"))),
+            Err(problem) => {
+                Err(Unasked::Lasting(format!("its answer cannot be read, nor when asked again: {problem}")))
+            }
         }
     }
 
     /// What of the answer stands, or why it cannot be read.
-    fn ask_once(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<Result<CheckedAnswer, String>, Unasked> {
+    fn ask_once(
+        &self,
+        prompt: &ExtractionPrompt,
+        date: Option<&str>,
+    ) -> Result<Result<CheckedAnswer, String>, Unasked> {
         let request = &prompt.request;
         let bytes = (request.instructions.len() + request.material.len()) as u64;
         let room =
@@ -159,7 +165,8 @@ mod tests {
     }
 
     const ALL: CallAllowance = CallAllowance { calls: 9, tokens: 99_999 };
-    const GOOD: &str = r#"{"entries":[{"kind":"preference","text":"Likes tea","lines":[1]},{"kind":"fact","text":"x","lines":[9]}]}"#;
+    const GOOD: &str =
+        r#"{"entries":[{"kind":"preference","text":"Likes tea","lines":[1]},{"kind":"fact","text":"x","lines":[9]}]}"#;
 
     fn endpoint(kind: ModelErrorKind) -> ModelError {
         let problem = "refuses a text (400): I like tea".into();
@@ -171,10 +178,10 @@ mod tests {
         let (answer, outcomes) = ask(vec![Ok("prose"), Ok(GOOD)], ALL);
         let answer = answer.unwrap();
         assert_eq!((answer.entries.len(), answer.dropped.len()), (1, 1));
-        assert_eq!(outcomes.iter().map(|(outcome, numbers)| (outcome.as_str(), numbers[0])).collect::<Vec<_>>(), [
-            ("answered", 1),
-            ("unreadable", 1)
-        ]);
+        assert_eq!(
+            outcomes.iter().map(|(outcome, numbers)| (outcome.as_str(), numbers[0])).collect::<Vec<_>>(),
+            [("answered", 1), ("unreadable", 1)]
+        );
         assert!(outcomes.iter().all(|(_, numbers)| numbers[1..3] == [70, 7]));
         let (answer, _) = ask(vec![Ok("prose"), Ok("{\"entries\":[")], ALL);
         assert!(matches!(answer, Err(Unasked::Lasting(reason)) if reason.contains("cannot be read")));

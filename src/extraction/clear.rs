@@ -63,7 +63,8 @@ fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
         }
     }
     let scope = owner.now()?;
-    let generated = scope.files().filter(|file| GENERATED_IN.iter().any(|folder| file.path.as_str().starts_with(folder)));
+    let generated =
+        scope.files().filter(|file| GENERATED_IN.iter().any(|folder| file.path.as_str().starts_with(folder)));
     paths.extend(generated.map(|file| file.path.clone()));
     Ok(paths)
 }

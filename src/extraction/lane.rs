@@ -24,6 +24,8 @@ use crate::vault::{ReadError, Source, read};
 const QUIET: Duration = Duration::from_secs(2);
 /// So long it waits where nothing says how long.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// So long it waits until the index is open and has all that was there at the start.
+const SOON: Duration = Duration::from_millis(200);
 /// A file that has just changed is read again after so long, in milliseconds.
 const SETTLE_MS: i64 = 2_000;
 
@@ -64,6 +66,7 @@ pub(crate) struct Extraction {
     /// Whether what waits is to be done at once, and whether that was just said.
     hurries: AtomicBool,
     was_hurried: AtomicBool,
+    is_woken: AtomicBool,
     clock: Clock,
 }
 
@@ -81,6 +84,7 @@ impl Extraction {
             known: Mutex::default(),
             hurries: AtomicBool::new(false),
             was_hurried: AtomicBool::new(false),
+            is_woken: AtomicBool::new(false),
             clock,
         }
     }
@@ -116,6 +120,7 @@ impl Extraction {
     pub(super) fn hurry(&self) {
         self.was_hurried.store(true, Ordering::SeqCst);
         self.go_on();
+        self.is_woken.store(true, Ordering::SeqCst);
         self.workspace.shared().wake();
     }
 
@@ -125,8 +130,13 @@ impl Extraction {
     }
 
     /// Whether it is to be done at once.
-    pub(crate) fn hurries(&self) -> bool {
+    pub(super) fn hurries(&self) -> bool {
         self.hurries.load(Ordering::SeqCst)
+    }
+
+    /// Whether somebody wants it done since the last step.
+    pub(super) fn is_woken(&self) -> bool {
+        self.is_woken.load(Ordering::SeqCst)
     }
 
     /// Ends a call that is under way.
@@ -143,12 +153,13 @@ impl Extraction {
     /// Does one conversation, if one is due and nothing is in the way.
     pub(crate) fn step(&self) -> ExtractionRest {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_woken.store(false, Ordering::SeqCst);
         let hurries = self.hurries();
         let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
             self.waits_for(error.to_string(), LOOK_EVERY)
         });
-        if stepped != ExtractionRest::None && hurries {
+        if stepped != ExtractionRest::None && !self.was_hurried.load(Ordering::SeqCst) {
             self.hurries.store(false, Ordering::SeqCst);
         }
         self.state_mut().withheld = known.withheld;
@@ -156,6 +167,11 @@ impl Extraction {
     }
 
     fn try_step(&self, known: &mut KnownSessions, hurries: bool) -> Result<ExtractionRest, StateError> {
+        let progress = self.workspace.shared().progress();
+        let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
+            return Ok(ExtractionRest::For(SOON));
+        };
+        let was_hurried = self.was_hurried.swap(false, Ordering::SeqCst);
         let model = match self.model() {
             None => return Ok(ExtractionRest::For(LOOK_EVERY)),
             Some(Err(reason)) => {
@@ -167,12 +183,7 @@ impl Extraction {
         if self.state_mut().stopped.is_some() || !self.workspace.lock().is_some_and(|lock| lock.is_held()) {
             return Ok(ExtractionRest::For(LOOK_EVERY));
         }
-        let progress = self.workspace.shared().progress();
-        let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
-            return Ok(ExtractionRest::For(LOOK_EVERY));
-        };
         let now = self.now();
-        let was_hurried = self.was_hurried.swap(false, Ordering::SeqCst);
         if was_hurried {
             known.look_again();
         }

@@ -66,8 +66,7 @@ impl Extraction {
         let jobs = self.jobs.all(EXTRACTION)?;
         let totals = self.calls.totals(self.now())?;
         let newest = self.calls.newest(TIMED)?;
-        let mut times: Vec<u64> =
-            newest.iter().filter(|call| call.outcome == "answered").map(|call| call.ms).collect();
+        let mut times: Vec<u64> = newest.iter().filter(|call| call.outcome == "answered").map(|call| call.ms).collect();
         times.sort_unstable();
         // The nearest rank.
         let part = |share: f64| {
@@ -162,7 +161,8 @@ impl Extraction {
     pub(crate) fn sync(&self, owner: &Owner, here: bool) -> Result<ProcessingView, RequestError> {
         self.open_again();
         self.hurry();
-        if here {
+        let is_there = self.workspace.shared().snapshot().is_some();
+        if here && is_there {
             self.begin();
             loop {
                 match self.step() {
@@ -193,7 +193,8 @@ fn dead_letter(job: &Job, path: Option<&VaultPath>) -> DeadLetter {
 }
 
 fn key_of_text(text: &str) -> Result<Digest, RequestError> {
-    let bad = || RequestError::invalid(format!("`id` is `{text}`; it takes the 32 hexadecimal digits of a dead letter"));
+    let bad =
+        || RequestError::invalid(format!("`id` is `{text}`; it takes the 32 hexadecimal digits of a dead letter"));
     let mut key = Digest::default();
     if text.len() != 32 || !text.is_ascii() {
         return Err(bad());

@@ -29,7 +29,7 @@ impl ExtractionWorker {
             while !stopped.load(Ordering::SeqCst) {
                 let known = shared.snapshot();
                 if let ExtractionRest::For(time) = works.step() {
-                    let is_over = || stopped.load(Ordering::SeqCst) || works.hurries();
+                    let is_over = || stopped.load(Ordering::SeqCst) || works.is_woken();
                     shared.wait_for_other_or(known.as_ref(), time, is_over);
                 }
             }

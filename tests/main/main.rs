@@ -22,6 +22,7 @@ mod disk;
 mod docs;
 mod endpoint;
 mod eval;
+mod extraction;
 mod facts;
 mod forgetting;
 mod forgotten;

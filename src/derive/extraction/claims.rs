@@ -309,22 +309,18 @@ fn denies(sentence: &str) -> Option<bool> {
     if words.iter().any(is_half) || has_sign { None } else { Some(false) }
 }
 
-/// Whether a sentence denies what the lines say, or says what they deny. Of the lines that sentence counts which has most of its words.
+/// How near to the nearest another part of the lines is to count as well.
+const AS_NEAR: f64 = 0.75;
+
+/// Whether a sentence denies what the lines say, or says what they deny. Of the lines those parts count which have most of its words.
 pub(super) fn contradicts(sentence: &str, lines: &str) -> bool {
     let Some(claimed) = denies(sentence) else { return false };
-    let ends =
-        |character: char| matches!(character, '.' | '!' | '?' | ';' | '。' | '！' | '？' | '；' | '\n' | ',' | '，');
-    let best = |parts: &mut dyn Iterator<Item = &str>| -> Option<bool> {
-        let mut best: Option<(f64, Option<bool>)> = None;
-        for part in parts.filter(|part| !part.trim().is_empty()) {
-            let share = SaidWords::of(part).share(sentence);
-            if share > 0.0 && best.as_ref().is_none_or(|(most, _)| share > *most) {
-                best = Some((share, denies(part)));
-            }
-        }
-        best.and_then(|(_, said)| said)
-    };
-    best(&mut lines.split(ends)).is_some_and(|said| said != claimed)
+    let ends = ['.', '!', '?', ';', '。', '！', '？', '；', '\n', ',', '，'];
+    let parts = lines.split(ends).map(|part| (SaidWords::of(part).share(sentence), part));
+    let parts: Vec<(f64, &str)> = parts.filter(|(share, _)| *share > 0.0).collect();
+    let most = parts.iter().map(|(share, _)| *share).fold(0.0, f64::max);
+    let mut near = parts.iter().filter(|(share, _)| *share >= AS_NEAR * most).map(|(_, part)| denies(part));
+    !parts.is_empty() && near.all(|said| said.is_some_and(|said| said != claimed))
 }
 
 #[cfg(test)]

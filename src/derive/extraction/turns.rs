@@ -1,8 +1,8 @@
 //! Who said what in a conversation, line by line.
 
 use super::machinery::without_machinery;
-use crate::derive::words::fold;
 use crate::derive::chunk::{turn_mark, turn_speaker};
+use crate::derive::words::fold;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
