@@ -49,13 +49,18 @@ pub(crate) fn moment(text: &str, edge: Edge, now: Timestamp) -> Option<i64> {
         Some(timestamp)
     } else if let Some(span) = ago(text) {
         now.to_zoned(zone).checked_sub(span).ok().map(|zoned| zoned.timestamp())
-    } else if let Ok(date) = text.parse::<Date>() {
+    } else if let Some(date) = date(text) {
         let day = if edge == Edge::End { date.checked_add(1.day()).ok() } else { Some(date) };
         day.and_then(|day| day.to_zoned(zone).ok()).map(|zoned| zoned.timestamp())
     } else {
         text.parse::<DateTime>().ok().and_then(|time| time.to_zoned(zone).ok()).map(|zoned| zoned.timestamp())
     };
     found.map(Timestamp::as_millisecond)
+}
+
+/// A date alone: of a time the day would be taken, too.
+fn date(text: &str) -> Option<Date> {
+    text.parse().ok().filter(|_| text.chars().all(|c| c.is_ascii_digit() || c == '-'))
 }
 
 /// The milliseconds of a day of the local time zone; `None` when the text is no date.
@@ -91,6 +96,8 @@ mod tests {
         let at = |text: &str, edge| moment(text, edge, now).unwrap();
         assert_eq!(at("2026-01-05T10:00:00Z", Edge::Start), 1_767_607_200_000);
         assert_eq!(at("2026-01-05", Edge::End), at("2026-01-06", Edge::Start));
+        let hour = at("2026-01-05T11:30", Edge::Start) - at("2026-01-05T10:30", Edge::End);
+        assert_eq!((hour, at("2026-01-05 11:30", Edge::Start)), (3_600_000, at("2026-01-05T11:30", Edge::Start)));
         assert_eq!(at("48h", Edge::Start), now.as_millisecond() - 48 * 3_600_000);
         assert!(at("6mo", Edge::Start) < at("7d", Edge::Start));
         for bad in ["", "yesterday", "5", "d", "99999999999d", "2026-13-01"] {

@@ -32,6 +32,7 @@ const HOMES: &[(&str, &str)] = &[
 /// The only uses outside of those homes: a file and what it may name there.
 const VISITS: &[(&str, &str, &str)] = &[
     // `--mode` takes the words of `search.mode`; a second enum in `cli` could come to differ from it.
+    ("clap", "config/layer.rs", "clap::ValueEnum"),
     ("clap", "config/sections.rs", "clap::ValueEnum"),
 ];
 

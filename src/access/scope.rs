@@ -32,12 +32,12 @@ impl Scope {
     }
 }
 
-/// The name of a file of an agent's own memory within its folder: `MEMORY.md`, `memory.md`, `facts.md` or `memory/<name>.md`.
+/// The name of a file of an agent's own memory within its folder: `MEMORY.md`, `memory.md`, `facts.md`, `entries.md` or `memory/<name>.md`.
 /// `None` for what is none, above all for `agent.md`.
 pub(crate) fn own_file<'a>(slug: &str, path: &'a str) -> Option<&'a str> {
     let rest = path.strip_prefix("agents/")?.strip_prefix(slug)?.strip_prefix('/')?;
     let is_own = match rest.split_once('/') {
-        None => matches!(rest, "MEMORY.md" | "memory.md" | "facts.md"),
+        None => matches!(rest, "MEMORY.md" | "memory.md" | "facts.md" | "entries.md"),
         Some(("memory", name)) => !name.contains('/') && !name.starts_with('.') && name.ends_with(".md"),
         Some(_) => false,
     };
@@ -50,10 +50,20 @@ mod tests {
 
     #[test]
     fn an_agents_own_files_are_few() {
-        for own in ["MEMORY.md", "memory.md", "facts.md", "memory/a.md"] {
+        for own in ["MEMORY.md", "memory.md", "facts.md", "entries.md", "memory/a.md"] {
             assert_eq!(own_file("a", &format!("agents/a/{own}")), Some(own));
         }
-        for other in ["agent.md", "AGENT.md", "memory/x/a.md", "memory/.a.md", "memory/a.txt", "b.md", "memory/"] {
+        for other in [
+            "agent.md",
+            "AGENT.md",
+            "pending.md",
+            "archive.md",
+            "memory/x/a.md",
+            "memory/.a.md",
+            "memory/a.txt",
+            "b.md",
+            "memory/",
+        ] {
             assert_eq!(own_file("a", &format!("agents/a/{other}")), None, "{other}");
         }
         assert_eq!(own_file("a", "agents/ab/MEMORY.md"), None);

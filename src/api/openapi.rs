@@ -5,7 +5,9 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, events, facts, forgotten, links, memory, page, processing, qmd, routes, writes};
+use super::{
+    agents, capture, entries, events, facts, forgotten, graph, links, memory, page, processing, qmd, routes, writes,
+};
 
 mod limits;
 
@@ -33,6 +35,12 @@ use limits::Exact;
         links::tags,
         links::all_tags,
         links::notes_in,
+        entries::list_entries,
+        entries::add_entry,
+        entries::edit_entry,
+        entries::remove_entry,
+        entries::list_proposals,
+        entries::decide_proposals,
         facts::list_facts,
         facts::set_fact,
         facts::unset_fact,
@@ -41,6 +49,7 @@ use limits::Exact;
         processing::retry_processing,
         processing::sync_memory,
         processing::clear_memory,
+        graph::notes_around,
         events::events,
         page::token,
         page::leave,
@@ -82,7 +91,7 @@ use limits::Exact;
         qmd::ingest,
         qmd::delete_chunk
     ),
-    components(schemas(crate::wire::ProgressView)),
+    components(schemas(crate::config::MemoryLayer, crate::wire::ProgressView)),
     modifiers(&Tokens, &Tagged, &Exact)
 )]
 struct Api;

@@ -15,7 +15,9 @@ use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
-use super::{agents, capture, events, facts, forgotten, links, memory, page, processing, qmd, routes, writes};
+use super::{
+    agents, capture, entries, events, facts, forgotten, graph, links, memory, page, processing, qmd, routes, writes,
+};
 use crate::access::Authenticator;
 use crate::app::App;
 
@@ -59,6 +61,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/model/gc", post(routes::drop_kept_vectors))
         .merge(writes::routes())
         .merge(agents::routes())
+        .merge(entries::owner_routes())
         .merge(forgotten::routes())
         .merge(capture::routes())
         .with_state(Arc::clone(&app))
@@ -75,8 +78,10 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/api/user-memory/chunk/{hash}", get(routes::chunk))
         .route("/api/user-memory/note", get(routes::note))
         .merge(links::routes())
+        .merge(entries::routes())
         .merge(facts::routes())
         .merge(processing::routes())
+        .merge(graph::routes())
         .merge(memory::routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));

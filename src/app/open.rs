@@ -133,7 +133,7 @@ impl App {
             None => Arc::new(AtRest { state: Arc::clone(&state), switches: Arc::clone(&switches) }),
         };
         let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
-        let ledger = Arc::new(ledger(&home, &config));
+        let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
         let keeper = watch.then(|| {
             let (ledger, files) = (Arc::clone(&ledger), Arc::clone(&files));
@@ -177,7 +177,7 @@ impl App {
         let switches = Arc::new(Switches::new(home.root(), &config));
         let state = home.state();
         let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
-        let ledger = Arc::new(ledger(&home, &config));
+        let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
         let workspace = Workspace::new(WorkspaceParts {
             pending: None,
@@ -238,8 +238,9 @@ fn start_capture(
 }
 
 /// The facts of a vault.
-fn ledger(home: &Home, config: &Config) -> Ledger {
-    Ledger::new(home.root().to_owned(), config.memory_scopes.clone(), config.facts.history, config.index.max_file_bytes)
+fn ledger(home: &Home, config: &Config, state: &Arc<State>) -> Ledger {
+    let folders = config.memory_scopes.clone();
+    Ledger::new(home.root().to_owned(), folders, config.facts.history, config.index.max_file_bytes).remembering(state)
 }
 
 /// The engine of this process, for a vault.

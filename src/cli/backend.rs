@@ -12,7 +12,9 @@ use super::terminal::remark;
 use crate::agents;
 use crate::app::App;
 use crate::config::Config;
+use crate::entries;
 use crate::facts;
+use crate::graph;
 use crate::jobs;
 use crate::notes;
 use crate::sync::SyncProgress;
@@ -31,7 +33,11 @@ use crate::wire::{
     percent_encode,
 };
 use crate::wire::{ClearParams, Cleared, ProcessingView, Retried, RetryParams};
-use crate::wire::{FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView};
+use crate::wire::{
+    EntriesParams, EntriesView, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams, EntryRemoveParams,
+    FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
+    ReviewParams, ReviewView, Reviewed,
+};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -161,6 +167,13 @@ impl Backend {
         }
     }
 
+    pub(super) fn graph(&mut self, params: &GraphParams) -> anyhow::Result<GraphView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/graph", params),
+            Self::Here(app) => Ok(graph::graph(&app.owner(), params)?),
+        }
+    }
+
     pub(super) fn tags(&mut self) -> anyhow::Result<TagsView> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/tags", &()),
@@ -172,6 +185,48 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/notes", params),
             Self::Here(app) => Ok(notes::list(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn entries(&mut self, params: &EntriesParams) -> anyhow::Result<EntriesView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/entries", params),
+            Self::Here(app) => Ok(entries::entries(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn add_entry(&mut self, params: &EntryAddParams) -> anyhow::Result<EntryAdded> {
+        match self {
+            Self::Daemon(client) => client.post("/api/entries", params),
+            Self::Here(app) => Ok(entries::add(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn edit_entry(&mut self, params: &EntryEditParams) -> anyhow::Result<EntryChanged> {
+        match self {
+            Self::Daemon(client) => client.post("/api/entries/edit", params),
+            Self::Here(app) => Ok(entries::edit(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn remove_entry(&mut self, params: &EntryRemoveParams) -> anyhow::Result<EntryChanged> {
+        match self {
+            Self::Daemon(client) => client.post("/api/entries/remove", params),
+            Self::Here(app) => Ok(entries::remove(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn proposals(&mut self, params: &ReviewParams) -> anyhow::Result<ReviewView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/review", params),
+            Self::Here(app) => Ok(entries::review(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn decide_proposals(&mut self, params: &ReviewDecisions) -> anyhow::Result<Reviewed> {
+        match self {
+            Self::Daemon(client) => client.post("/api/review", params),
+            Self::Here(app) => Ok(entries::decide(&app.owner(), params)?),
         }
     }
 

@@ -11,7 +11,7 @@ use super::get::{CommandTarget, place};
 use super::outcome::Outcome;
 use super::output::{count, remark_behind};
 use super::terminal::{Out, remark, stderr, stdout};
-use crate::wire::{ForgetParams, Forgotten};
+use crate::wire::{DerivedNote, ForgetParams, Forgotten};
 
 /// Remove a passage, some lines, or a whole note.
 ///
@@ -121,8 +121,17 @@ fn show(found: &Forgotten, out: &mut Out) -> io::Result<()> {
 
 /// What was made of it.
 fn show_derived(found: &Forgotten, out: &mut Out) -> io::Result<()> {
-    writeln!(out, "\n{} made of it:", count(found.derived.len(), "note"))?;
-    found.derived.iter().try_for_each(|derived| writeln!(out, "- {}", derived.path))
+    writeln!(out, "\nMade of it:")?;
+    found.derived.iter().try_for_each(|derived| writeln!(out, "- {}", called(derived)))
+}
+
+/// What was made of it, by its name.
+fn called(derived: &DerivedNote) -> String {
+    match &derived.fact {
+        Some(name) => format!("the fact {name} in {}", derived.path),
+        None if derived.summary => format!("the summary of {}", derived.path),
+        None => derived.path.clone(),
+    }
 }
 
 fn agreed(question: &str) -> io::Result<bool> {
@@ -136,13 +145,15 @@ fn tell(forgotten: &Forgotten) -> io::Result<()> {
     let mut out = stdout();
     let path = &forgotten.path;
     for derived in &forgotten.derived {
-        let path = &derived.path;
+        let path = called(derived);
         match (&derived.kept_because, &derived.checkpoint_id) {
             (Some(why), _) => remark!("vault: {path}, which was made of it, stays: {why}"),
             (None, _) if !derived.gone => remark!("vault: {path} was made of it, and stays; --derived removes it, too"),
             (None, Some(id)) => {
-                writeln!(out, "{path}, which was made of it, is moved to .trash/\nto undo: vault restore {id}")?
+                let what = if derived.fact.is_some() { "is taken out" } else { "is moved to .trash/" };
+                writeln!(out, "{path}, which was made of it, {what}\nto undo: vault restore {id}")?
             }
+            (None, None) if derived.summary => writeln!(out, "{path}, which was made of it, went with it")?,
             (None, None) => writeln!(out, "{path}, which was made of it: removed for good")?,
         }
     }

@@ -1,22 +1,24 @@
 //! `vault memory`
 
-use std::io::{self, Write};
+mod entries;
+mod processing;
+
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 
-use super::backend::Backend;
 use super::outcome::Outcome;
-use super::output::{bytes, count};
-use super::terminal::{BAD, DIM, TITLE, remark, say, stdout};
-use crate::wire::{ClearParams, Cleared, ProcessingView, RetryParams};
 
-/// Read conversations for what is worth remembering, see what that has cost, or clear what was made.
+/// What is known: preferences, decisions, commitments, facts, one line each.
 ///
-/// A chat model that `[memory]` names reads each conversation once it is quiet, and proposes entries, which wait until you accept them.
-/// Without one nothing is asked, and nothing is sent.
+/// Entries are list items in `memories/user.md`, and of an agent in `agents/<name>/entries.md`: yours to edit in any editor. What agents and
+/// models propose waits in `pending.md` beside them; `vault review` goes through it.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault memory add --kind preference \"Prefers tabs over spaces\"\n  vault memory list\n  \
+    vault memory list --agent ada --status archived\n  vault memory edit e-7f3a2b9c \"Prefers tabs, width 4\"\n  \
+    vault memory remove e-7f3a2b9c --archive"
+)]
 pub(super) struct MemoryCommand {
     #[command(subcommand)]
     action: MemoryAction,
@@ -24,172 +26,42 @@ pub(super) struct MemoryCommand {
 
 #[derive(Debug, Subcommand)]
 enum MemoryAction {
+    /// List entries.
+    ///
+    /// Exit code 1: there are none.
+    List(entries::ListEntries),
+    /// Add an entry. It counts at once; one that says it already stays alone.
+    Add(entries::AddEntry),
+    /// Change an entry in its line.
+    Edit(entries::EditEntry),
+    /// Take an entry away; what it took the place of counts again.
+    Remove(entries::RemoveEntry),
     /// Read the conversations that wait, now.
-    Sync {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show calls, their outcomes, tokens and durations, and what was put aside.
-    Processing {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    ///
+    /// A chat model that `[memory]` names reads each conversation once it is quiet, and proposes entries, which wait until you accept them.
+    /// Without one nothing is asked, and nothing is sent.
+    Sync(processing::SyncMemory),
+    /// Show what the chat model of the memory was asked: calls, outcomes, tokens, durations, and what was put aside.
+    Processing(processing::ShowProcessing),
     /// Try again what was put aside.
-    Retry {
-        /// The session's name, as `vault memory processing` has it; all of them when it is left out.
-        id: Option<String>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Clear the derived layers: entries, proposals, archives, the profile, and summaries that you have not edited. Notes and conversations
-    /// stay. `vault restore` with the names that are printed brings all of it back.
-    Clear {
-        /// Also remove what would bring it back.
-        #[arg(long)]
-        purge: bool,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    Retry(processing::RetryProcessing),
+    /// Clear the derived layers: entries, proposals, archives, the profile, and summaries that you have not edited.
+    ///
+    /// Notes and conversations stay. `vault restore` with the names that are printed brings all of it back.
+    Clear(processing::ClearMemory),
 }
-
-/// How often it is looked how far a daemon is, and for how long at most.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-const PATIENCE: Duration = Duration::from_secs(3_600);
-/// So long the same reason is waited for.
-const STUCK_FOR: Duration = Duration::from_secs(10);
 
 impl MemoryCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-        backend.catch_up(false)?;
         match self.action {
-            MemoryAction::Sync { json } => {
-                let view = sync(&mut backend)?;
-                match json {
-                    true => stdout().json(&view)?,
-                    false => show(&view)?,
-                }
-            }
-            MemoryAction::Processing { json } => {
-                let view = backend.processing()?;
-                match json {
-                    true => stdout().json(&view)?,
-                    false => show(&view)?,
-                }
-            }
-            MemoryAction::Retry { id, json } => {
-                let retried = backend.retry_processing(&RetryParams { id })?;
-                match json {
-                    true => stdout().json(&retried)?,
-                    false => say!("{} tried again", count(retried.queued, "session"))?,
-                }
-            }
-            MemoryAction::Clear { purge, json } => {
-                let cleared = backend.clear_memory(&ClearParams { purge })?;
-                match json {
-                    true => stdout().json(&cleared)?,
-                    false => show_cleared(&cleared)?,
-                }
-            }
+            MemoryAction::List(command) => command.run(vault),
+            MemoryAction::Add(command) => command.run(vault),
+            MemoryAction::Edit(command) => command.run(vault),
+            MemoryAction::Remove(command) => command.run(vault),
+            MemoryAction::Sync(command) => command.run(vault),
+            MemoryAction::Processing(command) => command.run(vault),
+            MemoryAction::Retry(command) => command.run(vault),
+            MemoryAction::Clear(command) => command.run(vault),
         }
-        Ok(Outcome::Done)
     }
-}
-
-/// Has it begun, and waits until nothing is left to do, or nothing can be done now.
-fn sync(backend: &mut Backend) -> anyhow::Result<ProcessingView> {
-    let mut view = backend.sync_memory()?;
-    let deadline = Instant::now() + PATIENCE;
-    let mut stuck: Option<(Option<String>, Instant)> = None;
-    while matches!(backend, Backend::Daemon(_)) && Instant::now() < deadline {
-        let is_at_work = view.now.state == "working" || (view.now.state == "waiting" && view.now.queued > 0);
-        if !is_at_work {
-            break;
-        }
-        // What failed is tried again after some seconds. What waits for longer waits for something else.
-        match &stuck {
-            Some((reason, since)) if *reason == view.now.reason && view.now.state == "waiting" => {
-                if since.elapsed() > STUCK_FOR {
-                    break;
-                }
-            }
-            _ => stuck = Some((view.now.reason.clone(), Instant::now())),
-        }
-        std::thread::sleep(LOOK_EVERY);
-        view = backend.processing()?;
-    }
-    Ok(view)
-}
-
-fn show(view: &ProcessingView) -> io::Result<()> {
-    let mut out = stdout();
-    let mut line = |name: &str, value: &str| {
-        out.paint(DIM, &format!("{name:11}"))?;
-        writeln!(out, " {value}")
-    };
-    line("model", view.now.model.as_deref().unwrap_or("none; `[memory] model` names one"))?;
-    let reason = view.now.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    line("state", &format!("{}{reason}", view.now.state))?;
-    line("waiting", &count(view.now.queued, "session"))?;
-    if view.now.withheld > 0 {
-        line("withheld", &format!("{}, private and not sent to another machine", count(view.now.withheld, "session")))?;
-    }
-    let since = view.now.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {since}"));
-    let calls = count(view.now.calls as usize, "call");
-    line("asked", &format!("{calls}, {} sent, {since}", bytes(view.now.bytes_sent)))?;
-    line(
-        "tokens",
-        &format!("{} read, {} written, as the service has counted", view.prompt_tokens, view.answer_tokens),
-    )?;
-    let day = &view.day;
-    let (calls, tokens) = (
-        format!("{} of {} calls", day.calls, day.calls_limit),
-        format!("{} of {} tokens", day.tokens, day.tokens_limit),
-    );
-    line("24 hours", &format!("{calls}, {tokens}"))?;
-    if let Some(((success, p50), p95)) = view.success.zip(view.p50_ms).zip(view.p95_ms) {
-        line("answered", &format!("{:.0} %, half within {p50} ms, 95 % within {p95} ms", success * 100.0))?;
-    }
-    for outcome in &view.outcomes {
-        line("", &format!("{}: {}", outcome.outcome, outcome.calls))?;
-    }
-    let stores = &view.stores;
-    line(
-        "stores",
-        &format!(
-            "notes {}, of these layers {}, index {}, state {}",
-            bytes(stores.notes),
-            bytes(stores.layers),
-            bytes(stores.index),
-            bytes(stores.state)
-        ),
-    )?;
-    for dead in &view.dead_letters {
-        out.paint(BAD, "put aside")?;
-        write!(out, "  ")?;
-        out.paint(TITLE, dead.path.as_deref().unwrap_or("a conversation that is gone"))?;
-        writeln!(out, "  {}; `vault memory retry {}` tries it again", dead.reason, dead.id)?;
-    }
-    Ok(())
-}
-
-fn show_cleared(cleared: &Cleared) -> io::Result<()> {
-    if cleared.files.is_empty() {
-        remark!("vault: there was nothing to clear");
-    }
-    let ids: Vec<&str> = cleared.files.iter().filter_map(|file| file.checkpoint_id.as_deref()).collect();
-    for file in &cleared.files {
-        say!("{} is cleared", file.path)?;
-    }
-    for path in &cleared.kept {
-        say!("{path} stays: you have edited it")?;
-    }
-    if !ids.is_empty() {
-        say!("to undo: vault restore {}", ids.join(" "))?;
-    }
-    Ok(())
 }

@@ -15,6 +15,7 @@ mod fact;
 mod forget;
 mod forgotten;
 mod get;
+mod graph;
 mod import;
 mod init;
 mod links;
@@ -31,6 +32,7 @@ mod progress;
 mod reindex;
 mod related;
 mod restore;
+mod review;
 mod save;
 mod search;
 mod serve;
@@ -75,7 +77,10 @@ enum Command {
     Get(get::GetCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
+    Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
+    Memory(memory::MemoryCommand),
+    Review(review::ReviewCommand),
     Tags(tags::TagsCommand),
     Status(status::StatusCommand),
     Save(save::SaveCommand),
@@ -85,7 +90,6 @@ enum Command {
     Checkpoints(checkpoints::CheckpointsCommand),
     Restore(restore::RestoreCommand),
     Log(log::LogCommand),
-    Memory(memory::MemoryCommand),
     Reindex(reindex::ReindexCommand),
     Verify(verify::VerifyCommand),
     Eval(eval::EvalCommand),
@@ -138,7 +142,10 @@ fn run() -> u8 {
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
+        Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
+        Command::Memory(command) => command.run(vault),
+        Command::Review(command) => command.run(vault),
         Command::Status(command) => command.run(vault),
         Command::Save(command) => command.run(vault),
         Command::Annotate(command) => command.run(vault),
@@ -147,7 +154,6 @@ fn run() -> u8 {
         Command::Checkpoints(command) => command.run(vault),
         Command::Restore(command) => command.run(vault),
         Command::Log(command) => command.run(vault),
-        Command::Memory(command) => command.run(vault),
         Command::Reindex(command) => command.run(vault),
         Command::Verify(command) => command.run(vault),
         Command::Eval(command) => command.run(vault),
@@ -157,7 +163,7 @@ fn run() -> u8 {
         Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
-        Command::Import(command) => command.run(),
+        Command::Import(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(&mut Cli::command()),
     };

@@ -12,7 +12,7 @@ use super::narrow::NarrowArgs;
 use super::outcome::Outcome;
 use super::related::related;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
-use crate::config::{Citations, Config, Mode};
+use crate::config::{Citations, Config, MemoryLayer, Mode};
 use crate::path::VaultPath;
 use crate::request::{MAY_LACK_THE_NEWEST, RequestError};
 use crate::search::{Highlighter, snippet};
@@ -27,7 +27,7 @@ use crate::wire::{HitView, SearchQuery, percent_encode_path, source_line};
 /// is searched too. When nothing is found the exit code is 1.
 ///
 /// Conditions, each with - before it for its opposite: tag:travel in:notes path:daily/* title:plan before:2026-01-05 after:7d
-/// has:link|image|code|table|quote|task|tag; of conversations role:user (who speaks) and conversation:ID; and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
+/// has:link|image|code|table|quote|task|tag; of conversations role:user (who speaks) and conversation:ID; layer:entries|conversations|summaries|graph|notes; and any property: type:book status:done author:"Ann Lee" [rating:>3] [status].
 ///
 /// Lines that ask one side alone: "lex: words", "vec: a question", "hyde: what an answer might say"; "intent: what it is about" helps them.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ pub(super) struct SearchCommand {
     #[arg(
         long,
         value_name = "PATH[:LINE]",
-        conflicts_with_all = ["query", "mode", "collection", "tag", "path", "scope", "resolve", "topic", "since", "until", "min_score", "timeout_ms", "context", "full"]
+        conflicts_with_all = ["query", "mode", "collection", "tag", "path", "scope", "resolve", "layer", "topic", "since", "until", "min_score", "timeout_ms", "context", "full"]
     )]
     related: Option<String>,
     /// By words, by meaning, or both.
@@ -56,6 +56,9 @@ pub(super) struct SearchCommand {
     /// The same: memory scopes, the most specific first.
     #[arg(long, value_name = "SCOPES", conflicts_with = "scope")]
     resolve: Option<String>,
+    /// Only one layer of the memory; summaries as long as `[memory] summary_retention_days` says.
+    #[arg(long, value_enum)]
+    layer: Option<MemoryLayer>,
     /// Only notes with this `topic`; where fewer than three hits have it, all are searched.
     #[arg(long)]
     topic: Option<String>,
@@ -186,6 +189,7 @@ impl SearchCommand {
             path: self.within.path,
             scope: self.scope,
             resolve: self.resolve,
+            layer: self.layer,
             topic: self.topic,
             since: self.since,
             until: self.until,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::links::{NoteLink, note_links, target_name};
 use super::properties::{Property, properties};
+use super::relations::{Relation, described};
 use super::words::{fold, plain_words};
 use crate::note::{BlockKind, LinkKind, Note, aliases};
 
@@ -15,6 +16,8 @@ const MAX_ALIASES: usize = 64;
 /// somewhere and are not found from there.
 const MAX_LINKS: usize = 10_000;
 
+/// Maximum number of names of its relations; by the others it is not found.
+const MAX_RELATIONS: usize = 1_000;
 /// Maximum number of those who speak in a conversation. The others are not found as speakers.
 const MAX_SPEAKERS: usize = 10_000;
 
@@ -31,6 +34,11 @@ impl Label {
     /// Of a link to what has a name; the same names are the same.
     pub(crate) fn of_link(name: &str) -> Option<Self> {
         Self::named("to", name)
+    }
+
+    /// The same of a link that has the name of a relation.
+    pub(crate) fn of_named_link(name: &str) -> Option<Self> {
+        Self::named("related to", name)
     }
 
     fn named(kind: &str, name: &str) -> Option<Self> {
@@ -60,13 +68,18 @@ impl Label {
         Self::new("speaker", term)
     }
 
+    /// Of a relation that a note has to another, by its name, or of any that has a name. Case and accents do not count.
+    pub(crate) fn of_relation(name: Option<&str>) -> Self {
+        name.map_or_else(|| Self::new("related", ""), |name| Self::new("relation", &fold(name.trim())))
+    }
+
     /// Of a language, by its code.
     pub(crate) fn of_language(code: &str) -> Self {
         Self::new("language", code)
     }
 
-    /// All of a note: title, file name, aliases, properties, what its text has, what it links to, its conversation, its language by its
-    /// code, and who speaks in it; sorted, each once.
+    /// All of a note: title, file name, aliases, properties, what its text has, what it links to and how, its conversation, its language by
+    /// its code, and who speaks in it; sorted, each once.
     pub(crate) fn all<'a>(
         note: &Note,
         stem: &str,
@@ -81,6 +94,7 @@ impl Label {
         let links = note_links(note, source);
         labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
         labels.extend(Self::of_links(&links));
+        labels.extend(Self::of_relations(&described(note, source, links)));
         labels.extend(language.map(Self::of_language));
         let speakers: BTreeSet<&String> = speakers.collect();
         labels.extend(speakers.into_iter().take(MAX_SPEAKERS).map(|term| Self::of_speaker(term)));
@@ -96,6 +110,16 @@ impl Label {
         labels.dedup();
         labels.truncate(MAX_LINKS);
         labels
+    }
+
+    fn of_relations(relations: &[Relation]) -> Vec<Self> {
+        let named = relations.iter().filter(|relation| relation.name.is_some());
+        let ends: BTreeSet<Self> =
+            named.filter_map(|relation| Self::of_named_link(target_name(&relation.link.target))).collect();
+        let names: BTreeSet<&str> = relations.iter().filter_map(|relation| relation.name.as_deref()).collect();
+        let any =
+            (!names.is_empty()).then(|| Self::of_relation(None)).into_iter().chain(ends.into_iter().take(MAX_LINKS));
+        names.into_iter().take(MAX_RELATIONS).map(|name| Self::of_relation(Some(name))).chain(any).collect()
     }
 
     fn of_properties(metadata: &Map<String, Value>) -> Vec<Self> {
@@ -178,7 +202,7 @@ mod tests {
         let has = |key, value| labels.contains(&Label::of_property(key, value));
         assert!(has("Director", Some("ridley scott")) && has("year", None) && has("year", Some("1982")));
         assert!(!has("director", Some("Ford")) && !has("rating", None) && !has("director", Some("")));
-        assert_eq!(labels.len(), 8, "title and file name are one");
+        assert_eq!(labels.len(), 11, "title and file name are one");
         assert!(labels.contains(&Label::of_link("ridley scott").unwrap()) && !named("ridley scott"));
         assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
         assert_eq!(Label::of_name("  "), None);

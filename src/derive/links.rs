@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::note::{LinkKind, Note, has_scheme, wikilinks_in};
+use crate::note::{Link, LinkKind, Note, has_scheme, wikilinks_in};
 
 /// What Obsidian shows that is no note. A wikilink to a note may have a full stop in its name.
 const ATTACHMENTS: [&str; 23] = [
@@ -27,6 +27,17 @@ pub(crate) struct NoteLink {
     pub(crate) embeds: bool,
     /// Its line, from 1.
     pub(crate) line: usize,
+    /// The property in which it stands.
+    pub(crate) property: Option<LinkProperty>,
+}
+
+/// The property in which a link stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LinkProperty {
+    /// Its key; of one within another `outer.inner`.
+    pub(crate) key: String,
+    /// What stands behind the link in its value, up to the next one.
+    pub(super) behind: String,
 }
 
 /// The links of a note that may mean a note, in the order of its lines: those of its properties, then those of its text. Neither what leads
@@ -47,6 +58,7 @@ pub(crate) fn note_links(note: &Note, source: &str) -> Vec<NoteLink> {
                 text: link.text.clone(),
                 embeds: link.kind == LinkKind::Embed,
                 line: link.line,
+                property: None,
             });
         }
     }
@@ -73,14 +85,14 @@ fn property_links(note: &Note, source: &str) -> Vec<NoteLink> {
     if !frontmatter.contains("[[") {
         return Vec::new();
     }
-    let mut left: Vec<&Value> = note.metadata.values().rev().collect();
+    let mut left: Vec<(String, &Value)> = note.metadata.iter().rev().map(|(key, value)| (key.clone(), value)).collect();
     // Where to go on looking for what is written more than once.
     let mut looked: HashMap<&str, usize> = HashMap::new();
     let mut found = Vec::new();
-    while let Some(value) = left.pop() {
+    while let Some((key, value)) = left.pop() {
         match value {
             Value::String(text) => {
-                for link in wikilinks_in(text).into_iter().filter(|link| !link.target.is_empty()) {
+                for (link, behind) in wikilinks_apart(text).into_iter().filter(|(link, _)| !link.target.is_empty()) {
                     let written = &text[link.span.clone()];
                     let from = looked.entry(written).or_default();
                     let at = frontmatter[*from..].find(written).map(|at| *from + at);
@@ -89,17 +101,34 @@ fn property_links(note: &Note, source: &str) -> Vec<NoteLink> {
                         continue;
                     }
                     let line = at.map_or(1, |at| note.lines.line_of(at));
+                    let property = Some(LinkProperty { key: key.clone(), behind: behind.to_owned() });
                     let (target, heading, block, text) = (link.target, link.heading, link.block, link.text);
-                    found.push(NoteLink { target, heading, block, text, embeds: false, line });
+                    found.push(NoteLink { target, heading, block, text, embeds: false, line, property });
                 }
             }
-            Value::Array(items) => left.extend(items.iter().rev()),
-            Value::Object(fields) => left.extend(fields.values().rev()),
+            Value::Array(items) => left.extend(items.iter().rev().map(|item| (key.clone(), item))),
+            Value::Object(fields) => {
+                left.extend(fields.iter().rev().map(|(inner, value)| (format!("{key}.{inner}"), value)));
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
     found.sort_by_key(|link| link.line);
     found
+}
+
+/// The wikilinks of a text that is no Markdown, each with what stands behind it, up to the next one.
+pub(super) fn wikilinks_apart(text: &str) -> Vec<(Link, &str)> {
+    let links = wikilinks_in(text);
+    let ends: Vec<usize> = links.iter().skip(1).map(|link| link.span.start).chain([text.len()]).collect();
+    links
+        .into_iter()
+        .zip(ends)
+        .map(|(link, end)| {
+            let behind = &text[link.span.end..end];
+            (link, behind)
+        })
+        .collect()
 }
 
 fn is_attachment(target: &str) -> bool {

@@ -37,6 +37,12 @@ pub(crate) struct Property {
     pub(crate) values: Vec<String>,
 }
 
+/// Whether a key, of which that is the outermost part, says how a note is kept.
+pub(super) fn is_kept(key: &str) -> bool {
+    let outer = key.split('.').next().unwrap_or(key).trim().to_lowercase();
+    KEPT.contains(&outer.as_str())
+}
+
 /// The properties of a note's frontmatter that say what it is.
 pub(crate) fn properties(metadata: &Map<String, Value>) -> Vec<Property> {
     let mut found = Vec::new();

@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::error::EngineError;
 use super::file_set::FileSet;
 use super::files::FileTable;
+use super::layer::of_layer;
 use crate::access::{Globs, Turn};
-use crate::config::VaultPart;
+use crate::config::{MemoryLayer, VaultPart};
 use crate::derive::{CONVERSATIONS, Label, speaker_term, values_of};
 use crate::path::{VaultPath, folded};
 
@@ -36,6 +37,8 @@ pub enum Wanted {
     Path(String),
     /// In one of these parts of the vault.
     Within(Vec<VaultPart>),
+    /// In a layer of the memory.
+    Layer(MemoryLayer),
     /// With a text somewhere in its title. Case and accents do not count.
     Title(String),
     /// Updated in a span of milliseconds since 1970, the end left out.
@@ -58,6 +61,8 @@ pub(super) struct FilteredFiles<'a> {
     pub(super) files: &'a FileTable,
     /// A file's frontmatter as JSON.
     pub(super) metadata: &'a dyn Fn(u32) -> Result<Option<String>, EngineError>,
+    /// From when on summaries are in their layer, in milliseconds since 1970; all are where it is not said.
+    pub(super) summaries_since_ms: Option<i64>,
     /// Whether anybody waits for the answer still.
     pub(super) turn: &'a Turn,
 }
@@ -114,6 +119,7 @@ impl Wanted {
                 };
                 set.iter().filter(holds).collect()
             }
+            Self::Layer(layer) => of_layer(*layer, of.summaries_since_ms, files),
             Self::Title(text) => {
                 let wanted = crate::derive::words::fold(text);
                 let has = |file: &u32| {

@@ -20,6 +20,8 @@ pub struct Filter {
     pub since_ms: Option<i64>,
     /// Only notes updated before this time.
     pub until_ms: Option<i64>,
+    /// From when on summaries are in their layer, in milliseconds since 1970. It narrows nothing by itself.
+    pub summaries_since_ms: Option<i64>,
     /// Only notes that meet each of these.
     pub conditions: Vec<Condition>,
 }
@@ -66,7 +68,7 @@ impl Filter {
 
     /// Whether nothing is asked for but the files of the scope.
     fn narrows_files_alone(&self) -> bool {
-        let Self { files: _, collection, path, tags, since_ms, until_ms, conditions } = self;
+        let Self { files: _, collection, path, tags, since_ms, until_ms, summaries_since_ms: _, conditions } = self;
         collection.is_none()
             && path.is_none()
             && tags.is_empty()

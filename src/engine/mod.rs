@@ -26,6 +26,7 @@ mod file_set;
 mod files;
 mod filter;
 mod label_index;
+mod layer;
 mod like;
 mod open;
 mod packed;

@@ -70,7 +70,13 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// When a store cannot be read, or nobody waits any more.
     fn resolve(&self, filter: &Filter, turn: &Turn) -> Result<Option<FileSet>, EngineError> {
-        filter.resolve(&FilteredFiles { files: self.files(), metadata: &|file| self.metadata(file), turn })
+        let summaries_since_ms = filter.summaries_since_ms;
+        filter.resolve(&FilteredFiles {
+            files: self.files(),
+            metadata: &|file| self.metadata(file),
+            summaries_since_ms,
+            turn,
+        })
     }
 
     /// The best chunks by words and by meaning, each scored on both where both are asked: all that the first stage of a search asks of

@@ -1,39 +1,47 @@
 //! What was found in a conversation, written: proposals, which wait for the person.
 
-use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel};
+use jiff::Timestamp;
+
+use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel};
 use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
-use crate::layers::{EntryEdit, LayerWriter, LayersError};
+use crate::forgotten::Reach;
+use crate::layers::{EntryProposal, LayerWriter, ProposeRules, Proposed};
 use crate::path::VaultPath;
-use crate::request::Workspace;
-use crate::vault::{Action, Files};
+use crate::request::{RequestError, Workspace};
+use crate::state::LeftOut;
+use crate::vault::Action;
 
 /// As whom it is written.
 const WHO: &str = "extraction";
 
-/// Proposes what was found. What is there already by its name stays as it is.
-pub(super) fn propose(
-    workspace: &Workspace,
-    files: &Files,
-    path: &VaultPath,
-    found: &[CheckedEntry],
-) -> Result<(), LayersError> {
+/// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is.
+pub(super) fn propose(workspace: &Workspace, path: &VaultPath, found: &[CheckedEntry]) -> Result<(), RequestError> {
     if found.is_empty() {
         return Ok(());
     }
-    let writer = LayerWriter { files, act: Action::Edit.done_by(WHO), is_program: true };
-    let entries: Vec<EntryEdit> = found.iter().map(|entry| EntryEdit::Add(entry_of(path, entry))).collect();
-    workspace.layers().change(&writer, &MemoryHolder::Person, EntryShelf::Pending, &entries).map(drop)
+    let forgotten = workspace.forgotten();
+    let asked = forgotten.ask()?;
+    let rules =
+        ProposeRules { config: &workspace.config().memory, forgotten: &asked, reach: Reach::All, likeness: None };
+    let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.done_by(WHO), is_program: true };
+    let proposals =
+        found.iter().map(|found| EntryProposal { entry: entry_of(path, found), is_quoted: found.has_quote }).collect();
+    let all = workspace.layers().propose(&writer, &MemoryHolder::Person, proposals, &rules)?;
+    drop(asked);
+    for outcome in &all.outcomes {
+        if let Proposed::Forgotten(tombstone) = outcome {
+            let (at, by, into) = (Timestamp::now(), WHO.to_owned(), path.to_string());
+            forgotten.note(LeftOut { at, by, into, whole: true, tombstone: *tombstone });
+        }
+    }
+    Ok(())
 }
 
-/// An entry that is named by where it comes from and what it says, so that it is the same when it is found again.
 fn entry_of(path: &VaultPath, found: &CheckedEntry) -> MemoryEntry {
     let (first, last) = found.lines;
     let lines = if first == last { format!("L{first}") } else { format!("L{first}-L{last}") };
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(path.as_str().as_bytes()).update(b"\n").update(found.text.to_lowercase().as_bytes());
     MemoryEntry {
-        id: format!("e-{}", &hasher.finalize().to_hex()[..8]),
         confidence: found.confidence,
         tags: found.tags.clone(),
         window: Validity { from: found.valid_from.as_deref().and_then(Moment::read), until: None },

@@ -273,12 +273,10 @@ impl Extraction {
             Ok(found) => found,
             Err(unasked) => return self.unasked(job, unasked),
         };
-        let written = self.workspace.files().map_err(|error| error.to_string()).and_then(|files| {
-            propose(&self.workspace, files, &path, &found.entries).map_err(|error| error.to_string())
-        });
+        let written = propose(&self.workspace, &path, &found.entries);
         crash::point("extraction-proposed");
-        if let Err(reason) = written {
-            self.fails(job, &reason, None)?;
+        if let Err(error) = written {
+            self.fails(job, &error.message, None)?;
             return Ok(ExtractionRest::None);
         }
         self.jobs.finish(TURNS, job.key, digest, self.now())?;

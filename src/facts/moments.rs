@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::request::{Edge, RequestError, parse};
+use crate::request::{Edge, RequestError, parse, parse_last};
 use crate::wire::FactsParams;
 
 /// The moments that a question is about, in milliseconds since 1970.
@@ -22,7 +22,8 @@ pub(super) struct Moments {
 
 impl Moments {
     pub(super) fn of(params: &FactsParams, now: Timestamp) -> Result<Self, RequestError> {
-        let moment = |name: &str, text: &Option<String>| text.as_deref().map(|text| end(name, text, now)).transpose();
+        let moment =
+            |name: &str, text: &Option<String>| text.as_deref().map(|text| parse_last(name, text, now)).transpose();
         let as_of = moment("as_of", &params.as_of)?;
         let known_at = moment("known_at", &params.known_at)?;
         let changed_since = params.changed_since.as_deref();
@@ -34,12 +35,6 @@ impl Moments {
             changed_since: changed_since.map(|text| parse("changed_since", text, Edge::Start, now)).transpose()?,
         })
     }
-}
-
-/// A moment; of a date its last one.
-fn end(name: &str, text: &str, now: Timestamp) -> Result<i64, RequestError> {
-    let (start, end) = (parse(name, text, Edge::Start, now)?, parse(name, text, Edge::End, now)?);
-    Ok(if end > start { end - 1 } else { start })
 }
 
 #[cfg(test)]

@@ -89,12 +89,7 @@ fn of_scope(
     let mut facts = Vec::new();
     if let Some(book) = book {
         if !sight.given().is_agents() {
-            let found = book.facts.problems.iter();
-            problems.extend(found.map(|problem| FactProblem {
-                path: book.path.to_string(),
-                line: problem.line,
-                message: problem.message.clone(),
-            }));
+            problems.extend(book.problems().map(|(path, line, message)| FactProblem { path, line, message }));
         }
         let question = FactQuestion { params, moments, name: &scope.to_string(), book };
         for (namespace, key) in question.names() {

@@ -1,15 +1,18 @@
 //! A text, held against what was forgotten.
 
+use std::ops::Range;
+use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
 
 use super::place::{KeptPlace, Reach};
 use crate::derive::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
-use crate::state::{Digest, DigestKey, ForgottenKind, Tombstones};
+use crate::note::Note;
+use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, join_brought};
 
 /// What was forgotten, to be asked by one who is about to write. While it is held nothing more is forgotten.
 pub struct ForgottenLookup<'f> {
     pub(super) _writing: Option<RwLockReadGuard<'f, ()>>,
-    pub(super) known: Option<(Arc<Tombstones>, DigestKey)>,
+    pub(super) known: Option<KnownTombstones>,
 }
 
 /// What stays of a text.
@@ -60,6 +63,33 @@ pub(super) fn of_fact(key: &DigestKey, scope: &str, name: &str, value: &str) -> 
     key.digest("fact", &[parts[0].as_bytes(), parts[1].as_bytes(), parts[2].as_bytes()])
 }
 
+/// A text without some places of it.
+fn without_cuts(text: &str, cuts: &[Range<usize>]) -> String {
+    let mut left = String::with_capacity(text.len());
+    let mut at = 0;
+    for cut in cuts {
+        left.push_str(text.get(at..cut.start).unwrap_or_default());
+        at = cut.end.max(at);
+    }
+    left.push_str(text.get(at..).unwrap_or_default());
+    left
+}
+
+/// Whether a text says anything: a heading of nothing says what was below it.
+fn says(text: &str) -> bool {
+    said(text).blocks.iter().any(|block| !block.heading)
+}
+
+impl ForgottenLookup<'static> {
+    /// What an archive has brought as files in `folder`, and what was forgotten in the vault of a `state`, as [`join_brought`] has it.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub fn brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Self, StateError> {
+        Ok(Self { _writing: None, known: join_brought(folder, state)? })
+    }
+}
+
 impl ForgottenLookup<'_> {
     /// Whether nothing was ever forgotten for good.
     pub fn is_empty(&self) -> bool {
@@ -69,32 +99,50 @@ impl ForgottenLookup<'_> {
     /// What stays of a text; `None` where nothing of it was forgotten. A text goes whole, else its blocks, else its sentences.
     pub fn without(&self, text: &str, reach: Reach<'_>) -> Option<WithoutForgotten> {
         self.known.as_ref()?;
+        let (cuts, tombstone) = self.cuts(text, reach)?;
+        let left = without_cuts(text, &cuts);
+        Some(WithoutForgotten { text: says(&left).then(|| left.trim().to_owned()), tombstone })
+    }
+
+    /// What stays of a whole note: its frontmatter, and each byte of its body that is none of what was forgotten. Where a line goes, its
+    /// end goes with it. What `keeps` says of a part of it stays.
+    pub fn without_in_note(
+        &self,
+        note: &Note,
+        source: &str,
+        reach: Reach<'_>,
+        keeps: impl Fn(&str) -> bool,
+    ) -> Option<WithoutForgotten> {
+        self.known.as_ref()?;
+        let body = &source[note.body.clone()];
+        let (mut cuts, tombstone) = self.cuts(body, reach)?;
+        cuts.retain(|cut| !keeps(&body[cut.clone()]));
+        if cuts.is_empty() {
+            return None;
+        }
+        for cut in &mut cuts {
+            let is_line = cut.start == 0 || body[..cut.start].ends_with('\n');
+            let rest = &body[cut.end..];
+            let end = ["\r\n", "\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);
+            cut.end += if is_line { end } else { 0 };
+        }
+        let left = without_cuts(body, &cuts);
+        let text = says(&left).then(|| format!("{}{left}{}", &source[..note.body.start], &source[note.body.end..]));
+        Some(WithoutForgotten { text, tombstone })
+    }
+
+    /// Where a text says what was forgotten, in its order, and the first tombstone: all of it, else its blocks, else its sentences.
+    fn cuts(&self, text: &str, reach: Reach<'_>) -> Option<(Vec<Range<usize>>, i64)> {
         let said = said(text);
         let whole = said.whole();
         if (is_a_text(&whole) || is_a_sentence(&whole))
             && let Some(tombstone) = self.find(&whole, reach)
         {
-            return Some(WithoutForgotten { text: None, tombstone });
+            return Some((std::iter::once(0..text.len()).collect(), tombstone));
         }
-        let mut cuts = Vec::new();
-        let mut tombstone = None;
-        for block in &said.blocks {
-            for (span, found) in self.in_block(block, reach) {
-                tombstone = tombstone.or(Some(found));
-                cuts.push(span);
-            }
-        }
-        let tombstone = tombstone?;
-        let mut left = String::with_capacity(text.len());
-        let mut at = 0;
-        for cut in cuts {
-            left.push_str(text.get(at..cut.start).unwrap_or_default());
-            at = cut.end.max(at);
-        }
-        left.push_str(text.get(at..).unwrap_or_default());
-        // A heading of nothing says what was below it.
-        let says = self::said(&left).blocks.iter().any(|block| !block.heading);
-        Some(WithoutForgotten { text: says.then(|| left.trim().to_owned()), tombstone })
+        let found = said.blocks.iter().flat_map(|block| self.in_block(block, reach));
+        let (cuts, tombstones): (Vec<_>, Vec<_>) = found.unzip();
+        Some((cuts, *tombstones.first()?))
     }
 
     /// The lines of a text, from 1, that were forgotten, each with its tombstone.
@@ -121,7 +169,7 @@ impl ForgottenLookup<'_> {
     }
 
     /// Where something of a block was forgotten: all of it, or sentences.
-    fn in_block(&self, block: &SaidBlock, reach: Reach<'_>) -> Vec<(std::ops::Range<usize>, i64)> {
+    fn in_block(&self, block: &SaidBlock, reach: Reach<'_>) -> Vec<(Range<usize>, i64)> {
         if !block.heading
             && is_a_text(&block.words)
             && let Some(tombstone) = self.find(&block.words, reach)

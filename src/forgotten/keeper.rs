@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use super::asked::{ForgottenLookup, digests, of_fact};
 use super::place::{ForgottenPlace, KeptPlace, folder_of};
 use crate::path::VaultPath;
-use crate::state::{ForgottenKind, LeftOut, LeftOutTable, State, StateError, TombstoneTable, Tombstones};
+use crate::state::{
+    ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, State, StateError, TombstoneTable, Tombstones,
+};
 
 /// What was forgotten for good, and what was left out because of it.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl ForgottenTexts {
         Ok(ForgottenLookup { _writing: None, known: self.known()? })
     }
 
-    fn known(&self) -> Result<Option<(Arc<Tombstones>, crate::state::DigestKey)>, StateError> {
+    fn known(&self) -> Result<Option<KnownTombstones>, StateError> {
         let all = self.table.all()?;
         if all.all.is_empty() { Ok(None) } else { Ok(self.state.key()?.map(|key| (all, key))) }
     }
@@ -135,14 +137,14 @@ impl ForgottenTexts {
     }
 
     /// The lines of a note, from 1, that were `known` as forgotten, each with what was: the person has written them again. What was found in
-    /// a note that has not changed is remembered; of another `text` is read, if it may be (`reads`), else nothing is known.
+    /// a note that has not changed is remembered; of another they are looked for by `find`, if that may be (`reads`), else nothing is known.
     pub fn lines_of(
         &self,
         known: &ForgottenLookup<'_>,
         path: &VaultPath,
         hash: &[u8; 32],
         reads: bool,
-        text: impl FnOnce() -> Option<String>,
+        find: impl FnOnce() -> Vec<(usize, i64)>,
     ) -> Option<Vec<(usize, i64)>> {
         let Some((tombstones, _)) = &known.known else { return Some(Vec::new()) };
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +155,7 @@ impl ForgottenTexts {
             Some((at, lines)) if at == hash => Some(lines.clone()),
             _ if !reads => None,
             _ => {
-                let lines = text().map(|text| known.lines(&text)).unwrap_or_default();
+                let lines = find();
                 looked.files.insert(path.clone(), (*hash, lines.clone()));
                 Some(lines)
             }

@@ -6,17 +6,19 @@
 mod book;
 mod error;
 mod paths;
+mod propose;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use book::EntryBook;
 pub(crate) use error::LayersError;
 pub(crate) use paths::{entries_path, shelf_of};
+pub(crate) use propose::{Acceptance, EntryProposal, ProposeRules, Proposed, ProposedAll};
 pub(crate) use write::{EntriesWritten, EntryEdit, LayerWriter};
 
 use crate::derive::entries::{EntryShelf, MemoryHolder};
@@ -30,12 +32,14 @@ pub(crate) struct Layers {
     books: Mutex<HashMap<VaultPath, Arc<EntryBook>>>,
     /// One change at a time, from the look at what is there until it is written.
     changing: Mutex<()>,
+    /// One proposal at a time, from the look for what is the same until it waits.
+    proposing: Mutex<()>,
 }
 
 impl Layers {
     /// The entries of the vault at `root`.
     pub(crate) fn new(root: PathBuf, max_file_bytes: u64) -> Self {
-        Self { root, max_file_bytes, books: Mutex::default(), changing: Mutex::default() }
+        Self { root, max_file_bytes, books: Mutex::default(), changing: Mutex::default(), proposing: Mutex::default() }
     }
 
     /// What a memory knows: active entries and superseded ones; none where there is no file.
@@ -76,6 +80,10 @@ impl Layers {
         let book = Arc::new(EntryBook::read(&self.root, &path, shelf, self.max_file_bytes, known.as_deref())?);
         books().insert(path, Arc::clone(&book));
         Ok(book)
+    }
+
+    fn one_proposes(&self) -> MutexGuard<'_, ()> {
+        self.proposing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The memories that have a file of entries.

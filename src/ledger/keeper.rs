@@ -138,9 +138,7 @@ impl KeeperParts {
                 let turns = [begin, fact.window.end()].into_iter().flatten().filter(|at| *at > now);
                 next = turns.chain(next).min();
             }
-            let problems = book.facts.problems.iter();
-            kept.problems
-                .extend(problems.map(|problem| (book.path.to_string(), problem.line, problem.message.clone())));
+            kept.problems.extend(book.problems());
         }
         self.shared.show_expired_facts(kept.expired);
         *keeps.lock().unwrap_or_else(PoisonError::into_inner) = kept;

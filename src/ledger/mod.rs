@@ -17,11 +17,12 @@ pub(crate) use book::FactsBook;
 pub(crate) use error::LedgerError;
 pub(crate) use keeper::{FactsKeeper, KeeperParts, KeptFacts};
 pub(crate) use paths::FACTS_FILE;
-use paths::history_of;
+use paths::{facts_beside, history_of};
 pub(crate) use write::{FactWriter, FactWritten};
 
 use crate::config::{MemoryScope, MemoryScopesConfig};
 use crate::path::VaultPath;
+use crate::state::{SeenTable, State};
 
 /// The facts of a vault.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct Ledger {
     books: Mutex<HashMap<VaultPath, Arc<FactsBook>>>,
     /// Files that have been seen: when one of them is not there any more, its facts are gone.
     seen: Mutex<HashSet<VaultPath>>,
+    /// Those that any process on this machine has seen.
+    seen_before: Option<SeenTable>,
     /// One change at a time, from the look at what is there until it is noted.
     changing: Mutex<()>,
 }
@@ -48,8 +51,15 @@ impl Ledger {
             max_file_bytes,
             books: Mutex::default(),
             seen: Mutex::default(),
+            seen_before: None,
             changing: Mutex::default(),
         }
+    }
+
+    /// The same, which remembers in a vault's state which files it has seen.
+    #[must_use]
+    pub(crate) fn remembering(self, state: &Arc<State>) -> Self {
+        Self { seen_before: Some(SeenTable::new(state)), ..self }
     }
 
     /// The file of a scope's facts.
@@ -75,6 +85,11 @@ impl Ledger {
             _ => return None,
         };
         self.path(&scope).is_ok_and(|facts| facts == *path).then_some(scope)
+    }
+
+    /// The file of facts beside which a file is the history, or a sync service's copy of that; it need not be there.
+    pub(crate) fn facts_of_history(&self, path: &VaultPath) -> Option<VaultPath> {
+        facts_beside(path).filter(|facts| self.scope_of(facts).is_some())
     }
 
     /// The memory scopes that have facts, or had some.
@@ -123,12 +138,34 @@ impl Ledger {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn was_there(&self, path: &VaultPath) -> bool {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
+    /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
+    fn is_taken_away(&self, path: &VaultPath) -> bool {
+        let was_seen = || self.seen_before.as_ref().is_some_and(|seen| seen.has(path.as_str()).unwrap_or(false));
+        let away = path.on_disk(&self.root).with_file_name(format!(".{FACTS_FILE}.icloud"));
+        (self.seen().contains(path) || was_seen()) && away.symlink_metadata().is_err()
     }
 
     fn saw(&self, path: &VaultPath) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
+        if self.seen().insert(path.clone())
+            && let Some(seen) = &self.seen_before
+            && let Err(error) = seen.add(path.as_str())
+        {
+            tracing::warn!("should `{path}` be taken away while no daemon runs, it is not noted: {error}");
+        }
+    }
+
+    /// What was taken away has been noted, or is to be named no more.
+    fn saw_it_go(&self, path: &VaultPath) {
+        self.seen().remove(path);
+        if let Some(seen) = &self.seen_before
+            && let Err(error) = seen.remove(path.as_str())
+        {
+            tracing::warn!("`{path}` is still known to have been there: {error}");
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, HashSet<VaultPath>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn root(&self) -> &Path {

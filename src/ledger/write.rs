@@ -1,16 +1,16 @@
 //! Changing facts, and noting what changed, by whomever.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
 
-use super::paths::history_of;
+use super::paths::{copies_of_history, history_of};
 use super::{FactsBook, Ledger, LedgerError};
 use crate::config::MemoryScope;
 use crate::derive::facts::{
-    FactChange, FactChangeKind, FactEditError, FactsFile, NewFact, NoticedBy, Validity, read_value, with_changes,
-    with_fact, with_retraction, without_changes, without_fact,
+    EditedFacts, FactChange, FactChangeKind, FactEditError, FactsFile, NewFact, NoticedBy, Validity, read_value,
+    with_changes, with_fact, with_retraction, without_changes, without_fact, without_sources,
 };
 use crate::fs::crash;
 use crate::path::VaultPath;
@@ -58,7 +58,7 @@ impl Ledger {
     ) -> Result<FactWritten, LedgerError> {
         let edit = |text: &str, book: &FactsBook| {
             is_as_expected(book, namespace, key, expected)?;
-            with_fact(text, namespace, key, new).map_err(|source| edit_error(book, source))
+            with_fact(text, &book.facts, namespace, key, new).map_err(|source| edit_error(book, source))
         };
         self.change(writer, scope, (namespace, key), edit)
     }
@@ -116,10 +116,10 @@ impl Ledger {
         writer: &FactWriter<'_>,
         scope: &MemoryScope,
         name: (&str, &str),
-        edit: fn(&str, &str, &str) -> Result<String, FactEditError>,
+        edit: fn(&str, &FactsFile, &str, &str) -> Result<EditedFacts, FactEditError>,
     ) -> Result<FactWritten, LedgerError> {
         self.change(writer, scope, name, |text, book| {
-            edit(text, name.0, name.1).map_err(|source| edit_error(book, source))
+            edit(text, &book.facts, name.0, name.1).map_err(|source| edit_error(book, source))
         })
     }
 
@@ -129,7 +129,7 @@ impl Ledger {
         writer: &FactWriter<'_>,
         scope: &MemoryScope,
         (namespace, key): (&str, &str),
-        edit: impl Fn(&str, &FactsBook) -> Result<String, LedgerError>,
+        edit: impl Fn(&str, &FactsBook) -> Result<EditedFacts, LedgerError>,
     ) -> Result<FactWritten, LedgerError> {
         let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.path(scope)?;
@@ -149,7 +149,7 @@ impl Ledger {
             if hash != book.hash {
                 continue;
             }
-            let now = edit(&text, &book)?;
+            let (now, facts) = edit(&text, &book)?;
             if now == text {
                 return Ok(FactWritten { checkpoint: None, before });
             }
@@ -166,8 +166,11 @@ impl Ledger {
                 Ok(id) => {
                     crash::point("fact-written");
                     // What somebody else has changed meanwhile is theirs, and noted as that.
-                    let mut changes = book.history.unnoticed(&FactsFile::read(&now), &noticed_by(writer));
+                    let mut changes = book.history.unnoticed(&facts, &noticed_by(writer));
                     changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
+                    // Whoever asks next reads the files, and parses nothing of what was just written.
+                    let known = book.with_facts(facts, blake3::hash(now.as_bytes()));
+                    self.books().insert(path.clone(), Arc::new(known));
                     self.append(writer.files, &book, &changes, writer.act)?;
                     return Ok(FactWritten { checkpoint: Some(id), before });
                 }
@@ -192,14 +195,19 @@ impl Ledger {
     fn notice_now(&self, files: &Files, scope: &MemoryScope) -> Result<usize, LedgerError> {
         let book = self.book(scope)?;
         // A file that is not there may be on its way: only who has seen it can say that it is gone.
-        if !self.keeps_history || book.stamp.is_none() && !self.was_there(&book.path) {
+        if !self.keeps_history || book.stamp.is_none() && !self.is_taken_away(&book.path) {
             return Ok(0);
         }
-        self.saw(&book.path);
+        if book.stamp.is_some() {
+            self.saw(&book.path);
+        }
         let now = Timestamp::now().as_millisecond();
         let changes = |learned, by| book.history.unnoticed(&book.facts, &NoticedBy { learned, by, source: None });
         if changes(now, "edit").is_empty() {
             book.is_noticed.store(true, Ordering::SeqCst);
+            if book.stamp.is_none() {
+                self.saw_it_go(&book.path);
+            }
             return Ok(0);
         }
         // What came with a commit is as old as that.
@@ -208,6 +216,9 @@ impl Ledger {
             None => changes(now, "edit"),
         };
         self.append(files, &book, &changes, Action::Edit.into())?;
+        if book.stamp.is_none() {
+            self.saw_it_go(&book.path);
+        }
         Ok(changes.len())
     }
 
@@ -224,11 +235,17 @@ impl Ledger {
             let hash = had.as_ref().map(|(_, hash)| *hash);
             let text = had.map(|(bytes, _)| String::from_utf8(bytes)).transpose();
             let text = text.map_err(|_| edit_error(book, FactEditError::Unreadable))?.unwrap_or_default();
-            match files.extend(&path, hash, &with_changes(&text, changes), act) {
+            let had = blake3::hash(text.as_bytes());
+            let text = with_changes(&text, changes);
+            match files.extend(&path, hash, &text, act) {
                 Err(error @ (WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_))) => lost = error,
                 written => {
-                    written?;
+                    let now = written?;
                     crash::point("fact-noted");
+                    if let Some(known) = self.books().get_mut(&book.path) {
+                        let with = known.with_changes(changes, had, now);
+                        *known = with.map_or_else(|| Arc::clone(known), Arc::new);
+                    }
                     return Ok(());
                 }
             }
@@ -253,7 +270,24 @@ impl Ledger {
         crash::point("fact-purged");
         let left = self.purge_history(files, facts, is_meant).err();
         self.books().remove(facts);
+        if !self.is_there(facts) {
+            self.saw_it_go(facts);
+        }
         Ok((done, left))
+    }
+
+    /// Takes the places that are meant out of a scope's history, so that it cannot be undone: nothing names them any more.
+    ///
+    /// # Errors
+    /// When the history cannot be read or written.
+    pub(crate) fn hide_sources(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<(), LedgerError> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.rewrite_history(files, facts, |text| without_sources(text, &is_meant))
     }
 
     fn purge_history(
@@ -262,23 +296,38 @@ impl Ledger {
         facts: &VaultPath,
         is_meant: impl Fn(&FactChange) -> bool,
     ) -> Result<(), LedgerError> {
-        let path = history_of(facts);
+        self.rewrite_history(files, facts, |text| without_changes(text, &is_meant))
+    }
+
+    /// Writes what `edit` makes of a history over it, and keeps nothing of what it was.
+    fn rewrite_history(
+        &self,
+        files: &Files,
+        facts: &VaultPath,
+        edit: impl Fn(&str) -> String,
+    ) -> Result<(), LedgerError> {
+        // What a sync service has made a copy of says the same.
+        let copies = copies_of_history(self.root(), facts).into_iter();
+        copies.chain([history_of(facts)]).try_for_each(|path| Self::rewrite(files, &path, &edit))
+    }
+
+    fn rewrite(files: &Files, path: &VaultPath, edit: impl Fn(&str) -> String) -> Result<(), LedgerError> {
         let mut left = TRIES;
-        while let Some((bytes, hash)) = files.read(&path)? {
+        while let Some((bytes, hash)) = files.read(path)? {
             let unreadable = |_| LedgerError::Edit { path: path.clone(), source: FactEditError::Unreadable };
             let text = String::from_utf8(bytes).map_err(unreadable)?;
-            let without = without_changes(&text, &is_meant);
+            let without = edit(&text);
             if without == text {
                 break;
             }
             left -= 1;
-            match files.replace(&path, hash, &without, Action::Forget) {
+            match files.replace(path, hash, &without, Action::Forget) {
                 Err(WriteError::Changed(_) | WriteError::Gone(_)) if left > 0 => {}
                 written => drop(written?),
             }
         }
         // One that was killed before may have left some.
-        files.purge(&path)?;
+        files.purge(path)?;
         Ok(())
     }
 }

@@ -61,20 +61,26 @@ struct FactToSet {
     /// `namespace/key`, or `key`.
     #[schema(min_length = 1)]
     name: String,
-    /// Its value.
-    value: String,
+    /// A text, a list or a map.
+    value: Value,
     /// From when it is true (2026-03-09).
     #[serde(default)]
     from: Option<String>,
     /// Until when.
     #[serde(default)]
     until: Option<String>,
+    /// Tags of the fact in place of those that it has.
+    #[serde(default)]
+    tags: Option<Vec<String>>,
     /// Where it was learned: notes/api.md#L12.
     #[serde(default)]
     source: Option<String>,
     /// Whether the old value was never true.
     #[serde(default)]
     correct: Option<bool>,
+    /// The value that it has to have now, as written or as JSON, empty for none; else nothing is written.
+    #[serde(default)]
+    if_value: Option<String>,
 }
 
 fn split(name: &str) -> (Option<String>, String) {
@@ -202,12 +208,13 @@ pub(super) fn tools() -> Vec<ToolEntry> {
                 effect: Effect::Replaces,
             },
             |_, viewer: &Viewer, set: FactToSet| {
-                let FactToSet { name, value, from, until, source, correct } = set;
+                let FactToSet { name, value, from, until, tags, source, correct, if_value } = set;
                 let (namespace, key) = split(&name);
-                let value = Value::String(value);
-                let params =
-                    FactSetParams { namespace, key, value, from, until, source, correct, ..FactSetParams::default() };
-                facts::set(viewer, &params)
+                let scope = None;
+                facts::set(
+                    viewer,
+                    &FactSetParams { scope, namespace, key, value, from, until, tags, source, correct, if_value },
+                )
             },
         ),
     ]

@@ -5,8 +5,10 @@
 
 mod answers;
 mod complete;
+mod entries;
 mod facts;
 mod get;
+mod graph;
 mod memory;
 mod multi_get;
 mod prompts;

@@ -225,6 +225,7 @@ fn find(viewer: &Viewer, query: Query, mode: Mode) -> Result<Hits, RequestError>
         path: query.path,
         scope: None,
         resolve: None,
+        layer: None,
         topic: None,
         since: query.since,
         until: query.until,

@@ -27,7 +27,7 @@ you see; what you cannot see is not there for you, so do not guess at it.
 - When something may have been written down before (a decision, a preference, a name, what was done when), look with \
 `deep_search` before you answer. `search` is for exact words, `vector_search` for paraphrases.
 - Queries take `\"a phrase\"`, `+word`, `-word`, `begin*`, and conditions: `tag:travel`, `in:notes` (folder), `path:daily/*`, `title:plan`, \
-`before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, any property (`type:book`, `status:done`, `[rating:>3]`). Lines `lex: words`, `vec: a question`, \
+`before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, `layer:summaries` (or entries, conversations, graph, notes), any property (`type:book`, `status:done`, `[rating:>3]`). Lines `lex: words`, `vec: a question`, \
 `hyde: what an answer might say` ask one side each; `intent: what it is about` helps them.
 - Read more around a hit with `get`, and see what belongs to it with `related`. Cite what you use by its citation (`path#L3-L8`).
 - If you have `memory_save`, you keep a memory of your own here. Look into it with `memory_search` when a conversation begins, and \

@@ -9,7 +9,8 @@ use super::edit::{EditError, with_content, without_text};
 use super::target::{TargetError, default_file, folder, forbidden, own_name, writable};
 use crate::access::WriteMode;
 use crate::derive::chunk;
-use crate::forgotten::{Reach, WithoutForgotten};
+use crate::derive::facts::{FactsFile, full_name, without_values};
+use crate::forgotten::{ANY_SCOPE, ForgottenLookup, Reach, WithoutForgotten};
 use crate::note::Note;
 use crate::path::{VaultPath, folded};
 use crate::redact::redact;
@@ -139,8 +140,66 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     };
     let act = act(writer, Action::Restore, 0);
     begin(writer)?;
-    let (_, undo) = files.restore_as(&id, false, act).inspect_err(|_| writer.turn().rest())?;
-    Ok(changed(writer, "checkpoint_restore", &path, &undo))
+    let forgotten = writer.workspace().forgotten();
+    let asked = forgotten.ask()?;
+    let (mut left, mut would) = (None, None);
+    let restored = files.restore_with(&id, false, act, |had, now| {
+        let (had, now) = (std::str::from_utf8(had).ok()?, std::str::from_utf8(now).ok()?);
+        let without = without_forgotten(writer, &asked, &path, had, now)?;
+        would = Some(had.to_owned());
+        left.insert(without).text.clone().into()
+    });
+    let (_, undo) = restored.inspect_err(|_| writer.turn().rest())?;
+    drop(asked);
+    if let Some(WithoutForgotten { text, tombstone }) = left {
+        let (by, into) = (format!("agent {}", writer.slug()), path.to_string());
+        forgotten.note(LeftOut { at: Timestamp::now(), by, into, whole: text.is_none(), tombstone });
+    }
+    let mut change = changed(writer, "checkpoint_restore", &path, &undo);
+    // It hears what it would have heard.
+    if let Some(text) = would {
+        change.chunks = chunk(&path, &Note::parse(&text, path.stem()), &text).len();
+        change.file_deleted = false;
+    }
+    Ok(change)
+}
+
+/// What a file was, without what the person has forgotten for good since, as far as the agent could have read it; `None` where nothing of
+/// it was. What the file says now is the person's to take out.
+fn without_forgotten(
+    writer: &MemoryWriter,
+    asked: &ForgottenLookup<'_>,
+    path: &VaultPath,
+    had: &str,
+    now: &str,
+) -> Option<WithoutForgotten> {
+    if asked.is_empty() {
+        return None;
+    }
+    let agent = writer.reach();
+    let reach = Reach::Agent(&agent);
+    let mut met = None;
+    let mut text = had.to_owned();
+    if writer.workspace().ledger().scope_of(path).is_some() {
+        let there = FactsFile::read(now);
+        let found = std::cell::Cell::new(None);
+        text = without_values(had, |fact, value| {
+            let name = full_name(&fact.namespace, &fact.key);
+            let says = there.get(&fact.namespace, &fact.key).is_some_and(|fact| fact.says(value));
+            let known = asked.has_fact(ANY_SCOPE, &name, value, reach);
+            let known = known.or_else(|| asked.without(value, reach).map(|left| left.tombstone)).filter(|_| !says);
+            found.set(found.get().or(known));
+            known.is_some()
+        });
+        met = found.get();
+    }
+    let note = Note::parse(&text, path.stem());
+    let left = asked.without_in_note(&note, &text, reach, |part| now.contains(part.trim()));
+    match (left, met) {
+        (Some(left), met) => Some(WithoutForgotten { tombstone: met.unwrap_or(left.tombstone), ..left }),
+        (None, Some(tombstone)) => Some(WithoutForgotten { text: Some(text), tombstone }),
+        (None, None) => None,
+    }
 }
 
 /// The file that is meant, when the agent may write it and would find what it writes.

@@ -39,8 +39,20 @@ pub(super) fn made_of(
     }
     found.sort_unstable();
     found.dedup();
-    let derived = |path| DerivedNote { path, gone: false, checkpoint_id: None, kept_because: None };
     Ok(found.into_iter().map(derived).collect())
+}
+
+/// Something that was made of what goes, and is there.
+pub(super) fn derived(path: String) -> DerivedNote {
+    DerivedNote { path, fact: None, summary: false, gone: false, checkpoint_id: None, kept_because: None }
+}
+
+/// Whether a place, as `notes/api.md#L12`, is in a note, and among its lines where some are named.
+pub(super) fn is_of(source: &str, path: &VaultPath, lines: Option<(usize, usize)>) -> bool {
+    let mut cited = Vec::new();
+    citations(&Value::String(source.to_owned()), path.as_str(), &mut cited);
+    let meets = |(first, last): (usize, usize)| lines.is_none_or(|(from, to)| first <= to && from <= last);
+    cited.into_iter().any(|cited| cited.is_none_or(meets))
 }
 
 /// The lines that citations of a note name, wherever they stand in a value; none for one of the whole note.

@@ -5,10 +5,12 @@ use std::time::Duration;
 use blake3::Hash;
 
 use super::annotations::annotations;
-use super::derived::made_of;
+use super::derived::{derived, made_of};
+use super::derived_facts::{GoingPlace, forget_learned, hide_place, learned_from};
 use super::purge::Purge;
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::retitle::{retitled, title_says};
+use super::summary::{summary_of, without_summary};
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
 use crate::note::Note;
@@ -82,10 +84,27 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         seen: name,
         searchable: true,
         purged: None,
-        derived: made_of(&owner.now()?, &path, lines.filter(|_| left.text.is_some()))?,
+        derived: Vec::new(),
     };
+    let place = (&path, lines.filter(|_| left.text.is_some()));
+    forgotten.derived = made_of(&owner.now()?, place.0, place.1)?;
+    forgotten.derived.extend(learned_from(owner, place, params.purge));
+    let summary = left.text.as_deref().and_then(|text| summary_of(&path, text));
+    forgotten.derived.extend(summary.iter().map(|_| DerivedNote { summary: true, ..derived(path.to_string()) }));
     if params.dry_run {
         return Ok(forgotten);
+    }
+    if let (true, Some(summary)) = (params.derived, summary) {
+        let without = left.text.as_deref().and_then(|text| without_summary(&path, text));
+        for derived in forgotten.derived.iter_mut().filter(|derived| derived.summary) {
+            derived.gone = without.is_some();
+            derived.kept_because =
+                without.is_none().then(|| "its lines are not plain enough; change it yourself".into());
+        }
+        if let Some(without) = without {
+            left.text = Some(without);
+            left.removed.push(summary);
+        }
     }
     if params.purge {
         left.text = left.text.map(|text| retitled(&path, &text, &left.removed).unwrap_or(text));
@@ -115,7 +134,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     };
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
     if params.derived {
-        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, derived, params.purge));
+        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, place, derived, params.purge));
     }
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
@@ -136,6 +155,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         remains: in_trash(&purged)
             .chain(kept)
             .chain(in_history.as_ref().map(purge_facts::in_history))
+            .chain(hide_place(owner, place))
             .chain(workspace.sweep_given())
             .chain(purge.clear_logs(files))
             .chain(clear_pending(workspace, purge.tombstone))
@@ -147,11 +167,17 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     Ok(forgotten)
 }
 
-/// Removes a note that was made of what is forgotten, in the same way.
-fn forget_derived(owner: &Owner, derived: &mut DerivedNote, purge: bool) {
-    let params = ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() };
-    match forget(owner, &params) {
-        Ok(forgotten) => (derived.gone, derived.checkpoint_id) = (true, forgotten.checkpoint_id),
+/// Removes what was made of what is forgotten, in the same way.
+fn forget_derived(owner: &Owner, place: GoingPlace<'_>, derived: &mut DerivedNote, purge: bool) {
+    let gone = |params: &ForgetParams| forget(owner, params).map(|forgotten| forgotten.checkpoint_id);
+    let result = match derived {
+        // With the text that it stood above.
+        DerivedNote { summary: true, .. } => return,
+        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
+        _ => gone(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
+    };
+    match result {
+        Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
         Err(error) => derived.kept_because = Some(error.message),
     }
 }
@@ -227,6 +253,8 @@ fn purge_gone(
         purged: None,
         derived: made_of(&owner.now()?, path, None)?,
     };
+    let place = (path, None);
+    forgotten.derived.extend(learned_from(owner, place, true));
     if params.dry_run {
         return Ok(forgotten);
     }
@@ -247,7 +275,7 @@ fn purge_gone(
         return Err(gone());
     }
     if params.derived {
-        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, derived, true));
+        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, place, derived, true));
     }
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
@@ -257,6 +285,7 @@ fn purge_gone(
         tombstone: purge.tombstone,
         remains: in_trash(&purged)
             .chain(in_history.as_ref().map(purge_facts::in_history))
+            .chain(hide_place(owner, place))
             .chain(owner.workspace().sweep_given())
             .chain(purge.clear_logs(files))
             .chain(clear_pending(owner.workspace(), purge.tombstone))
@@ -309,8 +338,7 @@ fn in_title(path: &VaultPath, left: Option<&str>, removed: &[String]) -> Option<
 
 /// A note's own summary was made of what it says.
 fn in_summary(path: &VaultPath, left: Option<&str>) -> Option<String> {
-    let note = Note::parse(left?, path.stem());
-    note.metadata.contains_key("summary").then(|| format!("the `summary` of `{path}` may say it; change that yourself"))
+    summary_of(path, left?).map(|_| format!("the `summary` of `{path}` may say it; change that yourself"))
 }
 
 /// Where a text that was purged may be found all the same.

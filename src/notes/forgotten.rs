@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use crate::derive::facts::{FactsFile, full_name};
+use crate::forgotten::{ForgottenLookup, Reach};
+use crate::path::VaultPath;
 use crate::request::{Edge, Owner, RequestError, parse, rfc3339};
 use crate::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, LeftOut, Tombstone};
 use crate::wire::{
@@ -61,8 +64,11 @@ pub(crate) fn forgotten_back(owner: &Owner, patience: Duration) -> Result<(Vec<B
     let (mut back, mut complete) = (Vec::new(), true);
     for file in scope.files() {
         let in_time = Instant::now() < until;
-        let text = || workspace.source(&file.path).ok().map(|source| source.text);
-        let Some(lines) = forgotten.lines_of(&known, &file.path, &file.hash, in_time, text) else {
+        let find = || match workspace.source(&file.path) {
+            Ok(source) => lines_back(owner, &known, &file.path, &source.text),
+            Err(_) => Vec::new(),
+        };
+        let Some(lines) = forgotten.lines_of(&known, &file.path, &file.hash, in_time, find) else {
             complete = false;
             continue;
         };
@@ -71,6 +77,22 @@ pub(crate) fn forgotten_back(owner: &Owner, patience: Duration) -> Result<(Vec<B
     }
     back.sort_by(|one, two| (&one.path, one.line).cmp(&(&two.path, two.line)));
     Ok((back, complete))
+}
+
+/// The lines of a note that were forgotten. A fact is known by its name and value, however short that is.
+fn lines_back(owner: &Owner, known: &ForgottenLookup<'_>, path: &VaultPath, text: &str) -> Vec<(usize, i64)> {
+    let mut lines = known.lines(text);
+    if let Some(scope) = owner.workspace().ledger().scope_of(path).map(|scope| scope.to_string()) {
+        for fact in FactsFile::read(text).facts() {
+            let name = full_name(&fact.namespace, &fact.key);
+            let mut values = fact.retracted.iter().chain([&fact.text]).filter(|value| !value.is_empty());
+            let found = values.find_map(|value| known.has_fact(&scope, &name, value, Reach::All));
+            lines.extend(found.map(|tombstone| (fact.line, tombstone)));
+        }
+        lines.sort_unstable();
+        lines.dedup_by_key(|(line, _)| *line);
+    }
+    lines
 }
 
 fn tombstone(tombstone: &Tombstone) -> TombstoneView {

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::link_targets::LinkTargets;
-use super::note::read_seen;
 use crate::derive::{NoteLink, note_links};
 use crate::engine::FileEntry;
 use crate::note::Note;
-use crate::request::{ReadScope, RequestError, Room, Viewer, limit};
+use crate::request::{LinkTargets, ReadScope, RequestError, Room, Viewer, limit, read_seen};
 use crate::vault::Source;
 use crate::wire::{Backlink, LinkView, LinksParams, LinksView, citation};
 

@@ -4,9 +4,9 @@ mod annotate;
 mod annotations;
 mod browse;
 mod derived;
+mod derived_facts;
 mod forget;
 mod forgotten;
-mod link_targets;
 mod links;
 mod listing;
 mod note;
@@ -17,6 +17,7 @@ mod retitle;
 mod save;
 mod search;
 mod stats;
+mod summary;
 mod tags;
 mod undo;
 

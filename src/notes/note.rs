@@ -1,17 +1,12 @@
 //! Reading a whole note.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::annotations::{annotations, chars_of};
-use super::link_targets::LinkTargets;
 use crate::derive::ChunkId;
 use crate::engine::FileEntry;
 use crate::note::{Node, Note};
-use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError, Room, Viewer, frontmatter_chars, rfc3339};
-use crate::vault::{ReadError, Source};
+use crate::request::{LinkTargets, ReadScope, RequestError, Room, Viewer, frontmatter_chars, read_seen, rfc3339};
 use crate::wire::{NoteParams, NoteView, PassageSpan};
 
 /// A whole note, as it is on disk, for who gives parts of it.
@@ -75,33 +70,6 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
         title: note.title,
         text: source.text,
     })
-}
-
-/// A note that is seen, as it is on disk.
-///
-/// # Errors
-/// When no note that is seen has the path, or it cannot be read.
-pub(super) fn read_seen<'a>(scope: &'a ReadScope, path: &str) -> Result<(&'a Arc<FileEntry>, Source), RequestError> {
-    let path = VaultPath::new(path).map_err(|error| RequestError::invalid(format!("`path` names no note: {error}")))?;
-    let absent = || RequestError::not_found(format!("there is no note at {path}"));
-    scope.go_on()?;
-    let file = scope.file(path.as_str()).ok_or_else(absent)?;
-    if !scope.gives(file) {
-        return Err(absent());
-    }
-    let source = match scope.workspace().source(&file.path) {
-        Ok(source) => source,
-        Err(ReadError::Gone) => return Err(absent()),
-        Err(error @ ReadError::Changing) => {
-            return Err(RequestError::unavailable(format!("{path}: {error}"), "try again in a moment"));
-        }
-        Err(ReadError::Unfit(reason)) => return Err(RequestError::internal(format!("{path}: {reason}"))),
-    };
-    // The file may say since it was indexed that it is private.
-    if scope.is_agents() && source.stamp != file.stamp {
-        return Err(absent());
-    }
-    Ok((file, source))
 }
 
 /// Leaves out of a note what an answer has no room for: frontmatter, the end of the text, the body, which is the text once more,

@@ -112,6 +112,25 @@ impl FactTarget {
         Ok(Self { path: gone.path.clone(), lines, gone })
     }
 
+    /// What is left of it where no more than earlier values are meant; `None` where the one of now is.
+    pub(super) fn only_earlier(
+        mut self,
+        owner: &Owner,
+        is_meant: impl Fn(&FactChange) -> bool,
+    ) -> Result<Option<Self>, RequestError> {
+        let book = owner.workspace().ledger().book(&self.gone.scope)?;
+        let Some((namespace, key, _)) = self.gone.values.first().cloned() else { return Ok(None) };
+        let now = book.facts.get(&namespace, &key).map(|fact| fact.text.as_str()).filter(|text| !text.is_empty());
+        let meant = book.history.of(&namespace, &key).filter(|change| is_meant(change));
+        let meant: BTreeSet<&str> = meant.filter_map(|change| change.kind.value()).map(|(text, _)| text).collect();
+        if now.is_some_and(|now| meant.contains(now)) {
+            return Ok(None);
+        }
+        self.gone.values.retain(|(_, _, value)| meant.contains(value.as_str()));
+        self.lines = None;
+        Ok(Some(self))
+    }
+
     /// Purges a fact of which nothing is left but its history.
     pub(super) fn purge_history(&self, owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
         let values: Vec<&str> = self.gone.values.iter().map(|(_, _, value)| value.as_str()).collect();

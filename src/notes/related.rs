@@ -1,11 +1,9 @@
 //! The notes near a note.
 
-use super::link_targets::LinkTargets;
 use super::links::{led_to, links_between};
-use super::note::read_seen;
 use crate::config::Mode;
 use crate::engine::FileEntry;
-use crate::request::{ReadScope, RequestError, Viewer, limit, rfc3339};
+use crate::request::{LinkTargets, ReadScope, RequestError, Viewer, limit, read_seen, rfc3339};
 use crate::search::{Highlighter, Related, RelatedChunk, RelatedRequest, snippet};
 use crate::sync::ModelStatus;
 use crate::wire::{Linked, RelatedNote, RelatedParams, RelatedView, citation};

@@ -36,6 +36,7 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
     let timeout = query.timeout_ms.map(Duration::from_millis);
     let given = Given { highlights: query.highlight, times, timeout };
     let (mut filter, parts) = (filter(query, viewer.at())?, parts(viewer, query)?);
+    filter.summaries_since_ms = summaries_since(viewer);
     if !parts.is_empty() {
         let wanted = Wanted::Within(parts.iter().map(|(part, _)| part.clone()).collect());
         filter.conditions.push(Condition { wanted, negated: false });
@@ -105,6 +106,14 @@ fn parts(viewer: &Viewer, query: &SearchQuery) -> Result<Vec<(VaultPart, f64)>, 
     Ok(memory_scopes("scope", scopes)?.into_iter().map(part).collect())
 }
 
+/// From when on summaries are searched as their layer; always where they are kept for ever.
+fn summaries_since(viewer: &Viewer) -> Option<i64> {
+    let days = viewer.workspace().config().memory.summary_retention_days;
+    (days > 0).then(|| viewer.at().as_millisecond().saturating_sub(days as i64 * MILLISECONDS_OF_A_DAY))
+}
+
+const MILLISECONDS_OF_A_DAY: i64 = 24 * 60 * 60 * 1000;
+
 /// `[search]`, with what is said otherwise for one search.
 fn settings<'a>(viewer: &'a Viewer, query: &SearchQuery) -> Result<Cow<'a, SearchConfig>, RequestError> {
     let mut config = set(viewer, query.set.as_deref())?;
@@ -134,6 +143,7 @@ fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
         Some(text) => parse(name, text, edge, now).map(Some),
         None => Ok(None),
     };
+    let layer = query.layer.map(|layer| Condition { wanted: Wanted::Layer(layer), negated: false });
     Ok(Filter {
         files: None,
         collection: query.collection.clone().filter(|_| scope_as_collection(query).is_none()),
@@ -148,6 +158,7 @@ fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
             .collect(),
         since_ms: time("since", &query.since, Edge::Start)?,
         until_ms: time("until", &query.until, Edge::End)?,
-        conditions: Vec::new(),
+        summaries_since_ms: None,
+        conditions: layer.into_iter().collect(),
     })
 }

@@ -29,6 +29,7 @@ const ASSETS: &[Asset] = assets! {
     CSS "views.css"
     CSS "agents.css"
     CSS "facts.css"
+    CSS "graph.css"
     SVG "icon.svg"
     SCRIPT "app.js"
     SCRIPT "api.js"
@@ -55,6 +56,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "facts.js"
     SCRIPT "fact.js"
     SCRIPT "fact-timeline.js"
+    SCRIPT "graph.js"
     SCRIPT "live.js"
     SCRIPT "keys.js"
 };

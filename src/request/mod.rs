@@ -11,8 +11,11 @@ mod error;
 mod find;
 mod forgotten_place;
 mod fresh;
+mod graph;
 mod limits;
+mod link_targets;
 mod read_scope;
+mod read_seen;
 mod related;
 mod rerank_help;
 mod rights;
@@ -32,20 +35,25 @@ pub(crate) use checks::{context, limit, memory_scopes, min_score, note_path, que
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
 pub(crate) use fresh::MAY_LACK_THE_NEWEST;
+pub(crate) use graph::{GraphQuestion, MeantNotes, RelationsBook, Walk, edge, edge_chars, entity, entity_chars, meant};
+pub use graph::{KeyRelation, key_relations};
 pub(crate) use limits::AgentLimits;
+pub(crate) use link_targets::LinkTargets;
 use read_scope::Asker;
 pub(crate) use read_scope::{ReadScope, no_chunk, share};
+pub(crate) use read_seen::read_seen;
 pub(crate) use role::SeenByAgent;
 pub(crate) use role::{EventSender, MemoryWriter};
 pub use role::{Owner, Role, Viewer};
 pub(crate) use room::{Room, frontmatter_chars};
-pub(crate) use time::{Edge, day_of, now, parse, rfc3339};
+pub(crate) use time::{Edge, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::{Principal, Scope, Turn};
-use crate::engine::Reader;
+use crate::engine::{FileEntry, Reader};
 use crate::models::ChatAsker;
 use crate::policy::LogEntry;
+use crate::search::has_by_itself;
 
 /// One request.
 #[derive(Clone)]
@@ -140,6 +148,13 @@ impl Request {
     /// What rights show of the newest state of the index: for who has just written, and waits for the index.
     fn seen_now(&self, rights: &Scope) -> Result<ReadScope, RequestError> {
         Ok(ReadScope::new(&self.workspace, self.workspace.reader()?, rights, self.asker()))
+    }
+
+    /// Whether a file would be seen if it were made of nothing, as of `is_own` memory or of the person's: each of its lines is then seen
+    /// where its own sources are.
+    pub(crate) fn sees_by_itself(&self, file: &FileEntry, is_own: bool) -> bool {
+        let rights = if is_own { self.own_rights() } else { self.reading_rights() };
+        self.read_scope().is_ok_and(|scope| has_by_itself(&rights, scope.reader().files(), file.id))
     }
 
     fn asker(&self) -> Asker {

@@ -22,6 +22,15 @@ pub(crate) fn parse(name: &str, text: &str, edge: Edge, now: Timestamp) -> Resul
     })
 }
 
+/// The same, of a date its last millisecond: what is asked about a day counts to its end.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn parse_last(name: &str, text: &str, now: Timestamp) -> Result<i64, RequestError> {
+    let (start, end) = (parse(name, text, Edge::Start, now)?, parse(name, text, Edge::End, now)?);
+    Ok(if end > start { end - 1 } else { start })
+}
+
 /// The milliseconds of a day of the local time zone.
 ///
 /// # Errors

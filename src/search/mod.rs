@@ -47,5 +47,6 @@ pub(crate) use run::{Results, SearchHelp, assisted_search};
 pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};
 pub(crate) use unknown::{UnknownKind, UnknownName, unknown_collection};
+pub(crate) use visible::has_by_itself;
 pub use visible::{Visible, subject};
 pub use window::HitWindow;

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 
 use crate::clock::{Edge, moment};
+use crate::config::MemoryLayer;
 use crate::derive::{CONVERSATIONS, Label};
 use crate::engine::{Condition, Wanted};
 
@@ -23,6 +24,7 @@ pub const OPERATORS: &[&str] = &[
     "has:",
     "role:",
     "conversation:",
+    "layer:",
     "type:",
     "status:done",
     "[rating:>3]",
@@ -33,8 +35,8 @@ pub const OPERATORS: &[&str] = &[
 ];
 
 /// The conditions that are no properties, by each of their names.
-pub(super) const CONDITIONS: [&str; 11] =
-    ["tag", "tags", "in", "collection", "path", "title", "before", "after", "has", "role", "conversation"];
+pub(super) const CONDITIONS: [&str; 12] =
+    ["tag", "tags", "in", "collection", "path", "title", "before", "after", "has", "role", "conversation", "layer"];
 
 /// Those of conversations. Where there is nothing of the kind they are keys like any other.
 const OF_TURNS: [&str; 2] = ["role", "conversation"];
@@ -65,6 +67,11 @@ pub(super) fn condition(key: &str, value: &str, negated: bool, around: &Surround
         "in" | "collection" => Wanted::Collection(value.trim_end_matches('/').to_owned()),
         "role" => of_turns(Wanted::Speaker(value.to_owned()), (key, value), around)?,
         "conversation" => of_turns(Wanted::Conversation(value.to_owned()), (key, value), around)?,
+        // Whatever other layers there are, they are of a property.
+        "layer" => match MemoryLayer::named(value) {
+            Some(layer) => Wanted::Layer(layer),
+            None => (around.has_property)(key).then(|| property(key, value))?,
+        },
         "path" => Wanted::Path(value.to_owned()),
         "title" => Wanted::Title(value.to_owned()),
         "before" => Wanted::Updated(i64::MIN, moment(value, Edge::Start, around.at)?),
@@ -128,6 +135,7 @@ mod tests {
             let value = match key {
                 "before" | "after" => "2026-01-05",
                 "has" => "task",
+                "layer" => "graph",
                 _ => "x",
             };
             assert!(condition(key, value, false, &around).is_some(), "{key}");

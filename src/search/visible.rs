@@ -64,6 +64,11 @@ impl Visible {
     }
 }
 
+/// Whether a scope has a file by what it is itself, whatever it was made of: then each of its lines is seen by its own sources.
+pub(crate) fn has_by_itself(scope: &Scope, files: &FileTable, id: u32) -> bool {
+    alone(scope, files).is_none_or(|set| set.contains(id))
+}
+
 /// The files that a scope has by what they are themselves; `None` for all.
 fn alone(scope: &Scope, files: &FileTable) -> Option<FileSet> {
     let facets = files.facets();

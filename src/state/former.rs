@@ -205,7 +205,7 @@ fn agents(_: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), 
 fn forgotten(state: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
     let key = match beside(state).map_err(|error| Left::Unread(error.to_string()))? {
         Some(key) => key,
-        None => return Err(Left::Unread("its key is missing".into())),
+        None => return Err(Left::Unread("its key is missing, or another one is there already".into())),
     };
     Ok(tombstones::take_over(transaction, key, bytes)??)
 }
@@ -213,8 +213,12 @@ fn forgotten(state: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Resu
 /// The name of the key that came with it. Where the state is elsewhere, so is the key from now on.
 fn beside(state: &State) -> Result<Option<i64>, StateError> {
     let (brought, own) = (state.former.join(super::key::KEY), state.key_file());
-    if brought != own && brought.exists() && !own.exists() {
-        std::fs::copy(&brought, &own).on("write", &own)?;
+    if brought != own && brought.exists() {
+        if !own.exists() {
+            std::fs::copy(&brought, &own).on("write", &own)?;
+        } else if std::fs::read(&brought).on("read", &brought)? != std::fs::read(&own).on("read", &own)? {
+            return Ok(None);
+        }
         std::fs::remove_file(&brought).on("remove", &brought)?;
     }
     Ok(state.key()?.map(|key| key.name()))

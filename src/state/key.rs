@@ -30,7 +30,7 @@ impl std::fmt::Debug for DigestKey {
 pub type Digest = [u8; 16];
 
 impl DigestKey {
-    fn new(key: [u8; 32]) -> Self {
+    pub(super) fn new(key: [u8; 32]) -> Self {
         let name = blake3::derive_key("memory-vault 2026 name of a key of digests", &key);
         let [a, b, c, d, e, f, g, h, ..] = name;
         Self { key, name: i64::from_le_bytes([a, b, c, d, e, f, g, h]) }

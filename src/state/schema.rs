@@ -56,6 +56,11 @@ CREATE TABLE changes(
 CREATE INDEX changes_by_path ON changes(path);
 ";
 
+// Files of facts that were seen.
+const FACTS_SEEN: &str = "
+CREATE TABLE facts_seen(path TEXT PRIMARY KEY) WITHOUT ROWID;
+";
+
 // Work that waits, by digests of what it is about, and what of it was done with which content; calls of chat models, and what those that
 // are not listed any more came to. None of it holds a text.
 const JOBS: &str = "
@@ -75,7 +80,7 @@ CREATE TABLE model_calls_before(
 ";
 
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
-const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, JOBS];
+const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

@@ -1,6 +1,7 @@
 //! What was forgotten for good, as digests: enough to know it again, and nothing of what it said.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -8,9 +9,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use super::error::StateError;
-use super::key::Digest;
+use super::key::{Digest, DigestKey, KEY};
 use super::schema::checksum;
 use super::store::{Durability, Handle, State};
+use crate::fs::{Context, create_private_dir, write_atomically};
 
 /// What a digest is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -118,7 +120,7 @@ impl TombstoneTable {
         let key = self.handle.state().key_or_new()?.name();
         self.handle.with(|opened| {
             let transaction = opened.connection.transaction()?;
-            let id = insert(&transaction, key, &at.to_string(), place, about, digests)?;
+            let id = insert(&transaction, None, key, &at.to_string(), place, about, digests)?;
             transaction.commit()?;
             Ok(id)
         })
@@ -206,6 +208,7 @@ fn digests_of(connection: &Connection, id: i64) -> rusqlite::Result<Vec<(Forgott
 
 fn insert(
     transaction: &Connection,
+    id: Option<i64>,
     key: i64,
     at: &str,
     place: &str,
@@ -213,8 +216,8 @@ fn insert(
     digests: &[(ForgottenKind, Digest)],
 ) -> rusqlite::Result<i64> {
     transaction.execute(
-        "INSERT INTO tombstones(at, place, about, key, checksum, revision) VALUES (?1, ?2, ?3, ?4, ?5, 0)",
-        params![at, place, about, key, sum(key, at, place, about)],
+        "INSERT INTO tombstones(id, at, place, about, key, checksum, revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
+        params![id, at, place, about, key, sum(key, at, place, about)],
     )?;
     let id = transaction.last_insert_rowid();
     let insert = "INSERT INTO tombstone_digests(tombstone, kind, digest) VALUES (?1, ?2, ?3)";
@@ -238,11 +241,10 @@ impl TombstoneTable {
     /// # Errors
     /// When the state cannot be read.
     pub fn as_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, StateError> {
-        use crate::fs::Context;
         let all = self.all()?;
         let Some(key) = self.handle.state().key_bytes()?.filter(|_| !all.all.is_empty()) else { return Ok(Vec::new()) };
         let json = serde_json::to_vec(&all.all).map_err(std::io::Error::other);
-        Ok(vec![(super::key::KEY, key.to_vec()), (FILE, json.on("encode", self.handle.state().file())?)])
+        Ok(vec![(KEY, key.to_vec()), (FILE, json.on("encode", self.handle.state().file())?)])
     }
 }
 
@@ -255,12 +257,70 @@ pub(super) fn take_over(
     key: i64,
     bytes: &[u8],
 ) -> Result<rusqlite::Result<()>, serde_json::Error> {
-    let brought: Vec<Tombstone> = serde_json::from_slice(bytes)?;
+    let brought: Vec<Tombstone> = numbered(serde_json::from_slice(bytes)?);
+    let is_first = match transaction.query_row("SELECT count(*) FROM tombstones", [], |row| row.get::<_, i64>(0)) {
+        Ok(there) => there == 0,
+        Err(error) => return Ok(Err(error)),
+    };
     let insert = |tombstone: &Tombstone| {
-        let Tombstone { at, place, about, digests, .. } = tombstone;
-        insert(transaction, key, &at.to_string(), place, about, digests).map(drop)
+        let Tombstone { id, at, place, about, digests } = tombstone;
+        insert(transaction, is_first.then_some(*id), key, &at.to_string(), place, about, digests).map(drop)
     };
     Ok(brought.iter().try_for_each(insert))
+}
+
+/// The greatest number that one may bring along: beyond it there would soon be none left.
+const MAX_BROUGHT_ID: i64 = 1 << 40;
+
+/// Each with a number of its own, which is the one that it had where nothing speaks against it.
+fn numbered(mut all: Vec<Tombstone>) -> Vec<Tombstone> {
+    let known = all.iter().map(|tombstone| tombstone.id).filter(|id| *id < MAX_BROUGHT_ID);
+    let (mut next, mut taken) = (known.max().unwrap_or_default().max(0) + 1, std::collections::HashSet::new());
+    for tombstone in &mut all {
+        if !(1..MAX_BROUGHT_ID).contains(&tombstone.id) || !taken.insert(tombstone.id) {
+            tombstone.id = next;
+            taken.insert(next);
+            next += 1;
+        }
+    }
+    all
+}
+
+/// What was forgotten, to be asked, with the key that it was made with.
+pub type KnownTombstones = (Arc<Tombstones>, DigestKey);
+
+/// What an archive has brought as files in `folder`, together with what was forgotten in the vault of a `state`: where the archive brings
+/// nothing of the kind, or what the same key made. Those files are written anew with all of it. `None` where nothing was forgotten.
+///
+/// # Errors
+/// When it cannot be read or written.
+pub fn join_brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Option<KnownTombstones>, StateError> {
+    let (file, key_file) = (folder.join(FILE), folder.join(KEY));
+    let brought = || -> Option<(Vec<Tombstone>, [u8; 32])> {
+        let all: Vec<Tombstone> = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
+        Some((all, std::fs::read(&key_file).ok()?.try_into().ok()?)).filter(|(all, _)| !all.is_empty())
+    };
+    let known = state.map(|state| Ok::<_, StateError>((TombstoneTable::new(state).all()?, state.key_bytes()?)));
+    let known = known.transpose()?.and_then(|(all, key)| key.filter(|_| !all.all.is_empty()).map(|key| (all, key)));
+    let (mut all, key) = match (brought(), &known) {
+        (None, None) => return Ok(None),
+        (None, Some((_, key))) => (Vec::new(), *key),
+        (Some(brought), _) => brought,
+    };
+    if let Some((known, _)) = known.filter(|(_, known)| *known == key) {
+        let is_same = |one: &Tombstone, two: &Tombstone| one.at == two.at && one.digests == two.digests;
+        let more: Vec<&Tombstone> =
+            known.all.iter().filter(|known| !all.iter().any(|one| is_same(one, known))).collect();
+        if !more.is_empty() {
+            all.extend(more.into_iter().cloned());
+            all = numbered(all);
+            create_private_dir(folder)?;
+            let json = serde_json::to_vec(&all).map_err(std::io::Error::other).on("encode", &file)?;
+            write_atomically(&key_file, &key, 0o600)?;
+            write_atomically(&file, &json, 0o600)?;
+        }
+    }
+    Ok(Some((Arc::new(Tombstones::new(numbered(all))), DigestKey::new(key))))
 }
 
 #[cfg(test)]
@@ -308,7 +368,7 @@ mod tests {
         assert_eq!(TombstoneTable::new(&State::in_folder(folder.path())).all().unwrap().all.len(), 1);
     }
 
-    const KEY_FILE: &str = super::super::key::KEY;
+    const KEY_FILE: &str = KEY;
 
     #[test]
     fn a_row_that_was_changed_by_another_hand_does_not_count() {

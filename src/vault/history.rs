@@ -10,14 +10,17 @@ pub(crate) fn commits_of(root: &Path, path: &VaultPath) -> Option<usize> {
     git(root, &["rev-list", "--all", "--count", "--", path.as_str()])?.trim().parse().ok()
 }
 
-/// When the newest commit that changed a note was made, in milliseconds since 1970, where the note is as that commit has it. `None`
-/// where it is not, or where there is no git or no repository.
+/// When the newest commit that changed a note was made, in milliseconds since 1970, where the note is as that commit has it, or is not
+/// there and that commit took it away. `None` where it is otherwise, or where there is no git or no repository.
 pub(crate) fn committed_at(root: &Path, path: &VaultPath) -> Option<i64> {
     // Most vaults are no repository, and no program is begun for them.
     root.ancestors().find(|folder| folder.join(".git").exists())?;
     // Filters of the repository would be programs.
-    let is_as_committed = git(root, &["rev-parse", "--verify", "--quiet", &format!("HEAD:./{path}")])?
-        == git(root, &["hash-object", "--no-filters", "--", path.as_str()])?;
+    let committed = git(root, &["rev-parse", "--verify", "--quiet", &format!("HEAD:./{path}")]);
+    let is_as_committed = match path.on_disk(root).symlink_metadata() {
+        Ok(_) => committed? == git(root, &["hash-object", "--no-filters", "--", path.as_str()])?,
+        Err(_) => committed.is_none(),
+    };
     let newest =
         git(root, &["rev-list", "-1", "--timestamp", "HEAD", "--", path.as_str()]).filter(|_| is_as_committed)?;
     let seconds: i64 = newest.split_whitespace().next()?.parse().ok()?;

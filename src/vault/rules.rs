@@ -5,6 +5,7 @@ use std::path::Path;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
+use super::conflict::conflict_copy;
 use super::outside::Outside;
 use super::read::read_short;
 use crate::access::{GlobError, Globs};
@@ -119,7 +120,7 @@ impl NoteRules {
         is_markdown(path)
             && !hidden(file)
             && !temporary(path.rsplit('/').next().unwrap_or(path))
-            && !is_facts_history(path)
+            && !is_facts_history(file)
             && !self.excludes(path)
             && self.outside.of(file).is_none_or(|outside| outside.takes(file))
     }
@@ -132,7 +133,10 @@ impl NoteRules {
 }
 
 /// Whether a file is the history of facts: what they were is asked for with them, and found by no search.
-fn is_facts_history(path: &str) -> bool {
+/// Nor is the copy that a sync service made of one.
+fn is_facts_history(file: &VaultPath) -> bool {
+    let of = conflict_copy(file, |_| true).map(|(of, _)| of);
+    let path = of.as_deref().unwrap_or(file.as_str());
     path == "facts.history.md" || path.ends_with("/facts.history.md")
 }
 
@@ -166,7 +170,15 @@ mod tests {
     fn leaves_out_what_is_hidden_temporary_or_excluded() {
         let root = tempfile::tempdir().unwrap();
         let rules = NoteRules::new(root.path(), &["archive/**".into(), "*.draft.md".into()]).unwrap();
-        for taken in ["a.md", "notes/b.markdown", "notes/C.MD", "notes/#1.md", "notes/x.draft.md", "notes/~/a.md"] {
+        for taken in [
+            "a.md",
+            "notes/b.markdown",
+            "notes/C.MD",
+            "notes/#1.md",
+            "notes/x.draft.md",
+            "notes/~/a.md",
+            "facts.sync-conflict-20260105-183012-ABC2DEF.md",
+        ] {
             assert!(rules.takes(&path(taken)), "{taken}");
         }
         let left_out = [
@@ -182,6 +194,10 @@ mod tests {
             "notes/a.md~",
             "notes/.a.md.swp",
             "notes/a.tmp.md",
+            "facts.history.md",
+            "projects/p/facts.history.sync-conflict-20260105-183012-ABC2DEF.md",
+            "facts.history (Maya's conflicted copy 2026-01-05).md",
+            "facts.history-DESKTOP-4F2K9QX.md",
             "md",
         ];
         for path_text in left_out {

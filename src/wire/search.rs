@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::config::Mode;
+use crate::config::{MemoryLayer, Mode};
 
 /// A search: what HTTP, MCP and the command line all ask.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
@@ -12,7 +12,7 @@ use crate::config::Mode;
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// Words, `"a phrase"`, `+word`, `-word` and `begin*`, or a question; with conditions like `tag:travel`, `in:notes`, `path:daily/*`,
-    /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
+    /// `title:plan`, `before:2026-01-05`, `after:7d`, `has:task`, in conversations `role:user` and `conversation:ID`, `layer:summaries`, and any property: `type:book`, `status:done`, `[rating:>3]`. Lines
     /// `lex: words`, `vec: a question` and `hyde: what an answer might say` ask one side each; `intent: what it is about` helps them.
     pub q: String,
     /// Which sides are asked; `[search] mode` when it is not said.
@@ -34,6 +34,10 @@ pub struct SearchQuery {
     /// The same, as facts have it: memory scopes, the most specific first. Hits are merged by the weights of their scopes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolve: Option<String>,
+    /// Only one layer of the memory: `entries`, `conversations`, `summaries` (as long as they are kept), `graph` (notes of persons, companies and
+    /// the like, and those with named relations) or `notes`, which are all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<MemoryLayer>,
     /// Only notes with this `topic`; where fewer than three hits have it, all are searched, which is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,

@@ -48,7 +48,7 @@ pub struct ForgetParams {
     /// Change nothing, and say what would go.
     #[serde(default)]
     pub dry_run: bool,
-    /// Also remove the notes that were made of it, in the same way: those that `derived` lists.
+    /// Also remove what was made of it, in the same way: what `derived` lists.
     #[serde(default)]
     pub derived: bool,
 }
@@ -76,16 +76,23 @@ pub struct Forgotten {
     /// What else was dropped, when that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purged: Option<PurgedView>,
-    /// The notes that were made of what went, by their frontmatter (`annotates`, `sources`): remarks, summaries.
+    /// What was made of what went: notes by their frontmatter (`annotates`, `sources`), facts by where they were learned, and the note's own
+    /// `summary`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<DerivedNote>,
 }
 
-/// A note that was made of what is forgotten.
+/// What was made of what is forgotten: a note, a fact, a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DerivedNote {
     /// Where it is, or was.
     pub path: String,
+    /// The fact in that file, where it is one: `namespace/key`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fact: Option<String>,
+    /// Whether it is the `summary` in that note's frontmatter alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub summary: bool,
     /// Whether it went, too.
     pub gone: bool,
     /// What brings it back; absent when nothing has to, or can.

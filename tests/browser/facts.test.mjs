@@ -165,6 +165,34 @@ describe("changing facts", () => {
     await eventually("the list", async () => JSON.stringify(await value("own", "listed")) === '["a","c"]');
   });
 
+  test("when it is true stays, as far as it holds for the new value", async () => {
+    const window = { from: "2026-01-05", until: "2199-01-01" };
+    for (const key of ["same", "other", "corrected"]) {
+      assert.equal((await put({ namespace: "timed", key, value: "one", ...window })).status, 200);
+    }
+    const page = await opened();
+    const change = async (key, typed, wrong = false) => {
+      await row(page, key).getByRole("button", { name: /^Edit/ }).click();
+      assert.equal(await page.locator(".fact-form").getByLabel("Until, not included").inputValue(), "2199-01-01");
+      await page.fill(".fact-form input[name=value]", typed);
+      if (wrong) await page.getByLabel("The old value was never true").check();
+      await page.locator(".fact-form input[name=value]").press("Enter");
+      await page.locator(".fact-form").waitFor({ state: "detached" });
+    };
+    await row(page, "same").waitFor();
+    await change("other", "two");
+    assert.match(vault.read("facts.md"), /- other: two \(until 2199-01-01\)\n/);
+    await change("corrected", "two", true);
+    assert.match(vault.read("facts.md"), /- corrected: ~~one~~ two \(from 2026-01-05, until 2199-01-01\)\n/);
+    await change("same", "one");
+    assert.match(vault.read("facts.md"), /- same: one \(from 2026-01-05, until 2199-01-01\)\n/);
+    // What is cleared is gone.
+    await row(page, "other").getByRole("button", { name: /^Edit/ }).click();
+    await page.locator(".fact-form").getByLabel("Until, not included").fill("");
+    await page.locator(".fact-form input[name=value]").press("Enter");
+    await eventually("no end", () => /- other: two\n/.test(vault.read("facts.md")));
+  });
+
   test("no longer true, never true, and corrected", async () => {
     for (const key of ["ended", "wrong", "mended"]) await own(key);
     const page = await opened();

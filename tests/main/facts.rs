@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::forgotten::{Secret, assert_in_no_file};
 use crate::support::{Connection, Daemon, Mcp, Ran, Random, Reply, Request, cases, eventually, seed, vault_command};
 
-const FACTS: &str = "---\ntags: [example]\n---\n# Facts\n\nProse: this is none.\n\n## Project\n\n- test_command: make test\n- version: 3.10\n\
+pub const FACTS: &str = "---\ntags: [example]\n---\n# Facts\n\nProse: this is none.\n\n## Project\n\n- test_command: make test\n- version: 3.10\n\
     - deploy_branch: main #deploy\n\n## Project/Conventions\n\n- style: [short, plain]\n";
 
 /// Points between a fact and its history.
@@ -18,7 +18,7 @@ pub const POINTS: [&str; 4] = ["fact-written", "fact-noticed", "fact-noted", PUR
 /// Between a purged fact and its history.
 const PURGED: &str = "fact-purged";
 
-fn vault() -> Daemon {
+pub fn vault() -> Daemon {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
     vault.write("facts.md", FACTS);
     vault
@@ -36,7 +36,7 @@ fn set(vault: &Daemon, body: &Value) -> Value {
 }
 
 #[track_caller]
-fn facts(vault: &Daemon, query: &str) -> Vec<Value> {
+pub fn facts(vault: &Daemon, query: &str) -> Vec<Value> {
     let reply = vault.get(&format!("/api/facts?{query}"));
     assert_eq!(reply.status, 200, "{query}: {}", reply.json());
     reply.json()["facts"].as_array().unwrap().clone()
@@ -44,25 +44,25 @@ fn facts(vault: &Daemon, query: &str) -> Vec<Value> {
 
 /// The value of one fact; null where there is none.
 #[track_caller]
-fn value(vault: &Daemon, query: &str) -> Value {
+pub fn value(vault: &Daemon, query: &str) -> Value {
     let found = facts(vault, query);
     assert!(found.len() <= 1, "{query}: {found:?}");
     found.first().map_or(Value::Null, |fact| fact["value"].clone())
 }
 
-fn read(vault: &Daemon, path: &str) -> String {
+pub fn read(vault: &Daemon, path: &str) -> String {
     fs::read_to_string(vault.path(path)).unwrap_or_default()
 }
 
 /// The changes that the history has, without when they were noticed.
-fn noted(vault: &Daemon, path: &str) -> Vec<String> {
+pub fn noted(vault: &Daemon, path: &str) -> Vec<String> {
     let text = read(vault, path);
     let lines = text.lines().filter_map(|line| line.strip_prefix("- "));
     lines.map(|line| line.split_once(' ').unwrap().1.split(" ^").next().unwrap().to_owned()).collect()
 }
 
 #[track_caller]
-fn notes_eventually(vault: &Daemon, path: &str, line: &str) {
+pub fn notes_eventually(vault: &Daemon, path: &str, line: &str) {
     eventually(&format!("`{line}` in {path}"), || noted(vault, path).iter().any(|found| found == line).then_some(()));
 }
 
@@ -355,6 +355,17 @@ fn an_agent_uses_facts_over_mcp() {
     assert_eq!(told["facts"][0]["history"].as_array().unwrap().len(), 2, "{told}");
     let list = mcp.tool("fact_list", json!({"tag": "deploy"}));
     assert_eq!(list["facts"][0]["key"], "deploy_branch", "{list}");
+    let value = json!({"who": ["Priya", "Jonas"], "until": "3.10"});
+    mcp.tool("fact_set", json!({"name": "work/team", "value": value, "tags": ["people"]}));
+    let list = mcp.tool("fact_list", json!({"tag": "people"}));
+    assert_eq!((list["facts"].as_array().unwrap().len(), &list["facts"][0]["value"]), (1, &value), "{list}");
+    mcp.tool("fact_set", json!({"name": "work/team", "value": ["Priya"], "if_value": value.to_string()}));
+    let refused = mcp.result(
+        "tools/call",
+        json!({"name": "fact_set", "arguments": {"name": "work/team", "value": "x", "if_value": "wrong"}}),
+    );
+    assert_eq!(refused["isError"], true, "{refused}");
+    assert!(read(&vault, "agents/ada/facts.md").contains("- team: [Priya] #people\n"));
     mcp.finish();
 }
 
@@ -379,6 +390,46 @@ fn the_command_line_does_without_a_daemon() {
     let told = run(&["history", "project/version"]).ok().stdout;
     assert!(told.contains("3.10 → 3.20 from 2026-03-01") && told.contains("3.20 corrected to 3.21"), "{told}");
     assert!(told.contains("3.21 was never true") && told.contains("(never true)"), "{told}");
+}
+
+/// Days are those of where the vault is, and not all of them have 24 hours.
+#[test]
+fn days_on_which_the_clocks_change_begin_and_end_at_midnight() {
+    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let run = |zone: &str, args: &[&str]| Ran::of(vault.command(&["fact"]).args(args).env("TZ", zone));
+    let berlin = |args: &[&str]| run("Europe/Berlin", args);
+    berlin(&["set", "spring", "x", "--from", "2026-03-29", "--until", "2026-03-30"]).ok();
+    berlin(&["set", "autumn", "y", "--from", "2026-10-25", "--until", "2026-10-26"]).ok();
+    // Of 23 hours, and of 25.
+    let bounds = |key: &str| {
+        let told = berlin(&["history", key, "--json"]).ok().json();
+        let window = told["facts"][0]["windows"][0].clone();
+        ["valid_from", "valid_to"].map(|end| window[end].as_str().unwrap().to_owned())
+    };
+    assert_eq!(bounds("spring"), ["2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"]);
+    assert_eq!(bounds("autumn"), ["2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"]);
+    for (key, value, day) in [("spring", "x\n", 29), ("autumn", "y\n", 25)] {
+        let month = if key == "spring" { 3 } else { 10 };
+        let on = |day: u8| berlin(&["get", key, "--as-of", &format!("2026-{month:02}-{day}")]).stdout;
+        assert_eq!((on(day - 1), on(day), on(day + 1)), (String::new(), value.to_owned(), String::new()), "{key}");
+    }
+    // What was true until a moment of the hour that comes twice: the first of the two is meant; and a time that never was is as much later.
+    berlin(&["set", "twice", "old", "--from", "2026-10-01", "--until", "2026-10-25T02:30"]).ok();
+    berlin(&["set", "never", "old", "--from", "2026-03-01", "--until", "2026-03-29T02:30"]).ok();
+    let at = |key: &str, when: &str| !berlin(&["get", key, "--as-of", when]).stdout.is_empty();
+    assert!(at("twice", "2026-10-25T02:29") && !at("twice", "2026-10-25T02:30"));
+    assert!(
+        at("twice", "2026-10-25T00:29:59Z")
+            && !at("twice", "2026-10-25T00:30:00Z")
+            && !at("twice", "2026-10-25T01:15:00Z")
+    );
+    assert!(at("never", "2026-03-29T01:59") && at("never", "2026-03-29T03:29") && !at("never", "2026-03-29T03:30"));
+    assert!(at("never", "2026-03-29T01:29:59Z") && !at("never", "2026-03-29T02:30"));
+    // Elsewhere the day is another one, and what was written is not.
+    let text = read(&vault, "facts.history.md");
+    assert_eq!(run("America/New_York", &["get", "spring", "--as-of", "2026-03-29T05:00:00Z"]).ok().stdout, "x\n");
+    assert!(text.contains("`spring` was `x` (from 2026-03-29, until 2026-03-30) · "), "{text}");
+    assert_eq!(read(&vault, "facts.history.md"), text);
 }
 
 #[test]
@@ -408,7 +459,7 @@ fn what_is_wrong_in_a_file_is_reported_and_left() {
     assert_eq!(read(&vault, "facts.md"), text);
 }
 
-fn git(root: &Path, args: &[&str]) {
+pub fn git(root: &Path, args: &[&str]) {
     let output = Command::new("git")
         .arg("-C")
         .arg(root)
@@ -622,6 +673,8 @@ fn a_kill_in_a_purge_leaves_what_another_takes() {
     set(&vault, &json!({"namespace": "p", "key": "fourth", "value": "else"}));
     vault.run(&["forget", "facts.md", "--yes"]).ok();
     vault.run(&["forget", "facts.md", "--purge", "--yes"]).ok();
+    // The files of the index may hold traces until they are written over.
+    vault.run(&["reindex", "--full"]).ok();
     vault.terminate();
     assert_in_no_file(&vault.path(""), &[&secret]);
     assert_eq!(noted(&vault, "facts.history.md"), [""; 0]);

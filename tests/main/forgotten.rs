@@ -441,3 +441,207 @@ fn a_sentence_of_a_title_is_cut_out_of_it() {
     vault.terminate();
     assert_in_no_file(&vault.path(""), &[&IN_A_NOTE]);
 }
+
+#[test]
+fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_place() {
+    let mut vault = vault();
+    let note = "---\nsummary: Trams at nine, buses never.\ntags: [x]\n---\n# Trams\n\nThe tram to the harbour leaves at nine every day.\n\nBuses do not.\n";
+    vault.write("notes/a.md", note).start();
+    let set = |name: &str, value: &str, source: &str| {
+        vault.run(&["fact", "set", name, value, "--source", source]).ok();
+    };
+    set("t/tram", "at nine", "notes/a.md#L7");
+    set("t/bus", "never", "notes/a.md#L9");
+    set("t/old", "at eight", "notes/a.md#L7");
+    set("t/old", "at ten", "notes/b.md");
+    set("t/other", "no", "notes/b.md#L7");
+    let history = || fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    let forget = |more: Value| {
+        let mut params = json!({ "path": "notes/a.md" });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let reply = vault.post("/api/user-memory/forget", &params);
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        reply.json()
+    };
+    let listed = |forgotten: &Value| {
+        let derived = forgotten["derived"].as_array().cloned().unwrap_or_default();
+        let name = |row: &Value| row["fact"].as_str().or(row["path"].as_str()).unwrap().to_owned();
+        derived.iter().map(|row| format!("{} {}", name(row), row["gone"])).collect::<Vec<_>>()
+    };
+    let line = |more: Value| {
+        let mut params = json!({ "line_start": 7 });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        forget(params)
+    };
+    assert_eq!(listed(&line(json!({ "dry_run": true }))), ["t/tram false", "notes/a.md false"]);
+    assert_eq!(
+        listed(&line(json!({ "dry_run": true, "purge": true }))),
+        ["t/old false", "t/tram false", "notes/a.md false"]
+    );
+    let said = vault.run(&["forget", "notes/a.md:7", "--purge", "--dry-run"]).ok().stdout;
+    assert!(said.contains("the fact t/tram in facts.md") && said.contains("the summary of notes/a.md"), "{said}");
+    // Kept, they name no place any more.
+    let kept = line(json!({ "purge": true }));
+    assert_eq!(listed(&kept), ["t/old false", "t/tram false", "notes/a.md false"]);
+    assert!(kept["purged"]["remains"].to_string().contains("`summary` of `notes/a.md`"), "{kept}");
+    assert!(!history().contains("notes/a.md#L7") && history().contains("notes/a.md#L9"), "{}", history());
+    assert_eq!(vault.run(&["fact", "get", "t/tram"]).ok().stdout, "at nine\n");
+    // Gone, with all that was from there.
+    fs::write(vault.path("notes/a.md"), note).unwrap();
+    vault.finds("harbour", &["notes/a.md"]);
+    set("t/tram", "at nine o'clock", "notes/a.md#L7");
+    set("t/old", "at eleven", "notes/a.md#L7");
+    set("t/old", "at twelve", "notes/b.md");
+    let gone = line(json!({ "purge": true, "derived": true }));
+    assert_eq!(listed(&gone), ["t/old true", "t/tram true", "notes/a.md true"], "{gone}");
+    let left = fs::read_to_string(vault.path("notes/a.md")).unwrap();
+    assert_eq!(
+        left,
+        note.replace("summary: Trams at nine, buses never.\n", "")
+            .replace("The tram to the harbour leaves at nine every day.\n\n", "")
+    );
+    assert!(!history().contains("nine") && !history().contains("eleven"), "{}", history());
+    assert_eq!(vault.run(&["fact", "get", "t/tram"]).code, 1);
+    assert_eq!(vault.run(&["fact", "get", "t/old"]).ok().stdout, "at twelve\n");
+    // What it said in short stays forgotten, too.
+    assert_eq!(vault.capture(message("Trams at nine, buses never.")), (1, 0));
+    vault.captured();
+    assert!(!vault.path("conversations").exists());
+    // Without a purge a fact is taken out of its file, and that can be undone.
+    let moved = forget(json!({ "derived": true }));
+    assert_eq!(listed(&moved), ["t/bus true"], "{moved}");
+    assert_eq!(vault.run(&["fact", "get", "t/bus"]).code, 1);
+    vault.run(&["restore", moved["derived"][0]["checkpoint_id"].as_str().unwrap()]).ok();
+    assert_eq!(vault.run(&["fact", "get", "t/bus"]).ok().stdout, "never\n");
+    // And all of a note.
+    vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok();
+    assert!(!history().contains("notes/a.md") && history().contains("notes/b.md"), "{}", history());
+}
+
+#[test]
+fn a_fact_of_a_word_that_was_forgotten_is_pointed_out() {
+    let mut vault = vault();
+    vault.write("facts.md", "## P\n\n- code: zibeline\n- other: stays\n").start();
+    purge(&vault, "fact:p/code");
+    let write = |text: &str| fs::write(vault.path("facts.md"), text).unwrap();
+    write("## P\n\n- other: stays\n- code: Zibeline\n- name: zibeline\n");
+    let places = || {
+        let back = vault.get("/api/forgotten").json()["back"].clone();
+        let rows = back.as_array().unwrap();
+        rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line"])).collect::<Vec<_>>()
+    };
+    eventually("it to be pointed out", || (places() == ["facts.md:4"]).then_some(()));
+    assert!(vault.run(&["status"]).ok().stdout.contains("facts.md:4"));
+    write("## P\n\n- other: stays\n- code: ~~zibeline~~ x\n");
+    eventually("what is struck out, too", || (places() == ["facts.md:4"]).then_some(()));
+}
+
+#[test]
+fn an_agent_s_undo_brings_nothing_back_that_was_forgotten() {
+    let mut vault = vault();
+    let text = "The tram to the harbour leaves at nine every day.";
+    vault.write("notes/a.md", format!("# Trams\n\n{text}\n\nBuses do not.\n")).start();
+    let agent = ada(&vault);
+    agent.save("MEMORY.md", "- Likes tea");
+    agent.save("MEMORY.md", &format!("- {text}"));
+    agent.save("memory/all.md", text);
+    let delete = |file: &str, text: &str| {
+        agent.call("delete", json!({ "file": file, "text": text, "delete_if_empty": true }))["checkpoint_id"].clone()
+    };
+    let restore = |id: &Value| agent.call("restore", json!({ "checkpoint_id": id }));
+    // As it was before it was forgotten.
+    let id = delete("MEMORY.md", text);
+    let before = restore(&id);
+    assert!(agent.text(&vault, "MEMORY.md").unwrap().contains(text), "{before}");
+    let (part, whole) = (delete("MEMORY.md", text), delete("memory/all.md", text));
+    assert!(agent.text(&vault, "memory/all.md").is_none());
+    purge(&vault, "notes/a.md:3");
+    let keys = |answer: &Value| answer.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let said = |answer: &Value| ["chunks", "searchable", "file_deleted", "ok"].map(|key| answer[key].clone());
+    let after = restore(&part);
+    assert!(keys(&after) == keys(&before) && said(&after) == said(&before), "{after} {before}");
+    assert_eq!(agent.text(&vault, "MEMORY.md").unwrap().trim_end(), "- Likes tea");
+    let after = restore(&whole);
+    assert!(after["ok"] == true && after["file_deleted"] == false && after["chunks"] == 1, "{after}");
+    assert!(agent.text(&vault, "memory/all.md").is_none());
+    let left_out = vault.get("/api/forgotten").json()["left_out"].clone();
+    let rows: Vec<_> = left_out.as_array().unwrap().iter().map(|row| row["whole"].as_bool().unwrap()).collect();
+    assert_eq!(rows, [true, false], "{left_out}");
+    // What the person has there stays in an undo of something else.
+    vault.write("agents/ada/MEMORY.md", format!("- Likes tea\n- {text}\n")).settle();
+    let other = agent.call("save", json!({ "file": "MEMORY.md", "content": "- Likes milk" }))["checkpoint_id"].clone();
+    restore(&other);
+    assert_eq!(agent.text(&vault, "MEMORY.md").unwrap(), format!("- Likes tea\n- {text}\n"));
+}
+
+/// The files below a folder whose names or bytes have a word, but for those of the program.
+fn files_with(folder: &Path, word: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            found.extend(files_with(&entry.path(), word).into_iter().map(|below| format!("{name}/{below}")));
+        } else if fs::read(entry.path()).unwrap().windows(word.len()).any(|bytes| bytes == word.as_bytes()) {
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn an_archive_brings_nothing_back_that_was_forgotten() {
+    let mut vault = vault();
+    let text = IN_A_NOTE.text;
+    vault
+        .write("notes/whole.md", format!("# Pots\n\n{text}\n"))
+        .write("notes/part.md", format!("---\ntags: [a]\n---\n# Pots\n\nWater them.\n\n- {text}\n- Feed them.\n"))
+        .write("notes/hidden.md", format!("Other.\n\n{text}\n\n- {text}\n"))
+        .write(".trash/notes/old.md", format!("Was here.\n\n> {text}\n"))
+        .write("facts.md", "## P\n\n- code: zibeline\n- other: stays\n- third: ~~zibeline~~ good\n")
+        .start();
+    vault.run(&["fact", "set", "p/third", "zibeline", "--correct"]).ok();
+    vault.run(&["fact", "set", "p/third", "good", "--correct"]).ok();
+    save(&vault, "Pots again", "Water them.");
+    save(&vault, "Pots again", &format!("Water them.\n\n{text}"));
+    save(&vault, "Pots again", "Water them.");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let place = |name: &str| elsewhere.path().join(name);
+    vault.run(&["export", place("plain.zst").to_str().unwrap()]).ok();
+    vault.run(&["export", "--with-state", place("state.zst").to_str().unwrap()]).ok();
+    purge(&vault, "notes/whole.md");
+    purge(&vault, "fact:p/code");
+    purge(&vault, "fact:p/third");
+    // What the person has typed again since is in this one, with what knows it.
+    vault.run(&["export", "--with-state", place("knows.zst").to_str().unwrap()]).ok();
+    let import = |archive: &str, copy: &str, known: bool| {
+        let mut command = vault_command();
+        command.arg("import").arg(place(archive)).arg(place(copy)).arg("--json");
+        if known {
+            command.arg("--vault").arg(vault.path(""));
+        }
+        Ran::of(&mut command).ok()
+    };
+    // Nobody says what was forgotten.
+    assert_eq!(import("plain.zst", "unknown", false).json()["forgotten"], 0);
+    assert_eq!(files_with(&place("unknown"), IN_A_NOTE.needle).len(), 6);
+    for (archive, copy, known) in [("plain.zst", "a", true), ("state.zst", "b", true), ("knows.zst", "c", false)] {
+        let ran = import(archive, copy, known);
+        let count = ran.json()["forgotten"].as_u64().unwrap();
+        assert!(count >= 3 && ran.stderr.contains("vault forgotten list"), "{copy}: {}", ran.stderr);
+        let copy = place(copy);
+        assert_eq!(files_with(&copy, IN_A_NOTE.needle), [""; 0], "{copy:?}");
+        let read = |path: &str| fs::read_to_string(copy.join(path)).unwrap();
+        assert!(!copy.join("notes/whole.md").exists());
+        assert_eq!(read("notes/part.md"), "---\ntags: [a]\n---\n# Pots\n\nWater them.\n\n- Feed them.\n");
+        assert_eq!(read("notes/hidden.md").trim(), "Other.");
+        assert!(read("facts.md").contains("- other: stays") && !read("facts.md").contains("third"));
+        assert_eq!(read(".trash/notes/old.md").trim(), "Was here.");
+        let list = Ran::of(vault_command().args(["forgotten", "list", "--json", "--vault"]).arg(&copy)).ok().json();
+        let left_out = list["left_out"].as_array().unwrap();
+        assert_eq!(left_out.len() as u64, count, "{list}");
+        let known: Vec<&Value> = list["forgotten"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
+        assert!(left_out.iter().all(|row| row["by"] == "import" && known.contains(&&row["tombstone"])), "{list}");
+        assert!(!list.to_string().contains("whole.md"), "{list}");
+    }
+}

@@ -57,6 +57,9 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/user-memory/search path",
             "GET /api/user-memory/search topic",
             "GET /api/user-memory/search tag",
+            "GET /api/graph name",
+            "GET /api/graph relation",
+            "GET /api/graph type",
             "GET /api/facts key",
             "GET /api/facts namespace",
             "GET /api/facts prefix",
@@ -339,11 +342,11 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
         let arguments: BTreeSet<String> =
             tool["inputSchema"]["properties"].as_object().unwrap().keys().cloned().collect();
         // The tool is the mode. What it finds is shown to a model, always with what was saved before. A memory scope is named as a
-        // collection, and a topic as the property that it is.
+        // collection, and a topic and a layer as the conditions that they are.
         let of_tool = same(&arguments, &[("query", "q")], &[]);
         assert_eq!(
             of_tool,
-            less(&["mode", "highlight", "fresh", "min_score", "set", "scope", "resolve", "topic"]),
+            less(&["mode", "highlight", "fresh", "min_score", "set", "scope", "resolve", "topic", "layer"]),
             "the tool {name}, and SearchQuery"
         );
     }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use crate::config::FILE_NAME;
 use crate::fs::FsError;
+use crate::state::StateError;
+use crate::vault::WriteError;
 
 /// Why an archive was not written, or not read.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +52,12 @@ pub(crate) enum ArchiveError {
     /// A newer program made it.
     #[error("the archive has format {0}, which this version does not know; a newer `vault` reads it")]
     Newer(u32),
+    /// What was forgotten for good cannot be read, so nothing may be written.
+    #[error("what was forgotten for good cannot be read: {0}. Nothing was imported")]
+    State(#[from] StateError),
+    /// What was before cannot be left out.
+    #[error(transparent)]
+    Checkpoints(#[from] WriteError),
     /// It holds no vault.
     #[error("the archive holds no vault: it has no {FILE_NAME}. Nothing was imported")]
     NoVault,

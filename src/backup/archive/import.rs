@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
@@ -15,16 +16,20 @@ use tar::{Archive, Entry, EntryType};
 use super::super::git_config::harmless;
 use super::contents::{is_git, stays_inside};
 use super::error::ArchiveError;
+use super::forgotten::{leave_out, list};
 use super::manifest::{FORMAT, Manifest, PATH, Summing};
 use super::place::{EntryKind, Fate, fate, is_git_config};
 use crate::config::FILE_NAME;
 use crate::fs::{Context, create_dir};
+use crate::state::State;
 
 /// What to import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Import {
     /// The git repository too, where the archive has one.
     pub git: bool,
+    /// That of a vault: what was forgotten there for good is left out, besides what the archive says of itself.
+    pub state: Option<Arc<State>>,
 }
 
 /// What was imported.
@@ -38,6 +43,8 @@ pub(crate) struct Imported {
     pub bytes: u64,
     /// What of the archive was not imported, and why.
     pub left_out: Vec<String>,
+    /// In how many files something was left out that was forgotten for good.
+    pub forgotten: usize,
 }
 
 /// The manifest is some hundred bytes.
@@ -66,7 +73,8 @@ pub(crate) fn import(
     let (true, Some(parent)) = (free, dir.parent()) else { return Err(ArchiveError::NotEmpty(dir)) };
     create_dir(parent)?;
     let beside = tempfile::Builder::new().prefix(".tmp-").tempdir_in(parent).on("write to", parent)?;
-    let mut unpacking = Unpacking::new(beside.path(), options);
+    let (state, git) = (options.state, options.git);
+    let mut unpacking = Unpacking::new(beside.path(), git);
     let count = Rc::new(Cell::new(0));
     let counted = Counted { from: archive, count: Rc::clone(&count) };
     let mut decoder = zstd::Decoder::new(counted).map_err(broken)?;
@@ -77,7 +85,9 @@ pub(crate) fn import(
     }
     // What comes after the last entry carries the checksum of the whole.
     io::copy(&mut decoder, &mut io::sink()).map_err(broken)?;
-    let (manifest, left_out) = unpacking.finish()?;
+    let manifest = unpacking.check()?;
+    let forgotten = leave_out(beside.path(), state.as_ref())?;
+    let left_out = unpacking.finish(&manifest)?;
     sync(beside.path()).on("write to", &dir)?;
     let beside = beside.keep();
     if let Err(error) = fs::rename(&beside, &dir) {
@@ -85,12 +95,15 @@ pub(crate) fn import(
         return Err(error).on("put the vault at", &dir)?;
     }
     File::open(parent).and_then(|parent| parent.sync_all()).on("write to", parent)?;
-    Ok(Imported { vault: dir, files: manifest.sum.files, bytes: manifest.sum.bytes, left_out })
+    let (files, bytes, count) = (manifest.sum.files, manifest.sum.bytes, forgotten.len());
+    list(&dir, forgotten);
+    Ok(Imported { vault: dir, files, bytes, left_out, forgotten: count })
 }
 
 struct Unpacking<'a> {
     into: &'a Path,
-    options: Import,
+    /// Whether the repository is wanted.
+    git: bool,
     summing: Summing,
     seen: HashSet<PathBuf>,
     folders: Vec<(PathBuf, u32, SystemTime)>,
@@ -100,10 +113,10 @@ struct Unpacking<'a> {
 }
 
 impl<'a> Unpacking<'a> {
-    fn new(into: &'a Path, options: Import) -> Self {
+    fn new(into: &'a Path, git: bool) -> Self {
         let (seen, folders, links) = (HashSet::new(), Vec::new(), Vec::new());
         let (summing, left_out) = (Summing::default(), BTreeSet::new());
-        Self { into, options, summing, seen, folders, links, manifest: None, left_out }
+        Self { into, git, summing, seen, folders, links, manifest: None, left_out }
     }
 
     fn take(&mut self, mut entry: Entry<'_, impl Read>) -> Result<(), ArchiveError> {
@@ -131,7 +144,7 @@ impl<'a> Unpacking<'a> {
         if !self.seen.insert(path.clone()) {
             return Err(refused("twice the same path"));
         }
-        let asked_for = self.options.git || !is_git(&path);
+        let asked_for = self.git || !is_git(&path);
         let wanted = match fate(&path, kind) {
             Fate::Kept => asked_for,
             Fate::Dropped { what, why, .. } => {
@@ -234,10 +247,9 @@ impl<'a> Unpacking<'a> {
         Ok(())
     }
 
-    /// Checks the whole, then makes links and gives folders their times: nothing is written through a link, and nothing
-    /// below a folder after that.
-    fn finish(self) -> Result<(Manifest, Vec<String>), ArchiveError> {
-        let manifest = match self.manifest {
+    /// Checks the whole.
+    fn check(&mut self) -> Result<Manifest, ArchiveError> {
+        let manifest = match self.manifest.take() {
             Some(manifest) => manifest,
             None if self.seen.is_empty() => return Err(ArchiveError::NotAnArchive("it is empty".into())),
             None => return Err(ArchiveError::CutShort),
@@ -248,6 +260,11 @@ impl<'a> Unpacking<'a> {
         if !self.into.join(FILE_NAME).is_file() {
             return Err(ArchiveError::NoVault);
         }
+        Ok(manifest)
+    }
+
+    /// Makes links and gives folders their times: nothing is written through a link, and nothing below a folder after that.
+    fn finish(self, manifest: &Manifest) -> Result<Vec<String>, ArchiveError> {
         for (path, target) in &self.links {
             let path = self.into.join(path);
             create_dir(path.parent().unwrap_or(self.into))?;
@@ -264,7 +281,7 @@ impl<'a> Unpacking<'a> {
         if own.is_dir() {
             fs::set_permissions(&own, Permissions::from_mode(0o700)).on("write", &own)?;
         }
-        Ok((manifest, self.left_out.into_iter().collect()))
+        Ok(self.left_out.into_iter().collect())
     }
 }
 

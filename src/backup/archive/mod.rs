@@ -6,6 +6,7 @@
 mod contents;
 mod error;
 mod export;
+mod forgotten;
 mod import;
 mod manifest;
 mod place;

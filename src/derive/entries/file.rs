@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use super::entry::{EntryShelf, MemoryEntry};
+use super::entry::{EntryShelf, EntryStatus, MemoryEntry};
 use super::item::EntryItem;
 use crate::derive::list_items::{ItemText, OuterList, without_conflict_marks};
 use crate::note::{Note, Problem};
@@ -75,7 +75,21 @@ impl EntriesFile {
             file.entries.push(entry);
             file.spans.push(span);
         }
+        if shelf == EntryShelf::Known {
+            file.wake();
+        }
         file
+    }
+
+    /// What was superseded counts again where the entry that took its place is gone.
+    fn wake(&mut self) {
+        for at in 0..self.entries.len() {
+            if let EntryStatus::Superseded(by) = &self.entries[at].status
+                && self.by_id.get(by).is_none_or(|winner| *winner == at)
+            {
+                self.entries[at].status = EntryStatus::Active;
+            }
+        }
     }
 
     fn report(&mut self, line: usize, message: String) {
@@ -112,7 +126,6 @@ pub(crate) fn made_id(text: &str, is_taken: impl Fn(&str) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::entries::EntryStatus;
 
     const FILE: &str = "---\nsources: [notes/a.md]\n---\n# What is known\n\nProse: this is none.\n\n- [preference] Prefers tabs (confidence 0.9) ^e-1\n\
         - Uses Rust\n  since long\n  - nested: no\n- Uses Rust since long\n1. numbered: no\n\n## More\n\n* [decision] Ship on Friday #work\n\n```\n- code: no\n```\n\n\

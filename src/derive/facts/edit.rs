@@ -48,14 +48,23 @@ pub(crate) struct NewFact<'a> {
     pub(crate) is_correction: bool,
 }
 
-/// The text with a fact set: in its line, or as a new one at the end of its namespace, which is made where it is not there.
+/// A file of facts after a change: its text, and that text read.
+pub(crate) type EditedFacts = (String, FactsFile);
+
+/// The file with a fact set: in its line, or as a new one at the end of its namespace, which is made where it is not there. `file` is the
+/// source, read.
 ///
 /// # Errors
 /// When the key or the namespace is none, or the file cannot be changed so.
-pub(crate) fn with_fact(source: &str, namespace: &str, key: &str, new: &NewFact<'_>) -> Result<String, FactEditError> {
+pub(crate) fn with_fact(
+    source: &str,
+    file: &FactsFile,
+    namespace: &str,
+    key: &str,
+    new: &NewFact<'_>,
+) -> Result<EditedFacts, FactEditError> {
     check_name(namespace, key)?;
-    let file = FactsFile::read(source);
-    let fact = changeable(&file, namespace, key)?;
+    let fact = changeable(file, namespace, key)?;
     let mut said = written_value(new.value);
     if !new.window.is_empty() {
         said += &format!(" {}", new.window);
@@ -77,42 +86,72 @@ pub(crate) fn with_fact(source: &str, namespace: &str, key: &str, new: &NewFact<
             replaced(source, fact.said.clone(), &format!("{key}: {said}"))
         }
         Some(fact) => replaced(source, fact.said.clone(), &said),
-        None => added(source, &file, namespace, &format!("- {key}: {said}{tags}")),
+        None => added(source, file, namespace, &format!("- {key}: {said}{tags}")),
     };
     let now = FactsFile::read(&text);
     let is_said = now.get(namespace, key).is_some_and(|fact| fact.value == *new.value && fact.window == *new.window);
     // Nor may any other fact be another one.
-    if is_said && others(&file, namespace, key).eq(others(&now, namespace, key)) {
-        Ok(text)
+    if is_said && others(file, namespace, key).eq(others(&now, namespace, key)) {
+        Ok((text, now))
     } else {
         Err(FactEditError::Unreadable)
     }
 }
 
-/// The text without a fact.
+/// The file without a fact.
 ///
 /// # Errors
 /// When it is not there, or the file cannot be changed so.
-pub(crate) fn without_fact(source: &str, namespace: &str, key: &str) -> Result<String, FactEditError> {
-    let file = FactsFile::read(source);
-    let fact = changeable(&file, namespace, key)?.ok_or(FactEditError::Absent)?;
+pub(crate) fn without_fact(
+    source: &str,
+    file: &FactsFile,
+    namespace: &str,
+    key: &str,
+) -> Result<EditedFacts, FactEditError> {
+    let fact = changeable(file, namespace, key)?.ok_or(FactEditError::Absent)?;
     let end = line_end(source, fact.span.end);
     if item_end(source, &fact.span) > end {
         return Err(FactEditError::Parent);
     }
-    checked(&file, replaced(source, fact.span.start..end, ""), namespace, key, |found| found.is_none())
+    checked(file, replaced(source, fact.span.start..end, ""), namespace, key, |found| found.is_none())
 }
 
-/// The text with the value of a fact struck out, as it was never true.
+/// The file with the value of a fact struck out, as it was never true.
 ///
 /// # Errors
 /// When there is none, or the file cannot be changed so.
-pub(crate) fn with_retraction(source: &str, namespace: &str, key: &str) -> Result<String, FactEditError> {
-    let file = FactsFile::read(source);
-    let fact = changeable(&file, namespace, key)?.filter(|fact| !fact.text.is_empty()).ok_or(FactEditError::Absent)?;
+pub(crate) fn with_retraction(
+    source: &str,
+    file: &FactsFile,
+    namespace: &str,
+    key: &str,
+) -> Result<EditedFacts, FactEditError> {
+    let fact = changeable(file, namespace, key)?.filter(|fact| !fact.text.is_empty()).ok_or(FactEditError::Absent)?;
     let struck = replaced(source, fact.said.clone(), &format!("~~{}~~", fact.text));
     let is_struck = |found: Option<&Fact>| found.is_some_and(|found| found.text.is_empty());
-    checked(&file, struck, namespace, key, is_struck)
+    checked(file, struck, namespace, key, is_struck)
+}
+
+/// The text without values that are meant: where a fact has one its item goes, with all below it; of what is struck out that alone.
+pub(crate) fn without_values(source: &str, is_meant: impl Fn(&Fact, &str) -> bool) -> String {
+    let file = FactsFile::read(source);
+    let mut text = source.to_owned();
+    // From the end, so that the places of the others stay.
+    let mut facts: Vec<&Fact> = file.lines().collect();
+    facts.sort_by_key(|fact| std::cmp::Reverse(fact.span.start));
+    for fact in facts {
+        let struck: Vec<String> =
+            fact.retracted.iter().filter(|was| is_meant(fact, was)).map(|was| format!("~~{was}~~")).collect();
+        let said = &source[fact.said.clone()];
+        let goes = !fact.text.is_empty() && is_meant(fact, &fact.text);
+        if goes || !struck.is_empty() && (fact.text.is_empty() || struck.iter().any(|was| !said.contains(was))) {
+            text = replaced(&text, fact.span.start..item_end(source, &fact.span), "");
+        } else if !struck.is_empty() {
+            let left = struck.iter().fold(said.to_owned(), |left, was| left.replacen(was, "", 1));
+            text = replaced(&text, fact.said.clone(), left.trim());
+        }
+    }
+    text
 }
 
 fn checked(
@@ -121,10 +160,10 @@ fn checked(
     namespace: &str,
     key: &str,
     is_so: impl Fn(Option<&Fact>) -> bool,
-) -> Result<String, FactEditError> {
+) -> Result<EditedFacts, FactEditError> {
     let now = FactsFile::read(&text);
     let is_well = is_so(now.get(namespace, key)) && others(file, namespace, key).eq(others(&now, namespace, key));
-    if is_well { Ok(text) } else { Err(FactEditError::Unreadable) }
+    if is_well { Ok((text, now)) } else { Err(FactEditError::Unreadable) }
 }
 
 /// What is said of every other key.
@@ -238,6 +277,19 @@ mod tests {
         with_fact(source, namespace, key, &new)
     }
 
+    fn with_fact(source: &str, namespace: &str, key: &str, new: &NewFact<'_>) -> Result<String, FactEditError> {
+        let edited = super::with_fact(source, &FactsFile::read(source), namespace, key, new);
+        edited.inspect(|(text, file)| assert_eq!(*file, FactsFile::read(text))).map(|(text, _)| text)
+    }
+
+    fn without_fact(source: &str, namespace: &str, key: &str) -> Result<String, FactEditError> {
+        super::without_fact(source, &FactsFile::read(source), namespace, key).map(|(text, _)| text)
+    }
+
+    fn with_retraction(source: &str, namespace: &str, key: &str) -> Result<String, FactEditError> {
+        super::with_retraction(source, &FactsFile::read(source), namespace, key).map(|(text, _)| text)
+    }
+
     const FILE: &str = "# Facts\n\nProse.\n\n## Project\n\nMore prose.\n\n- a: 1 #t\n- b: 2\n\nAfter.\n\n### Deep\n\n- c: 3\n\n## Other\n\n- d: 4\n";
 
     #[test]
@@ -276,6 +328,16 @@ mod tests {
         let again = with_retraction("- ~~a: 1~~ no\n", "", "a");
         assert_eq!(again, Err(FactEditError::Absent));
         assert_eq!(set("- ~~a: 1~~ no\n", "", "a", json!("2")).unwrap(), "- a: 2\n");
+    }
+
+    #[test]
+    fn values_that_are_meant_go_and_nothing_else() {
+        let source = "## P\n\n- a: 1 #t\n  - because\n- a: x\n- b: ~~x~~ ~~y~~ 2 (from 2026-01-01)\n- c: ~~x~~\n- ~~d: x~~ no\n- e: xx\n";
+        let left = "## P\n\n- a: 1 #t\n  - because\n- b: ~~y~~ 2 (from 2026-01-01)\n- e: xx\n";
+        assert_eq!(without_values(source, |_, text| text == "x").replace("  ~~y", " ~~y"), left);
+        let without = "## P\n\n- b: ~~x~~ ~~y~~ 2 (from 2026-01-01)\n- c: ~~x~~\n- ~~d: x~~ no\n- e: xx\n";
+        assert_eq!(without_values(source, |fact, _| fact.key == "a"), without);
+        assert_eq!(without_values(source, |_, _| false), source);
     }
 
     #[test]

@@ -44,6 +44,11 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
+    /// Whether it says a value, or strikes it out.
+    pub(crate) fn says(&self, value: &str) -> bool {
+        self.retracted.iter().chain([&self.text]).any(|text| text == value)
+    }
+
     /// Whether it is true at a moment, as far as it says so itself; `None` where it has no value.
     pub(crate) fn phase(&self, at: i64) -> Option<FactPhase> {
         (!self.text.is_empty()).then(|| self.window.phase(at))
@@ -155,6 +160,11 @@ impl FactsFile {
     /// How many lines are of a key.
     pub(crate) fn times(&self, namespace: &str, key: &str) -> usize {
         self.facts.iter().filter(|fact| fact.namespace == namespace && fact.key == key).count()
+    }
+
+    /// What each line says of a key, those that do not count, too.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Fact> {
+        self.facts.iter()
     }
 
     /// The last fact of a namespace in the file.

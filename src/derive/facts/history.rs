@@ -42,6 +42,13 @@ impl FactsHistory {
         history
     }
 
+    /// The same with changes that came after, as reading the text with them at its end gives it, but for the order of different facts.
+    pub(crate) fn with(&self, changes: &[FactChange]) -> Self {
+        let mut history = self.clone();
+        changes.iter().for_each(|change| history.push(change.clone()));
+        history
+    }
+
     fn push(&mut self, change: FactChange) {
         let keys = self.by_name.entry(change.namespace.clone()).or_default();
         keys.entry(change.key.clone()).or_default().push(self.changes.len());
@@ -164,6 +171,22 @@ pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange
     source.split_inclusive('\n').filter(stays).collect()
 }
 
+/// The text of a history without the places that are meant: where something was learned is not said there any more.
+pub(crate) fn without_sources(source: &str, is_meant: impl Fn(&str) -> bool) -> String {
+    let mut text = String::with_capacity(source.len());
+    for line in source.split_inclusive('\n') {
+        let said = line.trim_end_matches(['\r', '\n']);
+        match read_line(said).filter(|change| change.source.as_deref().is_some_and(&is_meant)) {
+            Some(change) => {
+                text += &FactChange { source: None, ..change }.to_string();
+                text += &line[said.len()..];
+            }
+            None => text += line,
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,6 +287,19 @@ mod tests {
         let history = FactsHistory::read(&played(&["- a: 1\n"]));
         let file = FactsFile::read("<<<<<<< HEAD\n- a: 1\n=======\n- a: 2\n>>>>>>> x\n");
         assert_eq!(history.unnoticed(&file, &by(9000)), []);
+    }
+
+    #[test]
+    fn a_place_that_goes_leaves_the_line_and_its_name() {
+        let learned = |source| NoticedBy { source: Some(source), ..by(0) };
+        let set = |text: &str| FactChangeKind::Set { text: text.into(), window: Validity::default() };
+        let changes = [("x", "notes/a.md#L3"), ("y", "notes/b.md")]
+            .map(|(text, source)| FactsHistory::default().change("", text, None, set(text), &learned(source)));
+        let text = with_changes("", &changes).replace('\n', "\r\n");
+        let without = without_sources(&text, |source| source.starts_with("notes/a.md"));
+        assert_eq!(without, text.replace(" · source `notes/a.md#L3`", ""));
+        let ids = |text: &str| FactsHistory::read(text).changes().iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&without), ids(&text));
     }
 
     #[test]

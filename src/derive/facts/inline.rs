@@ -48,18 +48,26 @@ fn whole_line(line: &str) -> Option<(String, String)> {
     field(text)
 }
 
+/// Maximum number of brackets around a field that are looked into. A field within one has one or two: `[[note]]`.
+const MAX_NESTED: usize = 8;
+
 fn bracketed(line: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (open, close) in [('[', ']'), ('(', ')')] {
-        let mut rest = line;
-        while let Some(begin) = rest.find(open) {
-            let inner = &rest[begin + 1..];
-            let Some(end) = inner.find(close) else { break };
-            let inside = &inner[..end];
-            // A link within it has brackets of its own.
-            let last = inside.rfind(open).map_or(inside, |nested| &inside[nested + 1..]);
-            found.extend(field(last));
-            rest = &inner[end + 1..];
+        // Where those begin that are open; what is nested deeper is only counted.
+        let (mut begins, mut deeper) = (Vec::new(), 0);
+        for (at, character) in line.char_indices() {
+            if character == open {
+                match begins.len() < MAX_NESTED {
+                    true => begins.push(at + 1),
+                    false => deeper += 1,
+                }
+            } else if character == close {
+                match deeper {
+                    0 => found.extend(begins.pop().and_then(|begin| field(&line[begin..at]))),
+                    _ => deeper -= 1,
+                }
+            }
         }
     }
     found
@@ -71,7 +79,7 @@ mod tests {
 
     #[test]
     fn fields_stand_on_lines_and_in_brackets() {
-        let source = "---\na:: no\n---\nmanages:: [[Alice]]\n\n- **status**:: done\n> due:: 2026-03-09\n\nText with [mood:: fine] and (wind:: west).\n\n\
+        let source = "---\na:: no\n---\nmanages:: [[Alice]]\n\n- **status**:: done\n> due:: 2026-03-09\n\nText with [mood:: fine] and (wind:: west), [led:: [[Ann]]].\n\n\
             ```\ncode:: no\n```\n%%hidden:: no%%\nstd::vec is none, nor is a b:: c\n";
         let note = Note::parse(source, "");
         let found = inline_fields(&note, source);
@@ -79,7 +87,14 @@ mod tests {
             found.iter().map(|field| format!("{}={} @{}", field.key, field.text, field.line)).collect();
         assert_eq!(
             shown,
-            ["manages=[[Alice]] @4", "status=done @6", "due=2026-03-09 @7", "mood=fine @9", "wind=west @9"]
+            [
+                "manages=[[Alice]] @4",
+                "status=done @6",
+                "due=2026-03-09 @7",
+                "mood=fine @9",
+                "led=[[Ann]] @9",
+                "wind=west @9"
+            ]
         );
     }
 }

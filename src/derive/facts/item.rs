@@ -77,7 +77,7 @@ fn is_mark(c: char) -> bool {
 }
 
 /// A text without the tags and the block's name at its end, and those tags.
-fn without_tags(text: &str) -> (&str, Vec<String>) {
+pub(crate) fn without_tags(text: &str) -> (&str, Vec<String>) {
     let (mut left, mut tags) = (text, Vec::new());
     while let Some(at) = left.rfind(char::is_whitespace) {
         let word = left[at..].trim_start();

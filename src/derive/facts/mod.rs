@@ -18,11 +18,13 @@ mod value;
 mod window;
 
 pub(crate) use change::{FactChange, FactChangeKind};
-pub(crate) use edit::{FactEditError, NewFact, is_namespace, with_fact, with_retraction, without_fact};
+pub(crate) use edit::{
+    EditedFacts, FactEditError, NewFact, is_namespace, with_fact, with_retraction, without_fact, without_values,
+};
 pub(crate) use file::{Fact, FactsFile, MAX_VALUE_BYTES};
-pub(crate) use history::{FactsHistory, NoticedBy, with_changes, without_changes};
+pub(crate) use history::{FactsHistory, NoticedBy, with_changes, without_changes, without_sources};
 pub(crate) use inline::inline_fields;
-pub(crate) use item::{is_key, is_tag};
+pub(crate) use item::{is_key, is_tag, without_tags};
 pub(crate) use name::{full_name, split_name};
 pub(crate) use timeline::{FactWindow, windows};
 pub(crate) use value::{read_value, written_value};

@@ -69,7 +69,7 @@ impl Validity {
     ///
     /// # Errors
     /// When it names dates that cannot be read.
-    pub(super) fn at_end(text: &str) -> Result<Option<(&str, Self)>, String> {
+    pub(crate) fn at_end(text: &str) -> Result<Option<(&str, Self)>, String> {
         let Some(open) = text.rfind('(').filter(|_| text.ends_with(')')) else { return Ok(None) };
         if open > 0 && !text[..open].ends_with(char::is_whitespace) {
             return Ok(None);

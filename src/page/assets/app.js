@@ -11,13 +11,14 @@ import { arrive, onRoute, route, visit } from "./route.js";
 import * as agents from "./agents.js";
 import * as browse from "./browse.js";
 import * as facts from "./facts.js";
+import * as graph from "./graph.js";
 import * as note from "./note.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts };
-const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts" };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph };
+const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph" };
 
 let started = false;
 let shown;
@@ -89,7 +90,7 @@ function back(event, inField) {
     search.focus();
     return true;
   }
-  if (agents.close() || facts.close()) return true;
+  if (agents.close() || facts.close() || graph.close()) return true;
   field?.blur?.();
   return false;
 }
@@ -131,6 +132,7 @@ listen({
   4: view("settings"),
   5: view("agents"),
   6: view("facts"),
+  7: view("graph"),
 });
 
 byId("save").addEventListener("click", save);

@@ -32,6 +32,28 @@ function typedValue(text, before) {
   }
 }
 
+/** A moment as it is typed: a day where it begins one here, else as it is. */
+function typedMoment(moment) {
+  const at = new Date(moment);
+  const two = (number) => String(number).padStart(2, "0");
+  const day = `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return new Date(`${day}T00:00`).getTime() === at.getTime() ? day : moment;
+}
+
+/** From when and until when a fact says itself that it is true; what is over is said anew. */
+function saidWindow({ valid_from: from, valid_to: until, learned, state }) {
+  const isTrueAtAll = state !== "retracted" && state !== "unset";
+  const always = isTrueAtAll && learned && !from ? "0" : "";
+  return {
+    // What is true from when it was learned says nothing.
+    from: from && from !== learned ? typedMoment(from) : always,
+    until: until && new Date(until) > new Date() ? typedMoment(until) : "",
+  };
+}
+
+/** A field for a moment; for a time of a day, one that can hold it. */
+const momentField = (id, value = "") => h("input", { id, type: /^(\d{4}-\d\d-\d\d)?$/.test(value) ? "date" : "text", autocomplete: "off", value });
+
 async function act(what, send) {
   try {
     const { checkpoint_id: checkpoint } = await send();
@@ -63,7 +85,10 @@ function edit(button, fact, changed) {
   place.querySelector(".fact-form")?.remove();
   const name = nameOf(fact);
   const field = h("input", { id: idOf("value", fact), name: "value", required: true, autocomplete: "off", value: isText(fact.value) ? fact.value ?? "" : JSON.stringify(fact.value), "aria-label": `Value of ${name}` });
-  const from = h("input", { id: idOf("from", fact), type: "date" });
+  const stated = saidWindow(fact);
+  const from = momentField(idOf("from", fact));
+  // It is seen, and can be cleared: nothing that stood there goes unsaid.
+  const until = momentField(idOf("until", fact), stated.until);
   const wrong = h("input", { id: idOf("wrong", fact), type: "checkbox" });
   const said = h("div", {});
   const leave = () => {
@@ -74,9 +99,11 @@ function edit(button, fact, changed) {
     event.preventDefault();
     try {
       const value = typedValue(field.value, fact.value);
+      // The same value, and one that was right all along, are true from when it was said; another one from now on.
+      const stays = wrong.checked || JSON.stringify(value) === JSON.stringify(fact.value);
       const { checkpoint_id: checkpoint } = await api.setFact({
         scope: fact.scope, namespace: fact.namespace, key: fact.key, value,
-        from: from.value || undefined, correct: wrong.checked || undefined,
+        from: from.value || (stays && stated.from) || undefined, until: until.value || undefined, correct: wrong.checked || undefined,
         // Whoever was faster is not written over.
         if_value: fact.value === null || fact.value === undefined ? "" : JSON.stringify(fact.value),
       });
@@ -101,7 +128,8 @@ function edit(button, fact, changed) {
   } },
   h("div", { class: "row" }, field, h("button", { class: "primary" }, "Save"), h("button", { type: "button", on: { click: leave } }, "Cancel")),
   h("div", { class: "row wraps" },
-    h("span", { class: "tick" }, h("label", { for: from.id }, "True from (else from now)"), from),
+    h("span", { class: "tick" }, h("label", { for: from.id }, stated.from ? `True from (else from now; the old value from ${stated.from})` : "True from (else from now)"), from),
+    h("span", { class: "tick" }, h("label", { for: until.id }, "Until, not included"), until),
     had && h("span", { class: "tick" }, wrong, h("label", { for: wrong.id }, "The old value was never true"))),
   said);
   place.append(made);

@@ -34,7 +34,7 @@ const KEYS = [
   ["w", "Write a snippet"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
-  ["1 2 3 4 5 6", "Search, Browse, Statistics, Settings, Agents, Facts"],
+  ["1 2 3 4 5 6 7", "Search, Browse, Statistics, Settings, Agents, Facts, Graph"],
   ["?", "This list"],
 ];
 
@@ -51,6 +51,7 @@ const QUERIES = [
   ["has:task", "With a link, image, code, table, quote, task or tag"],
   ["role:user", "What somebody said in a conversation"],
   ["conversation:loans", "In one conversation"],
+  ["layer:summaries", "Only entries, conversations, summaries, graph or notes"],
   ["type:book status:done", "With this value of a property"],
   ["[rating:>3] [status]", "With such a value, or with any"],
   ["lex: words", "By words alone"],

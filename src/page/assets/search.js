@@ -13,6 +13,7 @@ const MODES = [
   ["keyword", "Words", "By words alone"],
 ];
 const AGES = [["", "Any time"], ["1d", "Last day"], ["7d", "Last week"], ["1mo", "Last month"], ["1y", "Last year"]];
+const LAYERS = [["", "All layers"], ["entries", "Entries"], ["conversations", "Conversations"], ["summaries", "Summaries"], ["graph", "Graph"], ["notes", "Notes"]];
 const WAIT_MS = 90;
 // Each takes a quarter of a second of all cores.
 const DEEP_WAIT_MS = 350;
@@ -35,7 +36,7 @@ export function collectionChoice(chosen, onChange) {
 }
 
 export function show(main) {
-  const { q = "", mode = "hybrid", collection, tag = "", since = "" } = route();
+  const { q = "", mode = "hybrid", collection, tag = "", since = "", layer = "" } = route();
   const wait = () => (route().mode === "deep" ? DEEP_WAIT_MS : WAIT_MS);
   const typed = debounced(wait, (text) => go({ q: text }, { replace: true }));
   const input = h("input", {
@@ -48,6 +49,8 @@ export function show(main) {
     h("span", {}, name)));
   const ages = h("select", { "aria-label": "Changed", on: { change: () => go({ since: ages.value }, { replace: true }) } },
     AGES.map(([value, name]) => h("option", { value, selected: value === since }, name)));
+  const layers = h("select", { "aria-label": "Layer of the memory", on: { change: () => go({ layer: layers.value }, { replace: true }) } },
+    LAYERS.map(([value, name]) => h("option", { value, selected: value === layer }, name)));
   const tagged = debounced(300, (text) => go({ tag: text.replace(/^#/, "") }, { replace: true }));
   const tags = h("input", { type: "text", class: "tag", placeholder: "#tag", "aria-label": "Tag", autocomplete: "off",
     on: { input: () => tagged(tags.value) } });
@@ -62,7 +65,7 @@ export function show(main) {
       h("div", { class: "query" }, input, h("kbd", { "aria-hidden": "true" }, "/")),
       h("div", { class: "filters" },
         h("fieldset", { class: "modes" }, h("legend", { class: "unseen" }, "How to search"), modes),
-        collectionChoice(collection, (chosen) => go({ collection: chosen }, { replace: true })), ages, tags)),
+        collectionChoice(collection, (chosen) => go({ collection: chosen }, { replace: true })), layers, ages, tags)),
     view.summary, view.list);
   run();
 }
@@ -70,7 +73,7 @@ export function show(main) {
 /** The route changed within this view. */
 export function update(now, before) {
   if (view.input !== document.activeElement && view.input.value !== (now.q ?? "")) view.input.value = now.q ?? "";
-  const keys = ["q", "mode", "collection", "tag", "since"];
+  const keys = ["q", "mode", "collection", "tag", "since", "layer"];
   if (keys.some((key) => now[key] !== before[key])) run();
   else markOpen();
 }
@@ -81,7 +84,7 @@ export function changed() {
 }
 
 async function run(quiet = false) {
-  const { q = "", mode = "hybrid", collection, tag, since } = route();
+  const { q = "", mode = "hybrid", collection, tag, since, layer } = route();
   controller?.abort();
   controller = new AbortController();
   asked += 1;
@@ -89,8 +92,9 @@ async function run(quiet = false) {
   const slow = setTimeout(() => view.list.classList.add("waiting"), 250);
   try {
     const words = q.trim();
-    const answer = words
-      ? await api.search({ q, mode, collection, tag, since, limit: 30 }, controller.signal)
+    // A condition alone lists what meets it, the newest first.
+    const answer = words || layer
+      ? await api.search({ q: words ? q : `layer:${layer}`, mode, collection, tag, since, layer, limit: 30 }, controller.signal)
       : await recent(collection, tag, since, controller.signal);
     if (mine !== asked) return;
     render(words, answer, quiet);

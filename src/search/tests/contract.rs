@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::super::{RelatedRequest, SearchRequest, Visible, related, search};
 use super::steps::{DIMENSIONS, PATHS, Step, steps};
 use crate::access::Turn;
-use crate::config::{LateTokens, Mode, SearchConfig, StemmerLanguage};
+use crate::config::{LateTokens, MemoryLayer, Mode, SearchConfig, StemmerLanguage};
 use crate::derive::Label;
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{ChangeBatch, Condition, Engine, FileSet, FileUpdate, Filter, PendingText, Reader, Wanted, Writer};
@@ -246,6 +246,11 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         Wanted::Tag("#X".into()),
         Wanted::Path("DEEP".into()),
         Wanted::Path("notes/{a,b}*".into()),
+        Wanted::Layer(MemoryLayer::Entries),
+        Wanted::Layer(MemoryLayer::Conversations),
+        Wanted::Layer(MemoryLayer::Summaries),
+        Wanted::Layer(MemoryLayer::Graph),
+        Wanted::Layer(MemoryLayer::Notes),
         Wanted::Title("fe".into()),
         Wanted::Updated(day(2), day(4)),
         Wanted::Compared { key: "Mood".into(), ordering: vec![Ordering::Greater], with: "calm".into() },

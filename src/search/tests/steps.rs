@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-pub(super) const PATHS: [&str; 10] = [
+pub(super) const PATHS: [&str; 13] = [
     "conversations/x.md",
     "notes/a.md",
     "notes/b.md",
@@ -13,6 +13,9 @@ pub(super) const PATHS: [&str; 10] = [
     "e.md",
     "conversations/y.md",
     "conversations/deep/z.md",
+    "memories/user.md",
+    "agents/ann/entries.md",
+    "summaries/s.md",
 ];
 const WORDS: [&str; 18] = [
     "**18:32 · Ann:** river",
@@ -75,7 +78,10 @@ fn text() -> impl Strategy<Value = String> {
     let tags = prop::sample::subsequence(vec!["x", "x/y", "private", "z"], 0..3);
     // Made of another note, which may be there or not.
     let source = prop::option::weighted(0.2, prop::sample::select(&PATHS[..]));
-    let mood = prop::option::weighted(0.3, prop::sample::select(vec!["calm", "[calm, wild river]", "{at: sea}"]));
+    let mood = prop::option::weighted(
+        0.3,
+        prop::sample::select(vec!["calm", "calm\ntype: Person", "[calm, wild river]", "{at: sea}"]),
+    );
     let alias = prop::option::weighted(0.2, prop::sample::select(&WORDS[..]));
     let lang = prop::option::weighted(0.4, prop::sample::select(vec!["de", "fr", "Norwegian", "en", "ja"]));
     (tags, 1..5_u8, source, (mood, alias, lang), sections).prop_map(

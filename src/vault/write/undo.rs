@@ -88,10 +88,26 @@ impl Files {
         force: bool,
         act: Act<'_>,
     ) -> Result<(VaultPath, CheckpointId), WriteError> {
+        self.restore_with(id, force, act, |_, _| None)
+    }
+
+    /// The same, with something else for what the file was, given that and what it is now: `instead` says what, or that nothing is to be
+    /// written at all, which gives a checkpoint as for a change. As it was where it says nothing.
+    ///
+    /// # Errors
+    /// As [`Files::restore`].
+    pub fn restore_with(
+        &self,
+        id: &CheckpointId,
+        force: bool,
+        act: Act<'_>,
+        instead: impl FnOnce(&[u8], &[u8]) -> Option<Option<String>>,
+    ) -> Result<(VaultPath, CheckpointId), WriteError> {
         let _one = self.one_at_a_time()?;
         let (checkpoint, content) = self.checkpoints.get(id)?;
         let path = checkpoint.path;
-        let now = self.read(&path)?.map(|(_, hash)| hash);
+        let there = self.read(&path)?;
+        let now = there.as_ref().map(|(_, hash)| *hash);
         // Whoever made the checkpoint was killed before the change, or somebody has undone it already.
         if now == content.as_deref().map(blake3::hash) {
             return Ok((path, id.clone()));
@@ -99,6 +115,15 @@ impl Files {
         if now.map(|hash| hash.to_hex().to_string()) != checkpoint.after && !force {
             return Err(WriteError::Changed(path));
         }
+        let has = there.as_ref().map(|(bytes, _)| bytes.as_slice());
+        let content = match content.as_deref().and_then(|had| instead(had, has.unwrap_or_default())) {
+            None => content,
+            Some(Some(text)) if has != Some(text.as_bytes()) => Some(text.into_bytes()),
+            Some(_) => {
+                let undo = self.keep(&path, act, has, now, None)?;
+                return Ok((path, undo));
+            }
+        };
         let undo = match (now, content) {
             (Some(now), Some(content)) => self.write_over(&path, now, &content, act)?,
             (Some(now), None) => self.move_to_trash(&path, now, act)?,
@@ -165,6 +190,21 @@ impl Files {
             self.note_as("purge", path, &Action::Forget.into(), None, None, None);
         }
         Ok(purged)
+    }
+
+    /// Drops the checkpoints whose content is meant, given the file and what it had; says how many.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn drop_checkpoints(&self, is_meant: impl Fn(&VaultPath, &[u8]) -> bool) -> Result<usize, WriteError> {
+        let _one = self.one_at_a_time()?;
+        let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
+        let meant = |checkpoint: &Checkpoint| had(checkpoint).is_some_and(|had| is_meant(&checkpoint.path, &had));
+        let gone: BTreeSet<CheckpointId> =
+            self.checkpoints.list()?.into_iter().filter(meant).map(|checkpoint| checkpoint.id).collect();
+        let count = gone.len();
+        self.checkpoints.remove_all(gone)?;
+        Ok(count)
     }
 
     /// What a note that is not there had last, as far as a checkpoint knows.

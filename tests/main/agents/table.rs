@@ -42,6 +42,9 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
             "path=agents/",
             "until=2026-01-04",
             "mode=keyword",
+            "layer=graph",
+            "layer=notes",
+            "layer=summaries",
         ] {
             get(format!("/api/user-memory/search?q={word}&{more}"));
         }
@@ -83,6 +86,9 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         "/api/facts?scope=*&as_of=2026-12-31",
         "/api/facts?scope=*&changed_since=2020-01-01",
         "/api/facts?scope=*&tag=marsupial",
+        "/api/graph",
+        "/api/graph?type=person",
+        "/api/graph?relation=eats&expired=true",
         "/api/user-memory/notes?folder=notes&limit=2&offset=1",
         "/api/user-memory/notes?folder=journal",
         "/api/user-memory/notes?folder=nothing",
@@ -97,6 +103,7 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         get(format!("/api/user-memory/links?path={}", encode(path)));
         get(format!("/api/user-memory/related?path={}", encode(path)));
         get(format!("/api/user-memory/related?path={}&line=5&limit=2", encode(path)));
+        get(format!("/api/graph?name={}&depth=5&expired=true", encode(path)));
     }
     for path in
         ["notes/none.md", "../memory.toml", "memory.toml", "/etc/passwd", "agents/ada/agent.md", ".vault/owner-token"]
@@ -207,11 +214,13 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
             asked.push(to("/mcp", "tools/call", json!({ "name": name, "arguments": { "query": word } })));
         }
         asked.push(tool("memory_search", json!({ "query": word })));
+        asked.push(tool("graph", json!({ "name": word })));
     }
     for (path, ..) in NOTES {
         asked.push(tool("get", json!({ "what": path })));
         asked.push(tool("multi_get", json!({ "what": [path] })));
         asked.push(tool("related", json!({ "what": path })));
+        asked.push(tool("graph", json!({ "name": path, "depth": 3 })));
         asked.push(tool("memory_get", json!({ "path": path })));
         asked.push(message("resources/read", json!({ "uri": format!("vault://{path}") })));
     }

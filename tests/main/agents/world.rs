@@ -28,7 +28,7 @@ pub fn page(agent: &str) -> String {
 pub const NOTES: &[(&str, &str, &[&str])] = &[
     (
         "notes/open.md",
-        "---\ncreated: 2026-01-02\n---\n# Open\n\nThe quokka eats at noon. See [[secret]] and [[plan]].\n",
+        "---\ncreated: 2026-01-02\n---\n# Open\n\nThe quokka eats at noon. See [[secret]] and [[plan]].\n\n- eats [[plan]]\n- eats [[secret]]\n",
         &["ada"],
     ),
     (
@@ -38,7 +38,7 @@ pub const NOTES: &[(&str, &str, &[&str])] = &[
     ),
     (
         "notes/secret.md",
-        "---\ncreated: 2026-01-04\nprivate: true\n---\n# Secret\n\nThe quokka hides a xylophone.\n",
+        "---\ncreated: 2026-01-04\nprivate: true\n---\n# Secret\n\nThe quokka hides a xylophone.\n\n- eats [[plan]]\n- knows [[open]]\n",
         &[],
     ),
     ("notes/tagged.md", "---\ncreated: 2026-01-04\n---\n# Tagged\n\nA quokka of mine. #private\n", &[]),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::recorded::{assert_recorded, words};
 use crate::support::{Daemon, Mcp, vault_command};
 
 fn page() -> String {
@@ -23,59 +24,11 @@ fn vault() -> Daemon {
     vault
 }
 
-/// The words of a command, as a shell takes them apart.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut quoted) = (vec![String::new()], false);
-    for character in line.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            ' ' if !quoted => words.push(String::new()),
-            other => words.last_mut().unwrap().push(other),
-        }
-    }
-    words
-}
-
-fn said(vault: &Daemon, line: &str) -> String {
-    let words = words(line);
-    assert_eq!(words[0], "vault", "{line}");
-    let ran = vault.run(&words[1..].iter().map(String::as_str).collect::<Vec<_>>());
-    ran.stdout + &ran.stderr
-}
-
-/// Whether a text is what a recording shows, in which `[…]` stands for anything.
-fn is_as_recorded(text: &str, recorded: &str) -> bool {
-    let parts: Vec<&str> = recorded.split("[…]").collect();
-    let mut rest = text;
-    for (at, part) in parts.iter().enumerate() {
-        let found = if at == 0 { rest.starts_with(part).then_some(0) } else { rest.find(part) };
-        let Some(found) = found else { return false };
-        rest = &rest[found + part.len()..];
-    }
-    rest.is_empty() || recorded.ends_with("[…]")
-}
-
 #[test]
 fn the_page_of_facts_shows_what_the_program_says() {
     let (vault, page) = (vault(), page());
-    let mut recorded: Vec<(&str, String)> = Vec::new();
-    for block in page.split("```console\n").skip(1) {
-        for line in block.split("```").next().unwrap().lines() {
-            match line.strip_prefix("$ ") {
-                Some(command) => recorded.push((command, String::new())),
-                None => recorded.last_mut().unwrap().1 += &format!("{line}\n"),
-            }
-        }
-    }
-    assert!(recorded.len() > 20, "{}", recorded.len());
-    for (command, recorded) in recorded {
-        let said = said(&vault, command);
-        // What is undone is named by the time.
-        assert!(
-            is_as_recorded(said.trim_end(), recorded.trim_end()),
-            "$ {command}\n{said}\nnot as recorded:\n{recorded}"
-        );
-    }
+    let recorded = assert_recorded(&vault, &page);
+    assert!(recorded > 20, "{recorded}");
     let shown = page.split("```markdown\n").nth(1).unwrap().split("```").next().unwrap();
     let template = include_str!("../../../vault-template/facts.md");
     assert!(template.contains(shown), "the page shows what the starter's file has");

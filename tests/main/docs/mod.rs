@@ -7,6 +7,8 @@ mod api;
 mod commands;
 mod configuration;
 mod facts;
+mod graph;
+mod recorded;
 
 /// Holds a page against what the code makes of it, or writes it.
 #[track_caller]

@@ -3,6 +3,7 @@
 mod hostile;
 mod kills;
 mod layers;
+mod score;
 
 use std::fs;
 

@@ -1,8 +1,10 @@
 //! Answers for one state of all, by looking at every chunk of it.
 
 use super::super::super::condition::{has_compared, is_called};
+use super::super::super::layer::entity_labels;
 use super::*;
 use crate::access::{Globs, Turn};
+use crate::config::MemoryLayer;
 use crate::derive::words::fold;
 use crate::derive::{CONVERSATIONS, Label, speaker_term};
 use crate::engine::{CandidateChunk, CandidateQuery, Candidates, Filter, Wanted, is_at_or_below};
@@ -169,7 +171,11 @@ impl Reader for ExactReader {
 impl ExactReader {
     /// Whether a file is what a filter asks for, by what is known of it alone.
     fn passes(&self, file: &FileEntry, filter: &Filter) -> bool {
-        let Filter { files, collection, path, tags, since_ms: _, until_ms: _, conditions } = filter;
+        let Filter { files, collection, path, tags, since_ms: _, until_ms: _, summaries_since_ms, conditions } = filter;
+        let is_wanted = |wanted: &Wanted| match (wanted, summaries_since_ms) {
+            (Wanted::Layer(MemoryLayer::Summaries), Some(since)) if file.updated_ms < *since => false,
+            _ => self.is_wanted(file, wanted),
+        };
         files.as_ref().is_none_or(|files| files.contains(file.id))
             && collection.as_ref().is_none_or(|wanted| file.path.collection() == wanted)
             && path.as_ref().is_none_or(|prefix| file.path.starts_with(prefix))
@@ -177,7 +183,7 @@ impl ExactReader {
             && filter.has_updated(file.updated_ms)
             && conditions
                 .iter()
-                .all(|condition| condition.leaves_all() || self.is_wanted(file, &condition.wanted) != condition.negated)
+                .all(|condition| condition.leaves_all() || is_wanted(&condition.wanted) != condition.negated)
     }
 
     fn is_wanted(&self, file: &FileEntry, wanted: &Wanted) -> bool {
@@ -195,11 +201,23 @@ impl ExactReader {
             }
             Wanted::Path(text) => folded(path).contains(&folded(text)),
             Wanted::Within(parts) => parts.iter().any(|part| part.holds(path)),
+            Wanted::Layer(layer) => *layer == layer_of(file),
             Wanted::Title(text) => fold(&file.title).contains(&fold(text)),
             Wanted::Updated(since, until) => (*since..*until).contains(&file.updated_ms),
             Wanted::Labelled(label) => file.labels.contains(label),
             Wanted::Compared { key, ordering, with } => has_compared(&self.metadata[&file.id], key, ordering, with),
         }
+    }
+}
+
+fn layer_of(file: &FileEntry) -> MemoryLayer {
+    let parts: Vec<&str> = file.path.as_str().split('/').collect();
+    match parts[..] {
+        ["memories", _, ..] | ["agents", _, "entries.md"] => MemoryLayer::Entries,
+        ["conversations", _, ..] => MemoryLayer::Conversations,
+        ["summaries", _, ..] => MemoryLayer::Summaries,
+        _ if entity_labels().any(|label| file.labels.contains(&label)) => MemoryLayer::Graph,
+        _ => MemoryLayer::Notes,
     }
 }
 

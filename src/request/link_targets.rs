@@ -1,34 +1,51 @@
 //! Which note a link means, of those that are seen.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::ReadScope;
 use crate::derive::words::fold;
 use crate::derive::{Label, target_name, without_extension};
 use crate::engine::FileEntry;
 use crate::note::aliases;
 use crate::path::{VaultPath, folded};
-use crate::request::ReadScope;
 
 /// Finds the notes that links mean. As in Obsidian a link names a note by its path, by the end of it, or by its name alone; where no note is
 /// called so, by its title or an alias. Neither case nor Unicode normalisation counts.
 ///
 /// What is not seen is not there: it takes no link from another note of its name.
-pub(super) struct LinkTargets<'a> {
+pub(crate) struct LinkTargets<'a> {
     scope: &'a ReadScope,
+    /// Whether files that were looked at may be given; where it is not asked, all that are seen.
+    given: Option<RefCell<HashMap<u32, bool>>>,
 }
 
 impl<'a> LinkTargets<'a> {
-    pub(super) fn of(scope: &'a ReadScope) -> Self {
-        Self { scope }
+    /// Of what a scope shows, that has been settled, or whose targets are looked at before they are given.
+    pub(crate) fn of(scope: &'a ReadScope) -> Self {
+        Self { scope, given: None }
+    }
+
+    /// The same of a scope that has not been settled: a file that has changed since it was indexed is none of an agent's. It is found out of
+    /// those alone that are asked for, where settling looks at every one.
+    pub(crate) fn settling(scope: &'a ReadScope) -> Self {
+        Self { scope, given: scope.is_agents().then(RefCell::default) }
+    }
+
+    /// Whether a file is there for who asks.
+    pub(crate) fn has(&self, file: &FileEntry) -> bool {
+        let Some(given) = self.given.as_ref().filter(|_| self.scope.has(file)) else { return self.scope.has(file) };
+        *given.borrow_mut().entry(file.id).or_insert_with(|| self.scope.is_as_indexed(file))
     }
 
     /// The note that a link in the note at `from` means: the one at this path, from the root or from there; else one beside it, then the
     /// one nearest to the root.
-    pub(super) fn resolve(&self, target: &str, from: &VaultPath) -> Option<&'a Arc<FileEntry>> {
+    pub(crate) fn resolve(&self, target: &str, from: &VaultPath) -> Option<&'a Arc<FileEntry>> {
         if target.is_empty() {
             return self.scope.file(from.as_str());
         }
@@ -55,15 +72,24 @@ impl<'a> LinkTargets<'a> {
     }
 
     /// The names by which links may mean a note: its file's name, its title and its aliases.
-    pub(super) fn names(&self, file: &FileEntry) -> Vec<String> {
+    pub(crate) fn names(&self, file: &FileEntry) -> Vec<String> {
         let mut names = vec![file.path.stem().to_owned(), file.title.clone()];
         names.extend(aliases(&self.metadata(file)));
         names
     }
 
     /// The notes that are seen and link to one of these names, in the order of their paths; which of them mean it is to be looked at.
-    pub(super) fn linking_to(&self, names: &[String]) -> Vec<&'a Arc<FileEntry>> {
-        let labels = names.iter().filter_map(|name| Label::of_link(target_name(name)));
+    pub(crate) fn linking_to(&self, names: &[String]) -> Vec<&'a Arc<FileEntry>> {
+        self.with_links(names, Label::of_link)
+    }
+
+    /// The same of links that have the name of a relation.
+    pub(crate) fn related_to(&self, names: &[String]) -> Vec<&'a Arc<FileEntry>> {
+        self.with_links(names, Label::of_named_link)
+    }
+
+    fn with_links(&self, names: &[String], label_of: fn(&str) -> Option<Label>) -> Vec<&'a Arc<FileEntry>> {
+        let labels = names.iter().filter_map(|name| label_of(target_name(name)));
         let mut found: Vec<&Arc<FileEntry>> = labels.flat_map(|label| self.labelled(label)).collect();
         found.sort_by(|one, two| one.path.cmp(&two.path));
         found.dedup_by_key(|file| file.id);
@@ -71,14 +97,15 @@ impl<'a> LinkTargets<'a> {
     }
 
     /// The notes that are seen and have a name, whichever of theirs.
-    fn seen(&self, name: &str) -> Vec<&'a Arc<FileEntry>> {
+    pub(crate) fn seen(&self, name: &str) -> Vec<&'a Arc<FileEntry>> {
         Label::of_name(name).map_or_else(Vec::new, |label| self.labelled(label))
     }
 
-    fn labelled(&self, label: Label) -> Vec<&'a Arc<FileEntry>> {
+    /// The notes that are seen and have a label.
+    pub(crate) fn labelled(&self, label: Label) -> Vec<&'a Arc<FileEntry>> {
         let files = self.scope.reader().files();
         let labelled = files.facets().labelled(label);
-        labelled.iter().filter_map(|id| files.get(id)).filter(|file| self.scope.has(file)).collect()
+        labelled.iter().filter_map(|id| files.get(id)).filter(|file| self.has(file)).collect()
     }
 
     fn is_called(&self, file: &FileEntry, name: &str) -> bool {
@@ -87,7 +114,8 @@ impl<'a> LinkTargets<'a> {
         is_it(&file.title) || aliases(&self.metadata(file)).iter().any(|alias| is_it(alias))
     }
 
-    fn metadata(&self, file: &FileEntry) -> Map<String, Value> {
+    /// The frontmatter of a note; nothing where it cannot be read.
+    pub(crate) fn metadata(&self, file: &FileEntry) -> Map<String, Value> {
         match self.scope.reader().metadata(file.id) {
             Ok(metadata) => metadata.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default(),
             // The note can be read all the same.

@@ -1,0 +1,196 @@
+//! What of an archive was forgotten for good is not imported.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::error::ArchiveError;
+use crate::config::Config;
+use crate::derive::facts::{Fact, FactChange, full_name, without_changes, without_values};
+use crate::forgotten::{ForgottenLookup, ForgottenTexts, Reach, WithoutForgotten, folder_of};
+use crate::fs::{Context, write_beside};
+use crate::ledger::Ledger;
+use crate::note::Note;
+use crate::path::VaultPath;
+use crate::state::{LeftOut, State};
+use crate::vault::{Files, Home, Outside};
+
+/// Whose the texts are, by the list of what was left out.
+const BY: &str = "import";
+/// Where the program keeps what is not derived.
+const STATE: &str = ".vault/state";
+/// Where what was deleted lies.
+const TRASH: &str = ".trash/";
+
+/// Leaves out of what was unpacked into `root` what was forgotten for good: in the vault that the archive is of, as far as it says so, and
+/// in the vault of a `state`, whose tombstones come along. Gives what was left out.
+pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> Result<Vec<LeftOut>, ArchiveError> {
+    let folder = root.join(STATE);
+    let asked = ForgottenLookup::brought(&folder, state)?;
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let config = Config::load(root).unwrap_or_default();
+    let ledger = Ledger::new(root.to_owned(), config.memory_scopes, false, config.index.max_file_bytes);
+    let unpacked = Unpacked { root, asked: &asked, ledger };
+    let mut left_out = Vec::new();
+    unpacked.leave_out_below("", &mut left_out)?;
+    // What a note was before says it, too.
+    if folder.join("checkpoints").is_dir() {
+        let files = Files::new(root.to_owned(), &folder, Outside::default());
+        let says = |path: &VaultPath, had: &[u8]| unpacked.without(path.as_str(), had).is_some();
+        files.drop_checkpoints(says)?;
+    }
+    Ok(left_out)
+}
+
+/// Lists what was left out in the vault that was made.
+pub(super) fn list(vault: &Path, left_out: Vec<LeftOut>) {
+    if left_out.is_empty() {
+        return;
+    }
+    match Home::open(vault) {
+        Ok(home) => {
+            let forgotten = ForgottenTexts::new(&home.state());
+            left_out.into_iter().for_each(|row| forgotten.note(row));
+        }
+        Err(error) => tracing::warn!("what was left out is not listed: {error}"),
+    }
+}
+
+/// A vault that is being imported.
+struct Unpacked<'a> {
+    root: &'a Path,
+    asked: &'a ForgottenLookup<'a>,
+    ledger: Ledger,
+}
+
+impl Unpacked<'_> {
+    /// Looks through a folder, named from the root with `/` at its end; empty for the root.
+    fn leave_out_below(&self, folder: &str, left_out: &mut Vec<LeftOut>) -> Result<(), ArchiveError> {
+        let on_disk = self.root.join(folder);
+        for entry in fs::read_dir(&on_disk).on("list", &on_disk)? {
+            let entry = entry.on("list", &on_disk)?;
+            let kind = entry.file_type().on("look at", &entry.path())?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = format!("{folder}{name}");
+            if kind.is_dir() && name != ".git" && name != ".vault" {
+                self.leave_out_below(&format!("{path}/"), left_out)?;
+            } else if kind.is_file() && is_markdown(&name) {
+                left_out.extend(self.leave_out_of(&path)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_out_of(&self, path: &str) -> Result<Option<LeftOut>, ArchiveError> {
+        let on_disk = self.root.join(path);
+        let bytes = fs::read(&on_disk).on("read", &on_disk)?;
+        let Some(WithoutForgotten { text, tombstone }) = self.without(path, &bytes) else { return Ok(None) };
+        let whole = text.is_none();
+        match text {
+            None => fs::remove_file(&on_disk).on("remove", &on_disk)?,
+            Some(text) => {
+                use std::os::unix::fs::PermissionsExt;
+                let meta = on_disk.metadata().on("look at", &on_disk)?;
+                let changed = meta.modified().on("look at", &on_disk)?;
+                let mode = meta.permissions().mode() & 0o777;
+                let beside = write_beside(on_disk.parent().unwrap_or(self.root), text.as_bytes(), Some(mode))?;
+                File::open(&beside).and_then(|file| file.set_modified(changed)).on("write", &on_disk)?;
+                fs::rename(&beside, &on_disk).on("write", &on_disk)?;
+            }
+        }
+        let into = match VaultPath::new(path) {
+            Ok(path) if whole => folder_of(&path),
+            _ => path.to_owned(),
+        };
+        Ok(Some(LeftOut { at: Timestamp::now(), by: BY.into(), into, whole, tombstone }))
+    }
+
+    /// What stays of a file; `None` where nothing of it was forgotten, or it is no text.
+    fn without(&self, path: &str, bytes: &[u8]) -> Option<WithoutForgotten> {
+        let source = std::str::from_utf8(bytes).ok()?;
+        let path = VaultPath::new(path.strip_prefix(TRASH).unwrap_or(path)).ok()?;
+        if let Some(facts) = self.ledger.facts_of_history(&path) {
+            return self.without_changes(&facts, source);
+        }
+        let facts = self.without_facts(&path, source);
+        let text = facts.as_ref().and_then(|left| left.text.as_deref()).unwrap_or(source);
+        let note = Note::parse(text, path.stem());
+        match self.asked.without_in_note(&note, text, Reach::All, |_| false) {
+            None => facts,
+            Some(left) => {
+                // What made it private may have been in what went.
+                let kept =
+                    left.text.and_then(|left| if note.is_private() { still_private(&path, left) } else { Some(left) });
+                Some(WithoutForgotten { text: kept, ..left })
+            }
+        }
+    }
+
+    /// Which tombstone is of a value of a fact.
+    fn of_value(&self, facts: &VaultPath, namespace: &str, key: &str, value: &str) -> Option<i64> {
+        let scope = self.ledger.scope_of(facts)?.to_string();
+        let fact = self.asked.has_fact(&scope, &full_name(namespace, key), value, Reach::All);
+        let text = || self.asked.without(value, Reach::All).filter(|left| left.text.is_none());
+        fact.or_else(|| text().map(|left| left.tombstone))
+    }
+
+    fn without_facts(&self, path: &VaultPath, source: &str) -> Option<WithoutForgotten> {
+        self.ledger.scope_of(path)?;
+        let met = std::cell::Cell::new(None);
+        let text = without_values(source, |fact: &Fact, value| {
+            let found = self.of_value(path, &fact.namespace, &fact.key, value);
+            met.set(met.get().or(found));
+            found.is_some()
+        });
+        Some(WithoutForgotten { text: Some(text), tombstone: met.get()? })
+    }
+
+    fn without_changes(&self, facts: &VaultPath, source: &str) -> Option<WithoutForgotten> {
+        let mut met = None;
+        let text = without_changes(source, |change: &FactChange| {
+            let new = change.kind.value().map(|(text, _)| text);
+            let mut values = change.old.as_deref().into_iter().chain(new);
+            let found = values.find_map(|value| self.of_value(facts, &change.namespace, &change.key, value));
+            met = met.or(found);
+            found.is_some()
+        });
+        Some(WithoutForgotten { text: Some(text), tombstone: met? })
+    }
+}
+
+fn is_markdown(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with(".md") || name.ends_with(".markdown")
+}
+
+/// A note that was private and is to stay so; `None` where that cannot be said in it.
+fn still_private(path: &VaultPath, text: String) -> Option<String> {
+    let is_private = |text: &str| Note::parse(text, path.stem()).is_private();
+    if is_private(&text) {
+        return Some(text);
+    }
+    let marked = match text.split_once('\n') {
+        Some((mark, rest)) if mark.trim_end() == "---" => format!("{mark}\nprivate: true\n{rest}"),
+        Some((mark, rest)) if mark.trim_end() == "+++" => format!("{mark}\nprivate = true\n{rest}"),
+        _ => format!("---\nprivate: true\n---\n\n{text}"),
+    };
+    Some(marked).filter(|marked| is_private(marked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_stays_private_without_what_made_it_so() {
+        let path = VaultPath::new("a.md").unwrap();
+        let marked = |text: &str| still_private(&path, text.to_owned()).unwrap();
+        assert_eq!(marked("#private\n"), "#private\n");
+        assert_eq!(marked("x\n"), "---\nprivate: true\n---\n\nx\n");
+        assert_eq!(marked("---\na: 1\n---\nx\n"), "---\nprivate: true\na: 1\n---\nx\n");
+        assert_eq!(marked("+++\na = 1\n+++\nx\n"), "+++\nprivate = true\na = 1\n+++\nx\n");
+    }
+}

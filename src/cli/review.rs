@@ -1,0 +1,247 @@
+//! `vault review`
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+
+use super::backend::Backend;
+use super::outcome::Outcome;
+use super::terminal::{BAD, DIM, MATCH, Out, TITLE, remark, say, stdout};
+use crate::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
+
+/// Go through what agents and models propose: accept, edit or reject each.
+///
+/// A proposal counts for nothing until you accept it. What you reject leaves a mark, so that it is not proposed again. Without a subcommand
+/// and in a terminal it asks about one after the other.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  vault review\n  vault review --list --json\n  vault review accept e-7f3a2b9c e-19c04d5e\n  \
+    vault review accept --all-of conversations/2026-03-02.md\n  vault review reject e-7f3a2b9c --reason \"a joke\"\n  \
+    vault review edit e-7f3a2b9c \"Prefers tabs in Go\""
+)]
+pub(super) struct ReviewCommand {
+    #[command(subcommand)]
+    action: Option<ReviewAction>,
+    /// Print what waits, and ask nothing.
+    #[arg(long)]
+    list: bool,
+    /// Those for this agent's memory.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Those that were learned from this note.
+    #[arg(long, value_name = "PATH")]
+    source: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ReviewAction {
+    /// Accept proposals.
+    Accept {
+        #[command(flatten)]
+        which: ReviewWhich,
+        /// The entry whose place it takes.
+        #[arg(long, value_name = "ID", conflicts_with = "all_of")]
+        supersedes: Option<String>,
+    },
+    /// Reject proposals.
+    Reject {
+        #[command(flatten)]
+        which: ReviewWhich,
+        /// Why.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Accept a proposal in other words.
+    Edit {
+        /// Its name.
+        id: String,
+        /// What it is to say.
+        text: String,
+        /// The agent whose memory it is for; else yours.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct ReviewWhich {
+    /// Their names.
+    #[arg(required_unless_present = "all_of", value_name = "ID")]
+    ids: Vec<String>,
+    /// All that were learned from this note.
+    #[arg(long, value_name = "PATH", conflicts_with = "ids")]
+    all_of: Option<String>,
+    /// The agent whose memory it is for; else yours.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ReviewWhich {
+    fn decisions(&self, decision: &ReviewDecision) -> Vec<ReviewDecision> {
+        let agent = self.agent.clone();
+        let of = |id, all_of| ReviewDecision { id, all_of, agent: agent.clone(), ..decision.clone() };
+        match &self.all_of {
+            Some(all_of) => vec![of(None, Some(all_of.clone()))],
+            None => self.ids.iter().map(|id| of(Some(id.clone()), None)).collect(),
+        }
+    }
+}
+
+impl ReviewCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        backend.catch_up(false)?;
+        let decided = |backend: &mut Backend, decisions, json| {
+            let done = backend.decide_proposals(&ReviewDecisions { decisions })?;
+            if json {
+                stdout().json(&done)?
+            } else {
+                told(&done)?
+            }
+            let is_nothing = done.accepted.is_empty() && done.rejected.is_empty();
+            Ok(if is_nothing { Outcome::NothingFound } else { Outcome::Done })
+        };
+        match self.action {
+            Some(ReviewAction::Accept { which, supersedes }) => {
+                let accepted = ReviewDecision { accept: true, supersedes, ..ReviewDecision::default() };
+                decided(&mut backend, which.decisions(&accepted), which.json)
+            }
+            Some(ReviewAction::Reject { which, reason }) => {
+                let rejected = ReviewDecision { reason, ..ReviewDecision::default() };
+                decided(&mut backend, which.decisions(&rejected), which.json)
+            }
+            Some(ReviewAction::Edit { id, text, agent, json }) => {
+                let edited =
+                    ReviewDecision { id: Some(id), agent, accept: true, text: Some(text), ..ReviewDecision::default() };
+                decided(&mut backend, vec![edited], json)
+            }
+            None => {
+                let found = backend.proposals(&ReviewParams { agent: self.agent, source: self.source })?;
+                if self.json {
+                    stdout().json(&found)?;
+                } else if self.list {
+                    found.proposals.iter().try_for_each(|proposal| show(proposal, &mut stdout()))?;
+                }
+                if found.proposals.is_empty() {
+                    remark!("vault: nothing waits");
+                    return Ok(Outcome::NothingFound);
+                }
+                if self.list || self.json {
+                    return Ok(Outcome::Done);
+                }
+                if !std::io::stdin().is_terminal() {
+                    bail!("nobody is there to be asked; `--list` shows what waits, `vault review accept` decides");
+                }
+                ask(&mut backend, &found.proposals)
+            }
+        }
+    }
+}
+
+/// Asks about one proposal after the other. Each answer counts at once.
+fn ask(backend: &mut Backend, proposals: &[ProposalView]) -> anyhow::Result<Outcome> {
+    let mut decided = std::collections::HashSet::new();
+    for (at, proposal) in proposals.iter().enumerate() {
+        let entry = &proposal.entry;
+        if decided.contains(&(entry.agent.clone(), entry.id.clone())) {
+            continue;
+        }
+        say!("{} of {}", at + 1, proposals.len())?;
+        show(proposal, &mut stdout())?;
+        let mut decision =
+            ReviewDecision { id: Some(entry.id.clone()), agent: entry.agent.clone(), ..ReviewDecision::default() };
+        match line("[a]ccept, [e]dit, [r]eject, [A]ll of its source, [R]eject all of it, [s]kip, [q]uit: ")?.as_deref()
+        {
+            None | Some("q") => break,
+            Some("a") => decision.accept = true,
+            Some("e") => {
+                let Some(text) = line("it is to say: ")?.filter(|text| !text.is_empty()) else { continue };
+                (decision.accept, decision.text) = (true, Some(text));
+            }
+            Some("r") => decision.reason = line("why? ")?.filter(|reason| !reason.is_empty()),
+            Some(all @ ("A" | "R")) => {
+                let Some(source) = entry.sources.first().map(|source| path_of(source)) else {
+                    remark!("vault: it names no source");
+                    continue;
+                };
+                decision.accept = all == "A";
+                if !decision.accept {
+                    decision.reason = line("why? ")?.filter(|reason| !reason.is_empty());
+                }
+                (decision.id, decision.all_of) = (None, Some(source));
+            }
+            Some(_) => continue,
+        }
+        let done = backend.decide_proposals(&ReviewDecisions { decisions: vec![decision] })?;
+        decided.extend(done.accepted.iter().chain(&done.rejected).map(|id| (entry.agent.clone(), id.clone())));
+        told(&done)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn path_of(source: &str) -> String {
+    source.split('#').next().unwrap_or_default().to_owned()
+}
+
+/// What is typed; `None` at the end of the input.
+fn line(question: &str) -> anyhow::Result<Option<String>> {
+    let mut out = stdout();
+    write!(out, "{question}")?;
+    out.flush()?;
+    let mut answer = String::new();
+    Ok((std::io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_owned()))
+}
+
+fn show(proposal: &ProposalView, out: &mut Out) -> anyhow::Result<()> {
+    let entry = &proposal.entry;
+    out.paint(TITLE, &entry.id)?;
+    let agent = entry.agent.as_ref().map(|agent| format!(" for {agent}")).unwrap_or_default();
+    let trust = if entry.trust == "person" { String::new() } else { format!(", by {}", entry.trust) };
+    let known = proposal.known.as_ref().map(|known| format!(" {}", known.id)).unwrap_or_default();
+    out.paint(DIM, &format!("  {}{known}{agent}, confidence {}{trust}", proposal.verdict, entry.confidence))?;
+    writeln!(out)?;
+    for line in &proposal.diff {
+        out.paint(if line.starts_with('-') { BAD } else { MATCH }, &format!("  {line}"))?;
+        writeln!(out)?;
+    }
+    for quote in &proposal.quotes {
+        out.paint(DIM, &format!("  {}", quote.citation))?;
+        writeln!(out)?;
+        match &quote.text {
+            Some(text) => text.lines().try_for_each(|line| writeln!(out, "  > {line}"))?,
+            None => writeln!(out, "  (these lines are not there any more)")?,
+        }
+    }
+    Ok(())
+}
+
+fn told(done: &Reviewed) -> anyhow::Result<()> {
+    for id in &done.accepted {
+        say!("accepted {id}")?;
+    }
+    for id in &done.rejected {
+        say!("rejected {id}")?;
+    }
+    for id in &done.archived {
+        say!("    {id} went to the archive: there are more than `max_entries`")?;
+    }
+    for id in &done.absent {
+        remark!("vault: nothing waits under the name {id}");
+    }
+    for checkpoint in &done.checkpoint_ids {
+        say!("    undo: vault restore {checkpoint}")?;
+    }
+    Ok(())
+}

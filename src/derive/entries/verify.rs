@@ -1,0 +1,351 @@
+//! A new entry, held against those that are there. Pure and deterministic; a model may add how alike two texts are.
+//!
+//! Words alone cannot tell "likes tea" from "likes coffee": a number, a date, a name, a negation or a word in another's place that differs
+//! forbids that two entries count as the same, and what takes another's place is only what refines or corrects it.
+
+use std::collections::BTreeSet;
+
+use super::entry::MemoryEntry;
+use super::marks::{Statement, is_akin};
+use crate::config::MemoryKind;
+
+/// From so many common words on two entries may be about the same.
+const MODERATE: f64 = 0.3;
+
+/// How alike the meaning of two texts is, 0 to 1; `None` where nobody can tell.
+pub(crate) type Likeness<'a> = dyn Fn(&str, &str) -> Option<f64> + 'a;
+
+/// What two entries are held to.
+pub(crate) struct VerifyRules<'a> {
+    /// The share of common words from which on two say the same.
+    pub(crate) duplicate_words: f64,
+    /// The likeness of meaning from which on two may say the same.
+    pub(crate) duplicate_meaning: f64,
+    /// Where there is a model.
+    pub(crate) likeness: Option<&'a Likeness<'a>>,
+}
+
+/// What a new entry is to those that are there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Nothing of the kind is known.
+    New,
+    /// That one says it already.
+    Duplicate(String),
+    /// That one says something else of the same; which is right is for a person.
+    Contradicts(String),
+    /// It says more than that one, or corrects it.
+    Supersedes(String),
+}
+
+/// Holds a new entry against active ones.
+pub(crate) fn verify(new: &MemoryEntry, known: &[&MemoryEntry], rules: &VerifyRules<'_>) -> Verdict {
+    let verdicts = known.iter().filter_map(|entry| {
+        let says = Statement::beside(&new.text, &entry.text);
+        let said = Statement::beside(&entry.text, &new.text);
+        let (rank, overlap) = Pair { new, known: entry, says: &says, said: &said, rules }.judge()?;
+        Some((rank, overlap, entry))
+    });
+    // The strongest, then the one with most in common, then the first.
+    let best = verdicts.reduce(|best, next| if (next.0, next.1) > (best.0, best.1) { next } else { best });
+    match best {
+        None => Verdict::New,
+        Some((Rank::Duplicate, _, entry)) => Verdict::Duplicate(entry.id.clone()),
+        Some((Rank::Supersedes, _, entry)) => Verdict::Supersedes(entry.id.clone()),
+        Some((Rank::Contradicts, _, entry)) => Verdict::Contradicts(entry.id.clone()),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Contradicts,
+    Supersedes,
+    Duplicate,
+}
+
+struct Pair<'a> {
+    new: &'a MemoryEntry,
+    known: &'a MemoryEntry,
+    says: &'a Statement,
+    said: &'a Statement,
+    rules: &'a VerifyRules<'a>,
+}
+
+impl Pair<'_> {
+    /// What the new one is to the known one, and the share of words that they have in common.
+    fn judge(&self) -> Option<(Rank, f64)> {
+        let Self { new, known, says, said, rules } = self;
+        let overlap = jaccard(&says.words, &said.words);
+        if self.is_at_other_times() {
+            return None;
+        }
+        if says.words == said.words && !says.differs(said) {
+            return Some((Rank::Duplicate, 1.0));
+        }
+        if !self.is_of_same_kind() {
+            return None;
+        }
+        let replaced = self.replaced();
+        let less = is_within(&says.content, &said.content);
+        let more = is_within(&said.content, &says.content);
+        if !says.differs(said) && replaced.is_empty() {
+            let by_words = overlap >= rules.duplicate_words && less;
+            if by_words {
+                return Some((Rank::Duplicate, overlap));
+            }
+        }
+        if !says.differs(said) && !self.is_caseless() && self.is_alike() {
+            return Some((Rank::Duplicate, overlap));
+        }
+        if says.subject() != said.subject() || says.is_past != said.is_past {
+            return None;
+        }
+        if says.is_negated != said.is_negated {
+            let rest = |statement: &Statement| statement.content.clone();
+            let akin = akin_share(&rest(says), &rest(said));
+            return (akin >= 0.5).then_some((Rank::Contradicts, overlap));
+        }
+        // It says the same and more. What is promised to one more is another promise.
+        if more && replaced.is_empty() && overlap >= MODERATE && !(self.is_many_at_once() && says.differs(said)) {
+            return Some((Rank::Supersedes, overlap));
+        }
+        if overlap < MODERATE || replaced.is_empty() || self.is_many_at_once() {
+            return None;
+        }
+        if new.kind == MemoryKind::Correction {
+            return Some((Rank::Supersedes, overlap));
+        }
+        // Works and worked are so at different times.
+        if replaced.iter().all(|(one, other)| is_akin(one, other)) {
+            return None;
+        }
+        // What is said of the subject stands at the end, in most languages: else it is about something else with the same words.
+        let ends_alike = says.content.last() == said.content.last();
+        let is_value = !ends_alike || says.is_verb_final;
+        let later = |entry: &MemoryEntry| entry.window.from.as_ref().and_then(|from| from.ms);
+        let is_newer = later(new).zip(later(known)).is_some_and(|(new, known)| new > known);
+        match (is_value, is_newer && new.kind == MemoryKind::Fact) {
+            (false, _) => None,
+            (true, true) => Some((Rank::Supersedes, overlap)),
+            (true, false) => Some((Rank::Contradicts, overlap)),
+        }
+    }
+
+    /// Whether both say when they are so, and never at once.
+    fn is_at_other_times(&self) -> bool {
+        let ends_before = |one: &MemoryEntry, other: &MemoryEntry| {
+            let begin = other.window.from.as_ref().and_then(|from| from.ms);
+            one.window.end().zip(begin).is_some_and(|(end, begin)| end <= begin)
+        };
+        ends_before(self.new, self.known) || ends_before(self.known, self.new)
+    }
+
+    fn is_of_same_kind(&self) -> bool {
+        let is_plain = |kind| matches!(kind, MemoryKind::Fact | MemoryKind::Correction | MemoryKind::Decision);
+        self.new.kind == self.known.kind
+            || is_plain(self.new.kind) && is_plain(self.known.kind)
+            || self.new.kind == MemoryKind::Correction
+    }
+
+    /// Whether there may be many of the kind with the same words: one promise does not undo another.
+    fn is_many_at_once(&self) -> bool {
+        let of = |kind| matches!(kind, MemoryKind::Commitment | MemoryKind::Relationship | MemoryKind::Skill);
+        of(self.new.kind) && of(self.known.kind)
+    }
+
+    fn is_caseless(&self) -> bool {
+        self.says.is_caseless || self.said.is_caseless
+    }
+
+    fn is_alike(&self) -> bool {
+        let rules = self.rules;
+        rules.likeness.is_some_and(|likeness| {
+            likeness(&self.new.text, &self.known.text).is_some_and(|alike| alike >= rules.duplicate_meaning)
+        }) && self.says.subject() == self.said.subject()
+            && self.says.content.last() == self.said.content.last()
+    }
+
+    /// Words that say something and stand in the place of others, each with one of those.
+    fn replaced(&self) -> Vec<(&str, &str)> {
+        let only = |one: &'_ Statement, other: &Statement| {
+            let only = one.content.iter().filter(|word| !other.content.contains(word));
+            only.cloned().collect::<Vec<_>>()
+        };
+        let (new, known) = (only(self.says, self.said), only(self.said, self.says));
+        if new.is_empty() || known.is_empty() {
+            return Vec::new();
+        }
+        let of = |statement: &'_ Statement, word: &String| {
+            statement.content.iter().position(|had| had == word).unwrap_or_default()
+        };
+        let known_at = |word: &String| self.said.content[of(self.said, word)].as_str();
+        let new_at = |word: &String| self.says.content[of(self.says, word)].as_str();
+        (0..new.len().max(known.len()))
+            .map(|at| (new_at(&new[at.min(new.len() - 1)]), known_at(&known[at.min(known.len() - 1)])))
+            .collect()
+    }
+}
+
+/// The share of words that two texts have in common.
+fn jaccard(one: &[String], other: &[String]) -> f64 {
+    let (one, other): (BTreeSet<&String>, BTreeSet<&String>) = (one.iter().collect(), other.iter().collect());
+    let union = one.union(&other).count();
+    if union == 0 { 0.0 } else { one.intersection(&other).count() as f64 / union as f64 }
+}
+
+/// Whether one has all words of the other in their order.
+fn is_within(one: &[String], other: &[String]) -> bool {
+    let mut rest = other.iter();
+    one.iter().all(|word| rest.any(|next| next == word))
+}
+
+/// The share of the fewer words that have a form of theirs in the other.
+fn akin_share(one: &[String], other: &[String]) -> f64 {
+    let (few, many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    let akin = few.iter().filter(|word| many.iter().any(|other| *word == other || is_akin(word, other))).count();
+    if few.is_empty() { 0.0 } else { akin as f64 / few.len() as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::facts::{Moment, Validity};
+
+    const RULES: VerifyRules<'_> = VerifyRules { duplicate_words: 0.6, duplicate_meaning: 0.85, likeness: None };
+
+    fn entry(id: &str, kind: MemoryKind, text: &str) -> MemoryEntry {
+        MemoryEntry { id: id.into(), ..MemoryEntry::new(kind, text) }
+    }
+
+    fn verdict(kind: MemoryKind, known: &str, new: &str) -> &'static str {
+        word(&verify(&entry("new", kind, new), &[&entry("e-1", kind, known)], &RULES))
+    }
+
+    fn word(verdict: &Verdict) -> &'static str {
+        match verdict {
+            Verdict::New => "new",
+            Verdict::Duplicate(_) => "duplicate",
+            Verdict::Contradicts(_) => "contradicts",
+            Verdict::Supersedes(_) => "supersedes",
+        }
+    }
+
+    fn dated(mut entry: MemoryEntry, from: Option<&str>, until: Option<&str>) -> MemoryEntry {
+        let moment = |text: &str| Moment::read(text).unwrap();
+        entry.window = Validity { from: from.map(moment), until: until.map(moment) };
+        entry
+    }
+
+    #[test]
+    fn the_five_cases_of_contradiction() {
+        let fact = |id: &str, text: &str| entry(id, MemoryKind::Fact, text);
+        // A: one takes the place of the other; without dates a person says which.
+        let (berlin, hamburg) = (fact("e-1", "User lives in Berlin"), fact("e-2", "User lives in Hamburg"));
+        assert_eq!(verify(&hamburg, &[&berlin], &RULES), Verdict::Contradicts("e-1".into()));
+        let since = |entry: &MemoryEntry, day: &str| dated(entry.clone(), Some(day), None);
+        let (before, after) = (since(&berlin, "2024-01-01"), since(&hamburg, "2026-01-01"));
+        assert_eq!(verify(&after, &[&before], &RULES), Verdict::Supersedes("e-1".into()));
+        assert_eq!(verify(&before, &[&after], &RULES), Verdict::Contradicts("e-2".into()));
+        // B: it says the same and more.
+        assert_eq!(
+            verdict(MemoryKind::Preference, "User likes tea", "User likes green tea in the morning"),
+            "supersedes"
+        );
+        assert_eq!(verdict(MemoryKind::Fact, "User likes green tea in mornings", "User likes green tea"), "duplicate");
+        // C: both are so, at different times.
+        let (first, then) =
+            (dated(berlin.clone(), Some("2020-01-01"), Some("2024-01-01")), since(&hamburg, "2024-01-01"));
+        assert_eq!(verify(&then, &[&first], &RULES), Verdict::New);
+        // D: a correction of a correction.
+        let one = entry("e-3", MemoryKind::Correction, "The meeting is on Tuesday");
+        let two = entry("e-4", MemoryKind::Correction, "The meeting is on Wednesday");
+        assert_eq!(verify(&two, &[&one], &RULES), Verdict::Supersedes("e-3".into()));
+        assert_eq!(
+            verify(&one, &[&fact("e-5", "The meeting is on Monday")], &RULES),
+            Verdict::Supersedes("e-5".into())
+        );
+        // E: the same words about another.
+        for (known, new) in [
+            ("User is allergic to nuts", "User's brother is allergic to nuts"),
+            ("Alice's dog is called Rex", "Bob's dog is called Rex"),
+            ("The deploy branch of mech is main", "The deploy branch of osaurus is main"),
+            ("She likes tea", "He likes tea"),
+            ("Alice manages Bob", "Bob manages Alice"),
+        ] {
+            assert_eq!(verdict(MemoryKind::Fact, known, new), "new", "{new}");
+        }
+    }
+
+    #[test]
+    fn what_differs_in_one_word_that_counts_is_no_duplicate() {
+        use MemoryKind::{Commitment, Fact, Preference};
+        for (kind, known, new, is) in [
+            (Commitment, "Plans to call Alice on Monday", "Plans to call Bob on Monday", "new"),
+            (Commitment, "Plans to call Alice on Monday", "Plans to call Alice on Friday", "new"),
+            (Fact, "User works at Acme", "User worked at Acme", "new"),
+            (Fact, "User works at Acme", "User formerly works at Acme", "new"),
+            (Preference, "User likes tea", "User does not like tea", "contradicts"),
+            (Preference, "User likes tea", "User likes coffee", "contradicts"),
+            (Preference, "User likes to drink tea in the morning", "User likes to drink coffee in the morning", "new"),
+            (Fact, "The door code is 4711", "The door code is 4712", "contradicts"),
+            (Fact, "User arbeitet bei Acme", "User arbeitete bei Acme", "new"),
+            (Commitment, "Will am Montag Anna anrufen", "Will am Montag Berta anrufen", "new"),
+            (Preference, "Der Nutzer mag Tee", "Der Nutzer mag keinen Tee", "contradicts"),
+            (Preference, "L'utilisateur aime le thé", "L'utilisateur n'aime pas le thé", "contradicts"),
+            (Preference, "A Marta le gusta el té", "A Marta no le gusta el té", "contradicts"),
+            (Preference, "Пользователь любит чай", "Пользователь не любит чай", "contradicts"),
+            (Commitment, "星期一给小王打电话", "星期一给小李打电话", "new"),
+            (Preference, "用户喜欢喝茶", "用户不喜欢喝茶", "contradicts"),
+            (Fact, "用户在Acme工作", "用户曾在Acme工作", "new"),
+            (Preference, "ユーザーはお茶が好きです", "ユーザーはお茶が好きではない", "contradicts"),
+            (Fact, "ユーザーは東京に住んでいます", "ユーザーは大阪に住んでいます", "contradicts"),
+            (Preference, "ผู้ใช้ชอบดื่มชา", "ผู้ใช้ไม่ชอบดื่มชา", "contradicts"),
+            (Fact, "ผู้ใช้ทำงานที่ Acme", "ผู้ใช้เคยทำงานที่ Acme", "new"),
+        ] {
+            let found = verdict(kind, known, new);
+            assert_eq!(found, is, "{known} / {new}");
+        }
+    }
+
+    #[test]
+    fn the_same_in_other_words_is_a_duplicate() {
+        for (known, new) in [
+            ("User prefers tabs over spaces", "The user prefers tabs over spaces."),
+            ("User prefers tabs over spaces", "user prefers **tabs** over spaces"),
+            ("Der Nutzer wohnt in Köln", "Nutzer wohnt in Köln!"),
+            ("用户喜欢喝绿茶", "用户喜欢喝绿茶。"),
+            ("用户喜欢喝绿茶", "用户喜欢喝绿茶的"),
+            ("ユーザーはお茶が好きです", "ユーザーはお茶が好きですよ。"),
+            ("ผู้ใช้ชอบดื่มชาเขียว", "ผู้ใช้ชอบดื่มชาเขียว "),
+            ("사용자는 녹차를 좋아한다", "사용자는 녹차를 좋아한다."),
+        ] {
+            assert_eq!(verdict(MemoryKind::Preference, known, new), "duplicate", "{known} / {new}");
+        }
+        assert_eq!(verdict(MemoryKind::Preference, "User prefers tabs", "The kitchen is blue"), "new");
+    }
+
+    #[test]
+    fn meaning_makes_duplicates_but_no_difference_goes_unseen() {
+        let always = |_: &str, _: &str| Some(0.99);
+        let rules = VerifyRules { likeness: Some(&always), ..RULES };
+        let held = |known: &str, new: &str| {
+            word(&verify(&entry("n", MemoryKind::Fact, new), &[&entry("e-1", MemoryKind::Fact, known)], &rules))
+        };
+        assert_eq!(
+            held("User really enjoys drinking strong coffee", "User very much likes to drink coffee"),
+            "duplicate"
+        );
+        for (known, new) in [
+            ("User drinks 2 cups of coffee", "User likes 3 cups of coffee"),
+            ("User met Alice for coffee", "User saw Bob over coffee"),
+            ("User enjoys coffee", "User cannot stand coffee"),
+        ] {
+            assert_ne!(held(known, new), "duplicate", "{new}");
+        }
+        let never = |_: &str, _: &str| None;
+        let rules = VerifyRules { likeness: Some(&never), ..RULES };
+        let (one, other) =
+            (entry("n", MemoryKind::Fact, "User enjoys coffee"), entry("e-1", MemoryKind::Fact, "User likes coffee"));
+        assert_eq!(verify(&one, &[&other], &rules), Verdict::New);
+    }
+}

@@ -1,0 +1,15 @@
+//! Entries, the working memory: look them up, add and change them, propose, and decide about proposals.
+
+mod cap;
+mod change;
+mod input;
+mod list;
+mod propose;
+mod review;
+mod sight;
+mod view;
+
+pub(crate) use change::{edit, remove};
+pub(crate) use list::entries;
+pub(crate) use propose::add;
+pub(crate) use review::{decide, review};

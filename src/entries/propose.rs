@@ -1,0 +1,170 @@
+//! Adding entries: the person's count at once, an agent's wait.
+
+use jiff::Timestamp;
+
+use super::cap::keep_to_cap;
+use super::input::{confidence, entry_text, holder_named, sources, tags, window};
+use crate::access::WriteMode;
+use crate::config::MemoryKind;
+use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id};
+use crate::forgotten::Reach;
+use crate::layers::{EntryEdit, EntryProposal, LayerWriter, ProposeRules, Proposed, entries_path};
+use crate::request::{MemoryWriter, RequestError, Viewer};
+use crate::state::LeftOut;
+use crate::vault::Action;
+use crate::wire::{EntryAddParams, EntryAdded};
+
+/// How sure an agent's proposal is when it does not say.
+const AGENTS_CONFIDENCE: f64 = 0.8;
+
+/// Adds an entry of the person's; proposes one of an agent's.
+///
+/// What was forgotten for good is left out of what an agent brings, and so is what the person rejected and what is known: it hears the same
+/// in any case.
+///
+/// # Errors
+/// When a parameter makes no sense, who asks may not write there, or the disk refuses.
+pub(crate) fn add(viewer: &Viewer, params: &EntryAddParams) -> Result<EntryAdded, RequestError> {
+    if !viewer.workspace().config().memory.enabled {
+        let hint = Some("`[memory] enabled` in memory.toml".into());
+        return Err(RequestError { hint, ..RequestError::forbidden("no entries are kept in this vault") });
+    }
+    let (text, redacted) = entry_text(viewer, &params.text)?;
+    let mut entry = MemoryEntry::new(params.kind.unwrap_or(MemoryKind::Fact), &text);
+    entry.tags = params.tags.as_deref().map(tags).transpose()?.unwrap_or_default();
+    entry.window = window(params.from.as_deref(), params.until.as_deref())?;
+    entry.sources = params.sources.as_deref().map(sources).transpose()?.unwrap_or_default();
+    let confidence = confidence(params.confidence)?;
+    let added = match viewer.agent() {
+        None => {
+            entry.confidence = confidence.unwrap_or(1.0);
+            add_as_person(viewer, params, entry)?
+        }
+        Some(slug) => {
+            let named = holder_named(viewer, params.agent.as_deref().or(Some(slug)))?;
+            entry.confidence = confidence.unwrap_or(AGENTS_CONFIDENCE);
+            entry.trust = TrustLevel::Agent;
+            propose_as_agent(&viewer.memory_writer()?, &named, entry)?
+        }
+    };
+    Ok(EntryAdded { redacted, ..added })
+}
+
+fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntry) -> Result<EntryAdded, RequestError> {
+    let workspace = viewer.workspace();
+    let holder = holder_named(viewer, params.agent.as_deref())?;
+    if let MemoryHolder::Agent(slug) = &holder
+        && workspace.agents().policy(slug).is_none()
+    {
+        return Err(RequestError::not_found(format!("there is no agent `{slug}`")));
+    }
+    let forgotten = workspace.forgotten();
+    let asked = forgotten.look()?;
+    let rules =
+        ProposeRules { config: &workspace.config().memory, forgotten: &asked, reach: Reach::All, likeness: None };
+    let layers = workspace.layers();
+    let known = layers.entries(&holder)?;
+    let active: Vec<&MemoryEntry> =
+        known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).collect();
+    let mut added = EntryAdded {
+        ok: true,
+        id: String::new(),
+        status: "active".into(),
+        contradicts: None,
+        supersedes: None,
+        redacted: false,
+        archived: Vec::new(),
+        checkpoint_ids: Vec::new(),
+    };
+    let mut edits = Vec::new();
+    let archive = layers.archive(&holder)?;
+    entry.id = made_id(&entry.text, |id| known.get(id).is_some() || archive.get(id).is_some());
+    match rules.verdict(&entry, &active) {
+        Verdict::Duplicate(id) => return Ok(EntryAdded { id, status: "duplicate".into(), ..added }),
+        Verdict::Contradicts(id) => added.contradicts = Some(id),
+        Verdict::Supersedes(id) => {
+            if let Some(loser) = known.get(&id) {
+                let status = EntryStatus::Superseded(entry.id.clone());
+                edits.push(EntryEdit::Change(id.clone(), MemoryEntry { status, ..loser.clone() }));
+            }
+            added.supersedes = Some(id);
+        }
+        Verdict::New => {}
+    }
+    edits.insert(0, EntryEdit::Add(entry));
+    let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
+    let written = layers.change(&writer, &holder, EntryShelf::Known, &edits)?;
+    added.id = written.added.into_iter().next().unwrap_or_default();
+    let (archived, undone) = keep_to_cap(workspace, &holder)?;
+    added.archived = archived;
+    added.checkpoint_ids = undone.iter().chain(&written.checkpoint).map(ToString::to_string).collect();
+    if let Ok(path) = entries_path(&holder, EntryShelf::Known) {
+        workspace.settled_in_time(&path);
+    }
+    Ok(added)
+}
+
+fn propose_as_agent(
+    agent: &MemoryWriter,
+    holder: &MemoryHolder,
+    entry: MemoryEntry,
+) -> Result<EntryAdded, RequestError> {
+    let workspace = agent.workspace();
+    may_propose(agent)?;
+    let path = entries_path(holder, EntryShelf::Pending)?;
+    let forgotten = workspace.forgotten();
+    let asked = forgotten.ask()?;
+    let reach = agent.reach();
+    let rules = ProposeRules {
+        config: &workspace.config().memory,
+        forgotten: &asked,
+        reach: Reach::Agent(&reach),
+        likeness: None,
+    };
+    let act = Action::Edit.by(agent.slug());
+    let act = agent.limits().map_or(act, |limits| act.within(limits.quota, entry.text.len() as u64));
+    let writer = LayerWriter { files: workspace.files()?, act, is_program: true };
+    let in_time = agent.turn().left().is_none_or(|left| !left.is_zero()) && agent.turn().begin();
+    if !in_time {
+        return Err(RequestError::unavailable("it took too long", "nothing was written; try again in a moment"));
+    }
+    // The name that it would have had is what it hears, whatever became of it.
+    let id = made_id(&entry.text, |_| false);
+    let proposals = vec![EntryProposal { entry, is_quoted: false }];
+    let all = workspace.layers().propose(&writer, holder, proposals, &rules);
+    agent.log_own("entry_propose", path.as_str(), Vec::new());
+    let all = all.inspect_err(|_| agent.turn().rest())?;
+    if let Some(Proposed::Forgotten(tombstone)) = all.outcomes.first() {
+        let (at, by, into) = (Timestamp::now(), format!("agent {}", agent.slug()), path.to_string());
+        forgotten.note(LeftOut { at, by, into, whole: true, tombstone: *tombstone });
+    }
+    drop(asked);
+    if matches!(all.outcomes.first(), Some(Proposed::Accepted(_))) {
+        keep_to_cap(workspace, holder)?;
+    }
+    Ok(EntryAdded {
+        ok: true,
+        id,
+        status: "pending".into(),
+        contradicts: None,
+        supersedes: None,
+        redacted: false,
+        archived: Vec::new(),
+        checkpoint_ids: Vec::new(),
+    })
+}
+
+/// Refuses what the person does not let an agent write.
+fn may_propose(agent: &MemoryWriter) -> Result<(), RequestError> {
+    let forbidden = |message: &str| {
+        let hint = Some("the person says so in `agent.md`, or in `memory.toml`".into());
+        Err(RequestError { hint, ..RequestError::forbidden(message) })
+    };
+    if agent.is_closed() {
+        return forbidden("your memory is closed in this session");
+    }
+    match agent.mode() {
+        WriteMode::Hybrid | WriteMode::SearchOnly => Ok(()),
+        WriteMode::PromptOnly | WriteMode::Off => forbidden("your `write_mode` lets you propose no entries"),
+    }
+}

@@ -1,0 +1,304 @@
+//! Proposals: what a model, a program or an agent would have remembered. Inert until accepted.
+
+use super::write::EntryEdit;
+use super::{LayerWriter, Layers, LayersError};
+use crate::config::MemoryConfig;
+use crate::derive::entries::{
+    EntryShelf, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, VerifyRules, made_id, verify,
+};
+use crate::forgotten::{ForgottenLookup, Reach};
+use crate::vault::CheckpointId;
+
+/// From such a confidence on an exact quote may be accepted by itself.
+const SURE: f64 = 0.9;
+
+/// What is proposed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EntryProposal {
+    /// The entry.
+    pub(crate) entry: MemoryEntry,
+    /// Whether its text stands in its source word by word.
+    pub(crate) is_quoted: bool,
+}
+
+/// What a proposal is held to.
+pub(crate) struct ProposeRules<'a> {
+    /// `[memory]`.
+    pub(crate) config: &'a MemoryConfig,
+    /// What was forgotten for good, held until all is written.
+    pub(crate) forgotten: &'a ForgottenLookup<'a>,
+    /// Whose tombstones count.
+    pub(crate) reach: Reach<'a>,
+    /// How alike two texts are, where a model that was measured is at work.
+    pub(crate) likeness: Option<&'a Likeness<'a>>,
+}
+
+impl ProposeRules<'_> {
+    /// What a new entry is to those that count.
+    pub(crate) fn verdict(&self, entry: &MemoryEntry, known: &[&MemoryEntry]) -> Verdict {
+        if !self.config.verification {
+            let same = known.iter().find(|known| known.text == entry.text && known.kind == entry.kind);
+            return same.map_or(Verdict::New, |known| Verdict::Duplicate(known.id.clone()));
+        }
+        let rules = VerifyRules {
+            duplicate_words: self.config.duplicate_words,
+            duplicate_meaning: self.config.duplicate_meaning,
+            likeness: self.likeness,
+        };
+        verify(entry, known, &rules)
+    }
+}
+
+/// What became of a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Proposed {
+    /// It waits under that name, new or again.
+    Pending(String),
+    /// It counts from now on, under that name.
+    Accepted(String),
+    /// The entry of that name says it already.
+    Duplicate(String),
+    /// The person did not want it.
+    Rejected,
+    /// It was forgotten for good; the tombstone.
+    Forgotten(i64),
+}
+
+/// What became of several, in their order, and what undoes it.
+#[derive(Debug, Default)]
+pub(crate) struct ProposedAll {
+    /// Of each.
+    pub(crate) outcomes: Vec<Proposed>,
+    /// What undoes the changes, the last first.
+    pub(crate) checkpoints: Vec<CheckpointId>,
+}
+
+impl Layers {
+    /// Puts proposals where they wait; those that may be are accepted by themselves.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn propose(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        proposals: Vec<EntryProposal>,
+        rules: &ProposeRules<'_>,
+    ) -> Result<ProposedAll, LayersError> {
+        let _one = self.one_proposes();
+        let mut all = ProposedAll::default();
+        let (known, pending) = (self.entries(holder)?, self.waiting(holder)?);
+        let archive = self.archive(holder)?;
+        let rejected: Vec<&MemoryEntry> =
+            archive.entries().iter().filter(|entry| matches!(entry.status, EntryStatus::Rejected(_))).collect();
+        let mut active: Vec<MemoryEntry> =
+            known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).cloned().collect();
+        let mut waiting = pending;
+        let (mut edits, mut accepted) = (Vec::new(), Vec::new());
+        for EntryProposal { mut entry, is_quoted } in proposals {
+            if let Some(left) = rules.forgotten.without(&entry.text, rules.reach) {
+                all.outcomes.push(Proposed::Forgotten(left.tombstone));
+                continue;
+            }
+            entry.status = EntryStatus::Pending;
+            let is_same = |verdict: &Verdict| matches!(verdict, Verdict::Duplicate(_));
+            let held = rules.verdict(&entry, &active.iter().collect::<Vec<_>>());
+            if let Verdict::Duplicate(id) = held {
+                all.outcomes.push(Proposed::Duplicate(id));
+                continue;
+            }
+            if is_same(&rules.verdict(&entry, &rejected)) {
+                all.outcomes.push(Proposed::Rejected);
+                continue;
+            }
+            let may = |entry: &MemoryEntry| {
+                rules.config.accept.contains(&entry.kind)
+                    && entry.trust >= TrustLevel::Agent
+                    && !matches!(held, Verdict::Contradicts(_))
+            };
+            if let Verdict::Duplicate(id) = rules.verdict(&entry, &waiting.iter().collect::<Vec<_>>()) {
+                let Some(there) = waiting.iter_mut().find(|there| there.id == id) else { continue };
+                let before = there.clone();
+                for source in &entry.sources {
+                    if !there.sources.contains(source) {
+                        there.sources.push(source.clone());
+                    }
+                }
+                there.trust = there.trust.min(entry.trust);
+                let sessions: std::collections::BTreeSet<&str> = there.source_paths().collect();
+                if sessions.len() >= 2 && may(there) {
+                    accepted.push(id.clone());
+                    all.outcomes.push(Proposed::Accepted(id.clone()));
+                } else {
+                    all.outcomes.push(Proposed::Pending(id.clone()));
+                }
+                if *there != before {
+                    edits.push(EntryEdit::Change(id, there.clone()));
+                }
+                continue;
+            }
+            let is_taken = |id: &str| {
+                waiting.iter().chain(&active).any(|there| there.id == id)
+                    || archive.get(id).is_some()
+                    || known.get(id).is_some()
+            };
+            entry.id = made_id(&entry.text, is_taken);
+            let id = entry.id.clone();
+            edits.push(EntryEdit::Add(entry.clone()));
+            if is_quoted && entry.confidence >= SURE && may(&entry) {
+                accepted.push(id.clone());
+                active.push(MemoryEntry { status: EntryStatus::Active, ..entry });
+                all.outcomes.push(Proposed::Accepted(id));
+            } else {
+                waiting.push(entry);
+                all.outcomes.push(Proposed::Pending(id));
+            }
+        }
+        let written = self.change(writer, holder, EntryShelf::Pending, &edits)?;
+        all.checkpoints.extend(written.checkpoint);
+        if !accepted.is_empty() {
+            let choices: Vec<Acceptance> = accepted.into_iter().map(Acceptance::of).collect();
+            all.checkpoints.extend(self.accept(writer, holder, &choices, rules)?);
+        }
+        all.checkpoints.reverse();
+        Ok(all)
+    }
+
+    /// What waits, less what was accepted or rejected and is still in its old place because of a kill.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn waiting(&self, holder: &MemoryHolder) -> Result<Vec<MemoryEntry>, LayersError> {
+        let (known, pending, archive) = (self.entries(holder)?, self.pending(holder)?, self.archive(holder)?);
+        let is_decided = |entry: &&MemoryEntry| {
+            let same = |other: Option<&MemoryEntry>| other.is_some_and(|other| other.text == entry.text);
+            same(known.get(&entry.id))
+                || same(archive.get(&entry.id).filter(|other| matches!(other.status, EntryStatus::Rejected(_))))
+        };
+        Ok(pending.entries().iter().filter(|entry| !is_decided(entry)).cloned().collect())
+    }
+
+    /// Accepts proposals; those that are not there any more are left out. What each takes the place of stays, and says so.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn accept(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        choices: &[Acceptance],
+        rules: &ProposeRules<'_>,
+    ) -> Result<Vec<CheckpointId>, LayersError> {
+        let (known, pending) = (self.entries(holder)?, self.pending(holder)?);
+        let mut active: Vec<MemoryEntry> =
+            known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).cloned().collect();
+        let (mut edits, mut done) = (Vec::new(), Vec::new());
+        for choice in choices {
+            let Some(waits) = pending.get(&choice.id) else { continue };
+            let mut entry = MemoryEntry { status: EntryStatus::Active, ..waits.clone() };
+            if let Some(text) = &choice.text {
+                // The person's own words.
+                entry.text = crate::derive::entries::one_line(text);
+            }
+            entry.confidence = choice.confidence.unwrap_or(entry.confidence);
+            let found = || match rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
+                Verdict::Supersedes(id) => Some(id),
+                _ => None,
+            };
+            let loser = choice.supersedes.clone().or_else(found);
+            edits.push(EntryEdit::Add(entry.clone()));
+            if let Some(at) = active.iter().position(|there| Some(&there.id) == loser.as_ref()) {
+                let loser = active.remove(at);
+                let status = EntryStatus::Superseded(entry.id.clone());
+                edits.push(EntryEdit::Change(loser.id.clone(), MemoryEntry { status, ..loser }));
+            }
+            active.push(entry);
+            done.push(EntryEdit::Move(choice.id.clone()));
+        }
+        let known = self.change(writer, holder, EntryShelf::Known, &edits)?.checkpoint;
+        crate::fs::crash::point("entries-accepted");
+        let pending = self.change(writer, holder, EntryShelf::Pending, &done)?.checkpoint;
+        Ok(pending.into_iter().chain(known).collect())
+    }
+
+    /// Rejects proposals: they leave a mark that the next ones are held against.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn reject(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        ids: &[String],
+        reason: &str,
+    ) -> Result<Vec<CheckpointId>, LayersError> {
+        self.set_aside(writer, holder, EntryShelf::Pending, ids, |entry| MemoryEntry {
+            status: EntryStatus::Rejected(reason.to_owned()),
+            ..entry
+        })
+    }
+
+    /// Moves entries to the archive, with those that they took the place of.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn archive_entries(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        ids: &[String],
+    ) -> Result<Vec<CheckpointId>, LayersError> {
+        let known = self.entries(holder)?;
+        let mut ids = ids.to_vec();
+        let mut at = 0;
+        while let Some(id) = ids.get(at).cloned() {
+            let losers = known.entries().iter().filter(|entry| entry.status == EntryStatus::Superseded(id.clone()));
+            let losers: Vec<String> = losers.map(|entry| entry.id.clone()).filter(|id| !ids.contains(id)).collect();
+            ids.extend(losers);
+            at += 1;
+        }
+        self.set_aside(writer, holder, EntryShelf::Known, &ids, |entry| match entry.status {
+            EntryStatus::Active => MemoryEntry { status: EntryStatus::Archived, ..entry },
+            _ => entry,
+        })
+    }
+
+    /// Puts entries into the archive, then takes them out of their file: a kill in between leaves both, and the old place counts.
+    fn set_aside(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        from: EntryShelf,
+        ids: &[String],
+        mark: impl Fn(MemoryEntry) -> MemoryEntry,
+    ) -> Result<Vec<CheckpointId>, LayersError> {
+        let book = self.book(holder, from)?;
+        let there: Vec<&MemoryEntry> = ids.iter().filter_map(|id| book.get(id)).collect();
+        let adds: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Add(mark((*entry).clone()))).collect();
+        let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move(entry.id.clone())).collect();
+        let archive = self.change(writer, holder, EntryShelf::Archive, &adds)?.checkpoint;
+        crate::fs::crash::point("entries-set-aside");
+        let left = self.change(writer, holder, from, &moves)?.checkpoint;
+        Ok(left.into_iter().chain(archive).collect())
+    }
+}
+
+/// A proposal that is accepted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Acceptance {
+    /// Its name.
+    pub(crate) id: String,
+    /// What it is to say instead.
+    pub(crate) text: Option<String>,
+    /// How sure it is from now on.
+    pub(crate) confidence: Option<f64>,
+    /// The entry whose place it takes; else the one that it refines or corrects, if there is one.
+    pub(crate) supersedes: Option<String>,
+}
+
+impl Acceptance {
+    /// As it is.
+    pub(crate) fn of(id: String) -> Self {
+        Self { id, ..Self::default() }
+    }
+}

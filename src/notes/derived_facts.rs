@@ -1,0 +1,70 @@
+//! The facts that were learned from a note, or from some lines of it, by their histories.
+
+use super::derived::{derived, is_of};
+use super::purge_facts::{FactTarget, in_history};
+use crate::derive::facts::{FactChange, full_name};
+use crate::path::VaultPath;
+use crate::request::{Owner, RequestError};
+use crate::wire::{DerivedNote, ForgetParams};
+
+/// Where something goes: a note, and the lines of it, if not all.
+pub(super) type GoingPlace<'a> = (&'a VaultPath, Option<(usize, usize)>);
+
+/// The facts whose value is from there; with `purge` those that ever had one from there. In the order of their files.
+pub(super) fn learned_from(owner: &Owner, (path, lines): GoingPlace<'_>, purge: bool) -> Vec<DerivedNote> {
+    let ledger = owner.workspace().ledger();
+    let is_meant = |change: &FactChange| change.source.as_deref().is_some_and(|source| is_of(source, path, lines));
+    let mut found = Vec::new();
+    // A file that cannot be read is none of which facts are known.
+    for book in ledger.scopes().iter().filter_map(|scope| ledger.book(scope).ok()).filter(|book| book.path != *path) {
+        for (namespace, key) in book.history.names() {
+            let mut changes = book.history.of(namespace, key);
+            let is_learned = match purge {
+                true => changes.any(is_meant),
+                false => {
+                    let said = book.facts.get(namespace, key).is_some_and(|fact| !fact.text.is_empty());
+                    said && changes.rfind(|change| change.kind.is_said()).is_some_and(is_meant)
+                }
+            };
+            if is_learned {
+                let fact = Some(full_name(namespace, key));
+                found.push(DerivedNote { fact, ..derived(book.path.to_string()) });
+            }
+        }
+    }
+    found
+}
+
+/// What becomes of a fact that was learned from there: where its value is from there it goes, with `purge` with all that it ever was; where
+/// an earlier one is, that goes out of the history.
+pub(super) fn forget_learned(
+    owner: &Owner,
+    place: GoingPlace<'_>,
+    fact: &DerivedNote,
+    purge: bool,
+    forget: impl FnOnce(&ForgetParams) -> Result<Option<String>, RequestError>,
+) -> Result<Option<String>, RequestError> {
+    let ledger = owner.workspace().ledger();
+    let scope = VaultPath::new(&fact.path).ok().and_then(|path| ledger.scope_of(&path)).map(|scope| scope.to_string());
+    let params = ForgetParams { fact: fact.fact.clone(), scope, purge, ..ForgetParams::default() };
+    let name = fact.fact.as_deref().unwrap_or_default();
+    let target = FactTarget::of(owner, &params, name)?;
+    match target
+        .only_earlier(owner, |change| change.source.as_deref().is_some_and(|source| is_of(source, place.0, place.1)))?
+    {
+        Some(earlier) => earlier.purge_history(owner, &params).map(|_| None),
+        None => forget(&params),
+    }
+}
+
+/// Takes the place out of all histories; gives what keeps it from that.
+pub(super) fn hide_place(owner: &Owner, (path, lines): GoingPlace<'_>) -> Vec<String> {
+    let (workspace, mut failures) = (owner.workspace(), Vec::new());
+    let Ok(files) = workspace.files() else { return failures };
+    for scope in workspace.ledger().scopes() {
+        let Ok(facts) = workspace.ledger().path(&scope) else { continue };
+        let hidden = workspace.ledger().hide_sources(files, &facts, |source| is_of(source, path, lines));
+        failures.extend(hidden.err().as_ref().map(in_history));
+    }
+    failures
+}

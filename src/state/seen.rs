@@ -1,0 +1,65 @@
+//! Files of facts that this machine has seen: where one of them is not there any more, its facts were taken away.
+
+use std::sync::Arc;
+
+use super::error::StateError;
+use super::store::{Durability, Handle, State};
+
+/// The paths of those files.
+#[derive(Debug)]
+pub struct SeenTable(Handle);
+
+impl SeenTable {
+    /// Those of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        Self(Handle::new(state, Durability::Later))
+    }
+
+    /// Whether a file was seen.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn has(&self, path: &str) -> Result<bool, StateError> {
+        let found = self.0.if_there(|opened| {
+            let mut found = opened.connection.prepare_cached("SELECT 1 FROM facts_seen WHERE path = ?1")?;
+            found.exists([path])
+        });
+        Ok(found?.unwrap_or(false))
+    }
+
+    /// Keeps that a file was seen.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn add(&self, path: &str) -> Result<(), StateError> {
+        self.0
+            .with(|opened| opened.connection.execute("INSERT OR IGNORE INTO facts_seen(path) VALUES (?1)", [path]))?;
+        Ok(())
+    }
+
+    /// Forgets that a file was seen.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn remove(&self, path: &str) -> Result<(), StateError> {
+        self.0.if_there(|opened| opened.connection.execute("DELETE FROM facts_seen WHERE path = ?1", [path]))?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_is_known_to_every_process_until_it_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let tables = [(); 2].map(|()| SeenTable::new(&State::in_folder(folder.path())));
+        assert!(!tables[0].has("facts.md").unwrap() && std::fs::read_dir(folder.path()).unwrap().next().is_none());
+        tables[0].add("facts.md").unwrap();
+        tables[0].add("facts.md").unwrap();
+        assert!(tables[1].has("facts.md").unwrap() && !tables[1].has("x/facts.md").unwrap());
+        tables[1].remove("facts.md").unwrap();
+        assert!(!tables[0].has("facts.md").unwrap());
+    }
+}
