@@ -1,6 +1,7 @@
 //! The extraction score of a chat model: `cargo bench --bench extraction -- ENDPOINT MODEL`. Each snippet of `benches/extraction` is the only
 //! conversation of a vault of its own, which the real program reads, with all its checks.
 
+#[allow(dead_code, reason = "a test uses the rest")]
 #[path = "extraction/score.rs"]
 mod score;
 

@@ -6,7 +6,8 @@ use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    agents, capture, entries, events, facts, forgotten, graph, links, memory, page, processing, qmd, routes, writes,
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
+    profile, qmd, routes, writes,
 };
 
 mod limits;
@@ -49,6 +50,12 @@ use limits::Exact;
         processing::retry_processing,
         processing::sync_memory,
         processing::clear_memory,
+        context::context,
+        passing::complete,
+        passing::models,
+        profile::show,
+        profile::set_user,
+        profile::regenerate,
         graph::notes_around,
         events::events,
         page::token,
@@ -71,6 +78,9 @@ use limits::Exact;
         agents::explain,
         agents::log,
         capture::events,
+        capture::ingest,
+        memory::flush,
+        agents::listed,
         capture::settings,
         capture::set_settings,
         memory::search,

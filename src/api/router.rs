@@ -16,7 +16,8 @@ use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
 use super::{
-    agents, capture, entries, events, facts, forgotten, graph, links, memory, page, processing, qmd, routes, writes,
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
+    profile, qmd, routes, writes,
 };
 use crate::access::Authenticator;
 use crate::app::App;
@@ -63,6 +64,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(agents::routes())
         .merge(entries::owner_routes())
         .merge(forgotten::routes())
+        .merge(profile::routes())
         .merge(capture::routes())
         .with_state(Arc::clone(&app))
         .merge(events)
@@ -81,8 +83,11 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(entries::routes())
         .merge(facts::routes())
         .merge(processing::routes())
+        .merge(context::routes())
+        .merge(passing::routes(&app))
         .merge(graph::routes())
         .merge(memory::routes())
+        .merge(agents::reader_routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));
     Router::new()

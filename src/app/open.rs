@@ -8,6 +8,7 @@ use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
 use crate::config::{Config, Switches};
+use crate::context::ContextCache;
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
 use crate::extraction::{Extraction, ExtractionWorker};
@@ -18,6 +19,7 @@ use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
 use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
+use crate::profile::ProfileKeeper;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
 use crate::sync::{Shared, SyncOptions, Syncer};
@@ -159,10 +161,22 @@ impl App {
             layers,
         });
         let workspace = Arc::new(workspace);
+        let is_kept = watch && workspace.config().memory.enabled;
+        let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
-        let works = watch && workspace.config().memory.enabled;
-        let worker = works.then(|| ExtractionWorker::start(Arc::clone(&extraction))).transpose()?;
-        Ok(Self { worker, extraction, keeper, capture, backup, workspace, address: OnceLock::new() })
+        let worker = is_kept.then(|| ExtractionWorker::start(Arc::clone(&extraction))).transpose()?;
+        Ok(Self {
+            worker,
+            extraction,
+            keeper,
+            _profile: profile,
+            capture,
+            backup,
+            workspace,
+            contexts: ContextCache::default(),
+            upstream: OnceLock::new(),
+            address: OnceLock::new(),
+        })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -199,8 +213,18 @@ impl App {
         });
         let workspace = Arc::new(workspace);
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
-        let address = OnceLock::new();
-        Ok(Self { worker: None, extraction, keeper: None, capture: None, backup: None, workspace, address })
+        Ok(Self {
+            worker: None,
+            extraction,
+            keeper: None,
+            _profile: None,
+            capture: None,
+            backup: None,
+            workspace,
+            contexts: ContextCache::default(),
+            upstream: OnceLock::new(),
+            address: OnceLock::new(),
+        })
     }
 }
 

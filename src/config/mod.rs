@@ -18,6 +18,7 @@ mod ranges;
 mod sections;
 mod set;
 mod switches;
+mod upstream;
 mod variable;
 
 pub(crate) use agents::{AGENT_RANGES, AgentsConfig, ScopeRule};
@@ -35,3 +36,4 @@ pub use part::VaultPart;
 pub use sections::{Citations, Config, Mode, SHIPPED, StemmerLanguage, WatchMode};
 pub(crate) use sections::{EmbedConfig, FILE_NAME, Fusion, IndexConfig, LateTokens, PoolingChoice, SearchConfig};
 pub(crate) use switches::Switches;
+pub(crate) use upstream::UpstreamConfig;

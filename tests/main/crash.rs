@@ -363,6 +363,7 @@ fn the_matrix_has_every_point() {
         .chain(capture::kills::points())
         .chain(crate::state::points())
         .chain(crate::facts::POINTS)
+        .chain(crate::profile::POINTS)
         .map(str::to_owned)
         .collect();
     assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");

@@ -3,6 +3,7 @@
 
 use super::turns::SpokenTurn;
 use crate::derive::words::fold;
+use crate::fence::RECALLED;
 
 /// What stands between tags of these names goes.
 const TAGS: [&str; 22] = [
@@ -84,6 +85,9 @@ impl Within {
                 Self::Speech => {
                     if is_fence(rest) {
                         *self = Self::Fence(rest.trim().to_owned());
+                        return said;
+                    }
+                    if rest.contains(RECALLED) {
                         return said;
                     }
                     if rest.contains("(untrusted metadata)") {
@@ -205,6 +209,12 @@ mod tests {
         ] {
             assert_eq!(left(text).as_deref(), said, "{text}");
         }
+    }
+
+    #[test]
+    fn what_this_program_recalled_is_not_learned_from() {
+        let recalled = crate::fence::recalled("Likes rum (notes/a.md#L3)\n");
+        assert_eq!(left(&format!("{recalled}Really?")).as_deref(), Some("Really?"));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::turns::{SpokenLine, SpokenTurn, Voice};
 use crate::config::MemoryKind;
 use crate::derive::token_estimate;
-use crate::models::{ChatRequest, fence};
+use crate::fence::fence;
+use crate::models::ChatRequest;
 
 /// Maximum number of tokens of a conversation that are sent, by our own estimate: what a small local model reads at a time.
 const MOST_TOKENS: usize = 6_000;

@@ -27,6 +27,10 @@ pub(in crate::models) const CHAT: EndpointService =
 pub(in crate::models) const MEMORY: EndpointService =
     EndpointService { section: "memory", name: "the endpoint of the memory", path: "/chat/completions", verb: "chat" };
 
+/// Messages to an answer, passed on.
+pub(in crate::models) const UPSTREAM: EndpointService =
+    EndpointService { section: "upstream", name: "the upstream", path: "/chat/completions", verb: "chat" };
+
 impl EndpointService {
     /// An option of its section has a value that cannot be.
     pub(in crate::models) fn bad_option(&self, option: &'static str, reason: String) -> ModelError {
