@@ -12,8 +12,8 @@ use super::error::ErrorBody;
 use crate::entries;
 use crate::request::{Owner, Viewer};
 use crate::wire::{
-    EntriesParams, EntriesView, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams, EntryRemoveParams,
-    ReviewDecisions, ReviewParams, ReviewView, Reviewed,
+    EntriesParams, EntriesRewriteParams, EntriesRewritten, EntriesView, EntryAddParams, EntryAdded, EntryChanged,
+    EntryEditParams, EntryRemoveParams, ReviewDecisions, ReviewParams, ReviewView, Reviewed,
 };
 
 /// The routes for the person and for agents.
@@ -25,6 +25,7 @@ pub(super) fn routes() -> Router<AppState> {
 pub(super) fn owner_routes() -> Router<AppState> {
     Router::new()
         .route("/api/entries/edit", post(edit_entry))
+        .route("/api/entries/rewrite", post(rewrite_entries))
         .route("/api/entries/remove", post(remove_entry))
         .route("/api/review", get(list_proposals).post(decide_proposals))
 }
@@ -72,6 +73,17 @@ pub(super) async fn remove_entry(
     JsonBody(params): JsonBody<EntryRemoveParams>,
 ) -> Answer<EntryChanged> {
     ask(app, asking, move |owner: &Owner| entries::remove(owner, &params)).await
+}
+
+/// Writes another text in the place of a memory's file. One that drops more than a quarter of the entries is refused and shown.
+#[utoipa::path(post, path = "/api/entries/rewrite", request_body = EntriesRewriteParams,
+    responses((status = 200, body = EntriesRewritten), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn rewrite_entries(
+    State(app): State<AppState>,
+    asking: Asking,
+    JsonBody(params): JsonBody<EntriesRewriteParams>,
+) -> Answer<EntriesRewritten> {
+    ask(app, asking, move |owner: &Owner| entries::rewrite(owner, &params)).await
 }
 
 /// The proposals that wait, each beside what is known and with what its sources say.

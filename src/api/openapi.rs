@@ -40,6 +40,7 @@ use limits::Exact;
         entries::add_entry,
         entries::edit_entry,
         entries::remove_entry,
+        entries::rewrite_entries,
         entries::list_proposals,
         entries::decide_proposals,
         facts::list_facts,

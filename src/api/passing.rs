@@ -13,7 +13,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use hyper::body::Frame;
-use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::ask::{AppState, answer};
@@ -53,9 +52,9 @@ pub(super) fn routes(app: &App) -> Router<AppState> {
 
 /// Passes messages for a chat model on to the upstream of `[upstream]`, and its answer back as it comes. What the agent's memory has for the
 /// last message of the user's is put before what that says; `X-Vault-Memory` says what, or why nothing was.
-#[utoipa::path(post, path = "/v1/chat/completions", request_body = Value,
+#[utoipa::path(post, path = "/v1/chat/completions", request_body = serde_json::Value,
     params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; of another one no memory is given")),
-    responses((status = 200, description = "What the upstream answers", body = Value),
+    responses((status = 200, description = "What the upstream answers", body = serde_json::Value),
         (status = 502, body = ErrorBody), (status = 504, body = ErrorBody), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn complete(
     State(app): State<AppState>,
@@ -84,7 +83,7 @@ pub(super) async fn complete(
 
 /// The models that the upstream has.
 #[utoipa::path(get, path = "/v1/models",
-    responses((status = 200, description = "What the upstream answers", body = Value),
+    responses((status = 200, description = "What the upstream answers", body = serde_json::Value),
         (status = 404, body = ErrorBody), (status = 502, body = ErrorBody), (status = 504, body = ErrorBody),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn models(State(app): State<AppState>, asking: Asking) -> Result<Response, ApiError> {

@@ -36,4 +36,3 @@ pub use part::VaultPart;
 pub use sections::{Citations, Config, Mode, SHIPPED, StemmerLanguage, WatchMode};
 pub(crate) use sections::{EmbedConfig, FILE_NAME, Fusion, IndexConfig, LateTokens, PoolingChoice, SearchConfig};
 pub(crate) use switches::Switches;
-pub(crate) use upstream::UpstreamConfig;

@@ -25,7 +25,7 @@ pub(super) struct BlockSection {
     pub(super) heading: &'static str,
     /// The best first.
     pub(super) lines: Vec<MemoryLine>,
-    /// Tokens at most; `None` for as many as there are.
+    /// Tokens at most; `None` for as many as there are, whatever the block may have.
     pub(super) budget: Option<usize>,
     /// Lines that are seen and not given, and why.
     pub(super) withheld: Option<(usize, &'static str)>,
@@ -111,7 +111,11 @@ pub(super) fn block(
                 if view.items.is_empty() { (heading.as_str(), heading_tokens) } else { ("", 0) };
             let tokens = count(&text) + first_tokens;
             let (bytes, chars) = (text.len() + first.len(), text.chars().count() + first.chars().count());
-            if !(of_section.holds(tokens, 0, 0) && room.holds(tokens, bytes, chars)) {
+            let fits = match section.budget {
+                Some(_) => of_section.holds(tokens, 0, 0) && room.holds(tokens, bytes, chars),
+                None => RoomLeft { chars: room.chars, ..RoomLeft::default() }.holds(tokens, bytes, chars),
+            };
+            if !fits {
                 leave_out(&mut view, NO_ROOM);
                 continue;
             }
@@ -229,7 +233,7 @@ mod tests {
             };
             let sections = || {
                 let profile = BlockSection::new("profile", "Profile", Some(200), lines("p"));
-                vec![profile, BlockSection::new("excerpts", "Excerpts", None, lines("e"))]
+                vec![profile, BlockSection::new("excerpts", "Excerpts", Some(10_000), lines("e"))]
             };
             for tokens in [120, 300, 500] {
                 let (block, receipt) = of(sections(), Some(tokens));
@@ -275,6 +279,19 @@ mod tests {
         );
         assert_eq!((block, receipt), of(sections, None), "the same is the same");
         assert_eq!(crate::fence::without_fenced(&format!("{first}Hello")), "Hello");
+    }
+
+    #[test]
+    fn what_has_no_budget_is_given_whatever_the_block_may_have() {
+        let lines =
+            |name: &str| (0..30).map(|at| line(&format!("says {name}{at}"), &format!("{name}.md#L{at}"))).collect();
+        let sections = vec![
+            BlockSection::new("overrides", "Always", None, lines("o")),
+            BlockSection::new("profile", "Profile", Some(500), lines("p")),
+        ];
+        let (_, receipt) = of(sections, Some(100));
+        let given: Vec<usize> = receipt.sections.iter().map(|section| section.items.len()).collect();
+        assert_eq!(given, [30, 0], "{receipt:?}");
     }
 
     #[test]

@@ -30,11 +30,11 @@ pub(super) struct ContextKey {
 struct KeptContext {
     view: ContextView,
     since: Instant,
-    files: LookedAt,
+    files: LookedFiles,
 }
 
 /// Files that were looked at, as they were.
-pub(super) type LookedAt = Vec<(VaultPath, Option<Stamp>)>;
+pub(super) type LookedFiles = Vec<(VaultPath, Option<Stamp>)>;
 
 /// What a file is like now; `None` where it is not there.
 pub(super) fn stamp(workspace: &Workspace, path: &VaultPath) -> Option<Stamp> {
@@ -57,7 +57,7 @@ impl ContextCache {
     }
 
     /// Keeps what was given.
-    pub(super) fn put(&self, key: ContextKey, view: ContextView, files: LookedAt) {
+    pub(super) fn put(&self, key: ContextKey, view: ContextView, files: LookedFiles) {
         let mut kept = self.kept();
         if kept.len() >= MAX_KEPT {
             kept.retain(|_, kept| kept.since.elapsed() <= KEPT);

@@ -12,12 +12,12 @@ use crate::fence::without_fenced;
 pub(crate) struct ChatBody {
     /// What the last message of the user's says.
     pub(crate) question: String,
-    place: Place,
+    place: MemoryPlace,
 }
 
 /// Where memory goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum MemoryPlace {
     /// Into a text: behind the quote that begins it, at this byte.
     Text(usize),
     /// Into a list of parts, as the first: behind the bracket that begins it.
@@ -48,13 +48,15 @@ impl ChatBody {
             _ => return Err("the last message of the user's has no text"),
         };
         let odd = "the body names a field twice";
-        let scan = Scan { bytes: body };
+        let scan = JsonScan { bytes: body };
         let messages = scan.field(scan.blank(0), "messages").ok_or(odd)?;
         let message = scan.item(messages, last).ok_or(odd)?;
         let content = scan.field(message, "content").ok_or(odd)?;
         let place = match body.get(content) {
-            Some(b'"') => Place::Text(content + 1),
-            Some(b'[') => Place::Parts { at: content + 1, is_empty: body.get(scan.blank(content + 1)) == Some(&b']') },
+            Some(b'"') => MemoryPlace::Text(content + 1),
+            Some(b'[') => {
+                MemoryPlace::Parts { at: content + 1, is_empty: body.get(scan.blank(content + 1)) == Some(&b']') }
+            }
             _ => return Err(odd),
         };
         Ok(Self { question: without_fenced(&question).into_owned(), place })
@@ -65,8 +67,8 @@ impl ChatBody {
         let quoted = Value::from(format!("{memory}\n")).to_string();
         let (at, put) = match &self.place {
             // Without the quotes around it.
-            Place::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
-            Place::Parts { at, is_empty } => {
+            MemoryPlace::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
+            MemoryPlace::Parts { at, is_empty } => {
                 (*at, format!("{{\"type\":\"text\",\"text\":{quoted}}}{}", if *is_empty { "" } else { "," }))
             }
         };
@@ -75,11 +77,11 @@ impl ChatBody {
 }
 
 /// Finds places in JSON that is known to be right.
-struct Scan<'a> {
+struct JsonScan<'a> {
     bytes: &'a [u8],
 }
 
-impl Scan<'_> {
+impl JsonScan<'_> {
     /// The first byte from `at` on that is not blank.
     fn blank(&self, at: usize) -> usize {
         (at..self.bytes.len()).find(|at| !self.bytes[*at].is_ascii_whitespace()).unwrap_or(self.bytes.len())

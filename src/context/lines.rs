@@ -1,10 +1,11 @@
 //! Lines of notes as who asks sees them.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::block::MemoryLine;
-use super::cache::{LookedAt, stamp};
+use super::cache::{LookedFiles, stamp};
 use crate::access::is_agents;
 use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
 use crate::derive::{USER_FILE, UserPage};
@@ -22,7 +23,9 @@ pub(super) struct LineSight {
     pub(super) own: Option<ReadScope>,
     /// Notes that have changed since then are left out.
     pub(super) as_of: Option<i64>,
-    looked: RefCell<LookedAt>,
+    looked: RefCell<LookedFiles>,
+    /// What was looked up by its path already: what is not there takes a look at all that is.
+    shown: RefCell<HashMap<String, bool>>,
 }
 
 /// The page of what is known of the person.
@@ -34,7 +37,7 @@ impl LineSight {
     pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
         let given = viewer.read_scope()?;
         let own = viewer.agent().map(|_| viewer.memory_writer()?.own_memory()).transpose()?;
-        Ok(Self { viewer: viewer.clone(), given, own, as_of, looked: RefCell::default() })
+        Ok(Self { viewer: viewer.clone(), given, own, as_of, looked: RefCell::default(), shown: RefCell::default() })
     }
 
     /// What is seen, first of the person's memory.
@@ -56,7 +59,7 @@ impl LineSight {
     }
 
     /// The files that were looked at, as they are.
-    pub(super) fn looked(&self) -> LookedAt {
+    pub(super) fn looked(&self) -> LookedFiles {
         self.looked.borrow().clone()
     }
 
@@ -74,10 +77,18 @@ impl LineSight {
 
     /// Whether a place is seen: `notes/a.md#L3`.
     pub(super) fn shows(&self, place: &str) -> bool {
+        if !self.given.is_agents() {
+            return true;
+        }
         let path = place.split('#').next().unwrap_or_default();
-        let is_page = || path == ENTRIES_OF_PERSON && self.file_by_itself(path).is_some();
+        if let Some(shown) = self.shown.borrow().get(path) {
+            return *shown;
+        }
         // Of the page of entries each line is seen by its own sources, which are named beside it.
-        !self.given.is_agents() || is_page() || self.file(path).is_some()
+        let is_page = || path == ENTRIES_OF_PERSON && self.file_by_itself(path).is_some();
+        let shown = is_page() || self.file(path).is_some();
+        self.shown.borrow_mut().insert(path.to_owned(), shown);
+        shown
     }
 
     fn is_of_then(&self, file: &FileEntry) -> bool {

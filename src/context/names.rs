@@ -24,12 +24,16 @@ pub(super) fn named(query: &str, scopes: &[&ReadScope]) -> Option<String> {
             if letters < MIN_LETTERS || (length == 1 && !begins) {
                 continue;
             }
-            let Some(label) = Label::of_name(&name) else { continue };
-            let is_seen = |scope: &&ReadScope| scope.reader().files().facets().has_label(label, scope.visible());
-            if scopes.iter().any(is_seen) {
+            if is_known(&name, scopes) {
                 return Some(name);
             }
         }
     }
     None
+}
+
+/// Whether a note that is seen is called so.
+pub(super) fn is_known(name: &str, scopes: &[&ReadScope]) -> bool {
+    let Some(label) = Label::of_name(name) else { return false };
+    scopes.iter().any(|scope| scope.reader().files().facets().has_label(label, scope.visible()))
 }

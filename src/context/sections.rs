@@ -8,6 +8,7 @@ use jiff::civil::Date;
 
 use super::block::{BlockSection, MemoryLine};
 use super::lines::LineSight;
+use super::names::is_known;
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig, StemmerLanguage};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel};
 use crate::derive::words::{fold, plain_words};
@@ -129,7 +130,8 @@ impl<'a> Sections<'a> {
 
     /// How what a question names, and the person, are related to others.
     pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
-        let names: Vec<String> = named.map(str::to_owned).into_iter().chain(self.sight.user_name()).collect();
+        let user = self.sight.user_name().filter(|name| is_known(name, &[&self.sight.given]));
+        let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
         let line = |relation: KeyRelation| {
             if let Ok(path) = VaultPath::new(&relation.path) {
                 self.sight.look_at(&path);

@@ -5,7 +5,7 @@ use crate::derive::entries::{EntryShelf, MemoryEntry, TrustLevel};
 use crate::layers::{EntryEdit, LayerWriter, entries_path};
 use crate::request::{Owner, RequestError};
 use crate::vault::{Action, CheckpointId};
-use crate::wire::{EntryChanged, EntryEditParams, EntryRemoveParams};
+use crate::wire::{EntriesRewriteParams, EntriesRewritten, EntryChanged, EntryEditParams, EntryRemoveParams};
 
 /// Changes an entry in its line. What the person writes is the person's word.
 ///
@@ -82,6 +82,27 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
         workspace.settled_in_time(&path);
     }
     Ok(changed(&params.id, checkpoints))
+}
+
+/// Writes another text in the place of a file of entries. What would drop more than a quarter of them is refused and shown.
+///
+/// # Errors
+/// When it would drop too much, or the disk refuses.
+pub(crate) fn rewrite(owner: &Owner, params: &EntriesRewriteParams) -> Result<EntriesRewritten, RequestError> {
+    let workspace = owner.workspace();
+    let holder = holder_named(owner, params.agent.as_deref())?;
+    let max = workspace.config().index.max_file_bytes;
+    if params.content.len() as u64 > max {
+        return Err(RequestError::invalid(format!("`content` has {} bytes; it takes {max}", params.content.len())));
+    }
+    let is_program = params.allow_loss != Some(true);
+    let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program };
+    let written = workspace.layers().rewrite(&writer, &holder, EntryShelf::Known, &params.content)?;
+    if let Ok(path) = entries_path(&holder, EntryShelf::Known) {
+        workspace.settled_in_time(&path);
+    }
+    let entries = workspace.layers().entries(&holder)?.entries().len();
+    Ok(EntriesRewritten { ok: true, entries, checkpoint_id: written.checkpoint.map(|id| id.to_string()) })
 }
 
 fn absent(id: &str) -> RequestError {

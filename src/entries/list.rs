@@ -41,6 +41,7 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
     let limit = sight.given().results(limit);
     let mut room = sight.given().room();
     let mut found = EntriesView::default();
+    let now = viewer.at().as_millisecond();
     'holders: for holder in &holders {
         // What waits is inert: nobody but the person sees it.
         if sight.given().is_agents() && shelf != EntryShelf::Known {
@@ -64,7 +65,9 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
             let is_meant = state_of(&entry.status) == status
                 && params.kind.is_none_or(|kind| kind == entry.kind)
                 && params.tag.as_deref().is_none_or(|tag| has_tag(&entry.tags, tag));
-            if !is_meant || !sight.sees(entry) {
+            // What is over is of no use to an agent.
+            let is_over = sight.given().is_agents() && status == EntryState::Active && !entry.counts_at(now);
+            if !is_meant || is_over || !sight.sees(entry) {
                 continue;
             }
             let said = entry.tags.iter().chain(&entry.sources).chain([&entry.text]);

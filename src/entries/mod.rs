@@ -9,7 +9,7 @@ mod review;
 mod sight;
 mod view;
 
-pub(crate) use change::{edit, remove};
+pub(crate) use change::{edit, remove, rewrite};
 pub(crate) use list::entries;
 pub(crate) use propose::add;
 pub(crate) use review::{decide, review};

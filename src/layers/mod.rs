@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) use book::EntryBook;
 pub(crate) use error::LayersError;
 pub(crate) use paths::{entries_path, shelf_of};
-pub(crate) use propose::{Acceptance, EntryProposal, ProposeRules, Proposed, ProposedAll};
-pub(crate) use write::{EntriesWritten, EntryEdit, LayerWriter};
+pub(crate) use propose::{Acceptance, EntryProposal, ProposeRules, Proposed};
+pub(crate) use write::{EntryEdit, LayerWriter};
 
 use crate::derive::entries::{EntryShelf, MemoryHolder};
 use crate::path::VaultPath;

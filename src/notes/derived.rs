@@ -1,8 +1,10 @@
-//! The notes that were made of a note, or of some lines of it: remarks, summaries.
+//! What was made of a note, or of some lines of it: remarks, summaries, entries of memory.
 
 use serde_json::Value;
 
 use super::annotations::{ANNOTATIONS, annotations};
+use crate::derive::entries::{EntryShelf, MemoryEntry, source_path};
+use crate::layers::shelf_of;
 use crate::path::VaultPath;
 use crate::request::{ReadScope, RequestError};
 use crate::wire::DerivedNote;
@@ -23,6 +25,10 @@ pub(super) fn made_of(
         if file.path == *path || (lines.is_some() && file.path.collection() == ANNOTATIONS) {
             continue;
         }
+        // Of these each entry has its own sources.
+        if shelf_of(&file.path).is_some() {
+            continue;
+        }
         let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
         let metadata: Value = metadata.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
         let mut cited = Vec::new();
@@ -37,6 +43,7 @@ pub(super) fn made_of(
         let on_them = on_them.filter(|remark| meets(remark.line_start as usize, remark.line_end as usize));
         found.extend(on_them.map(|remark| remark.path));
     }
+    found.extend(entries_of(scope, path, &meets));
     found.sort_unstable();
     found.dedup();
     Ok(found.into_iter().map(derived).collect())
@@ -53,6 +60,29 @@ pub(super) fn is_of(source: &str, path: &VaultPath, lines: Option<(usize, usize)
     citations(&Value::String(source.to_owned()), path.as_str(), &mut cited);
     let meets = |(first, last): (usize, usize)| lines.is_none_or(|(from, to)| first <= to && from <= last);
     cited.into_iter().any(|cited| cited.is_none_or(meets))
+}
+
+/// The entries of all memories that were learned there, each as `memories/user.md#^e-7f3a2b9c`.
+fn entries_of(scope: &ReadScope, path: &VaultPath, meets: &impl Fn(usize, usize) -> bool) -> Vec<String> {
+    let layers = scope.workspace().layers();
+    let is_of = |entry: &MemoryEntry| {
+        entry.sources.iter().filter(|source| source_path(source) == path.as_str()).any(|source| {
+            let lines = source.split_once('#').and_then(|(_, lines)| lines_of(lines));
+            lines.is_none_or(|(first, last)| meets(first, last))
+        })
+    };
+    let mut found = Vec::new();
+    for holder in layers.holders() {
+        for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
+            // A file that cannot be read says so where it is asked for.
+            let Ok(book) = layers.book(&holder, shelf) else { continue };
+            let Some(file) = book.path.as_ref().filter(|file| *file != path) else { continue };
+            found.extend(
+                book.entries().iter().filter(|entry| is_of(entry)).map(|entry| format!("{file}#^{}", entry.id)),
+            );
+        }
+    }
+    found
 }
 
 /// The lines that citations of a note name, wherever they stand in a value; none for one of the whole note.

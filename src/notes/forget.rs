@@ -13,6 +13,8 @@ use super::retitle::{retitled, title_says};
 use super::summary::{summary_of, without_summary};
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
+use crate::fs::crash;
+use crate::layers::{EntryEdit, LayerWriter, shelf_of};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
@@ -174,12 +176,44 @@ fn forget_derived(owner: &Owner, place: GoingPlace<'_>, derived: &mut DerivedNot
         // With the text that it stood above.
         DerivedNote { summary: true, .. } => return,
         DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
+        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge),
         _ => gone(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
     };
     match result {
         Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
         Err(error) => derived.kept_because = Some(error.message),
     }
+}
+
+/// Removes an entry of memory that was learned there; gives what undoes it.
+fn forget_entry(owner: &Owner, place: &str, purge: bool) -> Result<Option<String>, RequestError> {
+    let (path, id) = place.split_once("#^").unwrap_or((place, ""));
+    let (workspace, layers) = (owner.workspace(), owner.workspace().layers());
+    let path = note_path(path)?;
+    let absent = || RequestError::not_found(format!("`{path}` has no entry `{id}`"));
+    let (holder, shelf) = shelf_of(&path).ok_or_else(absent)?;
+    let writer = LayerWriter { files: workspace.files()?, act: Action::Forget.into(), is_program: false };
+    if !purge {
+        let edits = [EntryEdit::Remove(id.to_owned())];
+        let checkpoint = layers.change(&writer, &holder, shelf, &edits)?.checkpoint;
+        return Ok(checkpoint.map(|checkpoint| checkpoint.to_string()));
+    }
+    let mut entry = layers.book(&holder, shelf)?.get(id).ok_or_else(absent)?.clone();
+    if !entry.sources.is_empty() {
+        // The list of sources is not to name what goes.
+        entry.sources.clear();
+        layers.change(&writer, &holder, shelf, &[EntryEdit::Change(id.to_owned(), entry)])?;
+        workspace.settled_in_time(&path);
+    }
+    crash::point("entry-purging");
+    let book = layers.book(&holder, shelf)?;
+    let entry = book.get(id).ok_or_else(absent)?;
+    let (line_start, line_end) = (Some(entry.line_start), Some(entry.line_end));
+    forget(
+        owner,
+        &ForgetParams { path: Some(path.to_string()), line_start, line_end, purge, ..ForgetParams::default() },
+    )?;
+    Ok(None)
 }
 
 fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> {

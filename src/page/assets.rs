@@ -54,6 +54,8 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "agent-sees.js"
     SCRIPT "agent-forms.js"
     SCRIPT "facts.js"
+    SCRIPT "entries.js"
+    SCRIPT "review.js"
     SCRIPT "fact.js"
     SCRIPT "fact-timeline.js"
     SCRIPT "graph.js"

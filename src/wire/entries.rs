@@ -202,6 +202,32 @@ pub struct EntryRemoveParams {
     pub archive: Option<bool>,
 }
 
+/// What a file of entries is to say from now on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EntriesRewriteParams {
+    /// The agent whose memory it is; else the person's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// All of the file.
+    pub content: String,
+    /// Whether it may drop more than a quarter of the entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_loss: Option<bool>,
+}
+
+/// A file of entries was written anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EntriesRewritten {
+    /// Always.
+    pub ok: bool,
+    /// How many entries there are now.
+    pub entries: usize,
+    /// Undoes it; missing where the file says what it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_id: Option<String>,
+}
+
 /// An entry was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EntryChanged {

@@ -215,16 +215,16 @@ fn what_is_the_same_is_not_sent_again_and_a_change_counts_at_once() {
         assert_eq!(send(&vault, token, &body, Some(&etag)).status, 304);
         assert_eq!(send(&vault, token, &body, Some("\"x\"")).json(), first.json(), "the fence, too, is the same");
         vault.write("profile/overrides.md", "- Answer in Latin.\n");
-        let says = |text: &str| {
+        let says = |vault: &Daemon, text: &str| {
             eventually(text, || {
-                let reply = send(&vault, token, &body, Some(&etag));
+                let reply = send(vault, token, &body, Some(&etag));
                 let view = if reply.status == 200 { reply.json() } else { first.json() };
                 lines(&view).first().is_some_and(|line| line == text).then_some(reply.status)
             })
         };
-        assert_eq!(says("Answer in Latin."), 200);
+        assert_eq!(says(&vault, "Answer in Latin."), 200);
         vault.write("profile/overrides.md", "- Answer in German.\n");
-        says("Answer in German.");
+        says(&vault, "Answer in German.");
     }
     // What was given becomes private: it is not given again.
     vault.write("memories/user.md", "---\nprivate: true\n---\n- Prefers tabs over spaces\n");

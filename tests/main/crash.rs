@@ -362,6 +362,7 @@ fn the_matrix_has_every_point() {
         .chain(WRITE_CASES.map(|(point, ..)| point))
         .chain(capture::kills::points())
         .chain(crate::state::points())
+        .chain(crate::entries::POINTS)
         .chain(crate::facts::POINTS)
         .chain(crate::profile::POINTS)
         .map(str::to_owned)

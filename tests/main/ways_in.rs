@@ -28,6 +28,7 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("GET /agents", "says when the agent's page was made; `osaurus.rs`"),
     ("POST /ingest", "writes; `agents/programs.rs`"),
     ("POST /api/memory/save", "writes; `memory.rs`"),
+    ("POST /api/entries", "writes; `entries.rs`"),
     ("PUT /api/facts", "writes; `facts.rs`"),
     ("POST /api/facts/unset", "writes; `facts.rs`"),
     ("POST /api/facts/retract", "writes; `facts.rs`"),

@@ -130,6 +130,7 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("EntryEditParams", "tags", Each(TAG)),
     ("EntryEditParams", "from", Like(MOMENT)),
     ("EntryEditParams", "until", Like(MOMENT)),
+    ("EntriesRewriteParams", "agent", UpTo(60, FOLDER)),
     ("EntryRemoveParams", "agent", UpTo(60, FOLDER)),
     ("ReviewDecision", "agent", UpTo(60, FOLDER)),
     ("ReviewDecision", "text", UpTo(1000, LINE)),

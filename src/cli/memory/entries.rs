@@ -24,7 +24,7 @@ fn state(text: &str) -> Result<EntryState, String> {
 }
 
 fn open(vault: Option<&Path>) -> anyhow::Result<Backend> {
-    let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+    let backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
     backend.catch_up(false)?;
     Ok(backend)
 }

@@ -1,7 +1,7 @@
 //! An entry of a memory: one thing that is known, with where it comes from.
 
 use crate::config::MemoryKind;
-use crate::derive::facts::Validity;
+use crate::derive::facts::{FactPhase, Validity};
 
 /// One thing that is known, or may be.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ impl MemoryEntry {
 
     /// Whether it counts at a moment (milliseconds since 1970): active, and its time has come and is not over.
     pub(crate) fn counts_at(&self, at: i64) -> bool {
-        self.status == EntryStatus::Active && self.window.phase(at) == crate::derive::facts::FactPhase::Current
+        self.status == EntryStatus::Active && self.window.phase(at) == FactPhase::Current
     }
 
     /// The paths of its sources, without their lines.
@@ -88,19 +88,6 @@ pub(crate) enum EntryStatus {
     Rejected(String),
     /// It was set aside.
     Archived,
-}
-
-impl EntryStatus {
-    /// Its word in answers.
-    pub(crate) fn word(&self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Active => "active",
-            Self::Superseded(_) => "superseded",
-            Self::Rejected(_) => "rejected",
-            Self::Archived => "archived",
-        }
-    }
 }
 
 /// By whose word something is known; what is derived is trusted at most as its sources are.

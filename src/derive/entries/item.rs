@@ -161,7 +161,7 @@ fn without_tail(text: &str) -> (&str, Vec<String>, Option<String>) {
 }
 
 /// Whether a text can be the name of a block.
-pub(crate) fn is_block_id(text: &str) -> bool {
+fn is_block_id(text: &str) -> bool {
     !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 

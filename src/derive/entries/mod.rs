@@ -16,5 +16,4 @@ mod verify;
 pub(crate) use edit::{EntryEditError, lost_entries, with_changed, with_entry, with_sources, without_entry};
 pub(crate) use entry::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, one_line, source_path};
 pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
-pub(crate) use item::is_block_id;
 pub(crate) use verify::{Likeness, Verdict, VerifyRules, verify};

@@ -10,15 +10,21 @@ import { showLogin, tradeCode } from "./login.js";
 import { arrive, onRoute, route, visit } from "./route.js";
 import * as agents from "./agents.js";
 import * as browse from "./browse.js";
+import * as entries from "./entries.js";
 import * as facts from "./facts.js";
 import * as graph from "./graph.js";
 import * as note from "./note.js";
+import * as review from "./review.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, graph };
-const NAMES = { search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph" };
+
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review };
+const NAMES = {
+  search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
+  entries: "Entries", review: "Review",
+};
 
 let started = false;
 let shown;
@@ -133,6 +139,8 @@ listen({
   5: view("agents"),
   6: view("facts"),
   7: view("graph"),
+  8: view("entries"),
+  9: view("review"),
 });
 
 byId("save").addEventListener("click", save);

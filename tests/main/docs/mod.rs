@@ -8,6 +8,7 @@ mod commands;
 mod configuration;
 mod facts;
 mod graph;
+mod memory;
 mod recorded;
 
 /// Holds a page against what the code makes of it, or writes it.

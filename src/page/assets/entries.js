@@ -1,0 +1,161 @@
+// Entries: what is known, one line each, of the person's memory or of an agent's.
+
+import { api } from "./api.js";
+import { count, failure, h, keepingFocusById, say } from "./dom.js";
+import { address, go, route } from "./route.js";
+
+/** As many as the API gives at once. */
+const MOST = 1000;
+export const KINDS = ["fact", "preference", "decision", "correction", "commitment", "relationship", "skill"];
+const STATUSES = { active: "What counts", superseded: "Superseded", archived: "Archived", rejected: "Rejected" };
+
+let view;
+let asked = 0;
+let told;
+
+export function show(main) {
+  view = { place: h("div", { class: "ledger" }) };
+  told = undefined;
+  main.replaceChildren(view.place);
+  load();
+}
+
+/** The route changed within this view. */
+export function update(now, before) {
+  if (["agent", "status", "kind"].some((name) => now[name] !== before[name])) load();
+}
+
+/** Files have changed. */
+export function changed() {
+  // What is being written is not made anew.
+  if (!view.place.querySelector(".fact-form")) load({ quiet: true });
+}
+
+async function load({ quiet = false } = {}) {
+  const { agent, status, kind } = route();
+  asked += 1;
+  const mine = asked;
+  try {
+    const answer = await api.entries({ agent, status, kind, limit: MOST });
+    if (mine !== asked) return;
+    const text = JSON.stringify(answer);
+    if (quiet && text === told) return;
+    told = text;
+    keepingFocusById(() => list(answer));
+  } catch (error) {
+    if (mine !== asked || (quiet && error.status === 0)) return;
+    told = undefined;
+    view.place.replaceChildren(title(), filters([]), failure(error, () => load()));
+  }
+}
+
+const title = () => h("h2", { tabindex: -1 }, "Entries");
+
+/** A choice that the address keeps. */
+export function choice(id, label, options, chosen, name) {
+  const made = h("select", { id, "aria-label": label, on: { change: () => go({ [name]: made.value }, { replace: true }) } },
+    options.map(([value, text]) => h("option", { value, selected: value === (chosen ?? "") }, text)));
+  return made;
+}
+
+/** The memories that there are, to be chosen from. */
+export function memories(agents) {
+  const { agent = "" } = route();
+  const names = [...new Set([...agents, ...(agent ? [agent] : [])])].sort();
+  return [["", "Your memory"], ...names.map((name) => [name, `Memory of ${name}`])];
+}
+
+function filters(agents) {
+  const { agent, status, kind } = route();
+  return h("div", { class: "filters" },
+    choice("entry-agent", "Memory", memories(agents), agent, "agent"),
+    choice("entry-status", "Status", Object.entries(STATUSES).map(([value, text]) => [value === "active" ? "" : value, text]), status, "status"),
+    choice("entry-kind", "Kind", [["", "All kinds"], ...KINDS.map((name) => [name, name])], kind, "kind"));
+}
+
+function list({ entries, agents = [], problems = [], cut = false }) {
+  const { status } = route();
+  view.place.replaceChildren(
+    h("div", { class: "agents-head" }, title(),
+      h("button", { type: "button", id: "add-entry", on: { click: () => write() } }, "Add an entry")),
+    filters(agents),
+    h("p", { class: "summary" }, `${entries.length ? count(entries.length, "entry", "entries") : "No entries"}${cut ? `. Of more than ${MOST} the first are shown` : ""}`),
+    problems.length ? h("section", { class: "problems", "aria-label": "Problems" }, h("h3", {}, count(problems.length, "problem")), h("ul", {}, problems.map((problem) => h("li", {}, problem)))) : "",
+    h("ul", { class: "fact-list", "aria-label": "Entries" }, entries.map(item)),
+    entries.length || status ? "" : h("p", { class: "hint" },
+      "An entry is a line “- [preference] Prefers tabs” in memories/user.md, or in an agent's entries.md. What agents and models propose waits under Review."));
+}
+
+/** What an entry says, and where it is from. */
+export function entryLines(entry) {
+  const place = /^(.*)#L(\d+)/.exec(entry.citation);
+  const cite = (citation) => {
+    const [path, lines = ""] = citation.split("#");
+    const found = /^L(\d+)(?:-L?(\d+))?$/.exec(lines);
+    return h("a", { class: "cite", href: address({ ...route(), note: path, lines: found ? `${found[1]}-${found[2] ?? found[1]}` : undefined }) }, citation);
+  };
+  const notes = [
+    entry.confidence < 1 && `confidence ${entry.confidence}`,
+    entry.from && `from ${entry.from}`,
+    entry.until && `until ${entry.until}`,
+    entry.trust !== "person" && `by ${entry.trust}`,
+    entry.superseded_by && `superseded by ${entry.superseded_by}`,
+    entry.reason && `rejected: ${entry.reason}`,
+  ].filter(Boolean);
+  return [
+    h("p", { class: "fact-line" },
+      h("span", { class: "fact-name" }, entry.kind),
+      h("span", { class: "fact-value" }, entry.text),
+      notes.map((note) => h("span", { class: "fact-state" }, note)),
+      (entry.tags ?? []).map((tag) => h("span", { class: "fact-tag" }, `#${tag}`))),
+    h("p", { class: "fact-more" },
+      place && h("a", { class: "cite", href: address({ ...route(), note: place[1], lines: `${place[2]}-${place[2]}` }) }, entry.citation),
+      (entry.sources ?? []).map(cite)),
+  ];
+}
+
+function item(entry) {
+  const made = h("li", { class: "fact" }, ...entryLines(entry));
+  const button = (id, text, click) => h("button", { type: "button", class: "quiet", id: `${id}-${entry.id}`, on: { click } }, text);
+  const act = async (what, body) => {
+    made.querySelector(".failure")?.remove();
+    try {
+      await api.removeEntry({ id: entry.id, agent: entry.agent, ...body });
+      say(what);
+      load();
+    } catch (error) {
+      made.append(failure(error));
+    }
+  };
+  made.lastChild.append(
+    ...(entry.status === "active" ? [button("edit", "Change", () => write(entry, made)), button("archive", "Archive", () => act("Archived", { archive: true }))] : []),
+    button("remove", "Remove", () => act("Removed")));
+  return made;
+}
+
+/** A form for an entry, new or as it is. */
+function write(entry, at) {
+  view.place.querySelector(".fact-form")?.remove();
+  const text = h("input", { id: "entry-text", "aria-label": "What it says", autocomplete: "off", value: entry?.text ?? "" });
+  const kind = h("select", { id: "entry-kind-of", "aria-label": "What it is" }, KINDS.map((name) => h("option", { value: name, selected: name === (entry?.kind ?? "fact") }, name)));
+  const form = h("form", { class: "fact-form", on: { submit: async (event) => {
+    event.preventDefault();
+    form.querySelector(".failure")?.remove();
+    const body = { text: text.value, kind: kind.value, agent: (entry?.agent ?? route().agent) || undefined };
+    try {
+      const done = entry ? await api.editEntry({ id: entry.id, ...body }) : await api.addEntry(body);
+      say(done.status === "duplicate" ? "An entry says it already" : "Saved");
+      form.remove();
+      load();
+    } catch (error) {
+      form.append(failure(error));
+    }
+  } } },
+    h("div", { class: "row" }, kind, text),
+    h("div", { class: "row" },
+      h("button", { type: "submit", class: "primary" }, "Save"),
+      h("button", { type: "button", on: { click: () => form.remove() } }, "Cancel")));
+  if (at) at.append(form);
+  else view.place.querySelector(".filters").before(form);
+  text.focus();
+}

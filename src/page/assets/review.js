@@ -1,0 +1,113 @@
+// Review: what agents and models propose, one after the other: accept, edit, reject, or all that one note gave.
+
+import { api } from "./api.js";
+import { count, failure, h, keepingFocusById, say } from "./dom.js";
+import { choice, entryLines, memories } from "./entries.js";
+import { route } from "./route.js";
+
+const VERDICTS = {
+  new: "",
+  duplicate: "says the same as",
+  contradicts: "says something else than",
+  supersedes: "takes the place of",
+};
+
+let view;
+let asked = 0;
+let told;
+
+export function show(main) {
+  view = { place: h("div", { class: "ledger" }) };
+  told = undefined;
+  main.replaceChildren(view.place);
+  load();
+}
+
+/** The route changed within this view. */
+export function update(now, before) {
+  if (now.agent !== before.agent) load();
+}
+
+/** Files have changed. */
+export function changed() {
+  // What is being written is not made anew.
+  if (!view.place.querySelector(".fact-form")) load({ quiet: true });
+}
+
+async function load({ quiet = false } = {}) {
+  asked += 1;
+  const mine = asked;
+  try {
+    const answer = await api.proposals({ agent: route().agent });
+    if (mine !== asked) return;
+    const text = JSON.stringify(answer);
+    if (quiet && text === told) return;
+    told = text;
+    keepingFocusById(() => list(answer.proposals));
+  } catch (error) {
+    if (mine !== asked || (quiet && error.status === 0)) return;
+    told = undefined;
+    view.place.replaceChildren(title(), failure(error, () => load()));
+  }
+}
+
+const title = () => h("h2", { tabindex: -1 }, "Review");
+
+function list(proposals) {
+  const agents = proposals.map(({ entry }) => entry.agent).filter(Boolean);
+  view.place.replaceChildren(
+    h("div", { class: "agents-head" }, title()),
+    h("div", { class: "filters" }, choice("review-agent", "Memory", [["", "All memories"], ...memories(agents).slice(1)], route().agent, "agent")),
+    h("p", { class: "summary" }, proposals.length ? count(proposals.length, "proposal") : "Nothing waits"),
+    h("ul", { class: "fact-list", "aria-label": "Proposals" }, proposals.map(item)),
+    proposals.length ? "" : h("p", { class: "hint" }, "What agents and models would remember waits here, and counts for nothing until you accept it."));
+}
+
+function item(proposal) {
+  const { entry, verdict, known, quotes } = proposal;
+  const made = h("li", { class: "fact proposal" }, ...entryLines(entry));
+  const decide = async (what, decision) => {
+    made.querySelector(":scope > .failure")?.remove();
+    try {
+      const done = await api.decide({ decisions: [{ agent: entry.agent, ...decision }] });
+      say(`${what}: ${count(done.accepted.length + done.rejected.length, "proposal")}`);
+      load();
+      view.place.querySelector("h2")?.focus();
+    } catch (error) {
+      made.append(failure(error));
+    }
+  };
+  const button = (id, text, click, kind) => h("button", { type: "button", id: `${id}-${entry.id}`, class: kind, on: { click } }, text);
+  const source = entry.sources?.[0]?.split("#")[0];
+  made.append(
+    known ? h("div", { class: "diff" },
+      h("p", { class: "hint" }, `It ${VERDICTS[verdict]}:`),
+      h("p", {}, h("del", {}, `[${known.kind}] ${known.text}`)),
+      h("p", {}, h("ins", {}, `[${entry.kind}] ${entry.text}`))) : "",
+    h("div", {}, quotes.map(({ citation, text }) => h("blockquote", { class: "hint" }, text ?? `The lines of ${citation} are not there any more.`))),
+    h("div", { class: "row wraps" },
+      button("accept", "Accept", () => decide("Accepted", { id: entry.id, accept: true }), "primary"),
+      known && verdict === "contradicts" && button("replace", "Accept in its place", () => decide("Accepted", { id: entry.id, accept: true, supersedes: known.id })),
+      button("edit", "Edit", () => ask(made, "What it is to say", entry.text, (text) => decide("Accepted", { id: entry.id, accept: true, text }))),
+      button("reject", "Reject", () => ask(made, "Why", "", (reason) => decide("Rejected", { id: entry.id, accept: false, reason: reason || undefined }))),
+      source && button("accept-all", "Accept all of its note", () => decide("Accepted", { all_of: source, accept: true }), "quiet"),
+      source && button("reject-all", "Reject all of its note", () => decide("Rejected", { all_of: source, accept: false }), "quiet")));
+  return made;
+}
+
+/** Asks for a text in a line below a proposal. */
+function ask(at, label, value, then) {
+  view.place.querySelector(".fact-form")?.remove();
+  const text = h("input", { id: "review-text", "aria-label": label, placeholder: label, autocomplete: "off", value });
+  const form = h("form", { class: "fact-form", on: { submit: (event) => {
+    event.preventDefault();
+    form.remove();
+    then(text.value.trim());
+  } } },
+    h("div", { class: "row" }, text),
+    h("div", { class: "row" },
+      h("button", { type: "submit", class: "primary" }, label === "Why" ? "Reject" : "Accept"),
+      h("button", { type: "button", on: { click: () => form.remove() } }, "Cancel")));
+  at.append(form);
+  text.focus();
+}

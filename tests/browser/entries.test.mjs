@@ -1,0 +1,94 @@
+// The person looks entries up on the page, changes them, and goes through what is proposed.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, afterEach, before, describe, test } from "node:test";
+import { Tabs, Vault, eventually, openBrowser, overflow, text, violations } from "./support.mjs";
+
+const HOSTILE = "<img src=x onerror=window.__xss=9>";
+
+const vault = new Vault();
+const tabs = new Tabs();
+let browser;
+
+before(async () => {
+  vault.write("conversations/a.md", "# A\n\n> I test with make quick.\n");
+  vault.write("memories/user.md", "# Known\n\n- [preference] Prefers tabs #editor ^e-1\n- [fact] User likes tea ^e-2\n- Likes ![x](x) and hostile &lt;img src=x onerror=window.__xss=9> ^e-3\n");
+  vault.write("memories/pending.md", `---\nprivate: true\n---\n\n- [preference] Tests with make quick (confidence 0.8, source conversations/a.md#L3, trust agent) ^e-a\n- [fact] User does not like tea ^e-b\n- [fact] Third ${HOSTILE.replaceAll("<", "&lt;")} (source conversations/a.md#L3) ^e-c\n`);
+  vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+  vault.write("agents/ada/entries.md", "- [skill] Bakes rye bread ^e-r\n");
+  await vault.start();
+  browser = await openBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  if (vault.daemon) await vault.stop();
+  vault.remove();
+});
+
+afterEach(() => tabs.close());
+
+async function opened(place, options) {
+  const page = await tabs.tab(browser, options);
+  await page.goto(vault.openAddress());
+  await page.waitForSelector("#main > *");
+  await page.goto(vault.origin + "/" + place);
+  await page.waitForSelector(".fact-list > .fact");
+  return page;
+}
+
+const file = (path) => readFileSync(`${vault.folder}/${path}`, "utf8");
+const row = (page, words) => page.locator(".fact-list > .fact", { hasText: words });
+
+describe("entries", () => {
+  test("are listed, of the person and of an agent", async () => {
+    const page = await opened("#/entries");
+    assert.match(await row(page, "Prefers tabs").innerText(), /preference\s+Prefers tabs\s+#editor[^]*memories\/user\.md#L3/);
+    await page.selectOption("#entry-agent", "ada");
+    await row(page, "Bakes rye bread").waitFor();
+    assert.equal(await row(page, "Prefers tabs").count(), 0);
+    assert.equal(await page.evaluate(() => window.__xss), undefined);
+    assert.deepEqual(await violations(page), []);
+  });
+
+  test("are added, changed and set aside", async () => {
+    const page = await opened("#/entries");
+    await page.click("#add-entry");
+    await page.fill("#entry-text", "Sails on Sundays");
+    await page.click(".fact-form button[type=submit]");
+    await row(page, "Sails on Sundays").waitFor();
+    await row(page, "Sails on Sundays").locator("button", { hasText: "Change" }).click();
+    await page.fill("#entry-text", "Sails on Mondays");
+    await page.click(".fact-form button[type=submit]");
+    await row(page, "Sails on Mondays").waitFor();
+    await row(page, "Sails on Mondays").locator("button", { hasText: "Archive" }).click();
+    await row(page, "Sails on Mondays").waitFor({ state: "detached" });
+    await page.selectOption("#entry-status", "archived");
+    await row(page, "Sails on Mondays").waitFor();
+  });
+});
+
+describe("review", () => {
+  test("a proposal is accepted in its place, edited, or rejected with a reason", async () => {
+    const page = await opened("#/review");
+    assert.match(await text(page, ".summary"), /^3 proposals$/);
+    assert.match(await row(page, "Tests with make quick").innerText(), /I test with make quick/);
+    assert.match(await row(page, "does not like").innerText(), /something else than[^]*User likes tea/);
+    assert.ok((await overflow(page)) <= 0);
+    await page.click("#replace-e-b");
+    await row(page, "does not like").waitFor({ state: "detached" });
+    await eventually("the other is superseded", () => /User likes tea \(superseded by e-b\)/.test(file("memories/user.md")));
+    await page.click("#edit-e-a");
+    await page.fill("#review-text", "Tests with make quick in Rust");
+    await page.click(".fact-form button[type=submit]");
+    await row(page, "make quick").first().waitFor({ state: "detached" }).catch(() => undefined);
+    await eventually("it counts", () => /Tests with make quick in Rust/.test(file("memories/user.md")));
+    await page.click("#reject-e-c");
+    await page.fill("#review-text", "a joke");
+    await page.click(".fact-form button[type=submit]");
+    await eventually("the mark", () => /rejected: a joke/.test(file("memories/archive.md")));
+    await eventually("nothing waits", async () => /Nothing waits/.test(await text(page, ".summary")));
+    assert.equal(await page.evaluate(() => window.__xss), undefined);
+  });
+});

@@ -1,0 +1,368 @@
+//! Entries, the working memory, from outside: by the command line, HTTP, MCP and an editor.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::forgotten::{Secret, assert_in_no_file};
+use crate::support::{Connection, Daemon, Mcp, Reply, Request, eventually};
+
+/// Points between the files of a memory.
+pub const POINTS: [&str; 4] = ["entries-written", "entries-accepted", "entries-set-aside", PURGING];
+
+/// Between an entry without its sources and none.
+const PURGING: &str = "entry-purging";
+
+const KNOWN: &str = "---\nsources: [notes/open.md, notes/secret.md]\n---\n# What is known\n\nProse.\n\n- [preference] Prefers tabs over spaces #editor ^e-1\n\
+    - [fact] Lives by the harbour (source notes/open.md#L1) ^e-2\n- [fact] The quokka bites (source notes/secret.md#L3) ^e-3\n\
+    - Likes tea\n";
+
+fn vault() -> Daemon {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.write("notes/open.md", "The harbour is nice.\nI moved there in May.\n");
+    vault.write("notes/secret.md", "---\nprivate: true\n---\nThe quokka bites.\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault
+}
+
+fn read(vault: &Daemon, path: &str) -> String {
+    fs::read_to_string(vault.path(path)).unwrap_or_default()
+}
+
+#[track_caller]
+fn post(vault: &Daemon, path: &str, body: &Value) -> Value {
+    let reply = vault.post(path, body);
+    assert_eq!(reply.status, 200, "{path} {body}: {}", reply.json());
+    reply.json()
+}
+
+#[track_caller]
+fn texts(found: &Value) -> Vec<String> {
+    let entries = found["entries"].as_array().unwrap_or_else(|| panic!("{found}"));
+    entries.iter().map(|entry| entry["text"].as_str().unwrap().to_owned()).collect()
+}
+
+fn ada(vault: &Daemon) -> String {
+    let made = vault.post("/api/agents/ada/rotate", &json!({}));
+    made.json()["token"].as_str().unwrap().to_owned()
+}
+
+fn propose(vault: &Daemon, text: &str, more: &Value) -> Value {
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
+    let mut body = json!({ "text": text });
+    body.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    let told = mcp.tool("entry_propose", body);
+    mcp.finish();
+    told
+}
+
+fn waiting(vault: &Daemon) -> Vec<Value> {
+    vault.get("/api/review").json()["proposals"].as_array().unwrap().clone()
+}
+
+#[test]
+fn entries_are_lines_that_anybody_may_edit() {
+    let mut vault = vault();
+    vault.write("memories/user.md", KNOWN);
+    vault.start().settle();
+    let all = texts(&vault.get("/api/entries").json());
+    assert_eq!(all, ["Prefers tabs over spaces", "Lives by the harbour", "The quokka bites", "Likes tea"]);
+    assert_eq!(texts(&vault.get("/api/entries?kind=preference&tag=editor").json()), all[..1]);
+    let added =
+        post(&vault, "/api/entries", &json!({"text": "Ships on Fridays", "kind": "decision", "from": "2026-03-02"}));
+    let id = added["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        read(&vault, "memories/user.md"),
+        format!("{KNOWN}- [decision] Ships on Fridays (from 2026-03-02) ^{id}\n")
+    );
+    let again = post(&vault, "/api/entries", &json!({"text": "ships on fridays!", "kind": "decision"}));
+    assert_eq!((again["status"].as_str(), again["id"].as_str()), (Some("duplicate"), Some(id.as_str())));
+    post(&vault, "/api/entries/edit", &json!({"id": "e-1", "text": "Prefers tabs", "from": "2026-01-01"}));
+    assert!(read(&vault, "memories/user.md").contains("- [preference] Prefers tabs (from 2026-01-01) #editor ^e-1\n"));
+    let gone = post(&vault, "/api/entries/remove", &json!({"id": "e-3"}));
+    let text = read(&vault, "memories/user.md");
+    assert!(!text.contains("quokka") && text.contains("sources: [\"notes/open.md\"]"), "{text}");
+    vault.run(&["restore", gone["checkpoint_ids"][0].as_str().unwrap()]).ok();
+    assert!(read(&vault, "memories/user.md").contains("The quokka bites"));
+    post(&vault, "/api/entries/remove", &json!({"id": "e-3", "archive": true}));
+    assert_eq!(texts(&vault.get("/api/entries?status=archived").json()), ["The quokka bites"]);
+    for (path, body, status) in [
+        ("/api/entries", json!({"text": " "}), 400),
+        ("/api/entries", json!({"text": "x #private"}), 400),
+        ("/api/entries", json!({"text": "x", "confidence": 2}), 400),
+        ("/api/entries", json!({"text": "x", "until": "soon"}), 400),
+        ("/api/entries", json!({"text": "x", "sources": ["../x.md"]}), 400),
+        ("/api/entries", json!({"text": "x", "agent": "nobody"}), 404),
+        ("/api/entries/edit", json!({"id": "e-99", "text": "x"}), 404),
+        ("/api/entries/remove", json!({"id": "e-99"}), 404),
+        ("/api/review", json!({"decisions": []}), 400),
+        ("/api/review", json!({"decisions": [{"accept": true}]}), 400),
+    ] {
+        assert_eq!(vault.post(path, &body).status, status, "{path} {body}");
+    }
+}
+
+#[test]
+fn a_rewrite_that_drops_too_much_is_refused_and_shown() {
+    let mut vault = vault();
+    vault.write("memories/user.md", KNOWN);
+    vault.start().settle();
+    let content = KNOWN.replace("- Likes tea\n", "");
+    let fewer = content.replace("- [preference] Prefers tabs over spaces #editor ^e-1\n", "");
+    let refused = vault.post("/api/entries/rewrite", &json!({"content": fewer}));
+    assert_eq!(refused.status, 409);
+    let hint = refused.json()["error"]["hint"].as_str().unwrap().to_owned();
+    assert!(hint.contains("- Prefers tabs over spaces") && hint.contains("- Likes tea"), "{hint}");
+    assert_eq!(read(&vault, "memories/user.md"), KNOWN);
+    assert_eq!(post(&vault, "/api/entries/rewrite", &json!({"content": content}))["entries"], 3);
+    let done = post(&vault, "/api/entries/rewrite", &json!({"content": "- One\n", "allow_loss": true}));
+    vault.run(&["restore", done["checkpoint_id"].as_str().unwrap()]).ok();
+    assert_eq!(read(&vault, "memories/user.md"), content);
+}
+
+#[test]
+fn what_takes_a_place_leaves_it_again() {
+    let mut vault = vault();
+    vault.start();
+    let add = |body: Value| post(&vault, "/api/entries", &body);
+    let first = add(json!({"text": "User likes tea", "kind": "preference"}));
+    let second = add(json!({"text": "User likes green tea in the morning", "kind": "preference"}));
+    assert_eq!(second["supersedes"], first["id"]);
+    assert_eq!(texts(&vault.get("/api/entries").json()), ["User likes green tea in the morning"]);
+    assert_eq!(texts(&vault.get("/api/entries?status=superseded").json()), ["User likes tea"]);
+    post(&vault, "/api/entries/remove", &json!({"id": second["id"]}));
+    assert_eq!(texts(&vault.get("/api/entries").json()), ["User likes tea"], "the winner is gone");
+    let other = add(json!({"text": "User does not like tea", "kind": "preference"}));
+    assert_eq!((&other["contradicts"], &other["status"]), (&first["id"], &json!("active")));
+}
+
+#[test]
+fn a_proposal_is_inert_until_it_is_accepted() {
+    let mut vault = vault();
+    vault.write("conversations/c.md", "# C\n\n> I always test with make quokkatest.\n");
+    vault.start().settle();
+    let source = json!({"sources": ["conversations/c.md#L3"], "kind": "preference"});
+    let told = propose(&vault, "Tests with make quokkatest", &source);
+    assert_eq!(told["status"], "pending");
+    let pending = read(&vault, "agents/ada/pending.md");
+    assert!(pending.contains("private: true") && pending.contains("trust agent"), "{pending}");
+    assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), [""; 0]);
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
+    assert_eq!(texts(&mcp.tool("entry_list", json!({}))), [""; 0]);
+    mcp.finish();
+    let proposal = &waiting(&vault)[0];
+    assert_eq!(
+        (proposal["verdict"].as_str(), &proposal["diff"]),
+        (Some("new"), &json!(["+ [preference] Tests with make quokkatest"]))
+    );
+    assert_eq!(proposal["quotes"][0]["text"], "> I always test with make quokkatest.");
+    let id = proposal["entry"]["id"].as_str().unwrap();
+    let done = post(&vault, "/api/review", &json!({"decisions": [{"id": id, "agent": "ada", "accept": true}]}));
+    assert_eq!(done["accepted"], json!([id]));
+    assert!(waiting(&vault).is_empty());
+    assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), ["Tests with make quokkatest"]);
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
+    assert_eq!(texts(&mcp.tool("entry_list", json!({}))), ["Tests with make quokkatest"]);
+    mcp.finish();
+    // Undone in the order that is given, it waits again.
+    for checkpoint in done["checkpoint_ids"].as_array().unwrap() {
+        vault.run(&["restore", checkpoint.as_str().unwrap()]).ok();
+    }
+    assert_eq!(waiting(&vault).len(), 1);
+}
+
+#[test]
+fn what_was_rejected_or_forgotten_never_comes_back_and_the_agent_hears_success() {
+    let mut vault = vault();
+    vault.write("notes/gone.md", "The numbat key lies under the third pot.\n");
+    vault.start().settle();
+    let told = propose(&vault, "Hates mornings", &json!({}));
+    let id = told["id"].as_str().unwrap().to_owned();
+    vault.run(&["review", "reject", &id, "--agent", "ada", "--reason", "a joke"]).ok();
+    assert!(read(&vault, "agents/ada/archive.md").contains("rejected: a joke"));
+    assert_eq!(propose(&vault, "hates mornings.", &json!({}))["status"], "pending");
+    vault.run(&["forget", "notes/gone.md", "--purge", "--yes"]).ok();
+    let told = propose(&vault, "The numbat key lies under the third pot", &json!({}));
+    assert_eq!((told["ok"].as_bool(), told["status"].as_str()), (Some(true), Some("pending")));
+    assert!(waiting(&vault).is_empty());
+    assert!(!read(&vault, "agents/ada/pending.md").contains("numbat"));
+}
+
+#[test]
+fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
+    let mut vault = vault();
+    vault.write("memories/user.md", KNOWN);
+    vault.write("agents/eve/agent.md", "---\ncan_read_user_memory: true\ncollections: [notes]\n---\n");
+    vault.start().settle();
+    let list = |agent: &str| {
+        let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", agent]));
+        let found = mcp.tool("entry_list", json!({}));
+        mcp.finish();
+        found
+    };
+    let found = list("ada");
+    assert_eq!(texts(&found), ["Prefers tabs over spaces", "Lives by the harbour", "Likes tea"]);
+    assert!(found["agents"].is_null() && found["problems"].is_null(), "{found}");
+    assert_eq!(texts(&list("eve")), [""; 0], "the collection `memories` was not given");
+    // The file as a whole is as private as the most private of its sources.
+    let token = ada(&vault);
+    let mut agent = Connection::open(vault.address()).with_token(&token);
+    let found = agent.get("/api/user-memory/search?q=tabs");
+    assert_eq!(found["results"].as_array().map_or(0, Vec::len), 0, "{found}");
+    for (method, path) in [
+        ("GET", "/api/review"),
+        ("POST", "/api/review"),
+        ("POST", "/api/entries/remove"),
+        ("POST", "/api/entries/edit"),
+    ] {
+        let request = Request::new(method, path).json(json!({"id": "e-1", "text": "x"}).to_string());
+        let request = request.header("Authorization", &format!("Bearer {token}"));
+        let reply: Reply = agent.send(&request).unwrap();
+        assert_eq!(reply.status, 403, "{method} {path}");
+    }
+    for target in ["/api/entries?status=pending", "/api/entries?status=archived", "/api/entries?agent=zoe"] {
+        assert_eq!(agent.get(target)["entries"], json!([]), "{target}");
+    }
+}
+
+#[test]
+fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n");
+    vault.start();
+    let add =
+        |text: &str, confidence: f64| post(&vault, "/api/entries", &json!({"text": text, "confidence": confidence}));
+    add("Alpha is blue", 1.0);
+    add("Beta grows in pots", 0.5);
+    add("Gamma rays are loud", 1.0);
+    let fourth = add("Delta flies south", 1.0);
+    assert_eq!(fourth["archived"].as_array().unwrap().len(), 1);
+    assert_eq!(texts(&vault.get("/api/entries").json()), ["Alpha is blue", "Gamma rays are loud", "Delta flies south"]);
+    add("Epsilon sleeps late", 1.0);
+    assert_eq!(
+        texts(&vault.get("/api/entries?status=archived").json()),
+        ["Beta grows in pots", "Alpha is blue"],
+        "the oldest"
+    );
+}
+
+#[test]
+fn kinds_that_may_be_are_accepted_when_seen_in_two_sessions() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\naccept = [\"preference\"]\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.start().settle();
+    let from = |source: &str, kind: &str| json!({"sources": [source], "kind": kind});
+    for (kind, text) in [("preference", "Likes jam on toast"), ("fact", "Owns a red bicycle")] {
+        propose(&vault, text, &from("conversations/a.md#L1", kind));
+        assert_eq!(texts(&vault.get(&format!("/api/entries?agent=ada&kind={kind}")).json()), [""; 0]);
+        propose(&vault, text, &from("conversations/b.md#L7", kind));
+    }
+    assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), ["Likes jam on toast"]);
+    assert_eq!(waiting(&vault).len(), 1);
+}
+
+#[test]
+fn the_queue_is_decided_from_the_command_line() {
+    let mut vault = vault();
+    vault.write(
+        "memories/pending.md",
+        "---\nprivate: true\n---\n- [fact] One is here (source conversations/a.md#L1) ^e-a\n- [fact] Two were there (source conversations/a.md#L2) ^e-b\n\
+         - [fact] Three (source conversations/b.md#L1) ^e-c\n- [fact] Four ^e-d\n",
+    );
+    vault.start().settle();
+    let listed = vault.run(&["review", "--list", "--json"]).ok();
+    assert_eq!(listed.json()["proposals"].as_array().unwrap().len(), 4);
+    let shown = vault.run(&["review", "--list"]).ok().stdout;
+    assert!(shown.contains("+ [fact] Four"), "{shown}");
+    assert_ne!(vault.run(&["review"]).code, 0, "nobody is there to be asked");
+    vault.run(&["review", "accept", "--all-of", "conversations/a.md"]).ok();
+    vault.run(&["review", "reject", "e-c"]).ok();
+    vault.run(&["review", "edit", "e-d", "Four of them"]).ok();
+    assert_eq!(texts(&vault.get("/api/entries").json()), ["One is here", "Two were there", "Four of them"]);
+    assert_eq!(vault.run(&["review", "--list"]).code, 1);
+    assert_eq!(vault.run(&["review", "accept", "e-zz"]).code, 1);
+    let listed = vault.run(&["memory", "list"]).ok().stdout;
+    assert!(listed.starts_with("e-a  [fact] One is here"), "{listed}");
+}
+
+#[test]
+fn nonsense_by_hand_is_told_and_harms_nothing() {
+    let mut vault = vault();
+    let nonsense = "---\nsources: 7\n---\n- ok ^e-1\n- twice ^e-1\n- x (confidence 900, trust lots, source notes/open.md#L1)\n- [nokind] y\n\
+        <!-- open\n- hidden\n";
+    vault.write("memories/user.md", nonsense);
+    vault.start().settle();
+    let found = vault.get("/api/entries").json();
+    assert_eq!(found["problems"].as_array().unwrap().len(), 3, "{found}");
+    assert_eq!(vault.post("/api/entries", &json!({"text": "new"})).status, 409);
+    assert_eq!(read(&vault, "memories/user.md"), nonsense);
+    vault.write("memories/user.md", "<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n");
+    assert_eq!(vault.post("/api/entries", &json!({"text": "new"})).status, 409);
+}
+
+#[test]
+fn entries_go_with_the_note_that_they_were_learned_from() {
+    let mut vault = vault();
+    let secret = "The bilby code is seven seven one nine";
+    vault.write("notes/bilby.md", format!("{secret}.\n"));
+    vault.write(
+        "memories/user.md",
+        format!("---\nsources: [notes/bilby.md]\n---\n- Likes tea ^e-1\n- {secret} (source notes/bilby.md#L1) ^e-2\n- Likes jam ^e-3\n"),
+    );
+    vault.start().settle();
+    let listed = vault.run(&["forget", "notes/bilby.md", "--dry-run", "--json"]).ok().json();
+    assert_eq!(listed["derived"][0]["path"], "memories/user.md#^e-2", "{listed}");
+    let gone = vault.run(&["forget", "notes/bilby.md", "--purge", "--derived", "--yes", "--json"]).ok().json();
+    assert_eq!(gone["derived"][0]["gone"], true, "{gone}");
+    let text = read(&vault, "memories/user.md");
+    assert_eq!(text, "---\nsources: []\n---\n- Likes tea ^e-1\n- Likes jam ^e-3\n");
+    vault.run(&["reindex", "--full"]).ok();
+    vault.settle();
+    vault.terminate();
+    let bilby = Secret { needle: "bilby", query: "", text: "" };
+    assert_in_no_file(&vault.path(""), &[&bilby]);
+}
+
+#[test]
+fn a_kill_at_any_step_loses_nothing_and_does_nothing_twice() {
+    for (point, passing) in
+        [("entries-written", 1), ("entries-written", 2), ("entries-accepted", 1), ("entries-set-aside", 1)]
+    {
+        for accept in [true, false] {
+            let mut vault = vault();
+            vault.write(
+                "memories/pending.md",
+                "---\nprivate: true\n---\n- [fact] One is here ^e-a\n- [fact] Two were there ^e-b\n",
+            );
+            vault.start().settle();
+            vault.kill();
+            vault.launch(Some(&format!("{point}:{passing}")));
+            let body = json!({"decisions": [{"id": "e-a", "accept": accept}]}).to_string();
+            let request = Request::new("POST", "/api/review").json(body);
+            let request = request.header("Authorization", &format!("Bearer {}", vault.token()));
+            if Connection::open(vault.address()).send(&request).is_some() {
+                // Accepting and rejecting pass different points.
+                assert!(point == if accept { "entries-set-aside" } else { "entries-accepted" }, "{point} {accept}");
+                continue;
+            }
+            eventually("the kill", || vault.was_killed().then_some(()));
+            vault.start().settle();
+            post_again(&vault, accept);
+            let (shelf, other) = if accept { ("active", "rejected") } else { ("rejected", "active") };
+            assert_eq!(
+                texts(&vault.get(&format!("/api/entries?status={shelf}")).json()),
+                ["One is here"],
+                "{point} {passing}"
+            );
+            assert_eq!(texts(&vault.get(&format!("/api/entries?status={other}")).json()), [""; 0]);
+            assert_eq!(texts(&vault.get("/api/entries?status=pending").json()), ["Two were there"]);
+        }
+    }
+}
+
+/// Decides once more, where it is still to be decided.
+fn post_again(vault: &Daemon, accept: bool) {
+    if waiting(vault).iter().any(|proposal| proposal["entry"]["id"] == "e-a") {
+        post(vault, "/api/review", &json!({"decisions": [{"id": "e-a", "accept": accept}]}));
+    }
+    eventually("it is decided", || (waiting(vault).len() == 1).then_some(()));
+}
