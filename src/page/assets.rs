@@ -59,6 +59,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "fact.js"
     SCRIPT "fact-timeline.js"
     SCRIPT "graph.js"
+    SCRIPT "processing.js"
     SCRIPT "live.js"
     SCRIPT "keys.js"
 };

@@ -15,15 +15,16 @@ import * as facts from "./facts.js";
 import * as graph from "./graph.js";
 import * as note from "./note.js";
 import * as review from "./review.js";
+import * as processing from "./processing.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 
 
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, processing };
 const NAMES = {
   search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
-  entries: "Entries", review: "Review",
+  entries: "Entries", review: "Review", processing: "Processing",
 };
 
 let started = false;
