@@ -23,6 +23,7 @@ pub mod engine;
 pub mod engine_local;
 mod entries;
 mod eval;
+mod extraction;
 pub mod facts;
 mod fence;
 pub mod forgotten;

@@ -19,6 +19,7 @@ mod open;
 mod openapi;
 mod page;
 mod passing;
+mod processing;
 mod profile;
 mod qmd;
 mod router;

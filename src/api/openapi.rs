@@ -6,8 +6,8 @@ use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
-    routes, summaries, writes,
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
+    profile, qmd, routes, summaries, writes,
 };
 
 mod limits;
@@ -51,6 +51,10 @@ use limits::Exact;
         summaries::make_summaries,
         summaries::show_digest,
         summaries::write_digest,
+        processing::processing,
+        processing::retry_processing,
+        processing::sync_memory,
+        processing::clear_memory,
         context::context,
         passing::complete,
         passing::models,

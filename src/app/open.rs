@@ -11,6 +11,7 @@ use crate::config::{Config, Switches};
 use crate::context::ContextCache;
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
+use crate::extraction::{Extraction, ExtractionWorker};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::layers::Layers;
@@ -175,8 +176,12 @@ impl App {
         let workspace = Arc::new(workspace);
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
+        let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
+        let worker = is_kept.then(|| ExtractionWorker::start(Arc::clone(&extraction))).transpose()?;
         Ok(Self {
             summaries,
+            worker,
+            extraction,
             keeper,
             _profile: profile,
             capture,
@@ -220,13 +225,17 @@ impl App {
             ledger,
             layers,
         });
+        let workspace = Arc::new(workspace);
+        let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
         Ok(Self {
             summaries: None,
+            worker: None,
+            extraction,
             keeper: None,
             _profile: None,
             capture: None,
             backup: None,
-            workspace: Arc::new(workspace),
+            workspace,
             contexts: ContextCache::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),

@@ -72,6 +72,7 @@ impl App {
                 ..Model::with_others(progress.model, progress.next, progress.kept_vectors)
             },
             chat: workspace.chat().model().map(chat),
+            processing: self.extraction.processing_state(owner).ok(),
             watching: watching(progress.watch, workspace.config().index.reconcile_seconds),
             index_bytes: folder_bytes(workspace.index_dir()),
             index_dir: workspace.index_dir().display().to_string(),

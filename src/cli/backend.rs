@@ -35,6 +35,7 @@ use crate::wire::{
     RelatedParams, RelatedView, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status, TagsView, Verification,
     percent_encode,
 };
+use crate::wire::{ClearParams, Cleared, ProcessingView, Retried, RetryParams};
 use crate::wire::{ContextParams, ContextView, EventsAccepted};
 use crate::wire::{
     DigestParams, DigestView, DigestWritten, SummariesMade, SummariesParams, SummariesView, SummaryMakeParams,
@@ -354,6 +355,34 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post(&format!("/api/forgotten/{id}/lift"), &()),
             Self::Here(app) => Ok(notes::lift(&app.owner(), id)?),
+        }
+    }
+
+    pub(super) fn processing(&mut self) -> anyhow::Result<ProcessingView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/processing", &()),
+            Self::Here(app) => Ok(app.processing(&app.owner())?),
+        }
+    }
+
+    pub(super) fn retry_processing(&mut self, params: &RetryParams) -> anyhow::Result<Retried> {
+        match self {
+            Self::Daemon(client) => client.post("/api/processing/retry", params),
+            Self::Here(app) => Ok(app.retry_processing(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn sync_memory(&mut self) -> anyhow::Result<ProcessingView> {
+        match self {
+            Self::Daemon(client) => client.post("/api/processing/sync", &()),
+            Self::Here(app) => Ok(app.sync_memory(&app.owner())?),
+        }
+    }
+
+    pub(super) fn clear_memory(&mut self, params: &ClearParams) -> anyhow::Result<Cleared> {
+        match self {
+            Self::Daemon(client) => client.post("/api/processing/clear", params),
+            Self::Here(app) => Ok(app.clear_memory(&app.owner(), params)?),
         }
     }
 

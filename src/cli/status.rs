@@ -83,6 +83,23 @@ fn batch(batch: &wire::BatchState) -> Vec<String> {
     under_way.into_iter().chain(trouble).chain(problem).collect()
 }
 
+/// What a person should know of the chat model of the memory; the first of them is named.
+fn processing(memory: &wire::ProcessingState) -> Vec<(String, bool)> {
+    let since = memory.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {since}"));
+    let asked = format!("{}, {} sent {since}", count(memory.calls as usize, "call"), bytes(memory.bytes_sent));
+    let mut lines = vec![match &memory.model {
+        None => (format!("no model reads conversations; {asked}"), true),
+        Some(model) => (format!("{model}, {}; {asked}", memory.state), true),
+    }];
+    lines.extend(memory.reason.clone().map(|reason| (reason, false)));
+    if memory.model.is_some() && memory.queued + memory.dead + memory.withheld > 0 {
+        let waiting = count(memory.queued, "session");
+        let aside = format!("{} put aside (`vault memory processing`)", memory.dead);
+        lines.push((format!("{waiting} waiting, {aside}, {} private and not sent", memory.withheld), false));
+    }
+    lines
+}
+
 fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     let mut line = |name: &str, value: &str| {
         out.paint(DIM, &format!("{name:11}"))?;
@@ -151,6 +168,11 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         line("chat", &name)?;
         if let Some(trouble) = &chat.trouble {
             line("", trouble)?;
+        }
+    }
+    if let Some(memory) = &status.processing {
+        for text in processing(memory) {
+            line(if text.1 { "memory" } else { "" }, &text.0)?;
         }
     }
     if served {

@@ -4,6 +4,7 @@
 mod chunk;
 mod common;
 pub(crate) mod entries;
+pub(crate) mod extraction;
 pub(crate) mod facts;
 pub(crate) mod generated;
 mod labels;

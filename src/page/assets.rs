@@ -62,6 +62,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "summary-lines.js"
     SCRIPT "digest.js"
     SCRIPT "graph.js"
+    SCRIPT "processing.js"
     SCRIPT "live.js"
     SCRIPT "keys.js"
 };

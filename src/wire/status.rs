@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::capture::CaptureState;
 use super::facts::FactProblem;
 use super::forgotten::BackAgain;
+use super::processing::ProcessingState;
 use super::summaries::SummariesState;
 use crate::sync::{ModelStatus, NextModel};
 
@@ -53,6 +54,9 @@ pub struct Status {
     /// The chat model, where `[chat]` names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatState>,
+    /// What the chat model of the memory does and has cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processing: Option<ProcessingState>,
     /// How changes are noticed.
     pub watching: Watching,
     /// The folder of the derived stores.

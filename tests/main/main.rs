@@ -25,6 +25,7 @@ mod docs;
 mod endpoint;
 mod entries;
 mod eval;
+mod extraction;
 mod facts;
 mod forgetting;
 mod forgotten;

@@ -16,7 +16,8 @@ pub(crate) fn begins(collection: &str, block: &str) -> bool {
     collection == CONVERSATIONS && speaker(block).is_some()
 }
 
-fn speaker(block: &str) -> Option<&str> {
+/// Who speaks in the turn that a text begins with, if it does.
+pub(crate) fn speaker(block: &str) -> Option<&str> {
     turn_start(block).map(|start| start.speaker)
 }
 

@@ -82,6 +82,9 @@ export const api = {
   change: (settings) => json(`${BASE}/settings`, { method: "PUT", body: settings }),
   // No namespace is another question than any.
   facts: ({ namespace, ...params }) => json(query(FACTS, params) + (namespace === undefined ? "" : `&${new URLSearchParams({ namespace })}`)),
+  processing: () => json("/api/processing"),
+  retryProcessing: (body) => json("/api/processing/retry", { method: "POST", body }),
+  syncMemory: () => json("/api/processing/sync", { method: "POST", body: {} }),
   graph: (params) => json(query("/api/graph", params)),
   setFact: (body) => json(FACTS, { method: "PUT", body }),
   unsetFact: (body) => json(`${FACTS}/unset`, { method: "POST", body }),

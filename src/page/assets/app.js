@@ -16,15 +16,16 @@ import * as facts from "./facts.js";
 import * as graph from "./graph.js";
 import * as note from "./note.js";
 import * as review from "./review.js";
+import * as processing from "./processing.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 import * as summaries from "./summaries.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, summaries, digest };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, summaries, digest, processing };
 const NAMES = {
   search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
-  entries: "Entries", review: "Review", summaries: "Summaries", digest: "Digest",
+  entries: "Entries", review: "Review", summaries: "Summaries", digest: "Digest", processing: "Processing",
 };
 
 let started = false;
