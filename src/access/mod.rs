@@ -19,7 +19,7 @@ pub(crate) use globs::{GlobError, Globs};
 pub(crate) use grant::GrantedCollections;
 pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents};
 pub use policy::Policy;
-pub(crate) use policy::WriteMode;
+pub(crate) use policy::{PromptMemoryMode, WriteMode};
 pub use principal::{Caller, Principal, Session};
 pub use scope::Scope;
 pub(crate) use scope::own_file;

@@ -19,6 +19,10 @@ pub struct Policy {
     pub rules: WrittenRules,
     /// How it may write its own memory.
     pub write_mode: WriteMode,
+    /// How memory reaches it.
+    pub style: MemoryStyle,
+    /// As of when memory in its prompts is.
+    pub prompt_memory_mode: PromptMemoryMode,
     /// When its token ends.
     pub expires: Option<Timestamp>,
     /// Whether a request may say in which session it is made.
@@ -86,6 +90,39 @@ pub struct PolicyLimits {
     pub max_checkpoint_bytes: Option<u64>,
 }
 
+/// How memory reaches an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryStyle {
+    /// Into its prompts, and by its searches.
+    #[default]
+    Hybrid,
+    /// Into its prompts; it need not search.
+    PromptOnly,
+    /// By its searches alone.
+    SearchOnly,
+    /// Nothing goes into its prompts.
+    Off,
+}
+
+impl MemoryStyle {
+    /// Whether memory is put into its prompts.
+    pub(crate) fn is_in_prompts(self) -> bool {
+        matches!(self, Self::Hybrid | Self::PromptOnly)
+    }
+}
+
+/// As of when memory in a prompt is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptMemoryMode {
+    /// As it is now.
+    #[default]
+    LiveReload,
+    /// As it was when the session began.
+    FrozenAtSessionStart,
+}
+
 impl Policy {
     /// Reads the frontmatter of an `agent.md`. Keys it does not know are the person's own.
     pub fn parse(frontmatter: &Map<String, Value>) -> Self {
@@ -108,6 +145,8 @@ impl Policy {
         let denied = reader.globs(&denied);
         let scopes = reader.scopes();
         let write_mode = reader.write_mode();
+        let style = reader.style();
+        let prompt_memory_mode = reader.prompt_memory_mode();
         let expires = reader.expires();
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
@@ -131,6 +170,8 @@ impl Policy {
             grant: (may_read && problems.is_empty()).then_some(grant),
             rules,
             write_mode: if problems.is_empty() { write_mode } else { WriteMode::Off },
+            style: if problems.is_empty() { style } else { MemoryStyle::Off },
+            prompt_memory_mode,
             expires,
             session_headers,
             shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
@@ -280,6 +321,29 @@ impl RulesReader<'_> {
         })
     }
 
+    /// How memory reaches it; both ways where that is not said.
+    fn style(&mut self) -> MemoryStyle {
+        let Some(value) = self.value("style").cloned() else { return MemoryStyle::Hybrid };
+        // YAML 1.1 reads `off` as false.
+        if value == Value::Bool(false) {
+            return MemoryStyle::Off;
+        }
+        serde_json::from_value(value.clone()).unwrap_or_else(|_| {
+            self.problems.push(format!("`style` is {value}; it takes hybrid, prompt-only, search-only or off"));
+            MemoryStyle::Off
+        })
+    }
+
+    /// As of when memory in its prompts is; now where that is not said.
+    fn prompt_memory_mode(&mut self) -> PromptMemoryMode {
+        let Some(value) = self.value("prompt_memory_mode").cloned() else { return PromptMemoryMode::LiveReload };
+        serde_json::from_value(value.clone()).unwrap_or_else(|_| {
+            let takes = "live-reload or frozen-at-session-start";
+            self.problems.push(format!("`prompt_memory_mode` is {value}; it takes {takes}"));
+            PromptMemoryMode::LiveReload
+        })
+    }
+
     /// A day counts to its end.
     fn expires(&mut self) -> Option<Timestamp> {
         let value = self.value("expires").cloned()?;
@@ -358,6 +422,8 @@ mod tests {
             json!({ "can_read_user_memory": true, "paths": ["notes/[a"] }),
             json!({ "can_read_user_memory": true, "expires": "some day" }),
             json!({ "can_read_user_memory": true, "write_mode": "everything" }),
+            json!({ "can_read_user_memory": true, "style": "loud" }),
+            json!({ "can_read_user_memory": true, "prompt_memory_mode": 3 }),
             json!({ "can_read_user_memory": true, "limits": { "max_results": -1 } }),
             json!({ "can_read_user_memory": true, "limits": { "timeout_ms": 0 } }),
             json!({ "can_read_user_memory": true, "collections": null }),

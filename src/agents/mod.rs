@@ -5,16 +5,17 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::access::{self, Caller, Policy, Refusal, Session};
+use crate::derive::entries::MemoryHolder;
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::composed;
 use crate::policy::{AgentRegistry, AgentsError, agent_file, agent_page, revised_page};
-use crate::request::{Owner, ReadScope, RequestError, SeenByAgent, now};
+use crate::request::{Owner, ReadScope, RequestError, SeenByAgent, Viewer, now, rfc3339};
 use crate::search::subject;
 use crate::vault::{Action, slug};
 use crate::wire::{
-    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LogParams, LogView,
-    RotateParams,
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, ListedAgent, ListedAgents,
+    LogParams, LogView, RotateParams,
 };
 
 /// Characters of an agent's name.
@@ -58,6 +59,38 @@ pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, Reques
 pub fn list(owner: &Owner) -> Result<AgentsView, RequestError> {
     let slugs = agents(owner).policies().slugs();
     Ok(AgentsView { agents: slugs.iter().map(|slug| view(owner, slug)).collect::<Result<_, _>>()? })
+}
+
+/// Agents, as other programs list them: all for the person, and for an agent itself.
+///
+/// # Errors
+/// When a page or a file of entries cannot be read.
+pub fn listed(viewer: &Viewer) -> Result<ListedAgents, RequestError> {
+    let workspace = viewer.workspace();
+    let slugs = match viewer.agent() {
+        Some(own) => vec![own.to_owned()],
+        None => workspace.agents().policies().slugs(),
+    };
+    let one = |slug: String| -> Result<ListedAgent, RequestError> {
+        let path = agent_file(&slug).ok_or_else(|| no_agent(&slug))?;
+        let source = workspace.source(&path).map_err(|_| no_agent(&slug))?;
+        let note = Note::parse(&source.text, &slug);
+        let text = |key: &str| note.metadata.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
+        let updated = source.stamp.mtime_ns / 1_000_000;
+        let entries = workspace.layers().entries(&MemoryHolder::Agent(slug.clone()))?;
+        let now = viewer.at().as_millisecond();
+        Ok(ListedAgent {
+            name: note.title.clone(),
+            description: text("description").unwrap_or_default(),
+            default_model: text("model"),
+            is_built_in: false,
+            memory_entry_count: entries.entries().iter().filter(|entry| entry.counts_at(now)).count(),
+            created_at: rfc3339(note.created.map_or(updated, Timestamp::as_millisecond)),
+            updated_at: rfc3339(updated),
+            id: slug,
+        })
+    };
+    Ok(ListedAgents { agents: slugs.into_iter().map(one).collect::<Result<_, _>>()? })
 }
 
 /// An agent.

@@ -10,10 +10,10 @@ use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
 use crate::agents;
-use crate::request::{Owner, RequestError};
+use crate::request::{Owner, RequestError, Viewer};
 use crate::wire::{
-    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
-    LogView, RotateParams,
+    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained,
+    ListedAgents, LogParams, LogView, RotateParams,
 };
 
 pub(super) fn routes() -> Router<AppState> {
@@ -125,4 +125,16 @@ pub(super) async fn log(
 ) -> Answer<LogView> {
     let (name, params) = (slug(name)?, query(params)?);
     ask(app, asking, move |owner: &Owner| agents::log(owner, &name, &params)).await
+}
+
+/// The routes that agents have, too.
+pub(super) fn reader_routes() -> Router<AppState> {
+    Router::new().route("/agents", get(listed))
+}
+
+/// The agents, in the shape that Osaurus has: all for the person, and for an agent itself.
+#[utoipa::path(get, path = "/agents",
+    responses((status = 200, body = ListedAgents), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn listed(State(app): State<AppState>, asking: Asking) -> Answer<ListedAgents> {
+    ask(app, asking, |viewer: &Viewer| agents::listed(viewer)).await
 }

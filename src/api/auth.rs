@@ -27,8 +27,8 @@ pub struct Guard {
 /// Maximum number of tokens that are looked for on a disk at a time.
 const MAX_LOOKS: usize = 32;
 
-/// The one address that a program which only says what happens may send to.
-const CAPTURE: &str = "/api/user-memory/events";
+/// The addresses that a program which only says what happens may send to.
+const CAPTURE: [&str; 2] = ["/api/user-memory/events", "/memory/ingest"];
 
 impl Guard {
     /// With the tokens that count, and the names that `Host` may carry besides the loopback ones.
@@ -157,7 +157,7 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
         return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();
     };
     let principal = match principal {
-        Principal::Capture(_) if (request.uri().path(), request.method()) != (CAPTURE, &Method::POST) => {
+        Principal::Capture(_) if !CAPTURE.contains(&request.uri().path()) || request.method() != Method::POST => {
             let error = ApiError::new(StatusCode::FORBIDDEN, "forbidden", "this token may only send events");
             return error.into_response();
         }

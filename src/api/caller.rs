@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::task::JoinHandle;
 
 use super::error::ApiError;
+use super::passing::is_passed_on;
 use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
 use crate::app::App;
@@ -133,6 +134,12 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
     request.extensions_mut().insert(turn.clone());
     request.extensions_mut().insert(Arc::new(places.at_work));
     let answered = places.answered;
+    if is_passed_on(request.uri().path()) {
+        // Its turn is that of memory; how long the upstream may take is said elsewhere.
+        let response = next.run(request).await;
+        drop(answered);
+        return response;
+    }
     let mut answer = Answering {
         task: tokio::spawn(async move {
             let response = next.run(request).await;

@@ -17,7 +17,7 @@ use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
 use crate::capture::{self, Event};
 use crate::request::{EventSender, Owner};
-use crate::wire::{CaptureSettings, CaptureSettingsParams, EventsAccepted};
+use crate::wire::{CaptureSettings, CaptureSettingsParams, EventsAccepted, TurnsIngested, TurnsParams};
 
 /// The routes of the person.
 pub(super) fn routes() -> Router<AppState> {
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Router<AppState> {
 
 /// The route that programs with a capture token have.
 pub(super) fn event_routes() -> Router<AppState> {
-    Router::new().route("/api/user-memory/events", post(events))
+    Router::new().route("/api/user-memory/events", post(events)).route("/memory/ingest", post(ingest))
 }
 
 /// One event, or up to 10,000.
@@ -52,6 +52,18 @@ pub(super) async fn events(
     let vault = Arc::clone(&app);
     let accepted = ask(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
     Ok((StatusCode::ACCEPTED, accepted))
+}
+
+/// Takes turns of a conversation, in the shape that Osaurus has. The same turn again counts once.
+#[utoipa::path(post, path = "/memory/ingest", request_body = TurnsParams,
+    responses((status = 200, body = TurnsIngested), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn ingest(
+    State(app): State<AppState>,
+    asking: Asking,
+    JsonBody(params): JsonBody<TurnsParams>,
+) -> Answer<TurnsIngested> {
+    let vault = Arc::clone(&app);
+    ask(app, asking, move |sender: &EventSender| vault.ingest(sender, &params)).await
 }
 
 /// What is captured.

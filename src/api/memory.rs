@@ -11,8 +11,8 @@ use super::error::ErrorBody;
 use crate::memory;
 use crate::request::MemoryWriter;
 use crate::wire::{
-    MemoryChange, MemoryDeleteParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams, MemoryRestoreParams,
-    MemorySaveParams, MemorySearchParams, MemoryText, SearchResponse,
+    MemoryChange, MemoryDeleteParams, MemoryFlushParams, MemoryForgetParams, MemoryForgotten, MemoryGetParams,
+    MemoryRestoreParams, MemorySaveParams, MemorySearchParams, MemoryText, SearchResponse,
 };
 
 /// The routes, to be merged with the others.
@@ -21,6 +21,7 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/api/memory/search", post(search))
         .route("/api/memory/get", post(get))
         .route("/api/memory/save", post(save))
+        .route("/api/memory/flush", post(flush))
         .route("/api/memory/delete", post(delete))
         .route("/api/memory/forget", post(forget))
         .route("/api/memory/restore", post(restore))
@@ -35,6 +36,17 @@ pub(super) async fn search(
     JsonBody(params): JsonBody<MemorySearchParams>,
 ) -> Answer<SearchResponse> {
     ask(app, asking, move |writer: &MemoryWriter| memory::search(writer, &params)).await
+}
+
+/// Keeps what would be lost when a conversation is shortened: lines come to the end of the agent's memory of the day, and nothing is changed.
+#[utoipa::path(post, path = "/api/memory/flush", request_body = MemoryFlushParams,
+    responses((status = 200, body = MemoryChange), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn flush(
+    State(app): State<AppState>,
+    asking: Asking,
+    JsonBody(params): JsonBody<MemoryFlushParams>,
+) -> Answer<MemoryChange> {
+    ask(app, asking, move |writer: &MemoryWriter| memory::flush(writer, &params)).await
 }
 
 /// A passage, lines or a whole file of the agent's own memory.

@@ -5,7 +5,10 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
-use super::{agents, capture, entries, events, facts, forgotten, graph, links, memory, page, qmd, routes, writes};
+use super::{
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
+    routes, writes,
+};
 
 mod limits;
 
@@ -44,6 +47,12 @@ use limits::Exact;
         facts::set_fact,
         facts::unset_fact,
         facts::retract_fact,
+        context::context,
+        passing::complete,
+        passing::models,
+        profile::show,
+        profile::set_user,
+        profile::regenerate,
         graph::notes_around,
         events::events,
         page::token,
@@ -66,6 +75,9 @@ use limits::Exact;
         agents::explain,
         agents::log,
         capture::events,
+        capture::ingest,
+        memory::flush,
+        agents::listed,
         capture::settings,
         capture::set_settings,
         memory::search,

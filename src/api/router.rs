@@ -15,7 +15,10 @@ use super::error::{ApiError, MAX_BODY_BYTES};
 use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
-use super::{agents, capture, entries, events, facts, forgotten, graph, links, memory, page, qmd, routes, writes};
+use super::{
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
+    routes, writes,
+};
 use crate::access::Authenticator;
 use crate::app::App;
 
@@ -61,6 +64,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(agents::routes())
         .merge(entries::owner_routes())
         .merge(forgotten::routes())
+        .merge(profile::routes())
         .merge(capture::routes())
         .with_state(Arc::clone(&app))
         .merge(events)
@@ -78,8 +82,11 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(links::routes())
         .merge(entries::routes())
         .merge(facts::routes())
+        .merge(context::routes())
+        .merge(passing::routes(&app))
         .merge(graph::routes())
         .merge(memory::routes())
+        .merge(agents::reader_routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));
     Router::new()

@@ -16,21 +16,29 @@ use crate::access::{Principal, Turn};
 use crate::backup::Timer;
 use crate::capture::{self, Capture};
 use crate::config::Config;
+use crate::context::{self, ContextCache};
 use crate::ledger::FactsKeeper;
-use crate::models::LoadEmbedder;
-use crate::policy::AgentRegistry;
-use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Workspace};
+use crate::models::{LoadEmbedder, UpstreamClient};
+use crate::note::Note;
+use crate::policy::{AgentRegistry, agent_file};
+use crate::profile::ProfileKeeper;
+use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
 use crate::state::State;
 use crate::sync::Shared;
 use crate::vault::{Home, Lock};
-use crate::wire::EventsAccepted;
+use crate::wire::{ContextParams, ContextView, EventsAccepted, TurnsIngested, TurnsParams};
 
 /// One vault, opened, until it is dropped.
 pub struct App {
     /// Ends before all else that it works with.
     keeper: Option<FactsKeeper>,
+    /// Ends when it is dropped.
+    _profile: Option<ProfileKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
+    contexts: ContextCache,
+    /// Opened when it is asked first.
+    upstream: OnceLock<Result<UpstreamClient, String>>,
     /// Ends last: it may wait for git.
     backup: Option<Timer>,
     /// Where a daemon that has this vault listens over TCP.
@@ -64,6 +72,50 @@ impl App {
         self.is_of_this(sender.workspace())?;
         let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Takes turns of a conversation. When it returns they are safe on disk.
+    ///
+    /// # Errors
+    /// When a turn is not right, or none can be kept now.
+    pub fn ingest(&self, sender: &EventSender, params: &TurnsParams) -> Result<TurnsIngested, RequestError> {
+        let events = capture::turns(params, jiff::Timestamp::now())?;
+        if events.as_array().is_some_and(|events| !events.is_empty()) {
+            self.accept(sender, events)?;
+        }
+        Ok(TurnsIngested { status: "ok".to_owned(), turns_ingested: params.turns.len() })
+    }
+
+    /// What a model should know for a question, or in any case.
+    ///
+    /// # Errors
+    /// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
+    pub fn context(&self, viewer: &Viewer, params: &ContextParams) -> Result<ContextView, RequestError> {
+        self.is_of_this(viewer.workspace())?;
+        context::context(viewer, &self.contexts, params)
+    }
+
+    /// Where requests to chat models are passed on.
+    ///
+    /// # Errors
+    /// Why it cannot be asked, for the person.
+    pub(crate) fn upstream(&self) -> Result<&UpstreamClient, String> {
+        let config = &self.config().upstream;
+        let open = || {
+            let timeout = std::time::Duration::from_millis(config.timeout_ms);
+            UpstreamClient::open(&config.endpoint, &config.api_key_env, timeout).map_err(|error| error.to_string())
+        };
+        self.upstream.get_or_init(open).as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether the agent that asks is called so: by its folder, or by the title of its page.
+    pub(crate) fn is_called(&self, viewer: &Viewer, name: &str) -> bool {
+        let Some(slug) = viewer.agent() else { return false };
+        let title = || {
+            let source = self.workspace.source(&agent_file(slug)?).ok()?;
+            Some(Note::parse(&source.text, slug).title)
+        };
+        name == slug || title().is_some_and(|title| title == name)
     }
 
     /// Refuses a role in another vault.

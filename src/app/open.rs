@@ -8,6 +8,7 @@ use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
 use crate::config::{Config, Switches};
+use crate::context::ContextCache;
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
 use crate::forgotten::ForgottenTexts;
@@ -17,6 +18,7 @@ use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
 use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
+use crate::profile::ProfileKeeper;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
 use crate::sync::{Shared, SyncOptions, Syncer};
@@ -157,7 +159,19 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper, capture, backup, workspace: Arc::new(workspace), address: OnceLock::new() })
+        let workspace = Arc::new(workspace);
+        let is_kept = watch && workspace.config().memory.enabled;
+        let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
+        Ok(Self {
+            keeper,
+            _profile: profile,
+            capture,
+            backup,
+            workspace,
+            contexts: ContextCache::default(),
+            upstream: OnceLock::new(),
+            address: OnceLock::new(),
+        })
     }
 
     /// Answers from an index that another process writes, as it is now, by keyword alone.
@@ -192,7 +206,16 @@ impl App {
             ledger,
             layers,
         });
-        Ok(Self { keeper: None, capture: None, backup: None, workspace: Arc::new(workspace), address: OnceLock::new() })
+        Ok(Self {
+            keeper: None,
+            _profile: None,
+            capture: None,
+            backup: None,
+            workspace: Arc::new(workspace),
+            contexts: ContextCache::default(),
+            upstream: OnceLock::new(),
+            address: OnceLock::new(),
+        })
     }
 }
 

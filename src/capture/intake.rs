@@ -12,12 +12,13 @@ use serde_json::Value;
 
 use super::check::{self, EventError};
 use super::commit::{Commit, Queue, sweep_at_rest};
-use super::event::{Captured, takes};
+use super::event::{Captured, Event, takes};
 use super::former;
 use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
 use super::writer::CaptureWriter;
 use crate::config::Switches;
+use crate::fence::without_fenced;
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::path::VaultPath;
@@ -123,6 +124,15 @@ impl Capture {
         let sent = events.len();
         let config = self.switches.capture();
         events.retain(|event| takes(&config, event.event.kind()));
+        // What was recalled is known already, and would come back as if somebody had said it.
+        for event in &mut events {
+            if let Event::Message(message) = &mut event.event
+                && let std::borrow::Cow::Owned(said) = without_fenced(&message.text)
+            {
+                message.text = said.trim().to_owned();
+            }
+        }
+        events.retain(|event| !matches!(&event.event, Event::Message(message) if message.text.is_empty()));
         if config.redact {
             for event in &mut events {
                 for (_, _, text) in event.event.texts() {

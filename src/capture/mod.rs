@@ -11,6 +11,7 @@ mod events;
 mod forgotten;
 mod former;
 mod frontmatter;
+mod ingest;
 mod intake;
 mod kept;
 mod markdown;
@@ -23,5 +24,6 @@ mod writer;
 
 pub(crate) use event::Event;
 pub(crate) use events::{AtRest, accept, set_settings, settings, state};
+pub(crate) use ingest::events as turns;
 pub(crate) use intake::{Capture, Options};
 pub(crate) use tokens::CaptureTokens;

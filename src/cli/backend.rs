@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use hyper::Method;
+use serde_json::Value;
 
 use super::client::{Client, PATIENCE};
 use super::progress::Bar;
@@ -17,6 +18,7 @@ use crate::facts;
 use crate::graph;
 use crate::jobs;
 use crate::notes;
+use crate::profile;
 use crate::sync::SyncProgress;
 use crate::vault::{Home, HomeError};
 use crate::wire::{
@@ -32,11 +34,13 @@ use crate::wire::{
     RelatedParams, RelatedView, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status, TagsView, Verification,
     percent_encode,
 };
+use crate::wire::{ContextParams, ContextView, EventsAccepted};
 use crate::wire::{
     EntriesParams, EntriesView, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams, EntryRemoveParams,
     FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
     ReviewParams, ReviewView, Reviewed,
 };
+use crate::wire::{ProfileMade, ProfileView, UserSet, UserSetParams};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -233,6 +237,42 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get("/api/facts", params),
             Self::Here(app) => Ok(facts::facts(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn context(&mut self, params: &ContextParams) -> anyhow::Result<ContextView> {
+        match self {
+            Self::Daemon(client) => client.post("/api/context", params),
+            Self::Here(app) => Ok(app.context(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn profile(&mut self) -> anyhow::Result<ProfileView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/profile", &()),
+            Self::Here(app) => Ok(profile::profile(&app.owner())?),
+        }
+    }
+
+    pub(super) fn set_user(&mut self, params: &UserSetParams) -> anyhow::Result<UserSet> {
+        match self {
+            Self::Daemon(client) => client.ask(Method::PUT, "/api/profile/user", params),
+            Self::Here(app) => Ok(profile::set_user(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn make_profile(&mut self) -> anyhow::Result<ProfileMade> {
+        match self {
+            Self::Daemon(client) => client.post("/api/profile/regenerate", &()),
+            Self::Here(app) => Ok(profile::regenerate(&app.owner())?),
+        }
+    }
+
+    /// Has events kept; without a daemon nobody takes them.
+    pub(super) fn send_events(&mut self, events: &[Value]) -> anyhow::Result<()> {
+        match self {
+            Self::Daemon(client) => client.post::<EventsAccepted>("/api/user-memory/events", &events).map(drop),
+            Self::Here(_) => Err(anyhow!("no daemon serves this vault; start `vault serve`")),
         }
     }
 

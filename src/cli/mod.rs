@@ -8,6 +8,7 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod context;
 mod eval;
 mod exit;
 mod export;
@@ -16,6 +17,7 @@ mod forget;
 mod forgotten;
 mod get;
 mod graph;
+mod hook;
 mod import;
 mod init;
 mod links;
@@ -28,6 +30,7 @@ mod narrow;
 mod open;
 mod outcome;
 mod output;
+mod profile;
 mod progress;
 mod reindex;
 mod related;
@@ -75,8 +78,10 @@ enum Command {
     Mcp(mcp::McpCommand),
     Search(search::SearchCommand),
     Get(get::GetCommand),
+    Context(context::ContextCommand),
     Links(links::LinksCommand),
     Ls(ls::LsCommand),
+    Profile(profile::ProfileCommand),
     Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
     Memory(memory::MemoryCommand),
@@ -139,9 +144,11 @@ fn run() -> u8 {
         Command::Mcp(command) => command.run(vault),
         Command::Search(command) => command.run(vault),
         Command::Get(command) => command.run(vault),
+        Command::Context(command) => command.run(vault),
         Command::Links(command) => command.run(vault),
         Command::Ls(command) => command.run(vault),
         Command::Tags(command) => command.run(vault),
+        Command::Profile(command) => command.run(vault),
         Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
         Command::Memory(command) => command.run(vault),

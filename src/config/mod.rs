@@ -18,6 +18,7 @@ mod ranges;
 mod sections;
 mod set;
 mod switches;
+mod upstream;
 mod variable;
 
 pub(crate) use agents::{AGENT_RANGES, AgentsConfig, ScopeRule};

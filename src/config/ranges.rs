@@ -20,6 +20,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         facts: _,
         memory_scopes: _,
         memory,
+        upstream,
     } = config;
     let whole = [
         ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
@@ -63,6 +64,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
     whole
         .into_iter()
         .chain(memory.ranges())
+        .chain(upstream.ranges())
         .find(|(_, value, low, high)| !(low..=high).contains(&value))
         .map(|(key, value, low, high)| format!("`{key}` is {value}; it takes {low} to {high}"))
         .or_else(|| {
@@ -74,6 +76,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         .or_else(|| embed.violation())
         .or_else(|| chat.violation())
         .or_else(|| memory.violation())
+        .or_else(|| upstream.violation())
         .or_else(|| {
             let known = |value: f64| (0.0..=36_500.0).contains(&value);
             let reason = format!("`search.half_life_days` is {}; it takes 0.0 to 36500.0", search.half_life_days);

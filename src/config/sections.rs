@@ -12,6 +12,7 @@ use super::chat::{ChatConfig, Rerank};
 use super::collections::CollectionConfig;
 use super::facts::{FactsConfig, MemoryScopesConfig};
 use super::memory::MemoryConfig;
+use super::upstream::UpstreamConfig;
 use super::variable::is_variable_name;
 
 /// The file that makes a folder a vault.
@@ -52,6 +53,8 @@ pub struct Config {
     pub memory_scopes: MemoryScopesConfig,
     /// Profile, entries, summaries, and the context that is made of them.
     pub memory: MemoryConfig,
+    /// Where requests to chat models are passed on.
+    pub upstream: UpstreamConfig,
     /// Folders elsewhere that are collections too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<CollectionConfig>,

@@ -15,6 +15,7 @@ mod properties;
 mod relations;
 mod said;
 pub(crate) mod stop_words;
+mod user_page;
 pub mod words;
 
 pub use chunk::{
@@ -28,3 +29,4 @@ pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
 pub(crate) use properties::{other_names, property_names, values_of};
 pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
+pub(crate) use user_page::{USER_FILE, UserPage};

@@ -93,7 +93,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "entry_propose",
                 title: "Propose an entry",
-                description: "Proposes one thing for your memory. It waits until the person accepts it.",
+                description: "Proposes one thing for your memory, in one sentence. It waits until the person accepts it.",
                 effect: Effect::Replaces,
             },
             |_, viewer: &Viewer, proposed: EntryProposed| {

@@ -5,6 +5,7 @@
 
 mod answers;
 mod complete;
+mod context;
 mod entries;
 mod facts;
 mod get;

@@ -3,12 +3,13 @@
 use std::sync::LazyLock;
 
 use super::tool::ToolEntry;
-use super::{entries, facts, get, graph, memory, multi_get, related, search, status};
+use super::{context, entries, facts, get, graph, memory, multi_get, related, search, status};
 use crate::access::Principal;
 
 static TOOLS: LazyLock<Vec<ToolEntry>> = LazyLock::new(|| {
     let mut tools = search::tools();
     tools.extend([get::tool(), multi_get::tool(), related::tool(), status::tool()]);
+    tools.push(context::tool());
     tools.push(graph::tool());
     tools.extend(facts::tools());
     tools.extend(entries::tools());

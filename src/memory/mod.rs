@@ -12,12 +12,14 @@
 
 mod candidates;
 mod edit;
+mod flush;
 mod forget;
 mod keep;
 mod read;
 mod target;
 mod write;
 
+pub(crate) use flush::flush;
 pub(crate) use forget::forget;
 pub(crate) use keep::{drop_chunk, keep};
 pub(crate) use read::{get, search};

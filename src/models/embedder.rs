@@ -82,6 +82,11 @@ pub trait Embedder: Send + Sync {
         false
     }
 
+    /// How many tokens its tokenizer makes of a text; `None` where that is not in this process.
+    fn count_tokens(&self, _text: &str) -> Option<usize> {
+        None
+    }
+
     /// The vectors of single tokens, for late interaction; `None` of a model that has none to offer.
     fn tokens(&self) -> Option<&dyn TokenEmbedder> {
         None

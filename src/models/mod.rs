@@ -53,6 +53,7 @@ pub(crate) use download::download;
 pub use embedder::{BatchEmbedder, EmbeddedText, Embedder, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder};
 pub(crate) use endpoint::{BatchRecord, BatchRecords, MOST_TEXTS, abandon_batch, is_at_service};
 pub use endpoint::{EndpointEmbedder, EndpointOptions};
+pub(crate) use endpoint::{UpstreamAnswer, UpstreamClient, UpstreamError};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
 pub(crate) use folders::{model_file, models_folder};

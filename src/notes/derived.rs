@@ -22,11 +22,11 @@ pub(super) fn made_of(
     let mut found: Vec<String> = Vec::new();
     let meets = |first: usize, last: usize| lines.is_none_or(|(from, to)| first <= to && from <= last);
     for file in scope.files().filter(|file| file.sources.iter().any(|source| source == path.as_str())) {
-        // Of these each entry has its own sources.
-        if shelf_of(&file.path).is_some() {
+        if file.path == *path || (lines.is_some() && file.path.collection() == ANNOTATIONS) {
             continue;
         }
-        if file.path == *path || (lines.is_some() && file.path.collection() == ANNOTATIONS) {
+        // Of these each entry has its own sources.
+        if shelf_of(&file.path).is_some() {
             continue;
         }
         let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
@@ -43,9 +43,9 @@ pub(super) fn made_of(
         let on_them = on_them.filter(|remark| meets(remark.line_start as usize, remark.line_end as usize));
         found.extend(on_them.map(|remark| remark.path));
     }
+    found.extend(entries_of(scope, path, lines));
     found.sort_unstable();
     found.dedup();
-    found.extend(entries_of(scope, path, lines));
     Ok(found.into_iter().map(derived).collect())
 }
 

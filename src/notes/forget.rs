@@ -177,6 +177,7 @@ fn forget_derived(owner: &Owner, place: GoingPlace<'_>, derived: &mut DerivedNot
         DerivedNote { summary: true, .. } => return,
         DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge),
         DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
+        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge),
         _ => gone(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
     };
     match result {

@@ -38,6 +38,9 @@ pub struct LogEntry {
     /// Why it got nothing, where a rule and not the search decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// What a context was made of, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<String>,
 }
 
 impl LogEntry {
@@ -49,7 +52,7 @@ impl LogEntry {
         if left > 0 {
             given.push(format!("and {left} more"));
         }
-        Self { at: Timestamp::now(), what: what.into(), query, given, refused: None }
+        Self { at: Timestamp::now(), what: what.into(), query, given, refused: None, receipt: None }
     }
 }
 

@@ -171,8 +171,18 @@ impl Request {
 
     /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.
     pub fn log(&self, what: &str, query: &str, given: Vec<String>) {
+        self.add_to_log(what, query, given, None);
+    }
+
+    /// The same, with what the answer was made of.
+    pub(crate) fn log_receipt(&self, what: &str, query: &str, given: Vec<String>, receipt: String) {
+        self.add_to_log(what, query, given, Some(receipt));
+    }
+
+    fn add_to_log(&self, what: &str, query: &str, given: Vec<String>, receipt: Option<String>) {
         let Principal::Agent(caller) = &self.principal else { return };
         let refused = given.is_empty().then(|| self.refusal()).flatten();
-        self.workspace.agents().log().add(&caller.slug, &LogEntry { refused, ..LogEntry::now(what, query, given) });
+        let entry = LogEntry { refused, receipt, ..LogEntry::now(what, query, given) };
+        self.workspace.agents().log().add(&caller.slug, &entry);
     }
 }

@@ -65,8 +65,29 @@ impl Visible {
 }
 
 /// Whether a scope has a file by what it is itself, whatever it was made of: then each of its lines is seen by its own sources.
+/// As [`Visible::of`] says, without a look at all the others.
 pub(crate) fn has_by_itself(scope: &Scope, files: &FileTable, id: u32) -> bool {
-    alone(scope, files).is_none_or(|set| set.contains(id))
+    let Some(file) = files.get(id) else { return false };
+    let has = match scope {
+        Scope::Everything => return true,
+        Scope::Nothing => false,
+        Scope::Public => !file.private,
+        Scope::Given(grant) => grant.refusal(&subject(file)).is_none(),
+        Scope::Own { slugs, .. } => {
+            !file.private && slugs.iter().any(|slug| own_file(slug, file.path.as_str()).is_some())
+        }
+    };
+    let names = || files.facets().linked().filter(|names| names.contains(&id)).flatten();
+    has && !names().filter_map(|id| files.get(*id)).any(|file| hides(scope, file))
+}
+
+/// Whether a file is hidden under each of its names.
+fn hides(scope: &Scope, file: &FileEntry) -> bool {
+    let denied = |grant: &Grant| {
+        let tags = file.tags.iter().chain(&file.doubtful);
+        grant.denied.is_match(file.path.as_str()) || tags.into_iter().any(|tag| grant.excludes(&folded(tag)))
+    };
+    file.private || matches!(scope, Scope::Given(grant) if denied(grant))
 }
 
 /// The files that a scope has by what they are themselves; `None` for all.
@@ -92,15 +113,8 @@ fn alone(scope: &Scope, files: &FileTable) -> Option<FileSet> {
     };
     set.subtract(facets.private());
     // What one name of a file hides no other shows. A name that is merely not given says nothing of the others.
-    let hides = |file: &FileEntry| {
-        let denied = |grant: &Grant| {
-            let tags = file.tags.iter().chain(&file.doubtful);
-            grant.denied.is_match(file.path.as_str()) || tags.into_iter().any(|tag| grant.excludes(&folded(tag)))
-        };
-        file.private || matches!(scope, Scope::Given(grant) if denied(grant))
-    };
     for names in facets.linked() {
-        if names.iter().filter_map(|id| files.get(*id)).any(|file| hides(file)) {
+        if names.iter().filter_map(|id| files.get(*id)).any(|file| hides(scope, file)) {
             for id in names {
                 set.remove(*id);
             }

@@ -46,6 +46,8 @@ const MOMENT: &str = "^(0|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$";
 const AGO: &str = "^([0-9]{1,5}(h|d|w|mo)|[0-9]{1,4}y)$";
 /// Captured events are not of the time before computers.
 const FROM_1970: &str = "^(19[789]|[2-9][0-9]{2})[0-9]-";
+/// Some time zones; there are more.
+const ZONE: &str = "^(UTC|Europe/(Vienna|London)|Asia/Tokyo)$";
 /// What a browser opens without running it.
 const ADDRESS: &str =
     r#"^([hH][tT][tT][pP][sS]?|[mM][aA][iI][lL][tT][oO]|[fF][iI][lL][eE]):[^\s<>"\x00-\x1f\x7f-\x9f]+$"#;
@@ -149,6 +151,14 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("FactSetParams", "until", Like(MOMENT)),
     ("FactSetParams", "tags", Each(TAG)),
     ("FactSetParams", "source", Like(PATH)),
+    ("UserSetParams", "name", UpTo(200, LINE)),
+    ("UserSetParams", "timezone", Like(ZONE)),
+    ("UserSetParams", "location_place", UpTo(200, LINE)),
+    ("MemoryFlushParams", "content", Like(TEXT)),
+    ("TurnsParams", "session_date", Like(AGO)),
+    ("IngestTurn", "date", Like(AGO)),
+    ("ContextParams", "as_of", Like(AGO)),
+    ("ContextParams", "session_start", Like(AGO)),
     ("FactNameParams", "scope", Like(MEMORY_SCOPE)),
     ("FactNameParams", "namespace", Like(NAMESPACE)),
     ("FactNameParams", "key", Like(KEY)),

@@ -8,8 +8,9 @@ use serde_json::json;
 
 use super::super::ModelError;
 use super::asker::{ByAsker, ChatAsker};
-use super::fence::{cut, fence};
+use super::cut::cut;
 use super::model::{ChatModel, ChatRequest};
+use crate::fence::fence;
 
 /// What is sent of a query; a longer one says enough.
 const MAX_QUERY_CHARS: usize = 1_000;

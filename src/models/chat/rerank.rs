@@ -9,8 +9,9 @@ use serde_json::json;
 
 use super::super::ModelError;
 use super::asker::{ByAsker, ChatAsker};
-use super::fence::{cut, fence};
+use super::cut::cut;
 use super::model::{ChatModel, ChatRequest};
+use crate::fence::fence;
 
 /// Maximum number of chunks that are judged at a time.
 pub(crate) const MOST_RERANKED: usize = 20;

@@ -19,6 +19,7 @@ mod embedder;
 mod key;
 mod request;
 mod service;
+mod upstream;
 
 pub(super) use address::Address;
 pub(super) use address::is_loopback;
@@ -31,3 +32,4 @@ pub(super) use client::EndpointClient;
 pub use embedder::{EndpointEmbedder, EndpointOptions};
 pub(super) use key::ApiKey;
 pub(super) use service::CHAT;
+pub(crate) use upstream::{UpstreamAnswer, UpstreamClient, UpstreamError};

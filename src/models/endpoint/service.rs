@@ -23,6 +23,10 @@ pub(in crate::models) const EMBEDDING: EndpointService =
 pub(in crate::models) const CHAT: EndpointService =
     EndpointService { section: "chat", name: "the chat endpoint", path: "/chat/completions", verb: "chat" };
 
+/// Messages to an answer, passed on.
+pub(in crate::models) const UPSTREAM: EndpointService =
+    EndpointService { section: "upstream", name: "the upstream", path: "/chat/completions", verb: "chat" };
+
 impl EndpointService {
     /// An option of its section has a value that cannot be.
     pub(in crate::models) fn bad_option(&self, option: &'static str, reason: String) -> ModelError {

@@ -163,6 +163,10 @@ impl Embedder for GgufEmbedder {
         self.tokenizer.has_word(word)
     }
 
+    fn count_tokens(&self, text: &str) -> Option<usize> {
+        Some(self.tokenizer.count(text))
+    }
+
     fn tokens(&self) -> Option<&dyn TokenEmbedder> {
         // Where one token's vector stands for the whole text, those of the others were never taught to stand for anything.
         (self.model.pooling == Pooling::Mean).then_some(self)

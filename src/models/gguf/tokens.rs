@@ -71,6 +71,11 @@ impl Tokenizer {
         tokens.len() == 1 && tokens != self.tokens(NO_WORD)
     }
 
+    /// How many tokens a text has, whatever the model has room for.
+    pub(super) fn count(&self, text: &str) -> usize {
+        self.tokens(text).len()
+    }
+
     /// The place of a query's own tokens in its sequence: without the prefix and the special ones.
     pub(super) fn text_in_query(&self, sequence: &[LlamaToken]) -> Range<usize> {
         self.text_in(sequence, &self.query_prefix)

@@ -34,7 +34,7 @@ const KEYS = [
   ["w", "Write a snippet"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
-  ["1 2 3 4 5 6 7 8 9", "Search, Browse, Statistics, Settings, Agents, Facts, Graph, Entries, Review"],
+  ["1 2 … 9", "Search, Browse, Statistics, Settings, Agents, Facts, Graph, Entries, Review"],
   ["?", "This list"],
 ];
 

@@ -14,8 +14,11 @@ fn the_page_of_memory_shows_what_the_program_says() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
     vault.write("memories/user.md", files[0]);
     vault.write("memories/pending.md", files[1]);
-    let conversation = "I use tabs, and test with make quick.\nPriya gets the drill next week.\n";
-    vault.write("conversations/2026-03-02.md", conversation);
+    vault.write(
+        "conversations/2026-03-02.md",
+        "I use tabs, and test with make quick.\nPriya gets the drill next week.\n",
+    );
     vault.start().settle();
-    assert!(assert_recorded(&vault, &page) > 8);
+    let shown = assert_recorded(&vault, page.split("\n## Context").next().unwrap());
+    assert!(shown > 8, "{shown}");
 }

@@ -197,8 +197,8 @@ fn prompts_take_their_argument() {
     vault.start();
     let mut mcp = owner(&vault);
     let prompts = mcp.result("prompts/list", json!({}))["prompts"].clone();
-    assert_eq!(texts(&prompts, "name"), ["recall"], "only agents have a memory of their own to remember in");
-    for (name, argument) in [("recall", "topic"), ("remember", "text")] {
+    assert_eq!(texts(&prompts, "name"), ["recall", "context"], "only agents have a memory of their own to remember in");
+    for (name, argument) in [("recall", "topic"), ("context", "question"), ("remember", "text")] {
         let got = mcp.result("prompts/get", json!({ "name": name, "arguments": { argument: "the plums" } }));
         assert_eq!(got["messages"][0]["role"], "user");
         assert!(got["messages"][0]["content"]["text"].as_str().unwrap().contains("\n\nthe plums\n\n"), "{got}");

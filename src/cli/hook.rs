@@ -1,0 +1,147 @@
+//! `vault context --hook`: what Claude Code tells of a session, and what it is answered.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::backend::Backend;
+use super::outcome::Outcome;
+use super::terminal::{remark, stdout};
+use crate::wire::{ContextMode, ContextParams};
+
+/// Bytes of an event that are read, and of a transcript.
+const MAX_EVENT_BYTES: u64 = 16 << 20;
+const MAX_TRANSCRIPT_BYTES: u64 = 256 << 20;
+/// Messages that are sent at a time.
+const BATCH: usize = 500;
+/// Bytes of a message: what is longer is a document, of which the beginning says what it is.
+const MAX_TEXT_BYTES: usize = 50 * 1024;
+
+/// What is told of a session. There is more in it, and there will be.
+#[derive(Debug, Deserialize)]
+struct HookEvent {
+    hook_event_name: String,
+    #[serde(default)]
+    prompt: String,
+    #[serde(default)]
+    transcript_path: String,
+    #[serde(default)]
+    session_id: String,
+}
+
+/// Answers an event. A hook that fails would keep the person from working, so none does.
+pub(super) fn run(vault: Option<&Path>, params: ContextParams) -> anyhow::Result<Outcome> {
+    if let Err(error) = answered(vault, params) {
+        remark!("vault: the hook did nothing: {error:#}");
+    }
+    Ok(Outcome::Done)
+}
+
+fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<()> {
+    let mut text = String::new();
+    std::io::stdin().take(MAX_EVENT_BYTES).read_to_string(&mut text)?;
+    let event: HookEvent = serde_json::from_str(&text)?;
+    match event.hook_event_name.as_str() {
+        "UserPromptSubmit" | "SessionStart" => {
+            if event.hook_event_name == "UserPromptSubmit" {
+                params.query = Some(event.prompt);
+                params.session_start = begun(&event.transcript_path);
+            } else {
+                params.mode = params.mode.or(Some(ContextMode::Full));
+            }
+            let mut backend = Backend::open(vault, |_| {})?;
+            backend.catch_up(false)?;
+            let view = backend.context(&params)?;
+            if !view.text.is_empty() {
+                let output = json!({ "hookEventName": event.hook_event_name, "additionalContext": view.text });
+                stdout().json(&json!({ "hookSpecificOutput": output }))?;
+            }
+        }
+        "PreCompact" | "SessionEnd" => {
+            let file = std::fs::File::open(&event.transcript_path)?;
+            let mut transcript = String::new();
+            file.take(MAX_TRANSCRIPT_BYTES).read_to_string(&mut transcript)?;
+            let messages = messages(&transcript, &event.session_id);
+            let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+            for messages in messages.chunks(BATCH) {
+                backend.send_events(messages)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// When a session began: the first time in its transcript.
+fn begun(transcript: &str) -> Option<String> {
+    let lines =
+        BufReader::new(std::fs::File::open(transcript).ok()?.take(MAX_EVENT_BYTES)).lines().map_while(Result::ok);
+    let mut times = lines.filter_map(|line| {
+        let line: Value = serde_json::from_str(&line).ok()?;
+        Some(line["timestamp"].as_str()?.to_owned())
+    });
+    times.next()
+}
+
+/// What the person and the model said in a transcript, as events. What tools answered, what the program put in, and what other agents of the
+/// session said is none of it.
+fn messages(transcript: &str, session: &str) -> Vec<Value> {
+    let mut messages = Vec::new();
+    for line in transcript.lines() {
+        let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+        let role = line["type"].as_str().filter(|role| matches!(*role, "user" | "assistant"));
+        let is_other = ["isMeta", "isSidechain", "isCompactSummary"].iter().any(|key| line[*key] == true);
+        let (Some(role), false) = (role, is_other) else { continue };
+        let content = &line["message"]["content"];
+        let parts = content
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|part| part["type"] == "text")
+            .filter_map(|part| part["text"].as_str());
+        let text = content.as_str().map_or_else(|| parts.collect::<Vec<_>>().join("\n\n"), str::to_owned);
+        let text = text.trim();
+        // What was typed as a command, and what came of it, is marked as that.
+        if text.is_empty() || text.starts_with("<command-") || text.starts_with("<local-command-") {
+            continue;
+        }
+        let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+        let session = line["sessionId"].as_str().filter(|_| session.is_empty()).unwrap_or(session);
+        let mut message = json!({ "type": "message", "session": session, "role": role, "text": text });
+        for (key, from) in [("id", "uuid"), ("time", "timestamp")] {
+            if let Some(value) = line[from].as_str() {
+                message[key] = value.into();
+            }
+        }
+        messages.push(message);
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_transcript_what_was_said_counts() {
+        let lines = [
+            json!({"type": "summary", "summary": "x"}),
+            json!({"type": "user", "uuid": "1", "timestamp": "2026-01-05T10:00:00Z", "message": {"role": "user", "content": "Hello"}}),
+            json!({"type": "assistant", "uuid": "2", "message": {"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hi"},
+                {"type": "tool_use", "name": "Bash", "input": {}}]}}),
+            json!({"type": "user", "uuid": "3", "message": {"content": [{"type": "tool_result", "content": "secret"}]}}),
+            json!({"type": "user", "uuid": "4", "isMeta": true, "message": {"content": "Caveat"}}),
+            json!({"type": "user", "uuid": "5", "message": {"content": "<command-name>/clear</command-name>"}}),
+        ];
+        let text = lines.map(|line| line.to_string()).join("\n") + "\nnot json\n{\"type\": \"us";
+        let said = messages(&text, "s1");
+        let texts: Vec<&str> = said.iter().map(|message| message["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, ["Hello", "Hi"]);
+        assert_eq!(
+            said[0],
+            json!({"type": "message", "session": "s1", "role": "user", "text": "Hello", "id": "1", "time": "2026-01-05T10:00:00Z"})
+        );
+    }
+}

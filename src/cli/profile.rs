@@ -1,0 +1,119 @@
+//! `vault profile`
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+
+use super::backend::Backend;
+use super::outcome::Outcome;
+use super::terminal::{remark, say, stdout};
+use crate::wire::UserSetParams;
+
+/// Show who you are to your agents; say it, or have the page of it made anew.
+///
+/// profile/overrides.md is yours alone and always given first. USER.md says your name, time zone and place. profile/profile.md is made of
+/// entries and facts that you said or accepted, each sentence with its source.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault profile\n  vault profile set --name Maya --timezone Europe/Vienna --place Wien\n  vault profile make"
+)]
+pub(super) struct ProfileCommand {
+    #[command(subcommand)]
+    action: Option<ProfileAction>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ProfileAction {
+    /// Write into USER.md. An empty text takes a field away.
+    Set {
+        /// What you are called.
+        #[arg(long)]
+        name: Option<String>,
+        /// Your time zone: Europe/Vienna.
+        #[arg(long)]
+        timezone: Option<String>,
+        /// Where you are, in words.
+        #[arg(long)]
+        place: Option<String>,
+        /// Degrees north, rounded to a town.
+        #[arg(long, allow_negative_numbers = true)]
+        latitude: Option<f64>,
+        /// Degrees east, rounded to a town.
+        #[arg(long, allow_negative_numbers = true)]
+        longitude: Option<f64>,
+        /// Write the degrees as they are.
+        #[arg(long)]
+        exact: bool,
+    },
+    /// Make profile/profile.md anew. One that you edited is not written over.
+    Make,
+}
+
+impl ProfileCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        let undo = |checkpoint: Option<&String>| match checkpoint {
+            Some(checkpoint) => say!("    undo: vault restore {checkpoint}"),
+            None => Ok(()),
+        };
+        match self.action {
+            None => {
+                let view = backend.profile()?;
+                if self.json {
+                    stdout().json(&view)?;
+                    return Ok(Outcome::Done);
+                }
+                if let Some(user) = &view.user {
+                    let said = [("name", &user.name), ("time zone", &user.timezone), ("place", &user.location_place)];
+                    for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+                        say!("{name}: {value}")?;
+                    }
+                    if !user.text.is_empty() {
+                        say!("{}", user.text)?;
+                    }
+                }
+                for (name, text) in [("profile/overrides.md", &view.overrides), ("profile/profile.md", &view.profile)] {
+                    if let Some(text) = text.as_ref().filter(|text| !text.is_empty()) {
+                        say!("\n{name}\n\n{text}")?;
+                    }
+                }
+                let state = &view.state;
+                if state.is_persons {
+                    remark!("vault: {} is yours, and is not written over", state.path);
+                } else if state.new > 0 {
+                    remark!("vault: {} new since it was made; `vault profile make` takes them in now", state.new);
+                }
+            }
+            Some(ProfileAction::Set { name, timezone, place, latitude, longitude, exact }) => {
+                let params = UserSetParams {
+                    name,
+                    timezone,
+                    latitude,
+                    longitude,
+                    location_place: place,
+                    exact: exact.then_some(true),
+                };
+                let set = backend.set_user(&params)?;
+                if self.json {
+                    stdout().json(&set)?;
+                    return Ok(Outcome::Done);
+                }
+                say!("set in {}", set.path)?;
+                undo(set.checkpoint_id.as_ref())?;
+            }
+            Some(ProfileAction::Make) => {
+                let made = backend.make_profile()?;
+                if self.json {
+                    stdout().json(&made)?;
+                    return Ok(Outcome::Done);
+                }
+                say!("{} has version {}", made.state.path, made.state.version)?;
+                undo(made.checkpoint_id.as_ref())?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,232 @@
+//! Lines of notes as who asks sees them.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::block::MemoryLine;
+use super::cache::{LookedFiles, stamp};
+use crate::access::is_agents;
+use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
+use crate::derive::{USER_FILE, UserPage};
+use crate::engine::FileEntry;
+use crate::layers::entries_path;
+use crate::note::{BlockKind, Note};
+use crate::path::VaultPath;
+use crate::request::{ReadScope, RequestError, Viewer};
+use crate::wire::citation;
+
+/// What of the vault who asks sees: the person's memory, and for an agent its own.
+pub(super) struct LineSight {
+    viewer: Viewer,
+    pub(super) given: ReadScope,
+    pub(super) own: Option<ReadScope>,
+    /// Notes that have changed since then are left out.
+    pub(super) as_of: Option<i64>,
+    looked: RefCell<LookedFiles>,
+    /// What was looked up by its path already: what is not there takes a look at all that is.
+    shown: RefCell<HashMap<String, bool>>,
+}
+
+/// The page of what is known of the person.
+const ENTRIES_OF_PERSON: &str = "memories/user.md";
+/// Lines of a page of memory are not longer; what is, is a document.
+const MAX_LINE_CHARS: usize = 2_000;
+
+impl LineSight {
+    pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
+        let given = viewer.read_scope()?;
+        let own = viewer.agent().map(|_| viewer.memory_writer()?.own_memory()).transpose()?;
+        Ok(Self { viewer: viewer.clone(), given, own, as_of, looked: RefCell::default(), shown: RefCell::default() })
+    }
+
+    /// What is seen, first of the person's memory.
+    pub(super) fn scopes(&self) -> Vec<&ReadScope> {
+        std::iter::once(&self.given).chain(&self.own).collect()
+    }
+
+    /// A number that is another when something that is seen has changed, and only then.
+    pub(super) fn fingerprint(&self) -> u64 {
+        if !self.given.is_agents() {
+            return self.given.reader().generation();
+        }
+        let of = |file: &Arc<FileEntry>| {
+            let (head, _) = file.hash.split_at(8);
+            let hash = head.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+            hash ^ u64::from(file.id).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        };
+        self.scopes().into_iter().flat_map(ReadScope::files).fold(0, |sum, file| sum ^ of(file))
+    }
+
+    /// The files that were looked at, as they are.
+    pub(super) fn looked(&self) -> LookedFiles {
+        self.looked.borrow().clone()
+    }
+
+    /// Notes that a file was looked at.
+    pub(super) fn look_at(&self, path: &VaultPath) {
+        self.looked.borrow_mut().push((path.clone(), stamp(self.given.workspace(), path)));
+    }
+
+    /// The file at a path, if it is seen as a whole and may be given.
+    pub(super) fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
+        let seen = |scope: &&ReadScope| scope.file(path).is_some_and(|file| scope.gives(file));
+        let scope = self.scopes().into_iter().find(seen)?;
+        scope.file(path).filter(|file| self.is_of_then(file))
+    }
+
+    /// Whether a place is seen: `notes/a.md#L3`.
+    pub(super) fn shows(&self, place: &str) -> bool {
+        if !self.given.is_agents() {
+            return true;
+        }
+        let path = place.split('#').next().unwrap_or_default();
+        if let Some(shown) = self.shown.borrow().get(path) {
+            return *shown;
+        }
+        // Of the page of entries each line is seen by its own sources, which are named beside it.
+        let is_page = || path == ENTRIES_OF_PERSON && self.file_by_itself(path).is_some();
+        let shown = is_page() || self.file(path).is_some();
+        self.shown.borrow_mut().insert(path.to_owned(), shown);
+        shown
+    }
+
+    fn is_of_then(&self, file: &FileEntry) -> bool {
+        self.as_of.is_none_or(|as_of| file.updated_ms <= as_of)
+    }
+
+    /// The file at a path, if it is seen by what it is itself, and is on disk as it was indexed.
+    fn file_by_itself(&self, path: &str) -> Option<&Arc<FileEntry>> {
+        let file = self.given.reader().files().at(path)?;
+        let is_seen = || self.viewer.sees_by_itself(file, is_agents(path)) && self.given.workspace().has_stamp(file);
+        (!self.given.is_agents() || is_seen()).then_some(file)
+    }
+
+    /// The text of a page whose lines are shown each by its own sources.
+    fn page(&self, path: &str) -> Option<(VaultPath, String)> {
+        if let Ok(path) = VaultPath::new(path) {
+            // One that is not there yet counts as soon as it is.
+            self.look_at(&path);
+        }
+        let file = self.file_by_itself(path).filter(|file| self.is_of_then(file))?;
+        let source = self.given.workspace().source(&file.path).ok()?;
+        let is_as_seen = !self.given.is_agents() || source.stamp == file.stamp;
+        is_as_seen.then(|| (file.path.clone(), source.text))
+    }
+
+    /// The lines of a page that say something, but for those whose sources are not seen. `sources_of` reads those of a line, and takes them
+    /// out of it.
+    pub(super) fn lines(&self, path: &str) -> Vec<MemoryLine> {
+        let Some((path, text)) = self.page(path) else { return Vec::new() };
+        let note = Note::parse(&text, path.stem());
+        if self.given.is_agents() && note.is_private() {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        let said = |kind: BlockKind| {
+            !matches!(kind, BlockKind::Heading(_) | BlockKind::Comment | BlockKind::Rule | BlockKind::Other)
+        };
+        for block in note.blocks.iter().filter(|block| said(block.kind)) {
+            let (first, last) =
+                (note.lines.line_of(block.span.start), note.lines.line_of(block.span.end.saturating_sub(1)));
+            for number in first..=last {
+                let span = note.lines.span(number);
+                let span = span.start.max(block.span.start)..span.end.min(block.span.end);
+                let text = note.visible(&text, span);
+                let (text, sources) = without_sources(without_marks(&text));
+                if text.is_empty() || !sources.iter().all(|source| self.shows(source)) {
+                    continue;
+                }
+                let text = text.chars().take(MAX_LINE_CHARS).collect();
+                lines.push(MemoryLine { text, place: citation(path.as_str(), number as u32, number as u32) });
+            }
+        }
+        lines
+    }
+
+    /// The entries of a memory that count at a moment, with their places, but for those whose sources are not seen.
+    pub(super) fn entries(&self, holder: &MemoryHolder, at: i64) -> Vec<(MemoryEntry, String)> {
+        let Ok(path) = entries_path(holder, EntryShelf::Known) else { return Vec::new() };
+        self.look_at(&path);
+        let Ok(book) = self.given.workspace().layers().entries(holder) else { return Vec::new() };
+        if self.given.is_agents() {
+            // What was read has to be what was seen.
+            let seen = self.file_by_itself(path.as_str());
+            if seen.is_none_or(|file| Some(file.stamp) != book.stamp) {
+                return Vec::new();
+            }
+        }
+        let at = self.as_of.unwrap_or(at);
+        let file = self.given.reader().files().at(path.as_str());
+        // What does not say from when it is so, may be as new as its file.
+        let is_old = file.map_or(self.as_of.is_none(), |file| self.is_of_then(file));
+        let counts = |entry: &&MemoryEntry| {
+            let is_of_then = is_old || entry.window.from.is_some();
+            is_of_then && entry.counts_at(at) && entry.sources.iter().all(|source| self.shows(source))
+        };
+        let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
+        book.entries().iter().filter(counts).map(|entry| (entry.clone(), place(entry))).collect()
+    }
+
+    /// What the person is called, as `USER.md` says.
+    pub(super) fn user_name(&self) -> Option<String> {
+        let (path, text) = self.page(USER_FILE)?;
+        UserPage::read(&Note::parse(&text, path.stem()).metadata).name
+    }
+
+    /// What `USER.md` says of the person.
+    pub(super) fn user(&self) -> Vec<MemoryLine> {
+        let Some((path, text)) = self.page(USER_FILE) else { return Vec::new() };
+        let note = Note::parse(&text, path.stem());
+        if self.given.is_agents() && note.is_private() {
+            return Vec::new();
+        }
+        let line_of = |key: &str| {
+            text.lines().position(|line| line.trim_start().starts_with(&format!("{key}:"))).map_or(1, |at| at + 1)
+                as u32
+        };
+        let told = UserPage::read(&note.metadata).told().into_iter();
+        let told =
+            told.map(|(key, text)| MemoryLine { text, place: citation(path.as_str(), line_of(key), line_of(key)) });
+        let mut lines: Vec<MemoryLine> = told.collect();
+        lines.extend(self.lines(USER_FILE));
+        lines
+    }
+}
+
+/// A line without the mark of a list or a quote before it, and the name of a block behind it.
+fn without_marks(line: &str) -> &str {
+    let line = line.trim().trim_start_matches("> ").trim_start();
+    let line = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim();
+    match line.rsplit_once(" ^") {
+        Some((rest, name))
+            if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') =>
+        {
+            rest.trim_end()
+        }
+        _ => line,
+    }
+}
+
+/// A line without the places at its end, `^[notes/a.md#L3]`, and those.
+fn without_sources(line: &str) -> (&str, Vec<&str>) {
+    let (mut line, mut sources) = (line, Vec::new());
+    while let Some((rest, source)) = line.strip_suffix(']').and_then(|line| line.rsplit_once("^[")) {
+        sources.push(source);
+        line = rest.trim_end();
+    }
+    (line, sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_what_it_says() {
+        assert_eq!(without_marks("  - Prefers tabs ^e-7f"), "Prefers tabs");
+        assert_eq!(without_marks("> * x ^ y"), "x ^ y");
+        assert_eq!(without_sources("Prefers tabs. ^[a.md#L1] ^[b.md]"), ("Prefers tabs.", vec!["b.md", "a.md#L1"]));
+        assert_eq!(without_sources("a [b]"), ("a [b]", vec![]));
+    }
+}

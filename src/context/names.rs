@@ -1,0 +1,39 @@
+//! What a question names that notes are called.
+
+use crate::derive::Label;
+use crate::derive::words::is_word;
+use crate::request::ReadScope;
+
+/// Letters of a name at least: shorter ones are words of any text.
+const MIN_LETTERS: usize = 4;
+/// Words of a name at most.
+const MAX_WORDS: usize = 4;
+/// Words of a question that are looked at.
+const MAX_LOOKED: usize = 200;
+
+/// The longest run of words that a note which is seen is called, if any. A name of one word has to begin as names do, unless the script has
+/// no capitals: `notes`, `plan` and `ideas` are words before they are titles.
+pub(super) fn named(query: &str, scopes: &[&ReadScope]) -> Option<String> {
+    let runs = query.split(|character: char| !is_word(character) && !matches!(character, '\'' | '-' | '_'));
+    let words: Vec<&str> = runs.filter(|run| !run.is_empty()).take(MAX_LOOKED).collect();
+    for length in (1..=MAX_WORDS.min(words.len())).rev() {
+        for run in words.windows(length) {
+            let name = run.join(" ");
+            let letters = name.chars().filter(|character| is_word(*character)).count();
+            let begins = name.chars().next().is_some_and(|first| !first.is_lowercase());
+            if letters < MIN_LETTERS || (length == 1 && !begins) {
+                continue;
+            }
+            if is_known(&name, scopes) {
+                return Some(name);
+            }
+        }
+    }
+    None
+}
+
+/// Whether a note that is seen is called so.
+pub(super) fn is_known(name: &str, scopes: &[&ReadScope]) -> bool {
+    let Some(label) = Label::of_name(name) else { return false };
+    scopes.iter().any(|scope| scope.reader().files().facets().has_label(label, scope.visible()))
+}

@@ -1,0 +1,204 @@
+//! A context, from what is asked to what is given.
+
+use jiff::tz::TimeZone;
+
+use super::block::{BlockSection, BlockSize, block};
+use super::cache::{ContextCache, ContextKey};
+use super::gate::{Gate, Gated, gate};
+use super::lines::LineSight;
+use super::names::named;
+use super::sections::Sections;
+use crate::access::{Principal, PromptMemoryMode};
+use crate::derive::token_estimate;
+use crate::request::{Edge, RequestError, Viewer, parse};
+use crate::wire::{ContextMode, ContextParams, ContextPart, ContextView};
+
+/// Tokens that can be asked for.
+const BUDGETS: std::ops::RangeInclusive<usize> = 50..=100_000;
+/// Bytes of a question at most. What is longer is cut by who looks for it; this keeps what is held small.
+const MAX_QUERY_BYTES: usize = 1 << 20;
+
+/// What a model should know for a question, or in any case.
+///
+/// # Errors
+/// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
+pub(crate) fn context(
+    viewer: &Viewer,
+    cache: &ContextCache,
+    params: &ContextParams,
+) -> Result<ContextView, RequestError> {
+    let viewer = &asker(viewer, params.agent.as_deref())?;
+    check(params)?;
+    let as_of = params
+        .as_of
+        .as_deref()
+        .or(frozen_at(viewer, params))
+        .map(|text| parse("as_of", text, Edge::End, viewer.at()))
+        .transpose()?;
+    let sight = LineSight::of(viewer, as_of)?;
+    let key = ContextKey { asker: asker_of(viewer), asked: asked(params), seen: sight.fingerprint() };
+    if let Some(view) = cache.get(&key, viewer.workspace()) {
+        log(viewer, params, &view);
+        return Ok(view);
+    }
+    let (view, chunks) = made(viewer, &sight, params)?;
+    log(viewer, params, &view);
+    viewer.count_given(chunks.iter().map(String::as_str));
+    cache.put(key, view.clone(), sight.looked());
+    Ok(view)
+}
+
+/// Who it is for: for the person any agent, for an agent itself.
+fn asker(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
+    match (viewer.agent(), named.filter(|name| !name.is_empty())) {
+        (None, None) => Ok(viewer.clone()),
+        (Some(own), named) if named.is_none_or(|name| name == own) => Ok(viewer.clone()),
+        (_, named) => viewer.as_agent(named),
+    }
+}
+
+/// When the session began, where that is as of when memory is to be.
+fn frozen_at<'p>(viewer: &Viewer, params: &'p ContextParams) -> Option<&'p str> {
+    let Principal::Agent(caller) = viewer.principal() else { return None };
+    let is_frozen = caller.policy.prompt_memory_mode == PromptMemoryMode::FrozenAtSessionStart;
+    params.session_start.as_deref().filter(|_| is_frozen)
+}
+
+/// Whether nothing goes into the prompts of who asks, though nobody asked for it.
+fn is_unwanted(viewer: &Viewer, params: &ContextParams) -> bool {
+    let Principal::Agent(caller) = viewer.principal() else { return false };
+    params.unasked == Some(true) && !caller.policy.style.is_in_prompts()
+}
+
+/// By what its answers are kept apart from those of others, and from its own under another page.
+fn asker_of(viewer: &Viewer) -> String {
+    match viewer.principal() {
+        Principal::Agent(caller) => {
+            format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
+        }
+        _ => String::new(),
+    }
+}
+
+fn asked(params: &ContextParams) -> String {
+    serde_json::to_string(&ContextParams { agent: None, ..params.clone() }).unwrap_or_default()
+}
+
+fn check(params: &ContextParams) -> Result<(), RequestError> {
+    let invalid = |message: String| Err(RequestError::invalid(message));
+    if let Some(budget) = params.budget.filter(|budget| !BUDGETS.contains(budget)) {
+        return invalid(format!("`budget` is {budget}; it takes {} to {}", BUDGETS.start(), BUDGETS.end()));
+    }
+    if let Some(query) = params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
+        return invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len()));
+    }
+    Ok(())
+}
+
+fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
+    let receipt = &view.receipt;
+    let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
+    viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
+}
+
+fn made(
+    viewer: &Viewer,
+    sight: &LineSight,
+    params: &ContextParams,
+) -> Result<(ContextView, Vec<String>), RequestError> {
+    let config = &viewer.workspace().config().memory;
+    let query = params.query.as_deref().map(str::trim).unwrap_or_default();
+    let now = viewer.at().to_zoned(TimeZone::system());
+    let mut sections = Sections::new(viewer, sight);
+    let named = named(query, &sight.scopes());
+    let named = named.as_deref();
+    let mut gated = match (&params.sections, params.mode) {
+        _ if !config.enabled => decided(Gate::Nothing, "`[memory] enabled` is false", query),
+        _ if is_unwanted(viewer, params) => {
+            decided(Gate::Nothing, "`style` on the agent's page keeps it out of prompts", query)
+        }
+        (Some(_), _) => decided(Gate::Asked, "the sections were named", query),
+        (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were asked for", query),
+        (None, None) if query.is_empty() => decided(Gate::Full, "there is no question", query),
+        _ => gate(query, named, now.date()),
+    };
+    let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
+    let is_one = matches!(gated.gate, Gate::Profile | Gate::Transcript | Gate::Summaries | Gate::Entries);
+    if is_one && given.iter().all(|section| section.lines.is_empty()) {
+        gated.why += "; of that there is nothing, so notes and conversations were searched";
+        gated.gate = Gate::Search;
+        given = of_gate(&mut sections, &gated, params, (query, named))?;
+    }
+    if given.iter().any(|section| !section.lines.is_empty()) || matches!(gated.gate, Gate::Full | Gate::Asked) {
+        given.insert(0, sections.overrides());
+    }
+    let usual = (gated.gate != Gate::Full || params.mode.is_none()).then_some(config.context_tokens);
+    let size =
+        BlockSize { tokens: params.budget.or(usual), chars: viewer.limits().map(|limits| limits.max_injected_chars) };
+    let embedder = viewer.workspace().shared().embedder();
+    let counts = embedder.as_ref().filter(|embedder| embedder.count_tokens("a").is_some());
+    let count = |text: &str| counts.and_then(|model| model.count_tokens(text)).unwrap_or_else(|| token_estimate(text));
+    let counted_by = match counts {
+        // What model there is, is none of an agent's business.
+        Some(embedder) if viewer.agent().is_none() => embedder.name().to_owned(),
+        Some(_) => "tokenizer".to_owned(),
+        None => "estimate".to_owned(),
+    };
+    let date = format!("Today is {}.", now.strftime("%A, %Y-%m-%d"));
+    let (text, receipt) = block(given, &date, size, (gated.gate, gated.why), (&count, &counted_by));
+    let places = receipt.places();
+    let chunks = sections.hits.into_iter().filter(|(place, _)| places.contains(place)).map(|(_, chunk)| chunk);
+    let chunks = chunks.collect();
+    Ok((ContextView { text, receipt }, chunks))
+}
+
+fn decided(gate: Gate, why: &str, query: &str) -> Gated {
+    Gated { gate, why: why.to_owned(), rest: query.to_owned(), day: None }
+}
+
+/// The sections of a gate, in their order.
+fn of_gate(
+    sections: &mut Sections<'_>,
+    gated: &Gated,
+    params: &ContextParams,
+    (query, named): (&str, Option<&str>),
+) -> Result<Vec<BlockSection>, RequestError> {
+    Ok(match gated.gate {
+        Gate::Nothing => Vec::new(),
+        Gate::Profile => vec![sections.profile(), sections.entries(query, true)],
+        Gate::Transcript => vec![sections.transcript(&gated.rest)?],
+        Gate::Summaries => match gated.day {
+            Some(day) => vec![sections.summaries(Some(day)), sections.found_summaries(&gated.rest)?],
+            None => vec![sections.found_summaries(&gated.rest)?],
+        },
+        Gate::Entries if named.is_some() => {
+            vec![sections.entries(query, true), sections.relations(named)?, sections.memories(query)?]
+        }
+        Gate::Entries => vec![sections.entries(query, true), sections.memories(query)?],
+        Gate::Search => vec![sections.excerpts(query)?, sections.memories(query)?],
+        Gate::Full => {
+            let mut all = vec![sections.profile(), sections.entries(query, false)];
+            all.extend([sections.summaries(None), sections.relations(named)?]);
+            if !query.is_empty() {
+                all.extend([sections.excerpts(query)?, sections.memories(query)?, sections.found_summaries(query)?]);
+            }
+            all
+        }
+        Gate::Asked => {
+            let mut asked = Vec::new();
+            for part in params.sections.iter().flatten() {
+                asked.push(match part {
+                    ContextPart::Profile => sections.profile(),
+                    ContextPart::Entries => sections.entries(query, false),
+                    ContextPart::Relations => sections.relations(named)?,
+                    ContextPart::Transcript => sections.transcript(query)?,
+                    ContextPart::Summaries if query.is_empty() => sections.summaries(None),
+                    ContextPart::Summaries => sections.found_summaries(query)?,
+                    ContextPart::Excerpts => sections.excerpts(query)?,
+                    ContextPart::Memories => sections.memories(query)?,
+                });
+            }
+            asked
+        }
+    })
+}

@@ -1,0 +1,182 @@
+//! What the profile says, out of entries and facts, by rules alone. Pure.
+
+use crate::config::MemoryKind;
+use crate::derive::entries::{MemoryEntry, TrustLevel};
+use crate::derive::facts::{Fact, FactPhase, full_name};
+use crate::derive::token_estimate;
+
+/// Headings of `facts.md`, in lower case, below which facts are about the person.
+const ABOUT_PERSON: [&str; 16] = [
+    "profile",
+    "about me",
+    "me",
+    "user",
+    "personal",
+    "profil",
+    "über mich",
+    "persönlich",
+    "a propos",
+    "à propos de moi",
+    "perfil",
+    "sobre mí",
+    "profilo",
+    "профиль",
+    "个人资料",
+    "プロフィール",
+];
+/// What is less sure is no part of a profile.
+const SURE: f64 = 0.5;
+
+/// Something that the profile is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Contribution {
+    /// Tells it from others, and from itself with other words.
+    pub(super) key: String,
+    heading: &'static str,
+    text: String,
+    /// Where it is from.
+    sources: Vec<String>,
+}
+
+/// The headings, in their order.
+const HEADINGS: [&str; 5] = ["Facts", "Preferences", "Skills", "People", "Commitments"];
+
+fn heading(kind: MemoryKind) -> Option<&'static str> {
+    match kind {
+        MemoryKind::Fact | MemoryKind::Correction => Some("Facts"),
+        MemoryKind::Preference => Some("Preferences"),
+        MemoryKind::Skill => Some("Skills"),
+        MemoryKind::Relationship => Some("People"),
+        MemoryKind::Commitment => Some("Commitments"),
+        // What was decided is about a thing, not about somebody.
+        MemoryKind::Decision => None,
+    }
+}
+
+/// What of the person's entries and facts says who the person is, at a moment. Nothing that is not the person's own word.
+pub(super) fn contributions<'a>(
+    (entries, entries_path): (&[MemoryEntry], &str),
+    (facts, facts_path): (impl Iterator<Item = &'a Fact>, &str),
+    at: i64,
+) -> Vec<Contribution> {
+    let counts =
+        |entry: &&MemoryEntry| entry.counts_at(at) && entry.trust == TrustLevel::Person && entry.confidence >= SURE;
+    let mut known: Vec<&MemoryEntry> = entries.iter().filter(counts).collect();
+    known.sort_by(|one, two| two.confidence.total_cmp(&one.confidence).then(one.line_start.cmp(&two.line_start)));
+    let of_entry = |entry: &&MemoryEntry| {
+        let sources = std::iter::once(format!("{entries_path}#^{}", entry.id)).chain(entry.sources.iter().cloned());
+        Contribution::new(&entry.id, heading(entry.kind)?, &entry.text, sources.collect())
+    };
+    let of_fact = |fact: &Fact| {
+        let first = fact.namespace.split('/').next().unwrap_or_default();
+        let is_so = fact.phase(at) == Some(FactPhase::Current) && ABOUT_PERSON.contains(&first);
+        let source = format!("{facts_path}#L{}", fact.line);
+        is_so.then(|| {
+            Contribution::new(
+                &full_name(&fact.namespace, &fact.key),
+                "Facts",
+                &format!("{}: {}", fact.key, fact.text),
+                vec![source],
+            )
+        })?
+    };
+    let mut all: Vec<Contribution> = facts.filter_map(of_fact).collect();
+    all.sort_by(|one, two| one.key.cmp(&two.key));
+    all.extend(known.iter().filter_map(of_entry));
+    all
+}
+
+impl Contribution {
+    fn new(name: &str, heading: &'static str, text: &str, sources: Vec<String>) -> Option<Self> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let digest = blake3::hash([text.as_str(), &sources.join("\n")].join("\0").as_bytes()).to_hex();
+        let is_place = |source: &String| !source.contains(['[', ']', '\n']);
+        let is_one = !text.is_empty() && sources.iter().all(is_place);
+        is_one.then(|| Self { key: format!("{name}:{}", &digest[..8]), heading, text, sources })
+    }
+
+    fn line(&self) -> String {
+        let end = if self.text.ends_with(['.', '!', '?', '。', '؟', '।']) { "" } else { "." };
+        let sources: String = self.sources.iter().map(|source| format!(" ^[{source}]")).collect();
+        format!("- {}{end}{sources}\n", self.text)
+    }
+}
+
+/// The body of the profile, the keys of what it has, and the notes that it was made of. What does not fit into so many tokens is left out at
+/// whole lines, the least sure first.
+pub(super) fn body(contributions: &[Contribution], max_tokens: usize) -> (String, Vec<String>, Vec<String>) {
+    let mut left = max_tokens;
+    let mut taken: Vec<&Contribution> = Vec::new();
+    for contribution in contributions {
+        let tokens = token_estimate(&contribution.line());
+        if tokens <= left {
+            left -= tokens;
+            taken.push(contribution);
+        }
+    }
+    let mut text = String::new();
+    for heading in HEADINGS {
+        let lines: String = taken.iter().filter(|one| one.heading == heading).map(|one| one.line()).collect();
+        if !lines.is_empty() {
+            text += &format!("## {heading}\n\n{lines}\n");
+        }
+    }
+    let mut sources: Vec<String> = taken
+        .iter()
+        .flat_map(|one| &one.sources)
+        .map(|source| source.split('#').next().unwrap_or_default().to_owned())
+        .collect();
+    sources.sort_unstable();
+    sources.dedup();
+    (text, contributions.iter().map(|one| one.key.clone()).collect(), sources)
+}
+
+/// How many contributions are new, and whether one that was there is gone or says something else.
+pub(super) fn compare(known: &[String], now: &[Contribution]) -> (usize, bool) {
+    let new = now.iter().filter(|one| !known.contains(&one.key)).count();
+    (new, known.iter().any(|key| !now.iter().any(|one| one.key == *key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::entries::{EntriesFile, EntryShelf};
+    use crate::derive::facts::FactsFile;
+
+    fn of(entries: &str, facts: &str) -> Vec<Contribution> {
+        let (entries, facts) = (EntriesFile::read(entries, EntryShelf::Known), FactsFile::read(facts));
+        contributions((&entries.entries, "memories/user.md"), (facts.facts(), "facts.md"), 0)
+    }
+
+    #[test]
+    fn the_profile_is_the_persons_own_word_with_its_sources() {
+        let all = of(
+            "- [preference] Prefers tabs (source conversations/a.md#L3) ^e-1\n- [fact] Web says rich (trust web) ^e-2\n\
+             - [decision] Use Rust ^e-3\n- [skill] Bakes bread! (confidence 0.9) ^e-4\n- [fact] Perhaps (confidence 0.2) ^e-5\n\
+             - [fact] Agent says so (trust agent) ^e-6\n- [fact] Was (until 1960-01-01) ^e-7\n",
+            "# Facts\n\n## Profile\n\n- city: Wien\n\n## Project\n\n- branch: main\n",
+        );
+        let (text, keys, sources) = body(&all, 2_000);
+        assert_eq!(
+            text,
+            "## Facts\n\n- city: Wien. ^[facts.md#L5]\n\n## Preferences\n\n- Prefers tabs. ^[memories/user.md#^e-1] ^[conversations/a.md#L3]\n\n\
+             ## Skills\n\n- Bakes bread! ^[memories/user.md#^e-4]\n\n"
+        );
+        assert_eq!(
+            (keys.len(), sources),
+            (3, vec!["conversations/a.md".to_owned(), "facts.md".into(), "memories/user.md".into()])
+        );
+        let (short, keys, _) = body(&all, 15);
+        assert!(short.contains("Wien") && !short.contains("bread") && keys.len() == 3, "{short}");
+    }
+
+    #[test]
+    fn what_is_new_is_counted_and_what_is_gone_is_noticed() {
+        let one = of("- [fact] Likes tea ^e-1\n", "");
+        let keys = body(&one, 100).1;
+        assert_eq!(compare(&keys, &one), (0, false));
+        assert_eq!(compare(&keys, &of("- [fact] Likes tea ^e-1\n- [fact] Has a cat ^e-2\n", "")), (1, false));
+        assert_eq!(compare(&keys, &of("- [fact] Likes coffee ^e-1\n", "")), (1, true));
+        assert_eq!(compare(&keys, &of("", "")), (0, true));
+    }
+}

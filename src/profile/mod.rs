@@ -1,0 +1,13 @@
+//! The profile of the person: `profile/overrides.md`, which is theirs alone, `USER.md`, and `profile/profile.md`, which is made of what they
+//! said, by rules.
+
+mod compose;
+mod keeper;
+mod made;
+mod read;
+mod user;
+
+pub(crate) use keeper::ProfileKeeper;
+pub(crate) use made::regenerate;
+pub(crate) use read::profile;
+pub(crate) use user::set_user;

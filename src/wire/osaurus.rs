@@ -1,0 +1,81 @@
+//! Conversations handed over, agents listed and memory saved before a compaction, in the shapes that other programs have.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Turns of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TurnsParams {
+    /// The agent that spoke.
+    pub agent_id: String,
+    /// Names the conversation among those of the agent.
+    pub conversation_id: String,
+    /// What was said, in its order. The same turn again counts once.
+    #[schema(max_items = 5_000)]
+    pub turns: Vec<IngestTurn>,
+    /// When the conversation was: a date or RFC 3339; now, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_date: Option<String>,
+    /// Taken, and of no effect: what is extracted are proposals that a person accepts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip_extraction: Option<bool>,
+}
+
+/// What the person said, and what they were answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct IngestTurn {
+    /// What the person said.
+    #[serde(default)]
+    pub user: String,
+    /// The answer.
+    #[serde(default)]
+    pub assistant: String,
+    /// When: a date or RFC 3339; that of the conversation, when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+}
+
+/// Turns that were taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TurnsIngested {
+    /// Always `ok`.
+    pub status: String,
+    /// So many were taken, those that were there already included.
+    pub turns_ingested: usize,
+}
+
+/// Agents, as Osaurus lists them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ListedAgents {
+    /// All for the person; for an agent itself.
+    pub agents: Vec<ListedAgent>,
+}
+
+/// An agent, as Osaurus has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ListedAgent {
+    /// Its folder's name.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// What its page says of it in `description`.
+    pub description: String,
+    /// The model that its page names in `model`.
+    pub default_model: Option<String>,
+    /// Always false: none comes with the program.
+    pub is_built_in: bool,
+    /// Entries that it remembers.
+    pub memory_entry_count: usize,
+    /// When its page was made, as RFC 3339.
+    pub created_at: String,
+    /// When its page was changed.
+    pub updated_at: String,
+}
+
+/// What is to be kept before a conversation is shortened.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryFlushParams {
+    /// Lines of Markdown. Those that the file has already are left out, and so is what was recalled.
+    pub content: String,
+}

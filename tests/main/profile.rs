@@ -1,0 +1,154 @@
+//! The profile of the person, from outside.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Connection, Daemon, Request, eventually};
+
+/// Points between what is worked out and the file.
+pub const POINTS: [&str; 2] = ["profile-made", "user-page-made"];
+
+fn vault(config: &str) -> Daemon {
+    Daemon::with_config(&format!("[embed]\nmodel = \"none\"\n[memory]\n{config}"))
+}
+
+fn put(vault: &Daemon, body: &Value) -> crate::support::Reply {
+    vault.ask(Request::new("PUT", "/api/profile/user").json(body.to_string()))
+}
+
+fn text(vault: &Daemon, path: &str) -> String {
+    fs::read_to_string(vault.path(path)).unwrap_or_default()
+}
+
+fn entries(of: std::ops::Range<usize>) -> String {
+    of.map(|at| format!("- [preference] Likes dish number {at} ^e-{at}\n")).collect()
+}
+
+#[test]
+fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
+    let mut vault = vault("regenerate_after = 3\n");
+    vault
+        .write("memories/user.md", entries(0..1) + "- [fact] Won a lottery (trust web) ^e-w\n")
+        .write("facts.md", "# Facts\n\n## Profile\n\n- city: Wien\n")
+        .write("profile/overrides.md", "- Mine.\n");
+    vault.start().settle();
+    let has = |vault: &Daemon, word: &str| {
+        eventually(word, || text(vault, "profile/profile.md").contains(word).then_some(()));
+    };
+    has(&vault, "Likes dish number 0. ^[memories/user.md#^e-0]");
+    let first = text(&vault, "profile/profile.md");
+    assert!(
+        first.contains("city: Wien. ^[facts.md#L5]") && first.contains("version: 1") && !first.contains("lottery"),
+        "{first}"
+    );
+    vault.write("memories/user.md", entries(0..3)).settle();
+    let state = vault.get("/api/profile").json()["state"].clone();
+    assert_eq!(
+        (&state["new"], &state["version"], &state["outdated"]),
+        (&json!(2), &json!(1), &json!(false)),
+        "{state}"
+    );
+    vault.write("memories/user.md", entries(0..4)).settle();
+    has(&vault, "Likes dish number 3");
+    assert!(text(&vault, "profile/profile.md").contains("version: 2"));
+    // What is gone is gone at once.
+    vault.write("memories/user.md", entries(1..4)).settle();
+    eventually("it to go", || (!text(&vault, "profile/profile.md").contains("number 0")).then_some(()));
+    assert_eq!(text(&vault, "profile/overrides.md"), "- Mine.\n");
+    let checkpoints = vault.run(&["checkpoints", "profile/profile.md", "--json"]).ok().json();
+    assert!(checkpoints["checkpoints"].as_array().is_some_and(|all| all.len() >= 2), "{checkpoints}");
+    // One that a person has edited is theirs.
+    let edited = text(&vault, "profile/profile.md") + "\n- Loves rain.\n";
+    vault.write("profile/profile.md", &edited).write("memories/user.md", entries(0..9)).settle();
+    assert_eq!(vault.post("/api/profile/regenerate", &json!({})).status, 409);
+    assert_eq!(text(&vault, "profile/profile.md"), edited);
+    assert!(vault.run(&["profile"]).ok().stderr.contains("is yours"));
+}
+
+#[test]
+fn who_the_person_is_is_written_only_as_they_let_it_be() {
+    let mut vault = vault("");
+    vault.write("USER.md", "---\n# mine\nname: Old # as ever\nshoe_size: 39\n---\n\nI walk a lot.\n");
+    vault.start().settle();
+    let set =
+        put(&vault, &json!({ "name": "Maya", "timezone": "Europe/Vienna", "latitude": 48.20817, "longitude": -16.37 }));
+    assert_eq!(set.status, 200, "{}", set.json());
+    let written = text(&vault, "USER.md");
+    for kept in [
+        "# mine",
+        "shoe_size: 39",
+        "I walk a lot.",
+        "name: Maya",
+        "timezone: Europe/Vienna",
+        "latitude: 48.2\n",
+        "longitude: -16.4\n",
+        "location_updated_at: ",
+    ] {
+        assert!(written.contains(kept), "{kept}: {written}");
+    }
+    let shown = vault.get("/api/profile").json();
+    assert_eq!((&shown["user"]["name"], &shown["user"]["text"]), (&json!("Maya"), &json!("I walk a lot.")));
+    vault.run(&["profile", "set", "--place", "Wien", "--timezone", ""]).ok();
+    let written = text(&vault, "USER.md");
+    assert!(
+        written.contains("location_place: Wien") && !written.contains("timezone") && written.contains("I walk a lot."),
+        "{written}"
+    );
+    vault.run(&["restore", set.json()["checkpoint_id"].as_str().unwrap(), "--force"]);
+    for bad in [json!({}), json!({ "timezone": "Mars" }), json!({ "latitude": 91 }), json!({ "name": "a\nb" })] {
+        assert_eq!(put(&vault, &bad).status, 400, "{bad}");
+    }
+    let before = text(&vault, "USER.md");
+    vault.terminate();
+    vault.write("memory.toml", "[embed]\nmodel = \"none\"\n[memory]\nuser_profile_write_mode = \"off\"\n");
+    vault.start().settle();
+    assert_eq!((put(&vault, &json!({ "name": "X" })).status, text(&vault, "USER.md")), (403, before));
+}
+
+#[test]
+fn facts_fill_in_what_is_missing_where_the_person_lets_them() {
+    let mut vault = vault("user_profile_write_mode = \"explicit-and-auto\"\n");
+    vault
+        .write("USER.md", "---\nname: Maya\n---\n")
+        .write("facts.md", "## Profile\n\n- name: Other\n- timezone: Asia/Tokyo\n");
+    vault.start().settle();
+    eventually("the time zone", || text(&vault, "USER.md").contains("timezone: Asia/Tokyo").then_some(()));
+    assert!(text(&vault, "USER.md").contains("name: Maya"));
+}
+
+#[test]
+fn two_who_write_at_once_lose_nothing() {
+    let mut vault = vault("");
+    vault.start().settle();
+    std::thread::scope(|scope| {
+        for (field, value) in [("name", "Maya"), ("timezone", "Asia/Tokyo"), ("location_place", "Wien")] {
+            let vault = &vault;
+            scope.spawn(move || assert_eq!(put(vault, &json!({ field: value })).status, 200));
+        }
+    });
+    let written = text(&vault, "USER.md");
+    assert!(
+        ["name: Maya", "timezone: Asia/Tokyo", "location_place: Wien"].iter().all(|said| written.contains(said)),
+        "{written}"
+    );
+}
+
+#[test]
+fn a_kill_before_the_profile_is_written_leaves_the_one_that_was() {
+    let mut vault = vault("");
+    vault.write("memories/user.md", entries(0..1));
+    vault.launch(Some("profile-made:1"));
+    eventually("the kill", || vault.was_killed().then_some(()));
+    assert_eq!(text(&vault, "profile/profile.md"), "");
+    vault.start().settle();
+    eventually("the profile", || text(&vault, "profile/profile.md").contains("dish number 0").then_some(()));
+    assert!(text(&vault, "profile/profile.md").contains("version: 1"));
+    vault.terminate();
+    vault.launch(Some("user-page-made:1"));
+    let request = Request::new("PUT", "/api/profile/user").json(json!({ "name": "Maya" }).to_string());
+    let token = format!("Bearer {}", vault.token());
+    assert!(Connection::open(vault.address()).send(&request.header("Authorization", &token)).is_none());
+    eventually("the kill", || vault.was_killed().then_some(()));
+    assert_eq!(text(&vault, "USER.md"), "");
+}
