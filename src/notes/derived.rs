@@ -43,9 +43,9 @@ pub(super) fn made_of(
         let on_them = on_them.filter(|remark| meets(remark.line_start as usize, remark.line_end as usize));
         found.extend(on_them.map(|remark| remark.path));
     }
-    found.extend(entries_of(scope, path, lines));
     found.sort_unstable();
     found.dedup();
+    found.extend(entries_of(scope, path, lines));
     Ok(found.into_iter().map(derived).collect())
 }
 
