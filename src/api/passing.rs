@@ -37,11 +37,6 @@ const WAITING_PARTS: usize = 8;
 
 static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX_PASSED)));
 
-/// Whether requests to a path have limits of size and time of their own.
-pub(super) fn is_passed_on(path: &str) -> bool {
-    path.starts_with("/v1/")
-}
-
 /// The routes, for agents alone.
 pub(super) fn routes(app: &App) -> Router<AppState> {
     let most = usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX);
