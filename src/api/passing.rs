@@ -41,8 +41,9 @@ static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new
 pub(super) fn routes(app: &App) -> Router<AppState> {
     let most = usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX);
     Router::new()
-        .route("/v1/chat/completions", post(complete).layer(DefaultBodyLimit::max(most)))
+        .route("/v1/chat/completions", post(complete))
         .route("/v1/models", get(models))
+        .layer(DefaultBodyLimit::max(most))
 }
 
 /// Passes messages for a chat model on to the upstream of `[upstream]`, and its answer back as it comes. What the agent's memory has for the
