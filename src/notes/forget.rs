@@ -175,6 +175,7 @@ fn forget_derived(owner: &Owner, place: GoingPlace<'_>, derived: &mut DerivedNot
     let result = match derived {
         // With the text that it stood above.
         DerivedNote { summary: true, .. } => return,
+        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge),
         DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
         DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge),
         _ => gone(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
@@ -198,21 +199,17 @@ fn forget_entry(owner: &Owner, place: &str, purge: bool) -> Result<Option<String
         let checkpoint = layers.change(&writer, &holder, shelf, &edits)?.checkpoint;
         return Ok(checkpoint.map(|checkpoint| checkpoint.to_string()));
     }
-    let mut entry = layers.book(&holder, shelf)?.get(id).ok_or_else(absent)?.clone();
-    if !entry.sources.is_empty() {
-        // The list of sources is not to name what goes.
-        entry.sources.clear();
-        layers.change(&writer, &holder, shelf, &[EntryEdit::Change(id.to_owned(), entry)])?;
-        workspace.settled_in_time(&path);
-    }
-    crash::point("entry-purging");
     let book = layers.book(&holder, shelf)?;
     let entry = book.get(id).ok_or_else(absent)?;
     let (line_start, line_end) = (Some(entry.line_start), Some(entry.line_end));
-    forget(
-        owner,
-        &ForgetParams { path: Some(path.to_string()), line_start, line_end, purge, ..ForgetParams::default() },
-    )?;
+    let path_of = |path: &VaultPath| Some(path.to_string());
+    forget(owner, &ForgetParams { path: path_of(&path), line_start, line_end, purge, ..ForgetParams::default() })?;
+    crash::point("entry-purged");
+    // Nor is the list of sources to name what goes.
+    let edits: Vec<EntryEdit> = entry.source_paths().map(|path| EntryEdit::Unlist(path.to_owned())).collect();
+    layers.change(&writer, &holder, shelf, &edits)?;
+    workspace.files()?.purge(&path)?;
+    workspace.settled_in_time(&path);
     Ok(None)
 }
 

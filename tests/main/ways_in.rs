@@ -66,6 +66,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/graph name",
             "GET /api/graph relation",
             "GET /api/graph type",
+            "GET /api/entries tag",
             "GET /api/facts key",
             "GET /api/facts namespace",
             "GET /api/facts prefix",

@@ -34,6 +34,8 @@ const SETTINGS: &str = concat!(
 );
 /// A part of the vault that has facts of its own.
 const MEMORY_SCOPE: &str = "^(user|system|orchestrator|(project|agent-type|agent):[a-z0-9-]{1,60})$";
+/// The name of an entry: a block id.
+const ENTRY: &str = "^[A-Za-z0-9-]{1,64}$";
 /// Headings in lower case.
 const NAMESPACE: &str = "^([a-z][a-z0-9 -]{0,30}[a-z0-9](/[a-z][a-z0-9 -]{0,30}[a-z0-9]){0,3})?$";
 /// The key of a fact.
@@ -131,6 +133,12 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("EntryEditParams", "from", Like(MOMENT)),
     ("EntryEditParams", "until", Like(MOMENT)),
     ("EntriesRewriteParams", "agent", UpTo(60, FOLDER)),
+    ("EntriesRewriteParams", "content", Like(TEXT)),
+    ("EntryEditParams", "id", Like(ENTRY)),
+    ("EntryRemoveParams", "id", Like(ENTRY)),
+    ("ReviewDecision", "id", Like(ENTRY)),
+    ("ReviewDecision", "supersedes", Like(ENTRY)),
+    ("ReviewDecision", "all_of", Like(PATH)),
     ("EntryRemoveParams", "agent", UpTo(60, FOLDER)),
     ("ReviewDecision", "agent", UpTo(60, FOLDER)),
     ("ReviewDecision", "text", UpTo(1000, LINE)),
@@ -256,7 +264,9 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
-        ("/api/entries" | "/api/review", "agent") => limit(schema, &Like(FOLDER)),
+        ("/api/entries", "agent") => limit(schema, &Like(FOLDER)),
+        ("/api/review", "agent") => limit(schema, &Like(FOLDER)),
+        ("/api/review", "source") => limit(schema, &Like(PATH)),
         ("/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(CHECKPOINT)),

@@ -19,7 +19,6 @@ import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
 
-
 const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review };
 const NAMES = {
   search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
