@@ -68,6 +68,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/graph type",
             "GET /api/entries tag",
             "GET /api/facts key",
+            "GET /api/summaries of",
             "GET /api/facts namespace",
             "GET /api/facts prefix",
             "GET /api/facts tag",

@@ -42,6 +42,10 @@ const NAMESPACE: &str = "^([a-z][a-z0-9 -]{0,30}[a-z0-9](/[a-z][a-z0-9 -]{0,30}[
 const KEY: &str = "^[A-Za-z_][A-Za-z0-9_.-]{0,60}$";
 /// A day, or always.
 const MOMENT: &str = "^(0|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$";
+/// A day.
+const DAY: &str = "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$";
+/// A week.
+const WEEK: &str = "^20[0-9]{2}-W(0[1-9]|[1-4][0-9]|5[0-2])$";
 /// How long ago: `12h`, `7d`, `2w`, `6mo`, `1y`.
 const AGO: &str = "^([0-9]{1,5}(h|d|w|mo)|[0-9]{1,4}y)$";
 /// Captured events are not of the time before computers.
@@ -76,6 +80,9 @@ use TextLimit::{Each, FactValue, FromOne, Like, Maybe, Names, Time, UpTo};
 /// The fields of what requests take, by the type that has them.
 const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("AgentParams", "name", UpTo(60, LINE)),
+    ("DigestParams", "day", Like(DAY)),
+    ("DigestParams", "week", Like(WEEK)),
+    ("SummaryMakeParams", "of", Like(PATH)),
     ("MemoryGetParams", "hash", Like(HASH)),
     ("MemorySaveParams", "content", Like(TEXT)),
     ("MemoryRestoreParams", "checkpoint_id", Like(CHECKPOINT)),
@@ -264,6 +271,8 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
+        ("/api/digest", "day") => limit(schema, &Like(DAY)),
+        ("/api/digest", "week") => limit(schema, &Like(WEEK)),
         ("/api/entries", "agent") => limit(schema, &Like(FOLDER)),
         ("/api/review", "agent") => limit(schema, &Like(FOLDER)),
         ("/api/review", "source") => limit(schema, &Like(PATH)),
