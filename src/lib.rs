@@ -45,6 +45,8 @@ mod redact;
 pub mod request;
 pub mod search;
 pub mod state;
+pub mod summaries;
+mod summary_files;
 pub mod sync;
 pub mod vault;
 pub mod wire;

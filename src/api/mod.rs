@@ -26,6 +26,7 @@ mod router;
 mod routes;
 mod serve;
 mod sessions;
+mod summaries;
 mod visitor;
 mod writes;
 

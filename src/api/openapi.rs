@@ -7,7 +7,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::{
     agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
-    profile, qmd, routes, writes,
+    profile, qmd, routes, summaries, writes,
 };
 
 mod limits;
@@ -51,6 +51,10 @@ use limits::Exact;
         processing::retry_processing,
         processing::sync_memory,
         processing::clear_memory,
+        summaries::list_summaries,
+        summaries::make_summaries,
+        summaries::show_digest,
+        summaries::write_digest,
         context::context,
         passing::complete,
         passing::models,

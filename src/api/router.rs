@@ -17,7 +17,7 @@ use super::openapi::document;
 use super::sessions::Sessions;
 use super::{
     agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
-    profile, qmd, routes, writes,
+    profile, qmd, routes, summaries, writes,
 };
 use crate::access::Authenticator;
 use crate::app::App;
@@ -83,6 +83,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(entries::routes())
         .merge(facts::routes())
         .merge(processing::routes())
+        .merge(summaries::routes())
         .merge(context::routes())
         .merge(passing::routes(&app))
         .merge(graph::routes())

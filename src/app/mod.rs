@@ -25,6 +25,7 @@ use crate::policy::{AgentRegistry, agent_file};
 use crate::profile::ProfileKeeper;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
 use crate::state::State;
+use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
 use crate::vault::{Home, Lock};
 use crate::wire::{ClearParams, Cleared, EventsAccepted, ProcessingView, Retried, RetryParams};
@@ -36,6 +37,8 @@ pub struct App {
     worker: Option<ExtractionWorker>,
     extraction: Arc<Extraction>,
     /// Ends before all else that it works with.
+    /// Both end before all else that they work with.
+    summaries: Option<SummariesKeeper>,
     keeper: Option<FactsKeeper>,
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
@@ -77,6 +80,12 @@ impl App {
         self.is_of_this(sender.workspace())?;
         let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Has the summaries looked at now: to them the time is another.
+    #[cfg(test)]
+    pub(crate) fn look_at_summaries(&self) {
+        self.summaries.iter().for_each(SummariesKeeper::look_again);
     }
 
     /// Takes turns of a conversation. When it returns they are safe on disk.

@@ -22,6 +22,7 @@ use crate::policy::AgentRegistry;
 use crate::profile::ProfileKeeper;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
+use crate::summaries::{SummariesKeeper, SummariesParts};
 use crate::sync::{Shared, SyncOptions, Syncer};
 use crate::vault::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
 
@@ -99,6 +100,7 @@ impl App {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
+        let summaries_clock = clock.clone();
         // Who writes `memory.toml` may have been killed.
         crate::fs::remove_unfinished_since(home.root(), LEFT_FOR_GOOD);
         let options = SyncOptions {
@@ -142,6 +144,17 @@ impl App {
             FactsKeeper::start(KeeperParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) })
         });
         let keeper = keeper.transpose()?;
+        let summaries = (watch && config.memory.enabled).then(|| {
+            SummariesKeeper::start(SummariesParts {
+                root: home.root().to_owned(),
+                config: config.clone(),
+                files: Arc::clone(&files),
+                shared: Arc::clone(&shared),
+                lock: Arc::clone(&lock),
+                clock: summaries_clock,
+            })
+        });
+        let summaries = summaries.transpose()?;
         let workspace = Workspace::new(WorkspaceParts {
             pending: Some(pending),
             switches,
@@ -168,6 +181,7 @@ impl App {
         Ok(Self {
             worker,
             extraction,
+            summaries,
             keeper,
             _profile: profile,
             capture,
@@ -216,6 +230,7 @@ impl App {
         Ok(Self {
             worker: None,
             extraction,
+            summaries: None,
             keeper: None,
             _profile: None,
             capture: None,

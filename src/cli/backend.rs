@@ -19,6 +19,7 @@ use crate::graph;
 use crate::jobs;
 use crate::notes;
 use crate::profile;
+use crate::summaries;
 use crate::sync::SyncProgress;
 use crate::vault::{Home, HomeError};
 use crate::wire::{
@@ -36,6 +37,9 @@ use crate::wire::{
 };
 use crate::wire::{ClearParams, Cleared, ProcessingView, Retried, RetryParams};
 use crate::wire::{ContextParams, ContextView, EventsAccepted};
+use crate::wire::{
+    DigestParams, DigestView, DigestWritten, SummariesMade, SummariesParams, SummariesView, SummaryMakeParams,
+};
 use crate::wire::{
     EntriesParams, EntriesView, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams, EntryRemoveParams,
     FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
@@ -295,6 +299,34 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post("/api/facts/retract", params),
             Self::Here(app) => Ok(facts::retract(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn summaries(&mut self, params: &SummariesParams) -> anyhow::Result<SummariesView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/summaries", params),
+            Self::Here(app) => Ok(summaries::list(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn make_summaries(&mut self, params: &SummaryMakeParams) -> anyhow::Result<SummariesMade> {
+        match self {
+            Self::Daemon(client) => client.be_patient(VERIFY_PATIENCE).post("/api/summaries/make", params),
+            Self::Here(app) => Ok(summaries::make(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn digest(&mut self, params: &DigestParams) -> anyhow::Result<DigestView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/digest", params),
+            Self::Here(app) => Ok(summaries::digest(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn write_digest(&mut self, params: &DigestParams) -> anyhow::Result<DigestWritten> {
+        match self {
+            Self::Daemon(client) => client.post("/api/digest", params),
+            Self::Here(app) => Ok(summaries::write_digest(&app.owner(), params)?),
         }
     }
 

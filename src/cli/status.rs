@@ -199,6 +199,15 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         let place = problem.line.map_or_else(|| problem.path.clone(), |line| format!("{}:{line}", problem.path));
         line("facts", &format!("{place}: {}", problem.message))?;
     }
+    if let Some(summaries) = status.summaries.as_ref().filter(|state| state.summaries + state.waiting > 0) {
+        let waiting = Some(summaries.waiting).filter(|waiting| *waiting > 0);
+        let waiting =
+            waiting.map_or_else(String::new, |waiting| format!(", {} still going on", count(waiting, "conversation")));
+        line("summaries", &format!("{}{waiting}", summaries.summaries))?;
+    }
+    for kept in status.summaries.iter().flat_map(|summaries| &summaries.kept) {
+        line("summaries", &format!("{}: {}", kept.path, kept.reason))?;
+    }
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));
         let at = backup.last_at.as_deref().map_or_else(String::new, |at| format!(", up to date at {at}"));

@@ -7,6 +7,7 @@ use super::capture::CaptureState;
 use super::facts::FactProblem;
 use super::forgotten::BackAgain;
 use super::processing::ProcessingState;
+use super::summaries::SummariesState;
 use crate::sync::{ModelStatus, NextModel};
 
 /// How the vault and its index are.
@@ -87,6 +88,9 @@ pub struct Status {
     /// The facts, where a daemon follows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<FactsState>,
+    /// How the summaries are, where a daemon keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<SummariesState>,
     /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Backup>,

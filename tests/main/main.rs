@@ -56,6 +56,7 @@ mod smoke;
 mod state;
 mod status;
 mod storms;
+mod summaries;
 mod terminal;
 mod torn;
 mod trouble;

@@ -10,6 +10,7 @@ import { showLogin, tradeCode } from "./login.js";
 import { arrive, onRoute, route, visit } from "./route.js";
 import * as agents from "./agents.js";
 import * as browse from "./browse.js";
+import * as digest from "./digest.js";
 import * as entries from "./entries.js";
 import * as facts from "./facts.js";
 import * as graph from "./graph.js";
@@ -19,12 +20,12 @@ import * as processing from "./processing.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
+import * as summaries from "./summaries.js";
 
-
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, processing };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, summaries, digest, processing };
 const NAMES = {
   search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
-  entries: "Entries", review: "Review", processing: "Processing",
+  entries: "Entries", review: "Review", summaries: "Summaries", digest: "Digest", processing: "Processing",
 };
 
 let started = false;
