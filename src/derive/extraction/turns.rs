@@ -1,7 +1,7 @@
 //! Who said what in a conversation, line by line.
 
 use super::machinery::without_machinery;
-use crate::derive::chunk::{turn_mark, turn_speaker};
+use crate::derive::chunk::{turn_mark, turn_start};
 use crate::derive::words::fold;
 
 /// Who speaks.
@@ -66,9 +66,9 @@ pub(crate) fn read_turns(text: &str, names: &[String]) -> Vec<SpokenTurn> {
     let mut open: Option<SpokenTurn> = None;
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
-        if let (Some(speaker), Some(mark)) = (turn_speaker(line), turn_mark(line)) {
+        if let (Some(start), Some(mark)) = (turn_start(line), turn_mark(line)) {
             turns.extend(open.take().and_then(without_machinery));
-            let name = fold(speaker.trim());
+            let name = fold(start.speaker.trim());
             let is_machine = MACHINES.iter().any(|machine| {
                 name.strip_prefix(machine).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
             });
