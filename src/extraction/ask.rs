@@ -151,10 +151,13 @@ mod tests {
         }
     }
 
+    /// How calls ended, and what they cost.
+    type Outcomes = Vec<(String, [u64; 4])>;
+
     fn ask(
         said: Vec<Result<&'static str, ModelError>>,
         allowance: CallAllowance,
-    ) -> (Result<CheckedAnswer, Unasked>, Vec<(String, [u64; 4])>) {
+    ) -> (Result<CheckedAnswer, Unasked>, Outcomes) {
         let folder = tempfile::tempdir().unwrap();
         let calls = ModelCallTable::new(&State::in_folder(folder.path()));
         let model: Arc<dyn ChatModel> = Arc::new(Scripted(Mutex::new(said.into())));

@@ -220,7 +220,7 @@ pub(super) fn write_file(
         own.insert("created".into(), written(&start).into());
     }
     own.insert(span.key().into(), span.name.as_str().into());
-    Ok(put(maker.files, place, &own, &made.sources, &body).map_err(|error: SummaryError| RequestError::from(error))?)
+    put(maker.files, place, &own, &made.sources, &body).map_err(|error: SummaryError| RequestError::from(error))
 }
 
 /// The digest's file, if there is one.

@@ -19,11 +19,13 @@ pub(crate) struct KnownSummary {
     pub(crate) read: String,
 }
 
+/// A file as it was looked at: its hash, and the summary that it is, with its conversation.
+type SeenSummary = ([u8; 32], Option<(String, KnownSummary)>);
+
 /// Those that there are, by the conversation that they are of.
 #[derive(Debug, Default)]
 pub(crate) struct KnownSummaries {
-    /// Of each file: its hash, and the summary that it is, with its conversation.
-    files: HashMap<VaultPath, ([u8; 32], Option<(String, KnownSummary)>)>,
+    files: HashMap<VaultPath, SeenSummary>,
     by_conversation: HashMap<String, VaultPath>,
 }
 

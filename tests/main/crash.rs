@@ -363,6 +363,7 @@ fn the_matrix_has_every_point() {
         .chain(capture::kills::points())
         .chain(crate::state::points())
         .chain(crate::entries::POINTS)
+        .chain(crate::extraction::kills::points())
         .chain(crate::facts::POINTS)
         .chain(crate::summaries::POINTS)
         .chain(crate::profile::POINTS)

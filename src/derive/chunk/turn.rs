@@ -17,7 +17,7 @@ pub(crate) fn begins(collection: &str, block: &str) -> bool {
 }
 
 /// Who speaks in the turn that a text begins with, if it does.
-pub(crate) fn speaker(block: &str) -> Option<&str> {
+fn speaker(block: &str) -> Option<&str> {
     turn_start(block).map(|start| start.speaker)
 }
 

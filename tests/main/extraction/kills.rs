@@ -16,6 +16,11 @@ const STEPS: [(&str, usize); 7] = [
     ("extraction-marked", 1),
 ];
 
+/// The points that extraction brings.
+pub fn points() -> impl Iterator<Item = &'static str> {
+    STEPS.into_iter().map(|(point, _)| point).filter(|point| point.starts_with("extraction"))
+}
+
 #[test]
 fn a_kill_at_any_step_loses_nothing_and_writes_nothing_twice() {
     for (step, calls) in STEPS {

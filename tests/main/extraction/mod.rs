@@ -1,7 +1,7 @@
 //! Conversations, read by a chat model that is a server of the test's own, which answers well, badly, and with malice.
 
 mod hostile;
-mod kills;
+pub mod kills;
 mod layers;
 mod score;
 
