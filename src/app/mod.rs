@@ -3,6 +3,8 @@
 mod open;
 mod status;
 #[cfg(test)]
+mod summaries_tests;
+#[cfg(test)]
 mod tests;
 
 use std::net::SocketAddr;
