@@ -16,7 +16,7 @@ use crate::derive::facts::{
 };
 use crate::fs::crash;
 use crate::path::VaultPath;
-use crate::vault::{Act, Action, CheckpointId, Files, WriteError, committed_at};
+use crate::vault::{Act, Action, CheckpointId, Files, WriteError, committed_at, git_is_busy};
 
 /// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
 const TRIES: usize = 100;
@@ -226,11 +226,16 @@ impl Ledger {
             return Ok(NoticedFacts::All);
         }
         // Who writes a file anew may empty it first, or take it away.
-        if book.facts.facts().next().is_none() && !is_settled(self.root(), &book.path, now) {
+        let is_gone = book.facts.facts().next().is_none();
+        if is_gone && git_is_busy(self.root()) {
+            return Ok(NoticedFacts::Waits);
+        }
+        let committed = committed_at(self.root(), &book.path);
+        if is_gone && committed.is_none() && !is_settled(self.root(), &book.path, now) {
             return Ok(NoticedFacts::Waits);
         }
         // What came with a commit is as old as that.
-        let changes = match committed_at(self.root(), &book.path) {
+        let changes = match committed {
             Some(committed) => changes(committed.min(now), "git"),
             None => changes(now, "edit"),
         };
