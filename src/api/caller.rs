@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::task::JoinHandle;
 
 use super::error::ApiError;
-use super::passing::is_passed_on;
+use super::open::is_passed_on;
 use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
 use crate::app::App;

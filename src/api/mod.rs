@@ -19,12 +19,14 @@ mod open;
 mod openapi;
 mod page;
 mod passing;
+mod processing;
 mod profile;
 mod qmd;
 mod router;
 mod routes;
 mod serve;
 mod sessions;
+mod summaries;
 mod visitor;
 mod writes;
 

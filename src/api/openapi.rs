@@ -6,8 +6,8 @@ use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
-    routes, writes,
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
+    profile, qmd, routes, summaries, writes,
 };
 
 mod limits;
@@ -47,6 +47,14 @@ use limits::Exact;
         facts::set_fact,
         facts::unset_fact,
         facts::retract_fact,
+        summaries::list_summaries,
+        summaries::make_summaries,
+        summaries::show_digest,
+        summaries::write_digest,
+        processing::processing,
+        processing::retry_processing,
+        processing::sync_memory,
+        processing::clear_memory,
         context::context,
         passing::complete,
         passing::models,

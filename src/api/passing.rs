@@ -37,17 +37,13 @@ const WAITING_PARTS: usize = 8;
 
 static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX_PASSED)));
 
-/// Whether requests to a path have limits of size and time of their own.
-pub(super) fn is_passed_on(path: &str) -> bool {
-    path.starts_with("/v1/")
-}
-
 /// The routes, for agents alone.
 pub(super) fn routes(app: &App) -> Router<AppState> {
     let most = usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX);
     Router::new()
-        .route("/v1/chat/completions", post(complete).layer(DefaultBodyLimit::max(most)))
+        .route("/v1/chat/completions", post(complete))
         .route("/v1/models", get(models))
+        .layer(DefaultBodyLimit::max(most))
 }
 
 /// Passes messages for a chat model on to the upstream of `[upstream]`, and its answer back as it comes. What the agent's memory has for the

@@ -16,8 +16,8 @@ use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
 use super::{
-    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, profile, qmd,
-    routes, writes,
+    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
+    profile, qmd, routes, summaries, writes,
 };
 use crate::access::Authenticator;
 use crate::app::App;
@@ -82,6 +82,8 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(links::routes())
         .merge(entries::routes())
         .merge(facts::routes())
+        .merge(summaries::routes())
+        .merge(processing::routes())
         .merge(context::routes())
         .merge(passing::routes(&app))
         .merge(graph::routes())

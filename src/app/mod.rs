@@ -17,6 +17,7 @@ use crate::backup::Timer;
 use crate::capture::{self, Capture};
 use crate::config::Config;
 use crate::context::{self, ContextCache};
+use crate::extraction::{self, Extraction, ExtractionWorker};
 use crate::ledger::FactsKeeper;
 use crate::models::{LoadEmbedder, UpstreamClient};
 use crate::note::Note;
@@ -24,13 +25,19 @@ use crate::policy::{AgentRegistry, agent_file};
 use crate::profile::ProfileKeeper;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
 use crate::state::State;
+use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
 use crate::vault::{Home, Lock};
-use crate::wire::{ContextParams, ContextView, EventsAccepted, TurnsIngested, TurnsParams};
+use crate::wire::{ClearParams, Cleared, EventsAccepted, ProcessingView, Retried, RetryParams};
+use crate::wire::{ContextParams, ContextView, TurnsIngested, TurnsParams};
 
 /// One vault, opened, until it is dropped.
 pub struct App {
-    /// Ends before all else that it works with.
+    /// Ends first: it may be asking a model.
+    worker: Option<ExtractionWorker>,
+    extraction: Arc<Extraction>,
+    /// Both end before all else that they work with.
+    summaries: Option<SummariesKeeper>,
     keeper: Option<FactsKeeper>,
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
@@ -72,6 +79,12 @@ impl App {
         self.is_of_this(sender.workspace())?;
         let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Has the summaries looked at now: to them the time is another.
+    #[cfg(test)]
+    pub(crate) fn look_at_summaries(&self) {
+        self.summaries.iter().for_each(SummariesKeeper::look_again);
     }
 
     /// Takes turns of a conversation. When it returns they are safe on disk.
@@ -122,6 +135,42 @@ impl App {
     fn is_of_this(&self, workspace: &Arc<Workspace>) -> Result<(), RequestError> {
         let refused = || RequestError::internal("a request came to another vault than it was made for");
         Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
+    }
+
+    /// What the model of the memory does and costs.
+    ///
+    /// # Errors
+    /// When the state cannot be read; so all that follow.
+    pub fn processing(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        self.extraction.processing(owner)
+    }
+
+    /// Has what was put aside tried again.
+    ///
+    /// # Errors
+    /// Also when no dead letter can have that name.
+    pub fn retry_processing(&self, owner: &Owner, params: &RetryParams) -> Result<Retried, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        self.extraction.retry(owner, params)
+    }
+
+    /// Has conversations read that wait, at once: by the thread that does so, or where there is none before this returns.
+    ///
+    /// # Errors
+    /// As [`App::processing`].
+    pub fn sync_memory(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        self.extraction.sync(owner, self.worker.is_none())
+    }
+
+    /// Clears the derived layers.
+    ///
+    /// # Errors
+    /// When the vault cannot be written.
+    pub fn clear_memory(&self, owner: &Owner, params: &ClearParams) -> Result<Cleared, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        extraction::clear(owner, params)
     }
 
     /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot

@@ -11,6 +11,7 @@ use crate::config::{Config, Switches};
 use crate::context::ContextCache;
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
+use crate::extraction::{Extraction, ExtractionWorker};
 use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::layers::Layers;
@@ -21,6 +22,7 @@ use crate::policy::AgentRegistry;
 use crate::profile::ProfileKeeper;
 use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
+use crate::summaries::{SummariesKeeper, SummariesParts};
 use crate::sync::{Shared, SyncOptions, Syncer};
 use crate::vault::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
 
@@ -98,6 +100,7 @@ impl App {
         let index_dir = home.index_dir(&config.index.dir);
         let outside = Outside::new(home.root(), &config.collections)?;
         let lock = Arc::new(lock);
+        let summaries_clock = clock.clone();
         // Who writes `memory.toml` may have been killed.
         crate::fs::remove_unfinished_since(home.root(), LEFT_FOR_GOOD);
         let options = SyncOptions {
@@ -141,6 +144,17 @@ impl App {
             FactsKeeper::start(KeeperParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) })
         });
         let keeper = keeper.transpose()?;
+        let summaries = (watch && config.memory.enabled).then(|| {
+            SummariesKeeper::start(SummariesParts {
+                root: home.root().to_owned(),
+                config: config.clone(),
+                files: Arc::clone(&files),
+                shared: Arc::clone(&shared),
+                lock: Arc::clone(&lock),
+                clock: summaries_clock,
+            })
+        });
+        let summaries = summaries.transpose()?;
         let workspace = Workspace::new(WorkspaceParts {
             pending: Some(pending),
             switches,
@@ -162,7 +176,12 @@ impl App {
         let workspace = Arc::new(workspace);
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
+        let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
+        let worker = is_kept.then(|| ExtractionWorker::start(Arc::clone(&extraction))).transpose()?;
         Ok(Self {
+            summaries,
+            worker,
+            extraction,
             keeper,
             _profile: profile,
             capture,
@@ -206,12 +225,17 @@ impl App {
             ledger,
             layers,
         });
+        let workspace = Arc::new(workspace);
+        let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
         Ok(Self {
+            summaries: None,
+            worker: None,
+            extraction,
             keeper: None,
             _profile: None,
             capture: None,
             backup: None,
-            workspace: Arc::new(workspace),
+            workspace,
             contexts: ContextCache::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),

@@ -14,6 +14,7 @@ use crate::ledger::KeptFacts;
 use crate::models::{ChatModel, ChatUsage, ModelTrouble};
 use crate::notes;
 use crate::request::{Owner, RequestError, rfc3339};
+use crate::summaries::SummariesKeeper;
 use crate::sync::{BatchProgress, ModelStatus, WatchState};
 use crate::vault::{self, conflict_copy};
 use crate::wire::{
@@ -71,6 +72,7 @@ impl App {
                 ..Model::with_others(progress.model, progress.next, progress.kept_vectors)
             },
             chat: workspace.chat().model().map(chat),
+            processing: self.extraction.processing_state(owner).ok(),
             watching: watching(progress.watch, workspace.config().index.reconcile_seconds),
             index_bytes: folder_bytes(workspace.index_dir()),
             index_dir: workspace.index_dir().display().to_string(),
@@ -83,6 +85,7 @@ impl App {
             verified: progress.verified.map(verification),
             capture: self.capture.as_deref().map(capture::state),
             facts: self.keeper.as_ref().map(|keeper| facts(keeper.kept())),
+            summaries: self.summaries.as_ref().map(SummariesKeeper::kept),
             backup: self.backup.as_ref().map(|timer| backup(timer.state())),
         })
     }

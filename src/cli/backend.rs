@@ -19,6 +19,7 @@ use crate::graph;
 use crate::jobs;
 use crate::notes;
 use crate::profile;
+use crate::summaries;
 use crate::sync::SyncProgress;
 use crate::vault::{Home, HomeError};
 use crate::wire::{
@@ -34,7 +35,11 @@ use crate::wire::{
     RelatedParams, RelatedView, SaveParams, Saved, SearchQuery, SearchResponse, Stats, Status, TagsView, Verification,
     percent_encode,
 };
+use crate::wire::{ClearParams, Cleared, ProcessingView, Retried, RetryParams};
 use crate::wire::{ContextParams, ContextView, EventsAccepted};
+use crate::wire::{
+    DigestParams, DigestView, DigestWritten, SummariesMade, SummariesParams, SummariesView, SummaryMakeParams,
+};
 use crate::wire::{
     EntriesParams, EntriesView, EntryAddParams, EntryAdded, EntryChanged, EntryEditParams, EntryRemoveParams,
     FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
@@ -297,6 +302,34 @@ impl Backend {
         }
     }
 
+    pub(super) fn summaries(&mut self, params: &SummariesParams) -> anyhow::Result<SummariesView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/summaries", params),
+            Self::Here(app) => Ok(summaries::list(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn make_summaries(&mut self, params: &SummaryMakeParams) -> anyhow::Result<SummariesMade> {
+        match self {
+            Self::Daemon(client) => client.be_patient(VERIFY_PATIENCE).post("/api/summaries/make", params),
+            Self::Here(app) => Ok(summaries::make(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn digest(&mut self, params: &DigestParams) -> anyhow::Result<DigestView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/digest", params),
+            Self::Here(app) => Ok(summaries::digest(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn write_digest(&mut self, params: &DigestParams) -> anyhow::Result<DigestWritten> {
+        match self {
+            Self::Daemon(client) => client.post("/api/digest", params),
+            Self::Here(app) => Ok(summaries::write_digest(&app.owner(), params)?),
+        }
+    }
+
     pub(super) fn save(&mut self, params: &SaveParams) -> anyhow::Result<Saved> {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/save", params),
@@ -322,6 +355,34 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post(&format!("/api/forgotten/{id}/lift"), &()),
             Self::Here(app) => Ok(notes::lift(&app.owner(), id)?),
+        }
+    }
+
+    pub(super) fn processing(&mut self) -> anyhow::Result<ProcessingView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/processing", &()),
+            Self::Here(app) => Ok(app.processing(&app.owner())?),
+        }
+    }
+
+    pub(super) fn retry_processing(&mut self, params: &RetryParams) -> anyhow::Result<Retried> {
+        match self {
+            Self::Daemon(client) => client.post("/api/processing/retry", params),
+            Self::Here(app) => Ok(app.retry_processing(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn sync_memory(&mut self) -> anyhow::Result<ProcessingView> {
+        match self {
+            Self::Daemon(client) => client.post("/api/processing/sync", &()),
+            Self::Here(app) => Ok(app.sync_memory(&app.owner())?),
+        }
+    }
+
+    pub(super) fn clear_memory(&mut self, params: &ClearParams) -> anyhow::Result<Cleared> {
+        match self {
+            Self::Daemon(client) => client.post("/api/processing/clear", params),
+            Self::Here(app) => Ok(app.clear_memory(&app.owner(), params)?),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `vault memory`
 
 mod entries;
+mod processing;
 
 use std::path::Path;
 
@@ -35,6 +36,19 @@ enum MemoryAction {
     Edit(entries::EditEntry),
     /// Take an entry away; what it took the place of counts again.
     Remove(entries::RemoveEntry),
+    /// Read the conversations that wait, now.
+    ///
+    /// A chat model that `[memory]` names reads each conversation once it is quiet, and proposes entries, which wait until you accept them.
+    /// Without one nothing is asked, and nothing is sent.
+    Sync(processing::SyncMemory),
+    /// Show what the chat model of the memory was asked: calls, outcomes, tokens, durations, and what was put aside.
+    Processing(processing::ShowProcessing),
+    /// Try again what was put aside.
+    Retry(processing::RetryProcessing),
+    /// Clear the derived layers: entries, proposals, archives, the profile, and summaries that you have not edited.
+    ///
+    /// Notes and conversations stay. `vault restore` with the names that are printed brings all of it back.
+    Clear(processing::ClearMemory),
 }
 
 impl MemoryCommand {
@@ -44,6 +58,10 @@ impl MemoryCommand {
             MemoryAction::Add(command) => command.run(vault),
             MemoryAction::Edit(command) => command.run(vault),
             MemoryAction::Remove(command) => command.run(vault),
+            MemoryAction::Sync(command) => command.run(vault),
+            MemoryAction::Processing(command) => command.run(vault),
+            MemoryAction::Retry(command) => command.run(vault),
+            MemoryAction::Clear(command) => command.run(vault),
         }
     }
 }

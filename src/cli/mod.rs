@@ -9,6 +9,7 @@ mod client;
 mod collections;
 mod completions;
 mod context;
+mod digest;
 mod eval;
 mod exit;
 mod export;
@@ -41,6 +42,7 @@ mod search;
 mod serve;
 mod service;
 mod status;
+mod summaries;
 mod tags;
 mod terminal;
 mod token;
@@ -84,6 +86,8 @@ enum Command {
     Profile(profile::ProfileCommand),
     Graph(graph::GraphCommand),
     Fact(fact::FactCommand),
+    Summaries(summaries::SummariesCommand),
+    Digest(digest::DigestCommand),
     Memory(memory::MemoryCommand),
     Review(review::ReviewCommand),
     Tags(tags::TagsCommand),
@@ -151,6 +155,8 @@ fn run() -> u8 {
         Command::Profile(command) => command.run(vault),
         Command::Graph(command) => command.run(vault),
         Command::Fact(command) => command.run(vault),
+        Command::Summaries(command) => command.run(vault),
+        Command::Digest(command) => command.run(vault),
         Command::Memory(command) => command.run(vault),
         Command::Review(command) => command.run(vault),
         Command::Status(command) => command.run(vault),

@@ -16,8 +16,9 @@ use crate::wire::RestoreParams;
 /// without --force, and is kept even then.
 #[derive(Debug, Args)]
 pub(super) struct RestoreCommand {
-    /// The checkpoint's name.
-    id: String,
+    /// The checkpoint's name; of several, each is undone.
+    #[arg(required = true)]
+    ids: Vec<String>,
     /// Also over what was written since.
     #[arg(long)]
     force: bool,
@@ -30,12 +31,14 @@ impl RestoreCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
-        let restored = backend.restore(&self.id, RestoreParams { force: self.force })?;
-        if self.json {
-            stdout().json(&restored)?;
-        } else {
-            remark_behind(restored.searchable);
-            say!("{} is as it was\nto undo: vault restore {}", restored.path, restored.checkpoint_id)?;
+        for id in &self.ids {
+            let restored = backend.restore(id, RestoreParams { force: self.force })?;
+            if self.json {
+                stdout().json(&restored)?;
+            } else {
+                remark_behind(restored.searchable);
+                say!("{} is as it was\nto undo: vault restore {}", restored.path, restored.checkpoint_id)?;
+            }
         }
         Ok(Outcome::Done)
     }

@@ -83,6 +83,23 @@ fn batch(batch: &wire::BatchState) -> Vec<String> {
     under_way.into_iter().chain(trouble).chain(problem).collect()
 }
 
+/// What a person should know of the chat model of the memory; the first of them is named.
+fn processing(memory: &wire::ProcessingState) -> Vec<(String, bool)> {
+    let since = memory.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {since}"));
+    let asked = format!("{}, {} sent {since}", count(memory.calls as usize, "call"), bytes(memory.bytes_sent));
+    let mut lines = vec![match &memory.model {
+        None => (format!("no model reads conversations; {asked}"), true),
+        Some(model) => (format!("{model}, {}; {asked}", memory.state), true),
+    }];
+    lines.extend(memory.reason.clone().map(|reason| (reason, false)));
+    if memory.model.is_some() && memory.queued + memory.dead + memory.withheld > 0 {
+        let waiting = count(memory.queued, "session");
+        let aside = format!("{} put aside (`vault memory processing`)", memory.dead);
+        lines.push((format!("{waiting} waiting, {aside}, {} private and not sent", memory.withheld), false));
+    }
+    lines
+}
+
 fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     let mut line = |name: &str, value: &str| {
         out.paint(DIM, &format!("{name:11}"))?;
@@ -153,6 +170,11 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
             line("", trouble)?;
         }
     }
+    if let Some(memory) = &status.processing {
+        for text in processing(memory) {
+            line(if text.1 { "memory" } else { "" }, &text.0)?;
+        }
+    }
     if served {
         for (name, value) in watching(&status.watching) {
             line(name, &value)?;
@@ -176,6 +198,15 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     for problem in status.facts.iter().flat_map(|facts| &facts.problems) {
         let place = problem.line.map_or_else(|| problem.path.clone(), |line| format!("{}:{line}", problem.path));
         line("facts", &format!("{place}: {}", problem.message))?;
+    }
+    if let Some(summaries) = status.summaries.as_ref().filter(|state| state.summaries + state.waiting > 0) {
+        let waiting = Some(summaries.waiting).filter(|waiting| *waiting > 0);
+        let waiting =
+            waiting.map_or_else(String::new, |waiting| format!(", {} still going on", count(waiting, "conversation")));
+        line("summaries", &format!("{}{waiting}", summaries.summaries))?;
+    }
+    for kept in status.summaries.iter().flat_map(|summaries| &summaries.kept) {
+        line("summaries", &format!("{}: {}", kept.path, kept.reason))?;
     }
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));

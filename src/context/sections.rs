@@ -299,7 +299,8 @@ impl<'a> Sections<'a> {
         let says = |key: &str, value: &str| file.labels.binary_search(&Label::of_property(key, Some(value))).is_ok();
         let is_planted = ["web", "tool", "untrusted"].iter().any(|trust| says("trust", trust));
         let is_noted = NOTED.contains(&hit.chunk.collection.as_str()) && says("source", "capture");
-        !is_planted && !is_noted && !(hit.chunk.collection == CONVERSATIONS && is_of_a_tool(&hit.chunk.content))
+        let is_said_by_a_tool = hit.chunk.collection == CONVERSATIONS && is_of_a_tool(&hit.chunk.content);
+        !(is_planted || is_noted || is_said_by_a_tool)
     }
 }
 

@@ -4,8 +4,8 @@
 mod chunk;
 mod common;
 pub(crate) mod entries;
+pub(crate) mod extraction;
 pub(crate) mod facts;
-#[allow(dead_code, reason = "its users come one after the other")]
 pub(crate) mod generated;
 mod labels;
 mod language;
@@ -15,6 +15,7 @@ mod properties;
 mod relations;
 mod said;
 pub(crate) mod stop_words;
+pub(crate) mod summary;
 mod user_page;
 pub mod words;
 

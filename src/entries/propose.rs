@@ -11,7 +11,7 @@ use crate::forgotten::Reach;
 use crate::layers::{EntryEdit, EntryProposal, LayerWriter, ProposeRules, Proposed, entries_path};
 use crate::request::{MemoryWriter, RequestError, Viewer};
 use crate::state::LeftOut;
-use crate::vault::Action;
+use crate::vault::{Action, WriteError};
 use crate::wire::{EntryAddParams, EntryAdded};
 
 /// How sure an agent's proposal is when it does not say.
@@ -137,6 +137,13 @@ fn propose_as_agent(
     if let Some(Proposed::Forgotten(tombstone)) = all.outcomes.first() {
         let (at, by, into) = (Timestamp::now(), format!("agent {}", agent.slug()), path.to_string());
         forgotten.note(LeftOut { at, by, into, whole: true, tombstone: *tombstone });
+    }
+    if all.checkpoints.is_empty() {
+        // What is left out counts against what it may write as well, so that this tells nothing.
+        let before = writer.files.read(&path)?.map(|(_, hash)| hash);
+        if let Err(error @ WriteError::TooMuch(_)) = writer.files.leave(&path, before, act) {
+            return Err(error.into());
+        }
     }
     drop(asked);
     if matches!(all.outcomes.first(), Some(Proposed::Accepted(_))) {

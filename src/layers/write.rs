@@ -6,7 +6,7 @@ use super::paths::entries_path;
 use super::{Layers, LayersError};
 use crate::derive::entries::{
     EntriesFile, EntryEditError, EntryShelf, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entry,
-    with_sources, without_entry,
+    with_sources, without_entry, without_source,
 };
 use crate::fs::crash;
 use crate::note::{Note, with_property};
@@ -38,6 +38,8 @@ pub(crate) enum EntryEdit {
     Remove(String),
     /// The same, after it was put into another file.
     Move(String),
+    /// The list of sources names that note no more, unless an entry cites it.
+    Unlist(String),
 }
 
 /// What became of a file of entries.
@@ -169,6 +171,7 @@ fn edited(text: &str, shelf: EntryShelf, edits: &[EntryEdit]) -> Result<(String,
                 text = now;
                 added.push(id);
             }
+            EntryEdit::Unlist(path) => text = without_source(&text, shelf, path)?,
             EntryEdit::Change(id, entry) => text = with_changed(&text, shelf, id, entry)?,
             EntryEdit::Remove(id) | EntryEdit::Move(id) => match without_entry(&text, shelf, id) {
                 Err(EntryEditError::Absent) => {}

@@ -34,6 +34,12 @@ impl Breaker {
         }
     }
 
+    /// For how long nobody is let through, as far as is known; whoever only looks is no trial.
+    pub(super) fn rests(&self, now: Instant) -> Option<Duration> {
+        let since = self.opened.map(|opened| self.trial.map_or(opened, |trial| trial.max(opened)))?;
+        (since + OPEN_FOR).checked_duration_since(now).filter(|left| !left.is_zero())
+    }
+
     /// It was answered, whatever the answer.
     pub(super) fn answered(&mut self) {
         *self = Self::default();
@@ -69,6 +75,7 @@ mod tests {
         assert_eq!(breaker.enter(start), Ok(()), "four are not enough");
         breaker.failed(start);
         assert_eq!(breaker.enter(at(20)), Err(Duration::from_secs(40)));
+        assert_eq!((breaker.rests(at(20)), breaker.rests(at(60))), (Some(Duration::from_secs(40)), None));
         assert_eq!(breaker.enter(at(60)), Ok(()), "one may try");
         assert_eq!(breaker.enter(at(60)), Err(Duration::from_secs(60)), "and no other meanwhile");
         breaker.failed(at(61));

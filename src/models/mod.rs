@@ -71,7 +71,7 @@ pub(crate) use known::{KNOWN_MODELS, KnownModel, reads_english_alone};
 pub(crate) use model_file::ModelFile;
 #[cfg(not(feature = "gguf"))]
 pub(crate) use open::read_model_file;
-pub(crate) use open::{LoadEmbedder, ModelConfig, open, open_chat, open_reranker};
+pub(crate) use open::{LoadEmbedder, ModelConfig, open, open_chat, open_memory_chat, open_reranker};
 pub use packed_tokens::{PackedTokens, TokenQuery};
 pub use space::EmbeddingSpace;
 pub use token_vectors::TokenVectors;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{ChatModel, ChatOptions, Embedder, EndpointChat, EndpointEmbedder, EndpointOptions, ModelError, Reranker};
-use crate::config::{ChatConfig, Config, EmbedConfig, LateTokens};
+use crate::config::{ChatConfig, Config, EmbedConfig, LateTokens, MemoryConfig};
 
 /// Loads an embedder; called on a thread of its own, as it takes its time, and again when it failed in a way that may pass.
 pub(crate) type LoadEmbedder = Box<dyn FnMut() -> Result<Arc<dyn Embedder>, ModelError> + Send>;
@@ -57,6 +57,30 @@ pub(crate) fn open_chat(config: &ChatConfig) -> Option<Result<Arc<dyn ChatModel>
     };
     let open = || EndpointChat::open(options).map(|chat| Arc::new(chat) as Arc<dyn ChatModel>);
     (!config.endpoint.is_empty()).then(open)
+}
+
+/// The chat model of `[memory]`, at its own endpoint or at that of `[chat]`; `None` where it names none. It is not asked yet.
+pub(crate) fn open_memory_chat(
+    memory: &MemoryConfig,
+    chat: &ChatConfig,
+) -> Option<Result<Arc<dyn ChatModel>, ModelError>> {
+    if memory.model.is_empty() || !memory.enabled {
+        return None;
+    }
+    let own = !memory.endpoint.is_empty();
+    if !own && chat.endpoint.is_empty() {
+        let reason = "neither it nor `chat.endpoint` says where `memory.model` is".into();
+        return Some(Err(ModelError::BadOption { section: "memory", option: "endpoint", reason }));
+    }
+    let key = if own || !memory.api_key_env.is_empty() { &memory.api_key_env } else { &chat.api_key_env };
+    let options = ChatOptions {
+        endpoint: if own { memory.endpoint.clone() } else { chat.endpoint.clone() },
+        model: memory.model.clone(),
+        api_key_env: key.clone(),
+        timeout: Duration::from_millis(memory.timeout_ms),
+        send_private: memory.send_private,
+    };
+    Some(EndpointChat::open_for_memory(options).map(|chat| Arc::new(chat) as Arc<dyn ChatModel>))
 }
 
 fn endpoint(config: &EmbedConfig, root: &Path, index: &Path) -> LoadEmbedder {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::annotations::{ANNOTATIONS, annotations};
-use crate::derive::entries::{EntryShelf, MemoryEntry, source_path};
+use crate::derive::entries::{EntryShelf, MemoryEntry};
 use crate::layers::shelf_of;
 use crate::path::VaultPath;
 use crate::request::{ReadScope, RequestError};
@@ -43,10 +43,28 @@ pub(super) fn made_of(
         let on_them = on_them.filter(|remark| meets(remark.line_start as usize, remark.line_end as usize));
         found.extend(on_them.map(|remark| remark.path));
     }
-    found.extend(entries_of(scope, path, &meets));
     found.sort_unstable();
     found.dedup();
+    found.extend(entries_of(scope, path, lines));
     Ok(found.into_iter().map(derived).collect())
+}
+
+/// The entries of all memories that were learned there, each as `memories/user.md#^e-7f3a2b9c`.
+fn entries_of(scope: &ReadScope, path: &VaultPath, lines: Option<(usize, usize)>) -> Vec<String> {
+    let layers = scope.workspace().layers();
+    let cites = |entry: &MemoryEntry| entry.sources.iter().any(|source| may_be_of(source, path, lines));
+    let mut found = Vec::new();
+    for holder in layers.holders() {
+        for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
+            // A file that cannot be read says so where it is asked for.
+            let Ok(book) = layers.book(&holder, shelf) else { continue };
+            let Some(file) = book.path.as_ref().filter(|file| *file != path) else { continue };
+            found.extend(
+                book.entries().iter().filter(|entry| cites(entry)).map(|entry| format!("{file}#^{}", entry.id)),
+            );
+        }
+    }
+    found
 }
 
 /// Something that was made of what goes, and is there.
@@ -57,33 +75,23 @@ pub(super) fn derived(path: String) -> DerivedNote {
 /// Whether a place, as `notes/api.md#L12`, is in a note, and among its lines where some are named: one that names no lines is then none of
 /// theirs, for the note that it names stays.
 pub(super) fn is_of(source: &str, path: &VaultPath, lines: Option<(usize, usize)>) -> bool {
-    let mut cited = Vec::new();
-    citations(&Value::String(source.to_owned()), path.as_str(), &mut cited);
-    let meets = |(first, last): (usize, usize)| lines.is_none_or(|(from, to)| first <= to && from <= last);
-    cited.into_iter().any(|cited| cited.map_or(lines.is_none(), meets))
+    named_by(source, path).is_some_and(|named| named.map_or(lines.is_none(), |named| meet(named, lines)))
 }
 
-/// The entries of all memories that were learned there, each as `memories/user.md#^e-7f3a2b9c`.
-fn entries_of(scope: &ReadScope, path: &VaultPath, meets: &impl Fn(usize, usize) -> bool) -> Vec<String> {
-    let layers = scope.workspace().layers();
-    let is_of = |entry: &MemoryEntry| {
-        entry.sources.iter().filter(|source| source_path(source) == path.as_str()).any(|source| {
-            let lines = source.split_once('#').and_then(|(_, lines)| lines_of(lines));
-            lines.is_none_or(|(first, last)| meets(first, last))
-        })
-    };
-    let mut found = Vec::new();
-    for holder in layers.holders() {
-        for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
-            // A file that cannot be read says so where it is asked for.
-            let Ok(book) = layers.book(&holder, shelf) else { continue };
-            let Some(file) = book.path.as_ref().filter(|file| *file != path) else { continue };
-            found.extend(
-                book.entries().iter().filter(|entry| is_of(entry)).map(|entry| format!("{file}#^{}", entry.id)),
-            );
-        }
-    }
-    found
+/// The same, where one that names no lines may be any of theirs.
+fn may_be_of(source: &str, path: &VaultPath, lines: Option<(usize, usize)>) -> bool {
+    named_by(source, path).is_some_and(|named| named.is_none_or(|named| meet(named, lines)))
+}
+
+/// The lines of a note that a place names; `Some(None)` for all of it, `None` where it is in another.
+fn named_by(source: &str, path: &VaultPath) -> Option<Option<(usize, usize)>> {
+    let mut cited = Vec::new();
+    citations(&Value::String(source.to_owned()), path.as_str(), &mut cited);
+    cited.first().copied()
+}
+
+fn meet((first, last): (usize, usize), lines: Option<(usize, usize)>) -> bool {
+    lines.is_none_or(|(from, to)| first <= to && from <= last)
 }
 
 /// The lines that citations of a note name, wherever they stand in a value; none for one of the whole note.

@@ -10,6 +10,7 @@ use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, l
 use super::purge::Purge;
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::retitle::{retitled, title_says};
+use crate::derive::generated::GeneratedNote;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
 use crate::fs::crash;
@@ -17,6 +18,7 @@ use crate::layers::{EntryEdit, LayerWriter, shelf_of};
 use crate::note::{Note, summary_of, without_summary};
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
+use crate::summary_files::summary_path;
 use crate::vault::{Action, Files, Purged, WriteError, commits_of};
 use crate::wire::{DerivedNote, ForgetParams, Forgotten, PurgedView};
 
@@ -128,6 +130,10 @@ fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>
     let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
+    forget_generated(owner, place, &mut forgotten, params.purge, places);
+    if params.purge {
+        purge_summary(files, &path)?;
+    }
     let remove = || match &left.text {
         None => files.trash(&path, hash).map_err(RequestError::from),
         Some(text) => files.replace(&path, hash, text, Action::Forget).map_err(RequestError::from),
@@ -145,7 +151,8 @@ fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>
     };
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
     if params.derived {
-        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, place, derived, params.purge, places));
+        let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
+        left.for_each(|derived| forget_derived(owner, place, derived, params.purge, places));
     }
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
@@ -178,6 +185,39 @@ fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>
     Ok(forgotten)
 }
 
+/// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left. It goes
+/// first, so that nobody takes it for left behind meanwhile.
+fn forget_generated(
+    owner: &Owner,
+    place: GoingPlace<'_>,
+    forgotten: &mut Forgotten,
+    purge: bool,
+    places: &mut Vec<GonePlace>,
+) {
+    for derived in &mut forgotten.derived {
+        let is_note = derived.fact.is_none() && !derived.summary;
+        if is_note && is_only_generated(owner, &derived.path) {
+            forget_derived(owner, place, derived, purge, places);
+        }
+    }
+}
+
+/// Drops what is kept of the summary of a conversation, which may have gone before it.
+fn purge_summary(files: &Files, path: &VaultPath) -> Result<(), RequestError> {
+    if let Some(summary) = summary_path(path)
+        && files.read(&summary)?.is_none()
+    {
+        files.purge(&summary)?;
+    }
+    Ok(())
+}
+
+/// Whether the program has made a note, and nobody has edited it since.
+fn is_only_generated(owner: &Owner, path: &str) -> bool {
+    let source = note_path(path).ok().and_then(|path| owner.workspace().source(&path).ok());
+    source.and_then(|source| GeneratedNote::read(&source.text)).is_some_and(|note| !note.is_edited)
+}
+
 /// Removes what was made of what is forgotten, in the same way.
 fn forget_derived(
     owner: &Owner,
@@ -190,8 +230,8 @@ fn forget_derived(
     let result = match derived {
         // With the text that it stood above.
         DerivedNote { summary: true, .. } => return,
-        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
         DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge, gone),
+        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
         _ => gone(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
     };
     match result {
@@ -218,18 +258,17 @@ fn forget_entry(
         let checkpoint = layers.change(&writer, &holder, shelf, &edits)?.checkpoint;
         return Ok(checkpoint.map(|checkpoint| checkpoint.to_string()));
     }
-    let mut entry = layers.book(&holder, shelf)?.get(id).ok_or_else(absent)?.clone();
-    if !entry.sources.is_empty() {
-        // The list of sources is not to name what goes.
-        entry.sources.clear();
-        layers.change(&writer, &holder, shelf, &[EntryEdit::Change(id.to_owned(), entry)])?;
-        workspace.settled_in_time(&path);
-    }
-    crash::point("entry-purging");
     let book = layers.book(&holder, shelf)?;
     let entry = book.get(id).ok_or_else(absent)?;
     let (line_start, line_end) = (Some(entry.line_start), Some(entry.line_end));
-    forget(&ForgetParams { path: Some(path.to_string()), line_start, line_end, purge, ..ForgetParams::default() })?;
+    let path_of = |path: &VaultPath| Some(path.to_string());
+    forget(&ForgetParams { path: path_of(&path), line_start, line_end, purge, ..ForgetParams::default() })?;
+    crash::point("entry-purged");
+    // Nor is the list of sources to name what goes.
+    let edits: Vec<EntryEdit> = entry.source_paths().map(|path| EntryEdit::Unlist(path.to_owned())).collect();
+    layers.change(&writer, &holder, shelf, &edits)?;
+    workspace.files()?.purge(&path)?;
+    workspace.settled_in_time(&path);
     Ok(None)
 }
 
@@ -327,8 +366,11 @@ fn purge_gone(
     if purged == Purged::default() && commits.is_none() && facts.is_none() && forgotten.derived.is_empty() {
         return Err(gone());
     }
+    forget_generated(owner, place, &mut forgotten, true, places);
+    purge_summary(files, path)?;
     if params.derived {
-        forgotten.derived.iter_mut().for_each(|derived| forget_derived(owner, place, derived, true, places));
+        let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
+        left.for_each(|derived| forget_derived(owner, place, derived, true, places));
     }
     places.push((path.clone(), None));
     forgotten.purged = Some(PurgedView {

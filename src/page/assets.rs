@@ -58,7 +58,12 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "review.js"
     SCRIPT "fact.js"
     SCRIPT "fact-timeline.js"
+    SCRIPT "profile.js"
+    SCRIPT "summaries.js"
+    SCRIPT "summary-lines.js"
+    SCRIPT "digest.js"
     SCRIPT "graph.js"
+    SCRIPT "processing.js"
     SCRIPT "live.js"
     SCRIPT "keys.js"
 };

@@ -7,6 +7,7 @@ use crate::layers::LayersError;
 use crate::ledger::LedgerError;
 use crate::policy::AgentsError;
 use crate::state::StateError;
+use crate::summary_files::SummaryError;
 use crate::sync::RefusedError;
 use crate::vault::WriteError;
 
@@ -192,6 +193,17 @@ impl From<LayersError> for RequestError {
                 Self { hint: Some(format!("it would drop:\n{shown}")), ..Self::conflict(message) }
             }
             LayersError::Read { .. } => Self::unavailable(message, "the file is read again at the next question"),
+        }
+    }
+}
+
+impl From<SummaryError> for RequestError {
+    fn from(error: SummaryError) -> Self {
+        match error {
+            SummaryError::Write(error) => error.into(),
+            SummaryError::Read { .. } | SummaryError::Names(_) | SummaryError::Digest { .. } => {
+                Self::conflict(error.to_string())
+            }
         }
     }
 }

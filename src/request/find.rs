@@ -45,6 +45,7 @@ impl ReadScope {
         started: Instant,
     ) -> Result<SearchResponse, RequestError> {
         let workspace = Arc::clone(&self.workspace);
+        workspace.shared().note_search();
         let mut snippet_chars = config.max_snippet_chars;
         if let Some(limits) = self.limits {
             request.limit = request.limit.min(limits.max_results);

@@ -17,7 +17,7 @@ const MAX_ROWS: i64 = 1000;
 pub struct LeftOut {
     /// When.
     pub at: Timestamp,
-    /// Who sent it: `program NAME`, `agent NAME`.
+    /// Who brought it: `program NAME`, `agent NAME`, `import` for an archive.
     pub by: String,
     /// What it was to become: a collection, or the file of an agent's memory.
     pub into: String,

@@ -1,5 +1,5 @@
 //! What cannot be derived again, in one SQLite file: whose tokens count, what agents asked, how often chunks
-//! were given, events on their way into their files, what was changed, and what was forgotten for good.
+//! were given, events on their way into their files, what was changed, what was forgotten for good, work that waits and calls of chat models.
 //!
 //! It is a file of its own beside the index, for its owner's eyes only. Several processes read and write it: the daemon, and
 //! commands beside it. What is deleted of it is overwritten, and what it says is safe on disk when a call returns.
@@ -9,9 +9,11 @@ mod changes;
 mod damage;
 mod error;
 mod former;
+mod jobs;
 mod key;
 mod later;
 mod left_out;
+mod model_calls;
 mod queue;
 mod read_log;
 mod schema;
@@ -24,8 +26,11 @@ mod usage;
 pub use agents::{AgentRow, AgentTable};
 pub use changes::{ChangeFilter, ChangeLine, ChangeTable};
 pub use error::StateError;
+pub(crate) use jobs::MOST_ATTEMPTS;
+pub use jobs::{Job, JobState, JobTable};
 pub use key::{Digest, DigestKey};
 pub use left_out::{LeftOut, LeftOutTable};
+pub use model_calls::{CallAllowance, CallEnd, CallRoom, ModelCall, ModelCallTable, ModelCallTotals};
 pub use queue::{Appended, Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use read_log::LogTable;
 pub use seen::SeenTable;

@@ -61,8 +61,26 @@ const FACTS_SEEN: &str = "
 CREATE TABLE facts_seen(path TEXT PRIMARY KEY) WITHOUT ROWID;
 ";
 
+// Work that waits, by digests of what it is about, and what of it was done with which content; calls of chat models, and what those that
+// are not listed any more came to. None of it holds a text.
+const JOBS: &str = "
+CREATE TABLE jobs(
+    kind TEXT NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL, due INTEGER NOT NULL, attempts INTEGER NOT NULL,
+    revived INTEGER NOT NULL, passing INTEGER NOT NULL, reason TEXT, created INTEGER NOT NULL, PRIMARY KEY(kind, key)) WITHOUT ROWID;
+CREATE TABLE jobs_done(
+    kind TEXT NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(kind, key)) WITHOUT ROWID;
+CREATE TABLE model_calls(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, model TEXT NOT NULL, outcome TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, answer_tokens INTEGER NOT NULL, weight INTEGER NOT NULL, ms INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, kept INTEGER NOT NULL, dropped INTEGER NOT NULL);
+CREATE INDEX model_calls_by_time ON model_calls(at);
+CREATE TABLE model_calls_before(
+    outcome TEXT PRIMARY KEY, calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, answer_tokens INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, first INTEGER NOT NULL) WITHOUT ROWID;
+";
+
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
-const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN];
+const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

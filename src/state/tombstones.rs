@@ -289,8 +289,11 @@ fn numbered(mut all: Vec<Tombstone>) -> Vec<Tombstone> {
 /// What was forgotten, to be asked, with the key that it was made with.
 pub type KnownTombstones = (Arc<Tombstones>, DigestKey);
 
+/// What was forgotten, and the bytes of the key that it was made with.
+type KeyedTombstones = (Vec<Tombstone>, [u8; 32]);
+
 /// What an archive has brought, and the key that it was made with; `None` where it brings nothing of the kind.
-fn brought(file: &Path, key_file: &Path) -> Result<Option<(Vec<Tombstone>, [u8; 32])>, StateError> {
+fn brought(file: &Path, key_file: &Path) -> Result<Option<KeyedTombstones>, StateError> {
     let bytes = match std::fs::read(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         read => read.on("read", file)?,

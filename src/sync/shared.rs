@@ -223,6 +223,8 @@ pub struct Shared {
     /// When the model that came last was asked for.
     asked: AtomicU64,
     fresh: Freshness,
+    /// When somebody searched last.
+    searched: Mutex<Option<Instant>>,
 }
 
 impl Default for Shared {
@@ -235,6 +237,7 @@ impl Default for Shared {
             changed: Condvar::new(),
             asked: AtomicU64::new(0),
             fresh: Freshness::default(),
+            searched: Mutex::default(),
         }
     }
 }
@@ -346,6 +349,16 @@ impl Shared {
             (now, known) => now.is_some() != known.is_some(),
         };
         self.wait(timeout, |_| is_so() || is_other());
+    }
+
+    /// Somebody searches.
+    pub(crate) fn note_search(&self) {
+        *self.searched.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether somebody has searched within so long.
+    pub(crate) fn was_searched_within(&self, time: Duration) -> bool {
+        self.searched.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|last| last.elapsed() < time)
     }
 
     /// What has been saved, and how much of it can be found.

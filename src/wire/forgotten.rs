@@ -38,7 +38,7 @@ pub struct TombstoneView {
 pub struct LeftOutView {
     /// When, as RFC 3339.
     pub at: String,
-    /// Who brought it: `program NAME`, `agent NAME`.
+    /// Who brought it: `program NAME`, `agent NAME`, `import` for an archive.
     pub by: String,
     /// The collection, or the file, that it was for.
     pub into: String,

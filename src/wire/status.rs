@@ -6,6 +6,8 @@ use utoipa::ToSchema;
 use super::capture::CaptureState;
 use super::facts::FactProblem;
 use super::forgotten::BackAgain;
+use super::processing::ProcessingState;
+use super::summaries::SummariesState;
 use crate::sync::{ModelStatus, NextModel};
 
 /// How the vault and its index are.
@@ -52,6 +54,9 @@ pub struct Status {
     /// The chat model, where `[chat]` names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatState>,
+    /// What the chat model of the memory does and has cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processing: Option<ProcessingState>,
     /// How changes are noticed.
     pub watching: Watching,
     /// The folder of the derived stores.
@@ -83,6 +88,9 @@ pub struct Status {
     /// The facts, where a daemon follows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<FactsState>,
+    /// How the summaries are, where a daemon keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<SummariesState>,
     /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Backup>,

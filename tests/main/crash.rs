@@ -363,7 +363,9 @@ fn the_matrix_has_every_point() {
         .chain(capture::kills::points())
         .chain(crate::state::points())
         .chain(crate::entries::POINTS)
+        .chain(crate::extraction::kills::points())
         .chain(crate::facts::POINTS)
+        .chain(crate::summaries::POINTS)
         .chain(crate::profile::POINTS)
         .map(str::to_owned)
         .collect();

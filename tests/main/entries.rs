@@ -8,10 +8,10 @@ use crate::forgotten::{Secret, assert_in_no_file};
 use crate::support::{Connection, Daemon, Mcp, Reply, Request, eventually};
 
 /// Points between the files of a memory.
-pub const POINTS: [&str; 4] = ["entries-written", "entries-accepted", "entries-set-aside", PURGING];
+pub const POINTS: [&str; 4] = ["entries-written", "entries-accepted", "entries-set-aside", PURGED];
 
-/// Between an entry without its sources and none.
-const PURGING: &str = "entry-purging";
+/// Between a purged entry and the list of its sources.
+const PURGED: &str = "entry-purged";
 
 const KNOWN: &str = "---\nsources: [notes/open.md, notes/secret.md]\n---\n# What is known\n\nProse.\n\n- [preference] Prefers tabs over spaces #editor ^e-1\n\
     - [fact] Lives by the harbour (source notes/open.md#L1) ^e-2\n- [fact] The quokka bites (source notes/secret.md#L3) ^e-3\n\
@@ -297,6 +297,28 @@ fn nonsense_by_hand_is_told_and_harms_nothing() {
     assert_eq!(read(&vault, "memories/user.md"), nonsense);
     vault.write("memories/user.md", "<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n");
     assert_eq!(vault.post("/api/entries", &json!({"text": "new"})).status, 409);
+}
+
+#[test]
+fn a_kill_after_an_entry_is_purged_brings_nothing_back() {
+    let mut vault = vault();
+    vault.write("notes/bilby.md", "The bilby code is seven seven one nine.\n");
+    let line = "- The bilby code is seven seven one nine (source notes/bilby.md#L1) ^e-2\n";
+    vault.write(
+        "memories/user.md",
+        format!("---\nsources: [notes/bilby.md]\n---\n- Likes tea ^e-1\n{line}- Likes jam ^e-3\n"),
+    );
+    vault.start().settle();
+    vault.kill();
+    vault.launch(Some(&format!("{PURGED}:1")));
+    vault.settle();
+    assert_ne!(vault.run(&["forget", "notes/bilby.md", "--purge", "--derived", "--yes"]).code, 0);
+    eventually("the kill", || vault.was_killed().then_some(()));
+    vault.start().settle();
+    assert_eq!(texts(&vault.get("/api/entries").json()), ["Likes tea", "Likes jam"]);
+    let told = propose(&vault, "The bilby code is seven seven one nine", &json!({}));
+    assert_eq!(told["status"], "pending");
+    assert!(waiting(&vault).is_empty(), "it stays forgotten");
 }
 
 #[test]

@@ -34,12 +34,18 @@ const SETTINGS: &str = concat!(
 );
 /// A part of the vault that has facts of its own.
 const MEMORY_SCOPE: &str = "^(user|system|orchestrator|(project|agent-type|agent):[a-z0-9-]{1,60})$";
+/// The name of an entry: a block id.
+const ENTRY: &str = "^[A-Za-z0-9-]{1,64}$";
 /// Headings in lower case.
 const NAMESPACE: &str = "^([a-z][a-z0-9 -]{0,30}[a-z0-9](/[a-z][a-z0-9 -]{0,30}[a-z0-9]){0,3})?$";
 /// The key of a fact.
 const KEY: &str = "^[A-Za-z_][A-Za-z0-9_.-]{0,60}$";
 /// A day, or always.
 const MOMENT: &str = "^(0|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$";
+/// A day.
+const DAY: &str = "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$";
+/// A week.
+const WEEK: &str = "^20[0-9]{2}-W(0[1-9]|[1-4][0-9]|5[0-2])$";
 /// How long ago: `12h`, `7d`, `2w`, `6mo`, `1y`.
 const AGO: &str = "^([0-9]{1,5}(h|d|w|mo)|[0-9]{1,4}y)$";
 /// Captured events are not of the time before computers.
@@ -74,6 +80,9 @@ use TextLimit::{Each, FactValue, FromOne, Like, Maybe, Names, Time, UpTo};
 /// The fields of what requests take, by the type that has them.
 const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("AgentParams", "name", UpTo(60, LINE)),
+    ("DigestParams", "day", Like(DAY)),
+    ("DigestParams", "week", Like(WEEK)),
+    ("SummaryMakeParams", "of", Like(PATH)),
     ("MemoryGetParams", "hash", Like(HASH)),
     ("MemorySaveParams", "content", Like(TEXT)),
     ("MemoryRestoreParams", "checkpoint_id", Like(CHECKPOINT)),
@@ -131,6 +140,12 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("EntryEditParams", "from", Like(MOMENT)),
     ("EntryEditParams", "until", Like(MOMENT)),
     ("EntriesRewriteParams", "agent", UpTo(60, FOLDER)),
+    ("EntriesRewriteParams", "content", Like(TEXT)),
+    ("EntryEditParams", "id", Like(ENTRY)),
+    ("EntryRemoveParams", "id", Like(ENTRY)),
+    ("ReviewDecision", "id", Like(ENTRY)),
+    ("ReviewDecision", "supersedes", Like(ENTRY)),
+    ("ReviewDecision", "all_of", Like(PATH)),
     ("EntryRemoveParams", "agent", UpTo(60, FOLDER)),
     ("ReviewDecision", "agent", UpTo(60, FOLDER)),
     ("ReviewDecision", "text", UpTo(1000, LINE)),
@@ -256,7 +271,11 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
-        ("/api/entries" | "/api/review", "agent") => limit(schema, &Like(FOLDER)),
+        ("/api/digest", "day") => limit(schema, &Like(DAY)),
+        ("/api/digest", "week") => limit(schema, &Like(WEEK)),
+        ("/api/entries", "agent") => limit(schema, &Like(FOLDER)),
+        ("/api/review", "agent") => limit(schema, &Like(FOLDER)),
+        ("/api/review", "source") => limit(schema, &Like(PATH)),
         ("/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(CHECKPOINT)),

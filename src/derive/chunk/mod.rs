@@ -19,5 +19,5 @@ pub use measure::token_estimate;
 pub(crate) use remove::Remainder;
 pub use remove::{RemoveError, without_chunk, without_lines};
 pub(crate) use turn::{
-    CONVERSATIONS, Speakers, begins as begins_turn, goes_on_and_begins, mark as turn_mark, speaker_term,
+    CONVERSATIONS, Speakers, begins as begins_turn, goes_on_and_begins, mark as turn_mark, speaker_term, turn_start,
 };

@@ -16,12 +16,31 @@ pub(crate) fn begins(collection: &str, block: &str) -> bool {
     collection == CONVERSATIONS && speaker(block).is_some()
 }
 
+/// Who speaks in the turn that a text begins with, if it does.
 fn speaker(block: &str) -> Option<&str> {
+    turn_start(block).map(|start| start.speaker)
+}
+
+/// What a turn begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TurnStart<'t> {
+    /// `2026-01-05`, where the turn says it.
+    pub(crate) date: Option<&'t str>,
+    /// `18:32`.
+    pub(crate) time: &'t str,
+    /// The name, or the role.
+    pub(crate) speaker: &'t str,
+    /// What is said on the same line.
+    pub(crate) rest: &'t str,
+}
+
+/// What a block begins with, where that is a turn.
+pub(crate) fn turn_start(block: &str) -> Option<TurnStart<'_>> {
     let line = block.strip_prefix("**")?.lines().next()?;
     let (time, rest) = line.split_once(" · ")?;
     let (time, date) = match time.split_once(' ') {
-        Some((date, time)) => (time, date),
-        None => (time, "2000-01-01"),
+        Some((date, time)) => (time, Some(date)),
+        None => (time, None),
     };
     let like = |text: &str, pattern: &str| {
         text.len() == pattern.len()
@@ -30,8 +49,9 @@ fn speaker(block: &str) -> Option<&str> {
                 other => byte == other,
             })
     };
-    let (speaker, _) = rest.split_once(":**")?;
-    (like(time, "dd:dd") && like(date, "dddd-dd-dd") && !speaker.contains('*')).then_some(speaker)
+    let (speaker, rest) = rest.split_once(":**")?;
+    let is_one = like(time, "dd:dd") && date.is_none_or(|date| like(date, "dddd-dd-dd")) && !speaker.contains('*');
+    is_one.then_some(TurnStart { date, time, speaker, rest })
 }
 
 /// The length of what a turn begins with, `**18:32 · Maya:**`, where a line does so.

@@ -159,6 +159,22 @@ pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryShelf) -> Res
     with_property(source, "sources", &sources.into()).ok_or(EntryEditError::Frontmatter)
 }
 
+/// The text without a note in the list of its sources, unless an entry cites it.
+///
+/// # Errors
+/// When the frontmatter cannot be changed so.
+pub(crate) fn without_source(source: &str, shelf: EntryShelf, path: &str) -> Result<String, EntryEditError> {
+    let listed = Note::parse(source, "").metadata.get("sources").cloned();
+    let is_cited =
+        || EntriesFile::read(source, shelf).entries.iter().any(|entry| entry.source_paths().any(|at| at == path));
+    let Some(serde_json::Value::Array(items)) = listed else { return Ok(source.to_owned()) };
+    if !items.iter().any(|item| item == path) || is_cited() {
+        return Ok(source.to_owned());
+    }
+    let left: Vec<_> = items.into_iter().filter(|item| item != path).collect();
+    with_property(source, "sources", &left.into()).ok_or(EntryEditError::Frontmatter)
+}
+
 fn line_of(entry: &MemoryEntry) -> Result<String, EntryEditError> {
     if super::entry::one_line(&entry.text).is_empty() {
         return Err(EntryEditError::Empty);

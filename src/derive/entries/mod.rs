@@ -13,7 +13,9 @@ mod item;
 mod marks;
 mod verify;
 
-pub(crate) use edit::{EntryEditError, lost_entries, with_changed, with_entry, with_sources, without_entry};
+pub(crate) use edit::{
+    EntryEditError, lost_entries, with_changed, with_entry, with_sources, without_entry, without_source,
+};
 pub(crate) use entry::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, one_line, source_path};
 pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
 pub(crate) use verify::{Likeness, Verdict, VerifyRules, verify};

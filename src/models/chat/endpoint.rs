@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::super::endpoint::{Address, ApiKey, CHAT, EndpointCalls, EndpointClient, Patience};
+use super::super::endpoint::{Address, ApiKey, CHAT, EndpointCalls, EndpointClient, MEMORY, Patience};
 use super::super::{ModelError, ModelErrorKind, ModelTrouble};
 use super::answer::reply;
 use super::model::{ChatModel, ChatReply, ChatRequest, ChatUsage};
@@ -66,16 +66,26 @@ impl EndpointChat {
     /// # Errors
     /// When an option is no good.
     pub fn open(options: ChatOptions) -> Result<Self, ModelError> {
-        let address = Address::parse(&options.endpoint, &CHAT);
-        let address = address.map_err(|reason| CHAT.bad_option("endpoint", reason))?;
-        let key = ApiKey::from_environment(&options.api_key_env, &CHAT)?;
+        Self::open_as(options, false)
+    }
+
+    /// The same as the model of the memory, as messages about it say.
+    pub(in crate::models) fn open_for_memory(options: ChatOptions) -> Result<Self, ModelError> {
+        Self::open_as(options, true)
+    }
+
+    fn open_as(options: ChatOptions, for_memory: bool) -> Result<Self, ModelError> {
+        let service = if for_memory { MEMORY } else { CHAT };
+        let address = Address::parse(&options.endpoint, &service);
+        let address = address.map_err(|reason| service.bad_option("endpoint", reason))?;
+        let key = ApiKey::from_environment(&options.api_key_env, &service)?;
         if key.is_some() && address.is_open_to_all() {
             tracing::warn!("the key and all texts go to {} unencrypted; write https:// if it has that", address.host);
         }
         Ok(Self {
             takes_private: options.send_private || address.is_loopback(),
             name: format!("{} at {}", options.model, address.host),
-            calls: EndpointCalls::new(EndpointClient::new(CHAT, address, key)),
+            calls: EndpointCalls::new(EndpointClient::new(service, address, key)),
             model: options.model,
             timeout: options.timeout,
             extras: Mutex::new(EXTRAS.to_vec()),
@@ -164,6 +174,14 @@ impl ChatModel for EndpointChat {
 
     fn trouble(&self) -> Option<ModelTrouble> {
         self.calls.trouble()
+    }
+
+    fn rests(&self) -> Option<Duration> {
+        self.calls.rests()
+    }
+
+    fn stop(&self) {
+        self.calls.stop();
     }
 
     fn usage(&self) -> ChatUsage {

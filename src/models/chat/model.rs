@@ -1,6 +1,6 @@
 //! What every chat model offers.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -26,6 +26,14 @@ pub trait ChatModel: Send + Sync {
     fn trouble(&self) -> Option<ModelTrouble> {
         None
     }
+
+    /// For how long it is left alone and not asked, after it failed too often.
+    fn rests(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Makes requests under way, and all later ones, end at once.
+    fn stop(&self) {}
 
     /// What it was asked since it was opened.
     fn usage(&self) -> ChatUsage {

@@ -113,6 +113,11 @@ impl EndpointCalls {
         waiting.stops.drain().for_each(|(_, stop)| stop());
     }
 
+    /// For how long it is left alone, after it failed too often.
+    pub(in crate::models) fn rests(&self) -> Option<Duration> {
+        self.breaker().rests(Instant::now())
+    }
+
     /// Why it does not answer.
     pub(in crate::models) fn trouble(&self) -> Option<ModelTrouble> {
         let EndpointFailure { is_refusal, problem } = self.failure().clone()?;

@@ -31,5 +31,5 @@ pub(super) use calls::{EndpointCalls, Patience};
 pub(super) use client::EndpointClient;
 pub use embedder::{EndpointEmbedder, EndpointOptions};
 pub(super) use key::ApiKey;
-pub(super) use service::CHAT;
+pub(super) use service::{CHAT, MEMORY};
 pub(crate) use upstream::{UpstreamAnswer, UpstreamClient, UpstreamError};

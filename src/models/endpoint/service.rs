@@ -23,6 +23,10 @@ pub(in crate::models) const EMBEDDING: EndpointService =
 pub(in crate::models) const CHAT: EndpointService =
     EndpointService { section: "chat", name: "the chat endpoint", path: "/chat/completions", verb: "chat" };
 
+/// The same for the memory.
+pub(in crate::models) const MEMORY: EndpointService =
+    EndpointService { section: "memory", name: "the endpoint of the memory", path: "/chat/completions", verb: "chat" };
+
 /// Messages to an answer, passed on.
 pub(in crate::models) const UPSTREAM: EndpointService =
     EndpointService { section: "upstream", name: "the upstream", path: "/chat/completions", verb: "chat" };

@@ -10,20 +10,23 @@ import { showLogin, tradeCode } from "./login.js";
 import { arrive, onRoute, route, visit } from "./route.js";
 import * as agents from "./agents.js";
 import * as browse from "./browse.js";
+import * as digest from "./digest.js";
 import * as entries from "./entries.js";
 import * as facts from "./facts.js";
 import * as graph from "./graph.js";
 import * as note from "./note.js";
 import * as review from "./review.js";
+import * as processing from "./processing.js";
+import * as profile from "./profile.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
 import * as stats from "./stats.js";
+import * as summaries from "./summaries.js";
 
-
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, profile, summaries, digest, processing };
 const NAMES = {
   search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
-  entries: "Entries", review: "Review",
+  entries: "Entries", review: "Review", profile: "Profile", summaries: "Summaries", digest: "Digest", processing: "Processing",
 };
 
 let started = false;

@@ -83,6 +83,18 @@ pub const NOTES: &[(&str, &str, &[&str])] = &[
         &[],
     ),
     ("summaries/deep.md", "---\ncreated: 2026-01-10\nsources: [summaries/all.md]\n---\n# Deep\n\nDeep quokkas.\n", &[]),
+    (
+        "summaries/made-open.md",
+        "---\ncreated: 2026-01-10\ngenerated: true\nof: notes/open.md\nsources: [notes/open.md]\ndigest: x\n---\n## Topics\n\n\
+         - quokka (notes/open.md#L6)\n",
+        &["ada"],
+    ),
+    (
+        "summaries/made-secret.md",
+        "---\ncreated: 2026-01-10\ngenerated: true\nof: notes/secret.md\nsources: [notes/secret.md]\ndigest: x\n---\n## Topics\n\n\
+         - xylophone (notes/secret.md#L7)\n",
+        &[],
+    ),
     ("agents/zoe/agent.md", "---\ntitle: Zoe\ncan_read_user_memory: true\n---\nA quokka.\n", &[]),
     ("agents/zoe/MEMORY.md", "---\ncreated: 2026-01-11\n---\n# Zoe\n\nMy quokka.\n", &[]),
     ("agents/zoe/memory/quokka.md", "---\ncreated: 2026-01-11\n---\nZoe's quokka.\n", &[]),

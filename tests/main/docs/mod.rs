@@ -10,6 +10,7 @@ mod facts;
 mod graph;
 mod memory;
 mod recorded;
+mod summaries;
 
 /// Holds a page against what the code makes of it, or writes it.
 #[track_caller]

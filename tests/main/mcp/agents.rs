@@ -189,7 +189,7 @@ fn an_agent_remembers_for_itself() {
     assert!(!listed.contains("memory_save") && listed.contains("deep_search"), "{listed}");
     assert!(owner.refused("memory_save", json!({ "content": "x" })).starts_with("forbidden: "));
     let listed = ada.result("tools/list", json!({}))["tools"].clone();
-    assert_eq!(listed.as_array().unwrap().len(), 19, "{listed}");
+    assert_eq!(listed.as_array().unwrap().len(), 22, "{listed}");
 }
 
 /// The JSON in `docs/mcp.md` is what a person pastes.

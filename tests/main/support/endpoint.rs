@@ -32,6 +32,8 @@ pub enum Fault {
     Close,
     /// A chat model's own words.
     Says(&'static str),
+    /// The same, made for what was asked.
+    SaysThis(String),
 }
 
 /// What was asked.
@@ -235,6 +237,8 @@ fn chat(inner: &Inner, asked: &Asked, fault: &Option<Fault>) -> Value {
     let judge = inner.judge.lock().unwrap();
     let content = if let Some(Fault::Says(said)) = fault {
         (*said).to_owned()
+    } else if let Some(Fault::SaysThis(said)) = fault {
+        said.clone()
     } else if asked.texts[0].contains("hyde") {
         inner.variants.lock().unwrap().to_string()
     } else {

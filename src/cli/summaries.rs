@@ -1,0 +1,121 @@
+//! `vault summaries`
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+
+use super::backend::Backend;
+use super::outcome::Outcome;
+use super::output::count;
+use super::terminal::{DIM, Out, TITLE, remark, stdout};
+use crate::wire::{DigestSection, SummariesMade, SummariesParams, SummaryMakeParams, SummaryView};
+
+/// Show summaries of conversations, or make them now.
+///
+/// A summary says what a conversation was about, what was decided, which days were named and what is to be done; each line names the turns that
+/// it was made of. The daemon makes one when a conversation has been quiet for `memory.summary_debounce_seconds`, in `summaries/`. Edit one,
+/// and it is yours: it is not made anew.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct SummariesCommand {
+    #[command(subcommand)]
+    action: Option<SummariesAction>,
+    /// The summary of this conversation.
+    #[arg(long, value_name = "CONVERSATION")]
+    of: Option<String>,
+    /// Also those older than `memory.summary_retention_days`.
+    #[arg(long)]
+    all: bool,
+    /// Summaries at most.
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum SummariesAction {
+    /// Make summaries now: of one conversation, or of all that have gone on.
+    Make {
+        /// The conversation's path.
+        conversation: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl SummariesCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+        backend.catch_up(false)?;
+        if let Some(SummariesAction::Make { conversation, json }) = self.action {
+            let made = backend.make_summaries(&SummaryMakeParams { of: conversation })?;
+            return tell_made(&made, json);
+        }
+        backend.warn_if_read_only();
+        let all = (self.all || self.of.is_some()).then_some(true);
+        let found = backend.summaries(&SummariesParams { of: self.of.clone(), all, limit: self.limit })?;
+        let outcome = if found.summaries.is_empty() { Outcome::NothingFound } else { Outcome::Done };
+        if self.json {
+            stdout().json(&found)?;
+            return Ok(outcome);
+        }
+        let mut out = stdout();
+        for summary in &found.summaries {
+            head(summary, &mut out)?;
+            if self.of.is_some() {
+                sections(&summary.sections, &mut out)?;
+            }
+        }
+        match (found.summaries.is_empty(), found.cut) {
+            (true, _) => remark!("vault: there are no summaries; `vault summaries make` makes them now"),
+            (false, true) => remark!("vault: there are more; --limit shows them"),
+            (false, false) => {}
+        }
+        Ok(outcome)
+    }
+}
+
+fn tell_made(made: &SummariesMade, json: bool) -> anyhow::Result<Outcome> {
+    if json {
+        stdout().json(made)?;
+        return Ok(Outcome::Done);
+    }
+    let mut out = stdout();
+    for path in &made.made {
+        writeln!(out, "wrote {path}")?;
+    }
+    for kept in &made.kept {
+        writeln!(out, "kept  {}: {}", kept.path, kept.reason)?;
+    }
+    if made.made.is_empty() && made.kept.is_empty() {
+        remark!("vault: nothing to do: no conversation has gone on since it was summarised");
+    }
+    Ok(Outcome::Done)
+}
+
+fn head(summary: &SummaryView, out: &mut Out) -> anyhow::Result<()> {
+    out.paint(TITLE, &summary.path)?;
+    let state = [(summary.edited, "edited by you"), (summary.old, "old")];
+    let state: String = state.iter().filter(|(is_so, _)| *is_so).map(|(_, what)| format!("  {what}")).collect();
+    write!(out, "  ")?;
+    out.paint(DIM, &format!("{}, {}{state}", summary.at, count(summary.turns as usize, "turn")))?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Prints the parts of a summary or a digest.
+pub(super) fn sections(sections: &[DigestSection], out: &mut Out) -> anyhow::Result<()> {
+    for section in sections {
+        writeln!(out, "\n{}", section.heading)?;
+        for line in &section.lines {
+            write!(out, "  {}  ", line.text)?;
+            out.paint(DIM, &line.citations.join(" "))?;
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}

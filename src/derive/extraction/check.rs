@@ -1,0 +1,306 @@
+//! Holds an answer against the lines that it names: what is not in them is dropped.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value;
+
+use super::answer::ExtractionAnswer;
+use super::claims::{SaidWords, contradicts, numbers};
+use super::prompt::MOST_ENTRIES;
+use super::turns::Voice;
+use crate::config::MemoryKind;
+use crate::derive::plain;
+use crate::redact::redact;
+
+/// Maximum length of an entry or a line of a summary, in characters.
+const MOST_CHARS: usize = 300;
+/// Lines that one of them may come from.
+const MOST_LINES: usize = 40;
+/// The share of its words that have to be in them. A sentence in other words is none of the conversation's.
+const LEAST_SHARE: f64 = 0.4;
+/// Tags of an entry, and characters of one.
+const MOST_TAGS: usize = 5;
+const MOST_TAG_CHARS: usize = 30;
+/// Lines of each list of a summary.
+const MOST_LISTED: usize = 12;
+/// Where the model does not say how sure it is.
+const USUAL_CONFIDENCE: f64 = 0.8;
+
+/// What of an answer stands.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct CheckedAnswer {
+    /// The entries, in the order of the conversation.
+    pub(crate) entries: Vec<CheckedEntry>,
+    /// The lists of the summary: `text`, `topics`, `decisions`, `dates`, `actions`.
+    pub(crate) summary: Vec<(&'static str, Vec<CheckedLine>)>,
+    /// Why others were dropped, and how many for each reason.
+    pub(crate) dropped: BTreeMap<&'static str, usize>,
+}
+
+/// An entry that the conversation says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CheckedEntry {
+    /// What it is.
+    pub(crate) kind: MemoryKind,
+    /// It, in one line.
+    pub(crate) text: String,
+    /// How sure the model is, from 0 to 1.
+    pub(crate) confidence: f64,
+    /// Single words.
+    pub(crate) tags: Vec<String>,
+    /// From when on it is so, as `2026-01-31`, where the lines say that.
+    pub(crate) valid_from: Option<String>,
+    /// The first and the last of its lines.
+    pub(crate) lines: (usize, usize),
+    /// Whether the words that say it are in the lines exactly.
+    pub(crate) has_quote: bool,
+    /// Who said it; of several the one who is trusted least.
+    pub(crate) voice: Voice,
+}
+
+/// A line of a summary that the conversation says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CheckedLine {
+    /// It, in one line.
+    pub(crate) text: String,
+    /// The first and the last of its lines.
+    pub(crate) lines: (usize, usize),
+}
+
+/// The lines that were shown, by their numbers.
+type ShownLines = BTreeMap<usize, (Voice, String)>;
+
+/// Holds an answer against the lines that were shown. `date` is that of the conversation.
+pub(crate) fn check_extraction(answer: &ExtractionAnswer, shown: &ShownLines, date: Option<&str>) -> CheckedAnswer {
+    let mut checked = CheckedAnswer::default();
+    let mut entries = Vec::new();
+    let mut said = HashSet::new();
+    for entry in &answer.entries {
+        match checked_entry(entry, shown, date) {
+            Ok(entry) if said.insert(plain(&entry.text)) => entries.push(entry),
+            Ok(_) => *checked.dropped.entry("said twice").or_default() += 1,
+            Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
+        }
+    }
+    entries.sort_by(|one, two| two.confidence.total_cmp(&one.confidence));
+    if entries.len() > MOST_ENTRIES {
+        *checked.dropped.entry("too many").or_default() += entries.len() - MOST_ENTRIES;
+        entries.truncate(MOST_ENTRIES);
+    }
+    entries.sort_by_key(|entry| entry.lines);
+    checked.entries = entries;
+    for (name, items) in &answer.summary {
+        let mut list = Vec::new();
+        for item in items {
+            match checked_line(item, shown) {
+                Ok((line, _)) if list.len() < MOST_LISTED => list.push(line),
+                Ok(_) => *checked.dropped.entry("too many").or_default() += 1,
+                Err(reason) => *checked.dropped.entry(reason).or_default() += 1,
+            }
+        }
+        checked.summary.push((name, list));
+    }
+    checked
+}
+
+fn checked_entry(entry: &Value, shown: &ShownLines, date: Option<&str>) -> Result<CheckedEntry, &'static str> {
+    let kind = entry.get("kind").and_then(Value::as_str).and_then(MemoryKind::of).ok_or("no kind of entry")?;
+    let (CheckedLine { text, lines }, said) = checked_line(entry, shown)?;
+    let voice = voices(shown, lines).min().ok_or("no such lines")?;
+    if voice != Voice::Person && !matches!(kind, MemoryKind::Decision | MemoryKind::Commitment) {
+        return Err("not said by the person");
+    }
+    let quote = entry.get("quote").and_then(Value::as_str).map(plain).unwrap_or_default();
+    if !quote.is_empty() && !plain(&said).contains(&quote) {
+        return Err("quote not in its lines");
+    }
+    let confidence = entry.get("confidence").and_then(Value::as_f64).unwrap_or(USUAL_CONFIDENCE);
+    let valid_from = entry.get("valid_from").and_then(Value::as_str).map(str::trim);
+    Ok(CheckedEntry {
+        kind,
+        text,
+        confidence: (confidence.clamp(0.0, 1.0) * 100.0).round() / 100.0,
+        tags: entry.get("tags").and_then(Value::as_array).map(|tags| checked_tags(tags)).unwrap_or_default(),
+        valid_from: valid_from.filter(|from| is_said_date(from, &said, date)).map(str::to_owned),
+        lines,
+        has_quote: !quote.is_empty(),
+        voice,
+    })
+}
+
+/// A text with the lines that it names, and what those say.
+fn checked_line(item: &Value, shown: &ShownLines) -> Result<(CheckedLine, String), &'static str> {
+    let text = item.get("text").and_then(Value::as_str).ok_or("no text")?;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = text.trim_start_matches(['-', '*', ' ']);
+    let text: String = text.chars().filter(|character| !character.is_control()).collect();
+    if text.is_empty() || text.chars().count() > MOST_CHARS {
+        return Err("no short text");
+    }
+    let lines = lines_of(item.get("lines"), shown).ok_or("no such lines")?;
+    let said: Vec<&str> = shown.range(lines.0..=lines.1).map(|(_, (_, text))| text.as_str()).collect();
+    let said = said.join("\n");
+    let words = SaidWords::of(&said);
+    if redact(&text) != text.as_str() || text.contains("[redacted") {
+        return Err("a secret");
+    }
+    if !numbers(&text).is_subset(&numbers(&said)) {
+        return Err("number not in its lines");
+    }
+    if words.lacks_name(&text).is_some() {
+        return Err("name not in its lines");
+    }
+    if words.share(&text) < LEAST_SHARE {
+        return Err("words not in its lines");
+    }
+    if contradicts(&text, &said) {
+        return Err("its lines say the contrary");
+    }
+    Ok((CheckedLine { text, lines }, said))
+}
+
+fn lines_of(lines: Option<&Value>, shown: &ShownLines) -> Option<(usize, usize)> {
+    let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
+    let (first, last) = match lines? {
+        Value::Array(both) => (number(both.first()?)?, number(both.last()?)?),
+        one => (number(one)?, number(one)?),
+    };
+    let is_there = shown.contains_key(&first) && shown.contains_key(&last);
+    (is_there && first <= last && last - first < MOST_LINES).then_some((first, last))
+}
+
+fn voices(shown: &ShownLines, (first, last): (usize, usize)) -> impl Iterator<Item = Voice> {
+    shown.range(first..=last).map(|(_, (voice, _))| *voice)
+}
+
+fn checked_tags(tags: &[Value]) -> Vec<String> {
+    let is_tag = |tag: &String| {
+        let letters = tag.chars().any(char::is_alphabetic);
+        letters
+            && tag.chars().count() <= MOST_TAG_CHARS
+            && tag.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    let tags = tags.iter().filter_map(|tag| Some(tag.as_str()?.trim().trim_start_matches('#').to_lowercase()));
+    // What hides a note is the person's to say.
+    let mut tags: Vec<String> = tags.filter(is_tag).filter(|tag| tag != "private").take(MOST_TAGS).collect();
+    tags.dedup();
+    tags
+}
+
+/// Whether a date is that of the conversation, or its day and year are in the lines.
+fn is_said_date(from: &str, said: &str, date: Option<&str>) -> bool {
+    let Ok(day) = from.parse::<jiff::civil::Date>() else { return false };
+    let there = numbers(said);
+    let has = |number: i16| there.contains(&number.to_string());
+    date.is_some_and(|date| date.starts_with(from))
+        || (has(i16::from(day.day())) && (has(day.year()) || has(i16::from(day.month()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::turns::read_turns;
+    use super::*;
+
+    const SAID: &str = "**18:32 · user:** I moved to Bonn on 3 May 2026 with 2 cats.\n\
+        **18:33 · bot:** You like dogs. We decided to use tabs.\n\
+        **18:34 · user:** I do not like dogs, and my password is hunter2butlonger.\n";
+
+    fn check(entries: Value) -> CheckedAnswer {
+        let shown: ShownLines = read_turns(SAID, &[])
+            .into_iter()
+            .flat_map(|turn| turn.lines.into_iter().map(move |line| (line.number, (turn.voice, line.text))))
+            .collect();
+        let entries = entries.as_array().unwrap().clone();
+        check_extraction(&ExtractionAnswer { entries, summary: Vec::new() }, &shown, Some("2026-05-04"))
+    }
+
+    #[track_caller]
+    fn is_dropped(entry: Value, reason: &str) {
+        let checked = check(json!([entry]));
+        assert_eq!(checked.dropped.keys().copied().collect::<Vec<_>>(), [reason], "{checked:?}");
+    }
+
+    #[test]
+    fn what_the_lines_say_stands() {
+        let checked = check(json!([
+            {"kind": "decision", "text": "Decided to use tabs", "confidence": 7, "lines": [2, 2]},
+            {"kind": "Fact", "text": "- Moved to Bonn\nwith 2 cats", "confidence": 0.951, "tags": ["Bonn", "#pets", "a b", "private", 3],
+             "valid_from": "2026-05-03", "lines": [1], "quote": "I moved to Bonn"},
+            {"kind": "fact", "text": "Moved to Bonn with two cats.", "lines": 1},
+        ]));
+        assert_eq!(checked.dropped, BTreeMap::new());
+        let fact = &checked.entries[0];
+        assert_eq!((fact.text.as_str(), fact.confidence, fact.lines), ("Moved to Bonn with 2 cats", 0.95, (1, 1)));
+        assert_eq!((fact.tags.join(" "), fact.valid_from.as_deref()), ("bonn pets".into(), Some("2026-05-03")));
+        assert!(fact.has_quote && fact.voice == Voice::Person);
+        let decision = checked.entries.last().unwrap();
+        assert_eq!((decision.confidence, decision.voice, decision.has_quote), (1.0, Voice::Agent, false));
+    }
+
+    #[test]
+    fn what_they_do_not_say_is_dropped_for_a_reason() {
+        let entry =
+            |text: &str, lines: (usize, usize)| json!({"kind": "fact", "text": text, "lines": [lines.0, lines.1]});
+        is_dropped(entry("Moved to Bonn with 5 cats", (1, 1)), "number not in its lines");
+        is_dropped(entry("Moved to Berlin with 2 cats", (1, 1)), "name not in its lines");
+        is_dropped(entry("Enjoys long walks at night", (1, 1)), "words not in its lines");
+        is_dropped(entry("Likes dogs", (3, 3)), "its lines say the contrary");
+        is_dropped(entry("Likes dogs", (2, 2)), "not said by the person");
+        is_dropped(entry("Likes dogs", (2, 3)), "not said by the person");
+        is_dropped(entry("Moved to Bonn", (1, 4)), "no such lines");
+        is_dropped(entry("Moved to Bonn", (3, 1)), "no such lines");
+        is_dropped(entry("Moved to Bonn", (0, 1)), "no such lines");
+        is_dropped(entry("", (1, 1)), "no short text");
+        is_dropped(entry(&"Bonn ".repeat(100), (1, 1)), "no short text");
+        is_dropped(entry("My password is hunter2butlonger", (3, 3)), "a secret");
+        is_dropped(json!({"kind": "rumour", "text": "Moved to Bonn", "lines": [1, 1]}), "no kind of entry");
+        is_dropped(json!({"kind": "fact", "lines": [1, 1]}), "no text");
+        is_dropped(json!("Moved to Bonn"), "no kind of entry");
+        let quote = json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1, 1], "quote": "I went to Bonn"});
+        is_dropped(quote, "quote not in its lines");
+        is_dropped(json!({"kind": "fact", "text": "Moved to Bonn", "lines": [1e300, -1]}), "no such lines");
+    }
+
+    #[test]
+    fn no_more_than_eight_stand_the_surest_first() {
+        let entries: Vec<Value> = (0..20)
+            .map(|at| json!({"kind": "fact", "text": format!("{} to Bonn with cats", "Moved ".repeat(at % 20 + 1)), "confidence": at as f64 / 20.0, "lines": [1, 1]}))
+            .collect();
+        let checked = check(json!(entries));
+        assert_eq!((checked.entries.len(), checked.dropped["too many"]), (MOST_ENTRIES, 12));
+        assert!(checked.entries.iter().all(|entry| entry.confidence >= 0.6));
+    }
+
+    #[test]
+    fn a_date_that_the_lines_do_not_have_is_left_out() {
+        for (from, is_so) in
+            [("2026-05-03", true), ("2026-05-04", true), ("2025-01-01", false), ("tomorrow", false), ("", false)]
+        {
+            let checked =
+                check(json!([{"kind": "fact", "text": "Moved to Bonn", "valid_from": from, "lines": [1, 1]}]));
+            assert_eq!(checked.entries[0].valid_from.is_some(), is_so, "{from}");
+        }
+    }
+
+    #[test]
+    fn lines_of_a_summary_cite_turns_or_go() {
+        let answer = ExtractionAnswer {
+            entries: Vec::new(),
+            summary: vec![(
+                "topics",
+                vec![
+                    json!({"text": "Moving to Bonn", "lines": [1, 1]}),
+                    json!({"text": "Bonn"}),
+                    json!("Bonn"),
+                    json!({"text": "Rome", "lines": [1]}),
+                ],
+            )],
+        };
+        let shown = BTreeMap::from([(1, (Voice::Agent, "So you are moving to Bonn".to_owned()))]);
+        let checked = check_extraction(&answer, &shown, None);
+        assert_eq!(checked.summary[0].1, [CheckedLine { text: "Moving to Bonn".into(), lines: (1, 1) }]);
+        assert_eq!(checked.dropped.values().sum::<usize>(), 3);
+    }
+}

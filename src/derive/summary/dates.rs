@@ -1,0 +1,261 @@
+//! Days that a sentence names: as numbers, or with the name of a month.
+
+use jiff::civil::Date;
+
+use crate::derive::words::fold;
+
+/// A day that a sentence names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedDay {
+    /// One of a year.
+    Dated(Date),
+    /// A day and a month, of a year that is not said.
+    OfSomeYear,
+}
+
+/// The beginnings of the names of months, folded, in the languages that most notes are in. A word counts where it begins with one, and is no
+/// longer than a name is.
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "janv", "ener", "genn", "январ", "stycz"],
+    &["feb", "fevr", "fev", "феврал", "lut"],
+    &["mar", "mrz", "maart", "marz", "март", "marc"],
+    &["apr", "avr", "abr", "апрел", "kwie"],
+    &["may", "mai", "maj", "mag", "mei", "мая"],
+    &["jun", "juin", "giu", "июн", "czerw"],
+    &["jul", "juil", "lug", "июл", "lip"],
+    &["aug", "aout", "ago", "август", "sierp"],
+    &["sep", "set", "сентябр", "wrzes"],
+    &["oct", "okt", "out", "ott", "октябр", "pazdz"],
+    &["nov", "ноябр", "listop"],
+    &["dec", "dez", "dic", "дека", "grud"],
+];
+/// The names in full that a word is held against where it is longer than its beginning.
+const NAMES: &[&str] = &[
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "sept",
+    "januar",
+    "februar",
+    "marz",
+    "mai",
+    "juni",
+    "juli",
+    "oktober",
+    "dezember",
+    "janvier",
+    "fevrier",
+    "mars",
+    "avril",
+    "juin",
+    "juillet",
+    "aout",
+    "septembre",
+    "octobre",
+    "novembre",
+    "decembre",
+    "enero",
+    "febrero",
+    "marzo",
+    "abril",
+    "mayo",
+    "junio",
+    "julio",
+    "agosto",
+    "septiembre",
+    "octubre",
+    "noviembre",
+    "diciembre",
+    "gennaio",
+    "febbraio",
+    "aprile",
+    "maggio",
+    "giugno",
+    "luglio",
+    "settembre",
+    "ottobre",
+    "dicembre",
+    "janeiro",
+    "fevereiro",
+    "marco",
+    "maio",
+    "junho",
+    "julho",
+    "setembro",
+    "outubro",
+    "novembro",
+    "dezembro",
+    "januari",
+    "februari",
+    "maart",
+    "mei",
+    "augustus",
+    "января",
+    "февраля",
+    "марта",
+    "апреля",
+    "мая",
+    "июня",
+    "июля",
+    "августа",
+    "сентября",
+    "октября",
+    "ноября",
+    "декабря",
+    "stycznia",
+    "lutego",
+    "marca",
+    "kwietnia",
+    "maja",
+    "czerwca",
+    "lipca",
+    "sierpnia",
+    "wrzesnia",
+    "pazdziernika",
+    "listopada",
+    "grudnia",
+];
+/// Words between a day, a month and a year.
+const BETWEEN: &[&str] =
+    &["of", "the", "de", "del", "den", "do", "di", "st", "nd", "rd", "th", "er", "г", "года", "r", "roku"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DateToken<'t> {
+    Number(u32, usize),
+    Month(i8),
+    Sign(char),
+    Word(&'t str),
+}
+
+/// The first day that a sentence names.
+pub(super) fn named_day(sentence: &str) -> Option<NamedDay> {
+    if !sentence.contains(|character: char| character.is_numeric()) {
+        return None;
+    }
+    let text = fold(sentence);
+    let tokens = tokens(&text);
+    (0..tokens.len()).find_map(|at| starting_at(&tokens, at))
+}
+
+fn tokens(text: &str) -> Vec<DateToken<'_>> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let run = |is: fn(char) -> bool| rest.find(|character| !is(character)).unwrap_or(rest.len());
+        let length = if first.is_ascii_digit() {
+            let length = run(|character| character.is_ascii_digit());
+            tokens.push(DateToken::Number(rest[..length].parse().unwrap_or(u32::MAX), length));
+            length
+        } else if first.is_alphabetic() && !is_sign_of_date(first) {
+            let length = run(|character| character.is_alphabetic() && !is_sign_of_date(character));
+            let word = &rest[..length];
+            match month(word) {
+                Some(month) => tokens.push(DateToken::Month(month)),
+                None if BETWEEN.contains(&word) => {}
+                None => tokens.push(DateToken::Word(word)),
+            }
+            length
+        } else {
+            if !first.is_whitespace() {
+                tokens.push(DateToken::Sign(first));
+            }
+            first.len_utf8()
+        };
+        rest = &rest[length..];
+    }
+    tokens
+}
+
+fn is_sign_of_date(character: char) -> bool {
+    matches!(character, '年' | '月' | '日' | '년' | '월' | '일')
+}
+
+fn month(word: &str) -> Option<i8> {
+    let is_name = NAMES.contains(&word)
+        || MONTHS.iter().flat_map(|month| month.iter()).any(|start| *start == word && word.len() == 3);
+    let at = is_name.then(|| MONTHS.iter().position(|starts| starts.iter().any(|start| word.starts_with(start))))??;
+    Some(at as i8 + 1)
+}
+
+fn starting_at(tokens: &[DateToken<'_>], at: usize) -> Option<NamedDay> {
+    use DateToken::{Month, Number, Sign};
+    let dated = |year: u32, month: u32, day: u32| {
+        let (year, month, day) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?);
+        Date::new(year, month, day).ok().filter(|_| (1900..2200).contains(&year)).map(NamedDay::Dated)
+    };
+    let is_part = |at: Option<usize>| {
+        at.and_then(|at| tokens.get(at)).is_some_and(|token| matches!(token, Number(..) | Sign('.' | '-' | '/')))
+    };
+    let of_some_year = |day: u32| (1..=31).contains(&day).then_some(NamedDay::OfSomeYear);
+    match tokens[at..] {
+        [Number(year, 4), Sign(one @ ('-' | '/' | '.')), Number(month, 1 | 2), Sign(other), Number(day, 1 | 2), ..]
+            if one == other =>
+        {
+            dated(year, month, day)
+        }
+        [Number(year, 4), Sign('年' | '년'), Number(month, _), Sign('月' | '월'), Number(day, _), ..] => {
+            dated(year, month, day)
+        }
+        [Number(month, 1 | 2), Sign('月' | '월'), Number(day, 1 | 2), Sign('日' | '일'), ..]
+            if (1..=12).contains(&month) =>
+        {
+            of_some_year(day)
+        }
+        [Number(day, 1 | 2), Sign('.'), Number(month, 1 | 2), Sign('.'), Number(year, 4), ..]
+            if !is_part(at.checked_sub(1)) =>
+        {
+            dated(year, month, day)
+        }
+        [Number(day, 1 | 2), Month(month), Number(year, 4), ..]
+        | [Number(day, 1 | 2), Sign('.' | 'º'), Month(month), Number(year, 4), ..] => dated(year, month as u32, day),
+        [Month(month), Number(day, 1 | 2), Sign(','), Number(year, 4), ..]
+        | [Month(month), Number(day, 1 | 2), Number(year, 4), ..] => dated(year, month as u32, day),
+        [Number(day, 1 | 2), Month(_), ..] | [Number(day, 1 | 2), Sign('.' | 'º'), Month(_), ..] => of_some_year(day),
+        [Month(_), Number(day, 1 | 2), ..] => of_some_year(day),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_read_as_people_write_them() {
+        let day = |text: &str| match named_day(text) {
+            Some(NamedDay::Dated(date)) => date.to_string(),
+            Some(NamedDay::OfSomeYear) => "some year".into(),
+            None => String::new(),
+        };
+        for (text, expected) in [
+            ("The train leaves on 2026-11-21 at noon.", "2026-11-21"),
+            ("Am 21.11.2026 fahren wir.", "2026-11-21"),
+            ("On 3 March 2026 we meet.", "2026-03-03"),
+            ("on March 3rd, 2026", "2026-03-03"),
+            ("am 3. März 2026", "2026-03-03"),
+            ("le 3 août 2026", "2026-08-03"),
+            ("el 3 de marzo de 2026", "2026-03-03"),
+            ("3 мая 2026 года", "2026-05-03"),
+            ("2026年11月21日出发", "2026-11-21"),
+            ("11月21日に会う", "some year"),
+            ("See you on 5 May.", "some year"),
+            ("May 5 is fine", "some year"),
+            ("It may rain, 5 of them.", ""),
+            ("version 4.1.2.2026 and 2026-13-45", ""),
+            ("He ate 4 apples in 2026.", ""),
+            ("mark 5", ""),
+            ("plain", ""),
+        ] {
+            assert_eq!(day(text), expected, "{text}");
+        }
+    }
+}

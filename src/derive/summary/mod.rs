@@ -1,0 +1,20 @@
+//! Summaries by rules, without a model: of a conversation, and of what was written and said on a day. Every line cites what it was made of.
+//! Pure, and bounded: a conversation of any length is read once, and gives so many lines of so many characters.
+
+mod dates;
+mod day;
+mod machinery;
+mod make;
+mod phrases;
+mod prose;
+mod terms;
+mod text;
+mod turns;
+
+pub(crate) use day::{DayDigest, DigestMaker, digest_body};
+pub(crate) use make::{ConversationSummary, summarize};
+pub(crate) use text::{CitedLine, summary_body, summary_items};
+pub(crate) use turns::{ConversationTurn, turns_digest, turns_of};
+
+/// The collection of summaries and digests: never summarised themselves.
+pub(crate) const SUMMARIES: &str = "summaries";

@@ -1,0 +1,122 @@
+//! The lines of a text that somebody wrote as prose: their sentences, headings and open tasks. Code, tables and quotes of others are none.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Maximum number of characters of a line of a summary.
+pub(super) const MAX_LINE_CHARS: usize = 240;
+
+/// One piece of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProsePiece<'t> {
+    /// A heading, without its marks.
+    Heading(&'t str),
+    /// A task that is not done: `- [ ] …`.
+    Open(&'t str),
+    /// A task that is done.
+    Done(&'t str),
+    /// A sentence.
+    Sentence(&'t str),
+}
+
+/// Calls with the line, from 0, and each piece of a text.
+pub(super) fn each_piece<'t>(text: &'t str, mut found: impl FnMut(usize, ProsePiece<'t>)) {
+    let mut fence: Option<&str> = None;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(open) = fence {
+            if line.starts_with(open) {
+                fence = None;
+            }
+            continue;
+        }
+        fence = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
+        if fence.is_some() || line.starts_with(['>', '|']) {
+            continue;
+        }
+        if let Some(heading) = heading(line) {
+            found(number, ProsePiece::Heading(heading));
+            continue;
+        }
+        let item = without_marker(line);
+        match task(item) {
+            Some((false, rest)) if has_words(rest) => found(number, ProsePiece::Open(rest)),
+            Some((true, rest)) if has_words(rest) => found(number, ProsePiece::Done(rest)),
+            Some(_) => {}
+            None => {
+                let sentences = item.split_sentence_bounds().map(str::trim).filter(|sentence| has_words(sentence));
+                sentences.for_each(|sentence| found(number, ProsePiece::Sentence(sentence)));
+            }
+        }
+    }
+}
+
+fn heading(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches('#');
+    let level = line.len() - text.len();
+    let text = text.strip_prefix(' ')?.trim().trim_end_matches('#').trim_end();
+    ((1..=6).contains(&level) && has_words(text)).then_some(text)
+}
+
+/// A line without the mark of a list item.
+fn without_marker(line: &str) -> &str {
+    if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)) {
+        return rest.trim_start();
+    }
+    let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
+    let digits = line.len() - rest.len();
+    let after = rest.strip_prefix(['.', ')']).and_then(|rest| rest.strip_prefix(' '));
+    after.filter(|_| (1..4).contains(&digits)).map_or(line, str::trim_start)
+}
+
+/// Whether a task is done, and what it is.
+fn task(item: &str) -> Option<(bool, &str)> {
+    let rest = item.strip_prefix('[')?;
+    let mark = rest.chars().next()?;
+    let text = rest[mark.len_utf8()..].strip_prefix("] ")?.trim();
+    matches!(mark, ' ' | 'x' | 'X' | '-' | '/' | '>').then_some((matches!(mark, 'x' | 'X' | '-'), text))
+}
+
+fn has_words(text: &str) -> bool {
+    text.contains(char::is_alphanumeric)
+}
+
+/// A text on one line, cut at a word where it is long.
+pub(super) fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some((end, _)) = line.char_indices().nth(MAX_LINE_CHARS) else { return line };
+    let cut = &line[..end];
+    let cut = cut.rsplit_once(' ').filter(|(words, _)| words.len() * 2 > cut.len()).map_or(cut, |(words, _)| words);
+    format!("{}…", cut.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_headings_and_tasks_are_told_from_code_and_quotes() {
+        let text = "# Plan\nOne. Two!\n- [ ] buy rye\n* [x] bake\n```\n- [ ] code. Here.\n```\n> quoted.\n| a | b |\n1. 我们决定了。走吧。\n---\n";
+        let mut found = Vec::new();
+        each_piece(text, |line, piece| found.push((line, piece)));
+        assert_eq!(
+            found,
+            [
+                (0, ProsePiece::Heading("Plan")),
+                (1, ProsePiece::Sentence("One.")),
+                (1, ProsePiece::Sentence("Two!")),
+                (2, ProsePiece::Open("buy rye")),
+                (3, ProsePiece::Done("bake")),
+                (9, ProsePiece::Sentence("我们决定了。")),
+                (9, ProsePiece::Sentence("走吧。")),
+            ]
+        );
+    }
+
+    #[test]
+    fn long_lines_are_cut_at_a_word() {
+        assert_eq!(one_line("a\n b"), "a b");
+        let cut = one_line(&"word ".repeat(100));
+        assert!(cut.ends_with("word…") && cut.chars().count() <= MAX_LINE_CHARS + 1);
+        assert_eq!(one_line(&"語".repeat(1000)).chars().count(), MAX_LINE_CHARS + 1);
+    }
+}

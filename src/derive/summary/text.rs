@@ -1,0 +1,155 @@
+//! A summary as Markdown, and read again: lists under headings, each item with what it was made of in brackets at its end.
+
+use super::make::ConversationSummary;
+use super::prose::one_line;
+use crate::note::untagged;
+
+/// Maximum number of places that one line cites.
+const MAX_CITED: usize = 5;
+
+/// A line of a summary, with what it was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CitedLine {
+    /// What it says, on one line.
+    pub(crate) text: String,
+    /// What it was made of: `conversations/x.md#L3-L4`.
+    pub(crate) citations: Vec<String>,
+}
+
+/// One item of a summary or a digest, read again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SummaryItem {
+    /// The heading that it stands under.
+    pub(crate) section: String,
+    /// Its line in the body, from 0.
+    pub(crate) line: usize,
+    /// The line.
+    pub(crate) said: CitedLine,
+}
+
+impl CitedLine {
+    /// A line of a text that is somebody's: one line, no longer than one is, that neither tags nor hides anything.
+    pub(crate) fn of(text: &str, citations: Vec<String>) -> Self {
+        Self { text: inert(&one_line(text)), citations }
+    }
+}
+
+/// A place in a file, as it is cited.
+pub(super) fn cited(path: &str, lines: (usize, usize)) -> String {
+    let (first, last) = lines;
+    if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
+}
+
+/// A text that stays text: no comment that would hide what follows, no embed, no code that stays open, no tag.
+fn inert(text: &str) -> String {
+    let mut text = text.replace("%%", "%\\%").replace("<!--", "<\\!--").replace("![", "!\\[");
+    if text.matches('`').count() % 2 == 1 {
+        text = text.replace('`', "\\`");
+    }
+    // An ellipsis may have cut a link in two; a list item of one line is read by itself.
+    untagged(&text, 0)
+}
+
+/// The body of a conversation's summary.
+pub(crate) fn summary_body(summary: &ConversationSummary) -> String {
+    let sections: [(&str, &[CitedLine]); 5] = [
+        ("In short", &summary.text),
+        ("Topics", &summary.topics),
+        ("Decisions", &summary.decisions),
+        ("Dates", &summary.dates),
+        ("Action items", &summary.actions),
+    ];
+    sections_body(sections.iter().copied())
+}
+
+/// Lists under headings; nothing of a list that is empty.
+pub(super) fn sections_body<'l>(sections: impl IntoIterator<Item = (&'l str, &'l [CitedLine])>) -> String {
+    let mut body = String::new();
+    for (heading, lines) in sections {
+        if lines.is_empty() {
+            continue;
+        }
+        if !body.is_empty() {
+            body.push('\n');
+        }
+        body.push_str("## ");
+        body.push_str(heading);
+        body.push_str("\n\n");
+        for line in lines {
+            let cited: Vec<&str> = line.citations.iter().take(MAX_CITED).map(String::as_str).collect();
+            body.push_str(&format!("- {} ({})\n", line.text, cited.join(", ")));
+        }
+    }
+    body
+}
+
+/// The items of a summary, given the paths that it was made of. A line without one of them is none: a person wrote it.
+pub(crate) fn summary_items(body: &str, sources: &[String]) -> Vec<SummaryItem> {
+    let mut section = String::new();
+    let mut items = Vec::new();
+    for (line, text) in body.lines().enumerate() {
+        if let Some(heading) = text.strip_prefix("## ") {
+            heading.trim().clone_into(&mut section);
+        } else if let Some(item) = text.strip_prefix("- ")
+            && let Some((text, citations)) = parted(item.trim_end(), sources)
+        {
+            items.push(SummaryItem { section: section.clone(), line, said: CitedLine { text, citations } });
+        }
+    }
+    items
+}
+
+/// What an item says, and what it cites.
+fn parted(item: &str, sources: &[String]) -> Option<(String, Vec<String>)> {
+    let inside = item.strip_suffix(')')?;
+    let begins = |rest: &str| {
+        sources.iter().any(|source| {
+            rest.strip_prefix(source.as_str()).is_some_and(|after| after.is_empty() || after.starts_with(['#', ',']))
+        })
+    };
+    let (at, _) = inside.match_indices(" (").find(|(at, open)| begins(&inside[at + open.len()..]))?;
+    let mut citations = Vec::new();
+    let mut rest = &inside[at + 2..];
+    // A path may have a comma.
+    while !rest.is_empty() {
+        let next = rest.match_indices(", ").find(|(at, _)| begins(&rest[at + 2..]));
+        let (one, after) = next.map_or((rest, ""), |(at, _)| (&rest[..at], &rest[at + 2..]));
+        citations.push(one.to_owned());
+        rest = after;
+    }
+    Some((inside[..at].to_owned(), citations))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::note::Note;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let path = "conversations/a (1), b.md";
+        let line = |text: &str, lines: &[(usize, usize)]| {
+            CitedLine::of(text, lines.iter().map(|lines| cited(path, *lines)).collect())
+        };
+        let summary = ConversationSummary {
+            text: vec![line("user: Which soup (leek)?", &[(3, 3)])],
+            topics: vec![line("leek", &[(3, 3), (5, 9)])],
+            ..ConversationSummary::default()
+        };
+        let body = summary_body(&summary);
+        let items = summary_items(&format!("{body}- mine\n"), &[path.to_owned()]);
+        let said: Vec<_> = items.iter().map(|item| (item.section.as_str(), item.said.clone())).collect();
+        assert_eq!(said, [("In short", summary.text[0].clone()), ("Topics", summary.topics[0].clone())]);
+    }
+
+    #[test]
+    fn what_somebody_said_neither_tags_nor_hides() {
+        for text in ["a #private b", "%% hidden", "<!-- hidden", "cut `#private", "![[embed]]", "[[x", "$#private$"] {
+            let line = CitedLine::of(text, vec!["conversations/a.md#L1".into()]);
+            let body = sections_body([("Topics", [line].as_slice())]);
+            let note = Note::parse(&body, "x");
+            assert!(!note.is_private() && note.tags.is_empty() && note.comments.is_empty(), "{body}");
+            assert_eq!(summary_items(&body, &["conversations/a.md".into()]).len(), 1);
+        }
+    }
+}

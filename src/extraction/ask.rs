@@ -1,0 +1,219 @@
+//! One call of the model: within the limits of a day, counted before it is made.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::derive::extraction::{
+    CheckedAnswer, ExtractionAnswer, ExtractionPrompt, check_extraction, read_extraction, repair_prompt,
+};
+use crate::fs::crash;
+use crate::models::{ChatModel, ModelError, ModelErrorKind};
+use crate::state::{CallAllowance, CallEnd, CallRoom, ModelCallTable, StateError};
+
+use super::sessions::EXTRACTION;
+
+/// Who is asked, and how much.
+pub(super) struct ExtractionAsker<'a> {
+    pub(super) model: &'a Arc<dyn ChatModel>,
+    pub(super) calls: &'a ModelCallTable,
+    pub(super) allowance: CallAllowance,
+    pub(super) timeout: Duration,
+    /// The time, in milliseconds since 1970.
+    pub(super) now: &'a dyn Fn() -> i64,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Unasked {
+    /// The limits of the day are reached, until then at the earliest.
+    Full(i64),
+    /// It may work later: after so long, if it said so.
+    Passing(String, Option<Duration>),
+    /// It will not work for this conversation.
+    Lasting(String),
+    /// It will not work for any until somebody changes something.
+    Refused(String),
+    /// Somebody ended it.
+    Stopped,
+    /// The state cannot be written.
+    State(StateError),
+}
+
+impl From<StateError> for Unasked {
+    fn from(error: StateError) -> Self {
+        Self::State(error)
+    }
+}
+
+impl ExtractionAsker<'_> {
+    /// Asks, and once more where the answer cannot be read; gives what of it stands.
+    pub(super) fn ask(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<CheckedAnswer, Unasked> {
+        let problem = match self.ask_once(prompt, date)? {
+            Ok(checked) => return Ok(checked),
+            Err(problem) => problem,
+        };
+        match self.ask_once(&repair_prompt(prompt, &problem), date)? {
+            Ok(checked) => Ok(checked),
+            Err(problem) => {
+                Err(Unasked::Lasting(format!("its answer cannot be read, nor when asked again: {problem}")))
+            }
+        }
+    }
+
+    /// What of the answer stands, or why it cannot be read.
+    fn ask_once(
+        &self,
+        prompt: &ExtractionPrompt,
+        date: Option<&str>,
+    ) -> Result<Result<CheckedAnswer, String>, Unasked> {
+        let request = &prompt.request;
+        let bytes = (request.instructions.len() + request.material.len()) as u64;
+        let room =
+            self.calls.reserve(EXTRACTION, self.model.name(), [prompt.tokens, bytes], self.allowance, (self.now)())?;
+        let id = match room {
+            CallRoom::Full(until) => return Err(Unasked::Full(until)),
+            CallRoom::Call(id) => id,
+        };
+        crash::point("extraction-reserved");
+        let started = Instant::now();
+        let asked = self.model.answer(request, started + self.timeout);
+        let ms = started.elapsed().as_millis() as u64;
+        crash::point("extraction-answered");
+        let end = |outcome, tokens, kept_and_dropped| {
+            self.calls.finish(id, CallEnd { outcome, tokens, ms, kept_and_dropped }, (self.now)())
+        };
+        let reply = match asked {
+            Ok(reply) => reply,
+            Err(error) => {
+                let reason = said(&error);
+                let (outcome, unasked) = match error.kind() {
+                    ModelErrorKind::Transient => ("failed", Unasked::Passing(reason, error.retry_after())),
+                    ModelErrorKind::Permanent => ("failed", Unasked::Lasting(reason)),
+                    ModelErrorKind::Refused => ("refused", Unasked::Refused(reason)),
+                    ModelErrorKind::Stopped => ("stopped", Unasked::Stopped),
+                };
+                end(outcome, [0, 0], [0, 0])?;
+                return Err(unasked);
+            }
+        };
+        let tokens = [reply.usage.prompt_tokens, reply.usage.answer_tokens];
+        match read_extraction(&reply.text) {
+            Ok(answer) => {
+                let checked = checked(&answer, prompt, date);
+                let lines = checked.summary.iter().map(|(_, lines)| lines.len()).sum::<usize>();
+                let kept = (checked.entries.len() + lines) as u64;
+                end("answered", tokens, [kept, checked.dropped.values().sum::<usize>() as u64])?;
+                Ok(Ok(checked))
+            }
+            Err(problem) => {
+                end("unreadable", tokens, [0, 0])?;
+                Ok(Err(problem))
+            }
+        }
+    }
+}
+
+fn checked(answer: &ExtractionAnswer, prompt: &ExtractionPrompt, date: Option<&str>) -> CheckedAnswer {
+    check_extraction(answer, &prompt.shown, date)
+}
+
+/// What is kept of a failure: without what the service says, which may quote what it was sent.
+fn said(error: &ModelError) -> String {
+    let said = error.to_string();
+    match said.split_once("): ") {
+        Some((said, _)) => format!("{said})"),
+        None => said,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::derive::extraction::{extraction_prompt, read_turns};
+    use crate::models::{ChatReply, ChatRequest, ChatUsage};
+    use crate::state::State;
+
+    /// Says what it was given, one after the other.
+    struct Scripted(Mutex<VecDeque<Result<&'static str, ModelError>>>);
+
+    impl ChatModel for Scripted {
+        fn name(&self) -> &str {
+            "scripted"
+        }
+
+        fn answer(&self, _: &ChatRequest, _: Instant) -> Result<ChatReply, ModelError> {
+            let usage = ChatUsage { answers: 1, prompt_tokens: 70, answer_tokens: 7 };
+            let said = self.0.lock().unwrap().pop_front().unwrap();
+            said.map(|text| ChatReply { text: text.into(), usage })
+        }
+    }
+
+    /// How calls ended, and what they cost.
+    type Outcomes = Vec<(String, [u64; 4])>;
+
+    fn ask(
+        said: Vec<Result<&'static str, ModelError>>,
+        allowance: CallAllowance,
+    ) -> (Result<CheckedAnswer, Unasked>, Outcomes) {
+        let folder = tempfile::tempdir().unwrap();
+        let calls = ModelCallTable::new(&State::in_folder(folder.path()));
+        let model: Arc<dyn ChatModel> = Arc::new(Scripted(Mutex::new(said.into())));
+        let prompt = extraction_prompt(&read_turns("**18:32 · user:** I like tea\n", &[]), None);
+        let timeout = Duration::from_secs(1);
+        let asker = ExtractionAsker { model: &model, calls: &calls, allowance, timeout, now: &|| 5 };
+        (asker.ask(&prompt, None), calls.totals(5).unwrap().outcomes)
+    }
+
+    const ALL: CallAllowance = CallAllowance { calls: 9, tokens: 99_999 };
+    const GOOD: &str =
+        r#"{"entries":[{"kind":"preference","text":"Likes tea","lines":[1]},{"kind":"fact","text":"x","lines":[9]}]}"#;
+
+    fn endpoint(kind: ModelErrorKind) -> ModelError {
+        let problem = "refuses a text (400): I like tea".into();
+        ModelError::Endpoint { service: "the endpoint", endpoint: "x".into(), problem, kind, retry_after: None }
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_asked_for_once_more() {
+        let (answer, outcomes) = ask(vec![Ok("prose"), Ok(GOOD)], ALL);
+        let answer = answer.unwrap();
+        assert_eq!((answer.entries.len(), answer.dropped.len()), (1, 1));
+        assert_eq!(
+            outcomes.iter().map(|(outcome, numbers)| (outcome.as_str(), numbers[0])).collect::<Vec<_>>(),
+            [("answered", 1), ("unreadable", 1)]
+        );
+        assert!(outcomes.iter().all(|(_, numbers)| numbers[1..3] == [70, 7]));
+        let (answer, _) = ask(vec![Ok("prose"), Ok("{\"entries\":[")], ALL);
+        assert!(matches!(answer, Err(Unasked::Lasting(reason)) if reason.contains("cannot be read")));
+    }
+
+    #[test]
+    fn beyond_the_limits_of_a_day_nothing_is_asked() {
+        let (answer, outcomes) = ask(vec![], CallAllowance { calls: 0, tokens: 99_999 });
+        assert!(matches!(answer, Err(Unasked::Full(_))) && outcomes.is_empty());
+        let (answer, _) = ask(vec![], CallAllowance { calls: 9, tokens: 100 });
+        assert!(matches!(answer, Err(Unasked::Full(_))), "it would cost more");
+        let (answer, outcomes) = ask(vec![Ok("prose")], CallAllowance { calls: 1, tokens: 99_999 });
+        assert!(matches!(answer, Err(Unasked::Full(_))), "nor once more");
+        assert_eq!(outcomes.len(), 1);
+    }
+
+    #[test]
+    fn what_a_failure_means_is_told_and_nothing_quoted_is_kept() {
+        for kind in [ModelErrorKind::Transient, ModelErrorKind::Permanent, ModelErrorKind::Refused] {
+            let (answer, outcomes) = ask(vec![Err(endpoint(kind))], ALL);
+            let reason = match (kind, answer.unwrap_err()) {
+                (ModelErrorKind::Transient, Unasked::Passing(reason, None))
+                | (ModelErrorKind::Permanent, Unasked::Lasting(reason))
+                | (ModelErrorKind::Refused, Unasked::Refused(reason)) => reason,
+                (_, other) => panic!("{other:?}"),
+            };
+            assert!(reason.ends_with("refuses a text (400)"), "{reason}");
+            assert_eq!(outcomes.len(), 1);
+        }
+        assert!(matches!(ask(vec![Err(ModelError::Stopped)], ALL).0, Err(Unasked::Stopped)));
+    }
+}

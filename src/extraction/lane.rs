@@ -1,0 +1,363 @@
+//! The work, one conversation at a time.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::ask::{ExtractionAsker, Unasked};
+use super::keep::propose;
+use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, next_due};
+use crate::clock::Clock;
+use crate::derive::extraction::{SpokenTurn, extraction_prompt, read_turns, turns_digest};
+use crate::derive::generated::is_generated;
+use crate::fs::crash;
+use crate::models::{ChatModel, ModelTrouble, open_memory_chat};
+use crate::note::Note;
+use crate::path::VaultPath;
+use crate::redact::redact;
+use crate::request::Workspace;
+use crate::state::{CallAllowance, Job, JobTable, MOST_ATTEMPTS, ModelCallTable, StateError};
+use crate::vault::{ReadError, Source, read};
+
+/// So long nobody may have searched before a model is asked.
+const QUIET: Duration = Duration::from_secs(2);
+/// So long it waits where nothing says how long.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// So long it waits until the index is open and has all that was there at the start.
+const SOON: Duration = Duration::from_millis(200);
+/// A file that has just changed is read again after so long, in milliseconds.
+const SETTLE_MS: i64 = 2_000;
+
+/// The model of the memory, or why it cannot be asked; `None` where none is named.
+pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
+
+/// What is done next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ExtractionRest {
+    /// The next conversation, at once.
+    None,
+    /// Nothing, for so long at most.
+    For(Duration),
+}
+
+/// How the work is, as the status says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct LaneState {
+    /// Whether a conversation is being worked on.
+    pub(super) is_working: bool,
+    /// Why nothing is done, though something waits.
+    pub(super) waits: Option<String>,
+    /// Why nothing is done until somebody changes something.
+    pub(super) stopped: Option<String>,
+    /// Private conversations that are not sent.
+    pub(super) withheld: usize,
+}
+
+/// What a chat model finds in the conversations of a vault.
+pub(crate) struct Extraction {
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) jobs: JobTable,
+    pub(super) calls: ModelCallTable,
+    model: Mutex<MemoryModel>,
+    state: Mutex<LaneState>,
+    /// One at a time.
+    known: Mutex<KnownSessions>,
+    /// Whether what waits is to be done at once, and whether that was just said.
+    hurries: AtomicBool,
+    was_hurried: AtomicBool,
+    is_woken: AtomicBool,
+    clock: Clock,
+}
+
+impl Extraction {
+    /// Of a vault. Nothing is asked yet.
+    pub(crate) fn new(workspace: Arc<Workspace>, clock: Clock) -> Self {
+        let (jobs, calls) = (JobTable::new(workspace.state()), ModelCallTable::new(workspace.state()));
+        let model = Mutex::new(open(&workspace));
+        Self {
+            workspace,
+            jobs,
+            calls,
+            model,
+            state: Mutex::default(),
+            known: Mutex::default(),
+            hurries: AtomicBool::new(false),
+            was_hurried: AtomicBool::new(false),
+            is_woken: AtomicBool::new(false),
+            clock,
+        }
+    }
+
+    /// Gives back what was under way when somebody was killed, before anything else is done.
+    pub(crate) fn begin(&self) {
+        if let Err(error) = self.jobs.give_back(EXTRACTION).and_then(|()| self.calls.cut_off()) {
+            tracing::warn!("conversations are not read: {error}");
+        }
+    }
+
+    /// The model.
+    pub(super) fn model(&self) -> MemoryModel {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens the model anew, as one that has refused is asked nothing more.
+    pub(super) fn open_again(&self) {
+        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = open(&self.workspace);
+        self.state_mut().stopped = None;
+    }
+
+    /// How the work is.
+    pub(super) fn state(&self) -> LaneState {
+        self.state_mut().clone()
+    }
+
+    fn state_mut(&self) -> MutexGuard<'_, LaneState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has all that waits done at once, whoever searches.
+    pub(super) fn hurry(&self) {
+        self.was_hurried.store(true, Ordering::SeqCst);
+        self.go_on();
+        self.is_woken.store(true, Ordering::SeqCst);
+        self.workspace.shared().wake();
+    }
+
+    /// Whoever waits for it goes on with what is due, whoever searches.
+    pub(super) fn go_on(&self) {
+        self.hurries.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it is to be done at once.
+    pub(super) fn hurries(&self) -> bool {
+        self.hurries.load(Ordering::SeqCst)
+    }
+
+    /// Whether somebody wants it done since the last step.
+    pub(super) fn is_woken(&self) -> bool {
+        self.is_woken.load(Ordering::SeqCst)
+    }
+
+    /// Ends a call that is under way.
+    pub(crate) fn stop(&self) {
+        if let Some(Ok(model)) = self.model() {
+            model.stop();
+        }
+    }
+
+    pub(super) fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+
+    /// Does one conversation, if one is due and nothing is in the way.
+    pub(crate) fn step(&self) -> ExtractionRest {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_woken.store(false, Ordering::SeqCst);
+        let hurries = self.hurries();
+        let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
+            tracing::warn!("conversations are not read: {error}");
+            self.waits_for(error.to_string(), LOOK_EVERY)
+        });
+        if stepped != ExtractionRest::None && !self.was_hurried.load(Ordering::SeqCst) {
+            self.hurries.store(false, Ordering::SeqCst);
+        }
+        self.state_mut().withheld = known.withheld;
+        stepped
+    }
+
+    fn try_step(&self, known: &mut KnownSessions, hurries: bool) -> Result<ExtractionRest, StateError> {
+        let progress = self.workspace.shared().progress();
+        let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
+            return Ok(ExtractionRest::For(SOON));
+        };
+        let was_hurried = self.was_hurried.swap(false, Ordering::SeqCst);
+        let model = match self.model() {
+            None => return Ok(ExtractionRest::For(LOOK_EVERY)),
+            Some(Err(reason)) => {
+                self.state_mut().stopped = Some(reason);
+                return Ok(ExtractionRest::For(LOOK_EVERY));
+            }
+            Some(Ok(model)) => model,
+        };
+        if self.state_mut().stopped.is_some() || !self.workspace.lock().is_some_and(|lock| lock.is_held()) {
+            return Ok(ExtractionRest::For(LOOK_EVERY));
+        }
+        let now = self.now();
+        if was_hurried {
+            known.look_again();
+        }
+        let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
+        known.look(&self.jobs, &reader, SessionLook { now, debounce, takes_private: model.takes_private() })?;
+        if was_hurried {
+            self.jobs.hurry(EXTRACTION, now)?;
+        }
+        let Some(due) = next_due(&self.jobs)? else {
+            self.state_mut().waits = None;
+            return Ok(ExtractionRest::For(LOOK_EVERY));
+        };
+        if due > now {
+            self.state_mut().waits = None;
+            return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(LOOK_EVERY)));
+        }
+        if !hurries && (!progress.is_complete() || self.workspace.shared().was_searched_within(QUIET)) {
+            return Ok(self.waits_for("something else is being done".into(), QUIET));
+        }
+        if let Some(left) = model.rests() {
+            let reason = match model.trouble() {
+                Some(ModelTrouble::Passing(reason) | ModelTrouble::Refused(reason)) => reason,
+                None => "it failed several times in a row".into(),
+            };
+            return Ok(self.waits_for(reason, left));
+        }
+        let Some(job) = self.jobs.claim(EXTRACTION, now)? else { return Ok(ExtractionRest::None) };
+        crash::point("extraction-claimed");
+        self.state_mut().is_working = true;
+        let done = self.work(known, &model, &job);
+        self.state_mut().is_working = false;
+        done
+    }
+
+    fn waits_for(&self, reason: String, time: Duration) -> ExtractionRest {
+        self.state_mut().waits = Some(reason);
+        ExtractionRest::For(time)
+    }
+
+    /// Reads a conversation, asks about it, writes what is found, and marks it as done.
+    fn work(
+        &self,
+        known: &mut KnownSessions,
+        model: &Arc<dyn ChatModel>,
+        job: &Job,
+    ) -> Result<ExtractionRest, StateError> {
+        let Some(path) = known.path(&job.key).cloned() else {
+            known.remove(&self.jobs, job.key)?;
+            return Ok(ExtractionRest::None);
+        };
+        let root = self.workspace.home().root();
+        let source = match read(root, &path, self.workspace.config().index.max_file_bytes) {
+            Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
+            Err(ReadError::Gone | ReadError::Unfit(_)) => {
+                known.remove(&self.jobs, job.key)?;
+                return Ok(ExtractionRest::None);
+            }
+            // The index follows in a moment, and then it is another job.
+            Ok(_) | Err(ReadError::Changing) => {
+                self.jobs.put_off(EXTRACTION, job.key, self.now() + SETTLE_MS, false, "it has just changed")?;
+                known.look_again();
+                return Ok(ExtractionRest::None);
+            }
+        };
+        let note = Note::parse(&source.text, path.stem());
+        if note.is_private() && !model.takes_private() {
+            known.remove(&self.jobs, job.key)?;
+            return Ok(ExtractionRest::None);
+        }
+        let turns = if is_generated(&note.metadata) { Vec::new() } else { self.turns(&source) };
+        let digest = turns_digest(&turns);
+        if turns.is_empty() || self.jobs.done(TURNS)?.get(&job.key) == Some(&digest) {
+            known.finish(&self.jobs, job.key, job.content, self.now())?;
+            return Ok(ExtractionRest::None);
+        }
+        let date = note.created.map(|created| created.to_zoned(jiff::tz::TimeZone::system()).date().to_string());
+        let prompt = extraction_prompt(&turns, date.as_deref());
+        let memory = &self.workspace.config().memory;
+        let asker = ExtractionAsker {
+            model,
+            calls: &self.calls,
+            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
+            timeout: Duration::from_millis(memory.timeout_ms),
+            now: &|| self.now(),
+        };
+        let found = match asker.ask(&prompt, date.as_deref()) {
+            Ok(found) => found,
+            Err(unasked) => return self.unasked(job, unasked),
+        };
+        let written = propose(&self.workspace, &path, &found.entries);
+        crash::point("extraction-proposed");
+        if let Err(error) = written {
+            self.fails(job, &error.message, None)?;
+            return Ok(ExtractionRest::None);
+        }
+        self.jobs.finish(TURNS, job.key, digest, self.now())?;
+        crash::point("extraction-turns-marked");
+        known.finish(&self.jobs, job.key, job.content, self.now())?;
+        crash::point("extraction-marked");
+        self.state_mut().waits = None;
+        // It answers: what was put aside while it did not gets its turn.
+        self.jobs.revive(EXTRACTION, self.now())?;
+        Ok(ExtractionRest::None)
+    }
+
+    /// The turns that are sent: without secrets, as captured ones are.
+    fn turns(&self, source: &Source) -> Vec<SpokenTurn> {
+        let mut turns = read_turns(&source.text, &self.names());
+        if self.workspace.redacts() {
+            for line in turns.iter_mut().flat_map(|turn| &mut turn.lines) {
+                line.text = redact(&line.text).into_owned();
+            }
+        }
+        turns
+    }
+
+    /// How the person is called, as `USER.md` says.
+    fn names(&self) -> Vec<String> {
+        let Ok(path) = VaultPath::new("USER.md") else { return Vec::new() };
+        let user = read(self.workspace.home().root(), &path, self.workspace.config().index.max_file_bytes).ok();
+        let name = user.and_then(|user| Note::parse(&user.text, "").metadata.get("name")?.as_str().map(str::to_owned));
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        // By the first name alone, too.
+        let first = name.iter().flat_map(|name| name.split_whitespace().next()).map(str::to_owned);
+        first.chain(name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// What becomes of a job that was not answered.
+    fn unasked(&self, job: &Job, unasked: Unasked) -> Result<ExtractionRest, StateError> {
+        let now = self.now();
+        match unasked {
+            Unasked::State(error) => {
+                self.jobs.put_off(EXTRACTION, job.key, now, false, "the state cannot be written")?;
+                Err(error)
+            }
+            Unasked::Full(until) => {
+                let reason = "the calls or tokens of 24 hours are used up";
+                self.jobs.put_off(EXTRACTION, job.key, now, false, reason)?;
+                let left = Duration::from_millis(until.saturating_sub(now).max(1_000) as u64);
+                Ok(self.waits_for(reason.into(), left.min(LOOK_EVERY)))
+            }
+            Unasked::Stopped => {
+                self.jobs.put_off(EXTRACTION, job.key, now, false, "the program ends")?;
+                Ok(ExtractionRest::For(LOOK_EVERY))
+            }
+            Unasked::Refused(reason) => {
+                self.jobs.put_off(EXTRACTION, job.key, now, false, &reason)?;
+                tracing::warn!("conversations are not read: {reason}");
+                self.state_mut().stopped = Some(reason);
+                Ok(ExtractionRest::For(LOOK_EVERY))
+            }
+            Unasked::Lasting(reason) => {
+                self.jobs.bury(EXTRACTION, job.key, false, &reason)?;
+                Ok(ExtractionRest::None)
+            }
+            Unasked::Passing(reason, after) => {
+                self.fails(job, &reason, after)?;
+                self.state_mut().waits = Some(reason);
+                Ok(ExtractionRest::None)
+            }
+        }
+    }
+
+    /// A job failed in a way that may pass: it is tried again after 1, 2 and 4 s, then put aside.
+    fn fails(&self, job: &Job, reason: &str, after: Option<Duration>) -> Result<(), StateError> {
+        if job.attempts >= MOST_ATTEMPTS {
+            return self.jobs.bury(EXTRACTION, job.key, true, reason);
+        }
+        let wait = Duration::from_secs(1 << job.attempts.saturating_sub(1)).max(after.unwrap_or_default());
+        self.jobs.put_off(EXTRACTION, job.key, self.now() + wait.as_millis() as i64, true, reason)
+    }
+}
+
+fn open(workspace: &Workspace) -> MemoryModel {
+    let config = workspace.config();
+    open_memory_chat(&config.memory, &config.chat).map(|opened| opened.map_err(|error| error.to_string()))
+}

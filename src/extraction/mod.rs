@@ -1,0 +1,22 @@
+//! What a chat model finds in conversations: entries, which wait for the person, and summaries.
+//!
+//! ```text
+//! a conversation, quiet for a while ─▶ job ─▶ one question ─▶ answer ─▶ checked against its lines ─▶ proposals, summary ─▶ marked as done
+//! ```
+//!
+//! `lane` goes through that, a job at a time; `sessions` finds the conversations that wait; `ask` asks, within the limits of a day, and says
+//! what is to be done about a failure; `keep` writes. A job is taken, asked about, written and marked, in this order: who is killed in
+//! between asks once more at most, and writes nothing twice, as what is proposed again is known. The use cases of the person
+//! are in `processing` and `clear`.
+
+mod ask;
+mod clear;
+mod keep;
+mod lane;
+mod processing;
+mod sessions;
+mod worker;
+
+pub(crate) use clear::clear;
+pub(crate) use lane::Extraction;
+pub(crate) use worker::ExtractionWorker;

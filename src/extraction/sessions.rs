@@ -1,0 +1,136 @@
+//! The conversations that wait to be read.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::access::Scope;
+use crate::derive::CONVERSATIONS;
+use crate::engine::Reader;
+use crate::path::VaultPath;
+use crate::search::Visible;
+use crate::state::{Digest, JobState, JobTable, StateError};
+
+/// The jobs of this room.
+pub(super) const EXTRACTION: &str = "extraction";
+/// And what their turns were, whatever else of the file has changed.
+pub(super) const TURNS: &str = "extraction turns";
+
+/// What is known of the conversations of a vault.
+#[derive(Default)]
+pub(super) struct KnownSessions {
+    /// The state of the index that was looked at.
+    seen: Option<Arc<dyn Reader>>,
+    /// Where each is.
+    paths: HashMap<Digest, VaultPath>,
+    /// With which content each was done.
+    done: Option<HashMap<Digest, Digest>>,
+    /// And with which it is queued.
+    queued: HashMap<Digest, Digest>,
+    /// Those that are private, and not sent to another machine.
+    pub(super) withheld: usize,
+}
+
+/// What a look is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SessionLook {
+    /// The time, in milliseconds since 1970.
+    pub(super) now: i64,
+    /// So long a conversation has to be quiet, in milliseconds.
+    pub(super) debounce: i64,
+    /// Whether the model is given private notes.
+    pub(super) takes_private: bool,
+}
+
+/// The name of a conversation in the tables.
+pub(super) fn key_of(path: &VaultPath) -> Digest {
+    cut(blake3::hash(path.as_str().as_bytes()).as_bytes())
+}
+
+/// The name of a file's content there.
+pub(super) fn cut(hash: &[u8; 32]) -> Digest {
+    let mut digest = Digest::default();
+    digest.copy_from_slice(&hash[..16]);
+    digest
+}
+
+impl KnownSessions {
+    /// Queues what has changed since it was done, and forgets what is not there any more. Does nothing where the index is as it was.
+    pub(super) fn look(
+        &mut self,
+        jobs: &JobTable,
+        reader: &Arc<dyn Reader>,
+        SessionLook { now, debounce, takes_private }: SessionLook,
+    ) -> Result<(), StateError> {
+        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, reader)) {
+            return Ok(());
+        }
+        if self.done.is_none() {
+            self.done = Some(jobs.done(EXTRACTION)?);
+            self.queued = jobs.all(EXTRACTION)?.into_iter().map(|job| (job.key, job.content)).collect();
+        }
+        let open = (!takes_private).then(|| Visible::of(&Scope::Public, reader.files()));
+        self.paths.clear();
+        self.withheld = 0;
+        for file in reader.files().iter().filter(|file| file.path.collection() == CONVERSATIONS && file.is_whole()) {
+            let (key, content) = (key_of(&file.path), cut(&file.hash));
+            self.paths.insert(key, file.path.clone());
+            if open.as_ref().is_some_and(|open| !open.has(file)) {
+                self.withheld += 1;
+                if self.queued.remove(&key).is_some() {
+                    jobs.remove(EXTRACTION, key)?;
+                }
+                continue;
+            }
+            let is_known = |known: Option<&Digest>| known == Some(&content);
+            if is_known(self.done.as_ref().and_then(|done| done.get(&key))) || is_known(self.queued.get(&key)) {
+                continue;
+            }
+            // A file that another clock has dated ahead is quiet from now on.
+            let quiet = (file.stamp.mtime_ns / 1_000_000).min(now).saturating_add(debounce);
+            if jobs.queue(EXTRACTION, key, content, quiet, now)? {
+                self.queued.insert(key, content);
+            }
+        }
+        let keys: HashSet<Digest> = self.paths.keys().copied().collect();
+        for kind in [EXTRACTION, TURNS] {
+            jobs.keep_only(kind, &keys)?;
+        }
+        self.queued.retain(|key, _| keys.contains(key));
+        self.seen = Some(Arc::clone(reader));
+        Ok(())
+    }
+
+    /// Looks again, whatever was seen.
+    pub(super) fn look_again(&mut self) {
+        self.seen = None;
+    }
+
+    /// Where a conversation is.
+    pub(super) fn path(&self, key: &Digest) -> Option<&VaultPath> {
+        self.paths.get(key)
+    }
+
+    /// One was done.
+    pub(super) fn finish(&mut self, jobs: &JobTable, key: Digest, content: Digest, now: i64) -> Result<(), StateError> {
+        jobs.finish(EXTRACTION, key, content, now)?;
+        self.queued.remove(&key);
+        if let Some(done) = &mut self.done {
+            done.insert(key, content);
+        }
+        Ok(())
+    }
+
+    /// One is not there any more, or has become another.
+    pub(super) fn remove(&mut self, jobs: &JobTable, key: Digest) -> Result<(), StateError> {
+        jobs.remove(EXTRACTION, key)?;
+        self.queued.remove(&key);
+        self.look_again();
+        Ok(())
+    }
+}
+
+/// When the next job may be done, in milliseconds since 1970.
+pub(super) fn next_due(jobs: &JobTable) -> Result<Option<i64>, StateError> {
+    let queued = jobs.all(EXTRACTION)?.into_iter().filter(|job| job.state == JobState::Queued);
+    Ok(queued.map(|job| job.due).min())
+}

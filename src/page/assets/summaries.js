@@ -1,0 +1,90 @@
+// Summaries of conversations: what was decided, when, and what is to be done, each line with the turns that it was made of.
+
+import { api } from "./api.js";
+import { sections } from "./summary-lines.js";
+import { byId, count, failure, h, keepingFocusById, when } from "./dom.js";
+import { address, go, route } from "./route.js";
+
+const FIRST = 50;
+
+let view;
+let asked = 0;
+/** The answer that is shown, as it came. */
+let told;
+
+export function show(main) {
+  view = { place: h("div", { class: "ledger" }) };
+  told = undefined;
+  main.replaceChildren(view.place);
+  load();
+}
+
+/** The route changed within this view. */
+export function update(now, before) {
+  if (now.all !== before.all || now.of !== before.of) load();
+}
+
+/** Files have changed. */
+export function changed() {
+  load({ quiet: true });
+}
+
+async function load({ quiet = false } = {}) {
+  const { all, of } = route();
+  asked += 1;
+  const mine = asked;
+  try {
+    const answer = await api.summaries({ of, all: Boolean(all) || undefined, limit: FIRST });
+    if (mine !== asked) return;
+    const text = JSON.stringify(answer);
+    if (quiet && text === told) return;
+    told = text;
+    keepingFocusById(() => list(answer));
+  } catch (error) {
+    // What is shown is better than nothing, where nobody asked for it anew.
+    if (mine !== asked || (quiet && error.status === 0)) return;
+    told = undefined;
+    view.place.replaceChildren(h("h2", { tabindex: -1 }, "Summaries"), failure(error, () => load()));
+  }
+}
+
+function list({ summaries, cut = false }) {
+  const { all, of } = route();
+  const every = h("input", { type: "checkbox", id: "summaries-all", checked: Boolean(all), on: { change: () => go({ all: every.checked ? "1" : undefined }, { replace: true }) } });
+  const make = h("button", { type: "button", id: "summaries-make", on: { click: () => makeNow(make) } }, "Make them now");
+  view.said ??= h("p", { class: "hint", role: "status" });
+  view.place.replaceChildren(
+    h("div", { class: "agents-head" }, h("h2", { tabindex: -1 }, "Summaries"), make),
+    of ? h("p", {}, h("a", { class: "quiet", href: address({ ...route(), of: undefined }) }, "‹ All summaries"))
+      : h("div", { class: "filters" }, h("span", { class: "tick" }, every, h("label", { for: "summaries-all" }, "Older ones, too"))),
+    view.said,
+    h("p", { class: "summary" }, summaries.length ? `${cut ? "The first " : ""}${count(summaries.length, "conversation")}` : ""),
+    summaries.map(one),
+    summaries.length ? "" : h("p", { class: "hint" },
+      "A conversation is summarised when it has been quiet for a while. A summary is a file in summaries/: edit it, and it is yours."));
+}
+
+async function makeNow(button) {
+  button.disabled = true;
+  try {
+    const { made, kept = [] } = await api.makeSummaries();
+    view.said.textContent = `${count(made.length, "summary", "summaries")} made${kept.length ? `, ${kept.length} kept as they are` : ""}.`;
+    await load();
+  } catch (error) {
+    view.said.replaceChildren(failure(error));
+  } finally {
+    const now = byId("summaries-make");
+    button.disabled = false;
+    if (now) now.disabled = false;
+  }
+}
+
+function one(summary) {
+  const { path, of, title, at, turns, edited, old, made_by: by, sections: parts } = summary;
+  const states = [edited && "edited by you", old && "the conversation has gone on", by !== "rules" && `by ${by}`].filter(Boolean);
+  return h("details", { class: "summary-of", open: Boolean(route().of) },
+    h("summary", {}, h("span", { class: "fact-name" }, title.replace(/^Summary: /, "")), " ", h("span", { class: "hint" }, count(turns, "turn"), ", ", when(at)),
+      states.map((state) => h("span", { class: "fact-state" }, ` ${state}`))),
+    h("p", { class: "fact-more" }, h("a", { class: "cite", href: address({ ...route(), note: path, lines: undefined }) }, path), h("a", { class: "cite", href: address({ ...route(), note: of, lines: undefined }) }, of)),
+    sections(parts));
+}

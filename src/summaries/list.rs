@@ -1,0 +1,90 @@
+//! The summaries that are seen.
+
+use serde_json::{Map, Value};
+
+use crate::derive::generated::GeneratedNote;
+use crate::derive::summary::{SUMMARIES, summary_items};
+use crate::engine::FileEntry;
+use crate::note::Note;
+use crate::request::{ReadScope, RequestError, Viewer, limit, rfc3339};
+use crate::summary_files::{MADE_BY, OF, THROUGH, TURNS};
+use crate::wire::{DigestSection, SummariesParams, SummariesView, SummaryLineView, SummaryView};
+
+/// Summaries when nobody says how many.
+const SUMMARIES_GIVEN: usize = 50;
+const DAY_MS: i64 = 86_400_000;
+
+/// Summaries of conversations, the newest first.
+///
+/// # Errors
+/// When a parameter makes no sense, or the index is damaged.
+pub fn list(viewer: &Viewer, params: &SummariesParams) -> Result<SummariesView, RequestError> {
+    let limit = limit(params.limit, SUMMARIES_GIVEN)?;
+    let scope = viewer.settled_scope()?;
+    let limit = scope.results(limit);
+    let days = viewer.workspace().config().memory.summary_retention_days as i64;
+    let since = viewer.at().as_millisecond().saturating_sub(days.saturating_mul(DAY_MS));
+    let is_asked = |file: &FileEntry| match params.of.as_deref() {
+        Some(of) => file.sources.iter().any(|source| source == of),
+        None => params.all == Some(true) || days == 0 || file.created_ms >= since,
+    };
+    let mut files: Vec<_> =
+        scope.files().filter(|file| file.path.collection() == SUMMARIES && is_asked(file)).cloned().collect();
+    files.sort_unstable_by(|one, other| other.created_ms.cmp(&one.created_ms).then_with(|| one.path.cmp(&other.path)));
+    let mut view = SummariesView::default();
+    let mut room = scope.room();
+    for file in files {
+        scope.go_on()?;
+        let Some(summary) = summary(&scope, &file, params.of.as_deref())? else { continue };
+        let lines = summary.sections.iter().flat_map(|section| &section.lines);
+        let chars = summary.title.chars().count() + lines.map(|line| line.text.chars().count()).sum::<usize>();
+        if view.summaries.len() >= limit || !room.take(chars) {
+            view.cut = true;
+            break;
+        }
+        view.summaries.push(summary);
+    }
+    let given = view.summaries.iter().map(|summary| summary.path.clone()).collect();
+    viewer.log("summaries", params.of.as_deref().unwrap_or_default(), given);
+    Ok(view)
+}
+
+/// The summary that a file is, if it is one of a conversation.
+fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Option<SummaryView>, RequestError> {
+    let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
+    let metadata: Map<String, Value> = metadata.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str).map(str::to_owned);
+    let Some(conversation) = text(OF).filter(|found| of.is_none_or(|of| of == found)) else { return Ok(None) };
+    let Ok(source) = scope.workspace().source(&file.path) else { return Ok(None) };
+    if scope.is_agents() && *source.hash.as_bytes() != file.hash {
+        return Ok(None);
+    }
+    let Some(generated) = GeneratedNote::read(&source.text) else { return Ok(None) };
+    // Comments in it are a person's, and no part of what it says.
+    let note = Note::parse(&source.text, file.path.stem());
+    let body = note.visible(&source.text, note.body.clone());
+    let mut sections: Vec<DigestSection> = Vec::new();
+    for item in summary_items(&body, &generated.sources()) {
+        let line = SummaryLineView { text: item.said.text, citations: item.said.citations };
+        match sections.last_mut().filter(|section| section.heading == item.section) {
+            Some(section) => section.lines.push(line),
+            None => sections.push(DigestSection { heading: item.section, lines: vec![line] }),
+        }
+    }
+    let is_old = scope.file(&conversation).is_none_or(|file| {
+        let read = text("read");
+        read.is_none_or(|read| read != blake3::Hash::from_bytes(file.hash).to_hex().as_str())
+    });
+    Ok(Some(SummaryView {
+        path: file.path.to_string(),
+        of: conversation,
+        title: file.title.clone(),
+        at: rfc3339(file.created_ms),
+        through: text(THROUGH).unwrap_or_default(),
+        turns: metadata.get(TURNS).and_then(Value::as_u64).unwrap_or_default(),
+        made_by: text(MADE_BY).unwrap_or_default(),
+        edited: generated.is_edited,
+        old: is_old,
+        sections,
+    }))
+}

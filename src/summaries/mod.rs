@@ -1,0 +1,17 @@
+//! Summaries of conversations, and digests of days and weeks: the files in `summaries/`, the thread that keeps them, and what is asked of them.
+//!
+//! A summary is made of its conversation alone, and a digest's file of the notes of its time alone: what else is in the vault moves no word
+//! of theirs. Both name all that they were made of, and are seen where all of that is.
+
+mod digest;
+mod keeper;
+mod list;
+mod make;
+mod span;
+#[cfg(test)]
+mod tests;
+
+pub use digest::{digest, write_digest};
+pub(crate) use keeper::{SummariesKeeper, SummariesParts};
+pub use list::list;
+pub use make::make;

@@ -1,0 +1,10 @@
+//! The files in `summaries/` on disk: the summary of each conversation, made by whoever makes it, and the digests of days and weeks. One that a
+//! person has edited is theirs.
+
+mod known;
+mod make;
+mod place;
+
+pub(crate) use known::KnownSummaries;
+pub(crate) use make::{MADE_BY, OF, SummaryFiles, THROUGH, TURNS, day_of_file, summary_path};
+pub(crate) use place::{FileMade, SummaryError, everyday, place, put, take_away};

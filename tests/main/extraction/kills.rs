@@ -1,0 +1,65 @@
+//! The daemon is killed at every step between a conversation and its proposals.
+
+use serde_json::json;
+
+use super::{config, conversation, good, pending, sync};
+use crate::support::{Daemon, eventually};
+
+/// A step, and how many calls are made in all when the program dies there.
+const STEPS: [(&str, usize); 7] = [
+    ("extraction-claimed", 1),
+    ("extraction-reserved", 1),
+    ("extraction-answered", 2),
+    ("entries-written", 2),
+    ("extraction-proposed", 2),
+    ("extraction-turns-marked", 1),
+    ("extraction-marked", 1),
+];
+
+/// The points that extraction brings.
+pub fn points() -> impl Iterator<Item = &'static str> {
+    STEPS.into_iter().map(|(point, _)| point).filter(|point| point.starts_with("extraction"))
+}
+
+#[test]
+fn a_kill_at_any_step_loses_nothing_and_writes_nothing_twice() {
+    for (step, calls) in STEPS {
+        let endpoint = good();
+        let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+        vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
+        let talk = std::fs::read(vault.path("conversations/tea.md")).unwrap();
+        assert!(vault.launch(Some(&format!("{step}:1"))), "{step}");
+        vault.run(&["memory", "sync"]);
+        eventually(step, || vault.was_killed().then_some(()));
+        vault.start();
+        let view = sync(&vault);
+        assert_eq!(
+            (&view["queued"], &view["dead"], &view["state"]),
+            (&json!(0), &json!(0), &json!("idle")),
+            "{step}: {view}"
+        );
+        let proposed = pending(&vault);
+        assert_eq!(proposed.matches("Likes green tea").count(), 1, "{step}: {proposed}");
+        assert_eq!(endpoint.asked().len(), calls, "{step}");
+        // What it may have cost counts, whatever became of it.
+        let reserved = view["day"]["calls"].as_u64().unwrap();
+        assert!(reserved as usize >= calls, "{step}: {view}");
+        assert_eq!(std::fs::read(vault.path("conversations/tea.md")).unwrap(), talk, "{step}");
+    }
+}
+
+#[test]
+fn a_conversation_on_which_the_program_dies_each_time_is_put_aside() {
+    let endpoint = good();
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
+    for _ in 0..4 {
+        assert!(vault.launch(Some("extraction-answered:1")));
+        vault.run(&["memory", "sync"]);
+        eventually("the kill", || vault.was_killed().then_some(()));
+    }
+    vault.start();
+    let view = sync(&vault);
+    assert_eq!((&view["dead"], &view["queued"], endpoint.asked().len()), (&json!(1), &json!(0), 4), "{view}");
+    assert!(view["dead_letters"][0]["reason"].as_str().unwrap().contains("ended each time"), "{view}");
+}
