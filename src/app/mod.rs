@@ -3,8 +3,6 @@
 mod open;
 mod status;
 #[cfg(test)]
-mod summaries_tests;
-#[cfg(test)]
 mod tests;
 
 use std::net::SocketAddr;
