@@ -81,7 +81,7 @@ function one({ name, first_day: first, last_day: last, sections: parts, file }) 
     h("p", { class: "summary" }, first === last ? dayName(first) : `${name}: ${first} to ${last}`),
     view.said,
     file ? h("p", { class: "fact-more" }, h("a", { class: "cite", href: address({ ...route(), note: file, lines: undefined }) }, file)) : "",
-    sections(parts),
+    ...sections(parts),
     parts.length ? "" : h("p", { class: "hint" }, "Nothing was written or captured."));
 }
 

@@ -59,7 +59,7 @@ function list({ summaries, cut = false }) {
       : h("div", { class: "filters" }, h("span", { class: "tick" }, every, h("label", { for: "summaries-all" }, "Older ones, too"))),
     view.said,
     h("p", { class: "summary" }, summaries.length ? `${cut ? "The first " : ""}${count(summaries.length, "conversation")}` : ""),
-    summaries.map(one),
+    ...summaries.map(one),
     summaries.length ? "" : h("p", { class: "hint" },
       "A conversation is summarised when it has been quiet for a while. A summary is a file in summaries/: edit it, and it is yours."));
 }
