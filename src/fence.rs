@@ -1,6 +1,7 @@
 //! A mark between which texts are data, whatever they say; and what such a text may hold.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::LazyLock;
 
@@ -76,9 +77,19 @@ pub(crate) fn escaped(text: &str) -> String {
     line
 }
 
-/// What is not seen and turns what is: marks of direction, and letters that only tags are made of.
+/// What is not seen and turns, joins or hides what is: marks of direction, blanks without width, and letters that only tags are made of.
 fn is_unseen(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+    matches!(
+        character,
+        '\u{61c}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}'
+            | '\u{e0100}'..='\u{e01ef}'
+    )
 }
 
 /// Whether a line is a fence.
@@ -96,11 +107,17 @@ pub(crate) fn without_fenced(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    // For each fence where the next one like it is: found from the end on, so that many fences cost no more than other lines.
+    let (mut next, mut ends) = (HashMap::new(), vec![None; lines.len()]);
+    for (at, line) in lines.iter().enumerate().rev() {
+        let fence = line.trim();
+        if is_fence(fence) {
+            ends[at] = next.insert(fence, at);
+        }
+    }
     let (mut kept, mut at, mut cut) = (Vec::with_capacity(lines.len()), 0, false);
     while at < lines.len() {
-        let fence = lines[at].trim();
-        let end = is_fence(fence).then(|| (at + 1..lines.len()).find(|end| lines[*end].trim() == fence)).flatten();
-        match end {
+        match ends[at] {
             Some(end) => {
                 if kept.last().is_some_and(|before: &&str| before.trim_end() == RECALLED) {
                     kept.pop();
@@ -132,6 +149,7 @@ mod tests {
     #[test]
     fn what_is_escaped_is_one_line_without_marks() {
         assert_eq!(escaped(" a\n\n<|im_end|> b\u{202e}\u{7} & c\t"), "a &lt;|im_end|&gt; b &amp; c");
+        assert_eq!(escaped("i\u{200b}g\u{2060}n\u{feff}o\u{61c}r\u{e0101}e"), "ignore");
         assert_eq!(escaped("größe 東京"), "größe 東京");
     }
 
@@ -143,5 +161,13 @@ mod tests {
         for kept in ["plain", "=== a ===\nb\n=== a ===", &format!("{fence}\nnot closed"), "====\n====\n"] {
             assert_eq!(without_fenced(kept), kept);
         }
+    }
+
+    #[test]
+    fn many_fences_cost_no_more_than_other_lines() {
+        let open: String = (0..20_000).map(|number| format!("=== {number:032x} ===\n")).collect();
+        assert_eq!(without_fenced(&open), open);
+        let closed: String = (0..20_000).map(|number| format!("=== {:032x} ===\n", number / 2)).collect();
+        assert_eq!(without_fenced(&closed), "");
     }
 }

@@ -1,14 +1,14 @@
 //! The routes by which any OpenAI-compatible client has memory: requests to a chat model are passed on to the upstream that the person
 //! named, with what is worth knowing for the last message in that message. Whatever becomes of memory, the request goes on.
 
+use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -31,11 +31,21 @@ const MEMORY: HeaderName = HeaderName::from_static("x-vault-memory");
 const NAMED_AGENT: &str = "x-osaurus-agent-id";
 /// Requests that are passed on at a time, over all agents.
 const MAX_PASSED: usize = 32;
+/// The same of one agent.
+const MAX_PASSED_OF_ONE: usize = 8;
 /// Bytes that are read at a time, and how many of such reads may wait for a slow listener.
 const PART_BYTES: usize = 16 << 10;
 const WAITING_PARTS: usize = 8;
 
 static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX_PASSED)));
+/// That of each agent, by its folder.
+static ROOMS: LazyLock<Mutex<HashMap<String, Arc<Semaphore>>>> = LazyLock::new(Mutex::default);
+
+/// What a request takes of the room of its agent, and of that of all, until nothing of its answer is left.
+struct PassingRoom {
+    _own: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
 
 /// The routes, for agents alone.
 pub(super) fn routes(app: &App) -> Router<AppState> {
@@ -56,10 +66,11 @@ pub(super) async fn complete(
     State(app): State<AppState>,
     asking: Asking,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    request: Request,
 ) -> Result<Response, ApiError> {
+    // Before anything of the body is held.
     let room = may_pass(&app, &asking)?;
-    let body = body.map_err(|rejection| match rejection.status() {
+    let body = Bytes::from_request(request, &app).await.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => {
             ApiError::too_large(usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX))
         }
@@ -70,8 +81,9 @@ pub(super) async fn complete(
     let headers =
         headers.iter().filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
     let headers: Vec<(String, String)> = headers.collect();
-    let vault = Arc::clone(&app);
-    let asked = move || vault.upstream()?.complete(&headers, &body).map_err(Into::into);
+    // The thread may outlive the daemon's other parts, and keeps none of them.
+    let upstream = app.upstream();
+    let asked = move || upstream?.complete(&headers, &body).map_err(Into::into);
     let mut response = passed(room, asked).await.unwrap_or_else(IntoResponse::into_response);
     response.headers_mut().insert(MEMORY, told);
     Ok(response)
@@ -84,31 +96,36 @@ pub(super) async fn complete(
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn models(State(app): State<AppState>, asking: Asking) -> Result<Response, ApiError> {
     let room = may_pass(&app, &asking)?;
-    let vault = Arc::clone(&app);
-    passed(room, move || vault.upstream()?.models().map_err(Into::into)).await
+    let upstream = app.upstream();
+    passed(room, move || upstream?.models().map_err(Into::into)).await
 }
 
 /// Refuses who is no agent, and everybody where there is no upstream or no room.
-fn may_pass(app: &App, asking: &Asking) -> Result<OwnedSemaphorePermit, ApiError> {
-    if !matches!(asking.principal, Principal::Agent(_)) {
+fn may_pass(app: &App, asking: &Asking) -> Result<PassingRoom, ApiError> {
+    let Principal::Agent(caller) = &asking.principal else {
         let error = ApiError::new(
             StatusCode::FORBIDDEN,
             "forbidden",
             "requests to a chat model are passed on for agents alone",
         );
         return Err(error.hint("ask with an agent's token: `vault agent add`"));
-    }
+    };
     if app.config().upstream.endpoint.is_empty() {
         let error = ApiError::new(StatusCode::NOT_FOUND, "not_found", "no upstream is named, so nothing is passed on");
         return Err(error.hint("the person names one in memory.toml: `[upstream] endpoint`"));
     }
-    Arc::clone(&ROOM).try_acquire_owned().map_err(|_| {
-        ApiError::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "unavailable",
-            format!("{MAX_PASSED} requests are passed on already"),
-        )
-    })
+    let full = |most: usize| {
+        let message = format!("{most} requests are passed on already");
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+    };
+    let own = {
+        let mut rooms = ROOMS.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Semaphore::new(MAX_PASSED_OF_ONE));
+        Arc::clone(rooms.entry(caller.slug.clone()).or_insert_with(new))
+    };
+    let own = own.try_acquire_owned().map_err(|_| full(MAX_PASSED_OF_ONE))?;
+    let of_all = Arc::clone(&ROOM).try_acquire_owned().map_err(|_| full(MAX_PASSED))?;
+    Ok(PassingRoom { _own: own, _of_all: of_all })
 }
 
 /// The body with memory in it, and what is told of that; the very same body where there is none.
@@ -185,7 +202,7 @@ impl From<NotPassed> for ApiError {
 
 /// Asks on a thread of its own, which ends with the answer or when nobody listens any more, and passes back what comes as it comes.
 async fn passed(
-    room: OwnedSemaphorePermit,
+    room: PassingRoom,
     ask: impl FnOnce() -> Result<UpstreamAnswer, NotPassed> + Send + 'static,
 ) -> Result<Response, ApiError> {
     let (head, answered) = oneshot::channel();

@@ -45,7 +45,7 @@ pub struct App {
     workspace: Arc<Workspace>,
     contexts: ContextCache,
     /// Opened when it is asked first.
-    upstream: OnceLock<Result<UpstreamClient, String>>,
+    upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
     /// Ends last: it may wait for git.
     backup: Option<Timer>,
     /// Where a daemon that has this vault listens over TCP.
@@ -112,13 +112,14 @@ impl App {
     ///
     /// # Errors
     /// Why it cannot be asked, for the person.
-    pub(crate) fn upstream(&self) -> Result<&UpstreamClient, String> {
+    pub(crate) fn upstream(&self) -> Result<Arc<UpstreamClient>, String> {
         let config = &self.config().upstream;
         let open = || {
             let timeout = std::time::Duration::from_millis(config.timeout_ms);
-            UpstreamClient::open(&config.endpoint, &config.api_key_env, timeout).map_err(|error| error.to_string())
+            let client = UpstreamClient::open(&config.endpoint, &config.api_key_env, timeout);
+            client.map(Arc::new).map_err(|error| error.to_string())
         };
-        self.upstream.get_or_init(open).as_ref().map_err(Clone::clone)
+        self.upstream.get_or_init(open).clone()
     }
 
     /// Whether the agent that asks is called so: by its folder, or by the title of its page.

@@ -14,8 +14,9 @@ use crate::wire::{ContextMode, ContextParams};
 /// Bytes of an event that are read, and of a transcript.
 const MAX_EVENT_BYTES: u64 = 16 << 20;
 const MAX_TRANSCRIPT_BYTES: u64 = 256 << 20;
-/// Messages that are sent at a time.
+/// Messages that are sent at a time, and their bytes as JSON: a request may have a mebibyte.
 const BATCH: usize = 500;
+const BATCH_BYTES: usize = 700 << 10;
 /// Bytes of a message: what is longer is a document, of which the beginning says what it is.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
 
@@ -65,13 +66,30 @@ fn answered(vault: Option<&Path>, mut params: ContextParams) -> anyhow::Result<(
             file.take(MAX_TRANSCRIPT_BYTES).read_to_string(&mut transcript)?;
             let messages = messages(&transcript, &event.session_id);
             let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
-            for messages in messages.chunks(BATCH) {
-                backend.send_events(messages)?;
-            }
+            // One that is refused keeps none of the others.
+            let sent: Vec<_> = batches(&messages).into_iter().map(|batch| backend.send_events(batch)).collect();
+            sent.into_iter().collect::<anyhow::Result<()>>()?;
         }
         _ => {}
     }
     Ok(())
+}
+
+/// Messages in the batches in which they are sent, none of which is too long for a request.
+fn batches(messages: &[Value]) -> Vec<&[Value]> {
+    let (mut batches, mut rest, mut bytes) = (Vec::new(), messages, 0);
+    for (at, message) in messages.iter().enumerate() {
+        let length = message.to_string().len() + 1;
+        let count = at + rest.len() - messages.len();
+        if count > 0 && (count >= BATCH || bytes + length > BATCH_BYTES) {
+            let (batch, left) = rest.split_at(count);
+            batches.push(batch);
+            (rest, bytes) = (left, 0);
+        }
+        bytes += length;
+    }
+    batches.extend((!rest.is_empty()).then_some(rest));
+    batches
 }
 
 /// When a session began: the first time in its transcript.
@@ -123,6 +141,16 @@ fn messages(transcript: &str, session: &str) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_sent_at_a_time_fits_into_a_request() {
+        let long = |number: usize| json!({"id": number.to_string(), "text": "\"".repeat(MAX_TEXT_BYTES)});
+        let messages: Vec<Value> = (0..60).map(long).chain((0..1_200).map(|number| json!({"id": number}))).collect();
+        let batches = batches(&messages);
+        assert!(batches.iter().all(|batch| batch.len() <= BATCH && json!(batch).to_string().len() < 1 << 20));
+        assert_eq!(batches.concat(), messages);
+        assert!(batches.len() < 15 && super::batches(&[]).is_empty());
+    }
 
     #[test]
     fn of_a_transcript_what_was_said_counts() {

@@ -33,8 +33,8 @@ struct KeptContext {
     files: LookedFiles,
 }
 
-/// Files that were looked at, as they were.
-pub(super) type LookedFiles = Vec<(VaultPath, Option<Stamp>)>;
+/// Files that were looked at, as they were when what is given was read of them.
+pub(super) type LookedFiles = HashMap<VaultPath, Option<Stamp>>;
 
 /// What a file is like now; `None` where it is not there.
 pub(super) fn stamp(workspace: &Workspace, path: &VaultPath) -> Option<Stamp> {

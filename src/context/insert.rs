@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::run::MAX_QUERY_BYTES;
 use crate::fence::without_fenced;
 
 /// A request, as far as memory is concerned.
@@ -47,6 +48,9 @@ impl ChatBody {
             }
             _ => return Err("the last message of the user's has no text"),
         };
+        if question.len() > MAX_QUERY_BYTES {
+            return Err("the last message of the user's is too long");
+        }
         let odd = "the body names a field twice";
         let scan = JsonScan { bytes: body };
         let messages = scan.field(scan.blank(0), "messages").ok_or(odd)?;
@@ -198,6 +202,8 @@ mod tests {
             assert_eq!(ChatBody::read(body.as_bytes()), Err(why), "{body}");
         }
         assert_eq!(ChatBody::read(b"\xff"), Err("the body is not text"));
+        let long = json!({ "messages": [{ "role": "user", "content": "a".repeat(MAX_QUERY_BYTES + 1) }] }).to_string();
+        assert_eq!(ChatBody::read(long.as_bytes()), Err("the last message of the user's is too long"));
         assert!(ChatBody::read("[".repeat(100_000).as_bytes()).is_err());
     }
 

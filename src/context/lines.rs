@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use super::block::MemoryLine;
 use super::cache::{LookedFiles, stamp};
+use super::trust::with_sources;
 use crate::access::is_agents;
 use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
+use crate::derive::generated::is_generated;
 use crate::derive::{USER_FILE, UserPage};
 use crate::engine::FileEntry;
 use crate::layers::entries_path;
@@ -28,6 +30,8 @@ pub(super) struct LineSight {
     shown: RefCell<HashMap<String, bool>>,
 }
 
+/// The page of who the person is.
+pub(super) const PROFILE: &str = "profile/profile.md";
 /// The page of what is known of the person.
 const ENTRIES_OF_PERSON: &str = "memories/user.md";
 /// Lines of a page of memory are not longer; what is, is a document.
@@ -63,14 +67,32 @@ impl LineSight {
         self.looked.borrow().clone()
     }
 
-    /// Notes that a file was looked at.
+    /// Notes what a file is like on disk, before it is read.
     pub(super) fn look_at(&self, path: &VaultPath) {
-        self.looked.borrow_mut().push((path.clone(), stamp(self.given.workspace(), path)));
+        let now = || stamp(self.given.workspace(), path);
+        self.looked.borrow_mut().entry(path.clone()).or_insert_with(now);
+    }
+
+    /// Notes that a file is given, or decides what is, as it was indexed, and so all that it was made of: where one of them is another by
+    /// now, it may be private. Only of what is seen; of what is hidden nobody learns when it changes.
+    pub(super) fn look_at_indexed(&self, scope: &ReadScope, path: &str) {
+        let files = scope.reader().files();
+        let Some(file) = files.at(path) else { return };
+        with_sources(files, file).into_iter().for_each(|file| self.look_at_alone(file));
+    }
+
+    fn look_at_alone(&self, file: &FileEntry) {
+        self.looked.borrow_mut().entry(file.path.clone()).or_insert(Some(file.stamp));
     }
 
     /// The file at a path, if it is seen as a whole and may be given.
     pub(super) fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let seen = |scope: &&ReadScope| scope.file(path).is_some_and(|file| scope.gives(file));
+        let seen = |scope: &&ReadScope| {
+            scope.file(path).is_some_and(|file| {
+                self.look_at_indexed(scope, file.path.as_str());
+                scope.gives(file)
+            })
+        };
         let scope = self.scopes().into_iter().find(seen)?;
         scope.file(path).filter(|file| self.is_of_then(file))
     }
@@ -85,7 +107,8 @@ impl LineSight {
             return *shown;
         }
         // Of the page of entries each line is seen by its own sources, which are named beside it.
-        let is_page = || path == ENTRIES_OF_PERSON && self.file_by_itself(path).is_some();
+        let page = || self.file_by_itself(path).inspect(|file| self.look_at_alone(file));
+        let is_page = || path == ENTRIES_OF_PERSON && page().is_some();
         let shown = is_page() || self.file(path).is_some();
         self.shown.borrow_mut().insert(path.to_owned(), shown);
         shown
@@ -114,14 +137,15 @@ impl LineSight {
         is_as_seen.then(|| (file.path.clone(), source.text))
     }
 
-    /// The lines of a page that say something, but for those whose sources are not seen. `sources_of` reads those of a line, and takes them
-    /// out of it.
+    /// The lines of a page that say something, but for those whose sources are not seen. Of what was made a line without a source is for
+    /// the person alone.
     pub(super) fn lines(&self, path: &str) -> Vec<MemoryLine> {
         let Some((path, text)) = self.page(path) else { return Vec::new() };
         let note = Note::parse(&text, path.stem());
         if self.given.is_agents() && note.is_private() {
             return Vec::new();
         }
+        let needs_source = self.given.is_agents() && path.as_str() == PROFILE && is_generated(&note.metadata);
         let mut lines = Vec::new();
         let said = |kind: BlockKind| {
             !matches!(kind, BlockKind::Heading(_) | BlockKind::Comment | BlockKind::Rule | BlockKind::Other)
@@ -130,14 +154,16 @@ impl LineSight {
             let (first, last) =
                 (note.lines.line_of(block.span.start), note.lines.line_of(block.span.end.saturating_sub(1)));
             for number in first..=last {
-                let span = note.lines.span(number);
-                let span = span.start.max(block.span.start)..span.end.min(block.span.end);
-                let text = note.visible(&text, span);
-                let (text, sources) = without_sources(without_marks(&text));
-                if text.is_empty() || !sources.iter().all(|source| self.shows(source)) {
+                let line = note.lines.span(number);
+                let span = line.start.max(block.span.start)..line.end.min(block.span.end);
+                let (said, _) = without_sources(without_marks(&note.visible(&text, span)));
+                // Those that a comment hides count too.
+                let (_, sources) = without_sources(&text[line]);
+                let is_shown = sources.iter().all(|source| self.shows(source)) && !(needs_source && sources.is_empty());
+                if said.is_empty() || !is_shown {
                     continue;
                 }
-                let text = text.chars().take(MAX_LINE_CHARS).collect();
+                let text = said.chars().take(MAX_LINE_CHARS).collect();
                 lines.push(MemoryLine { text, place: citation(path.as_str(), number as u32, number as u32) });
             }
         }
@@ -208,14 +234,26 @@ fn without_marks(line: &str) -> &str {
     }
 }
 
-/// A line without the places at its end, `^[notes/a.md#L3]`, and those.
-fn without_sources(line: &str) -> (&str, Vec<&str>) {
-    let (mut line, mut sources) = (line, Vec::new());
-    while let Some((rest, source)) = line.strip_suffix(']').and_then(|line| line.rsplit_once("^[")) {
-        sources.push(source);
-        line = rest.trim_end();
+/// A line without the places in it, `^[notes/a.md#L3]`, and those. One that is not closed goes on to the end.
+fn without_sources(line: &str) -> (String, Vec<&str>) {
+    let (mut said, mut sources, mut rest) = (String::with_capacity(line.len()), Vec::new(), line);
+    while let Some((before, after)) = rest.split_once("^[") {
+        let mut open = 1;
+        let end = after.find(|character| {
+            open += match character {
+                '[' => 1,
+                ']' => -1,
+                _ => 0,
+            };
+            open == 0
+        });
+        let (source, left) = end.map_or((after, ""), |end| (&after[..end], &after[end + 1..]));
+        said.push_str(before.trim_end());
+        sources.push(source.trim());
+        rest = left;
     }
-    (line, sources)
+    said.push_str(rest);
+    (said.trim().to_owned(), sources)
 }
 
 #[cfg(test)]
@@ -226,7 +264,14 @@ mod tests {
     fn a_line_is_what_it_says() {
         assert_eq!(without_marks("  - Prefers tabs ^e-7f"), "Prefers tabs");
         assert_eq!(without_marks("> * x ^ y"), "x ^ y");
-        assert_eq!(without_sources("Prefers tabs. ^[a.md#L1] ^[b.md]"), ("Prefers tabs.", vec!["b.md", "a.md#L1"]));
-        assert_eq!(without_sources("a [b]"), ("a [b]", vec![]));
+        assert_eq!(
+            without_sources("Prefers tabs. ^[a.md#L1] ^[b.md]"),
+            ("Prefers tabs.".into(), vec!["a.md#L1", "b.md"])
+        );
+        assert_eq!(
+            without_sources("A ^[a [1].md] b %% ^[c.md] %%. ^[d"),
+            ("A b %% %%.".into(), vec!["a [1].md", "c.md", "d"])
+        );
+        assert_eq!(without_sources("a [b]"), ("a [b]".into(), vec![]));
     }
 }

@@ -10,6 +10,7 @@ mod names;
 mod phrases;
 mod run;
 mod sections;
+mod trust;
 
 pub(crate) use cache::ContextCache;
 pub(crate) use insert::ChatBody;

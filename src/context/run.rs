@@ -16,7 +16,7 @@ use crate::wire::{ContextMode, ContextParams, ContextPart, ContextView};
 /// Tokens that can be asked for.
 const BUDGETS: std::ops::RangeInclusive<usize> = 50..=100_000;
 /// Bytes of a question at most. What is longer is cut by who looks for it; this keeps what is held small.
-const MAX_QUERY_BYTES: usize = 1 << 20;
+pub(super) const MAX_QUERY_BYTES: usize = 1 << 20;
 
 /// What a model should know for a question, or in any case.
 ///
@@ -27,6 +27,7 @@ pub(crate) fn context(
     cache: &ContextCache,
     params: &ContextParams,
 ) -> Result<ContextView, RequestError> {
+    let sender = asker_of(viewer);
     let viewer = &asker(viewer, params.agent.as_deref())?;
     check(params)?;
     let as_of = params
@@ -36,7 +37,11 @@ pub(crate) fn context(
         .map(|text| parse("as_of", text, Edge::End, viewer.at()))
         .transpose()?;
     let sight = LineSight::of(viewer, as_of)?;
-    let key = ContextKey { asker: asker_of(viewer), asked: asked(params), seen: sight.fingerprint() };
+    let key = ContextKey {
+        asker: format!("{sender}\n{}", asker_of(viewer)),
+        asked: asked(params),
+        seen: sight.fingerprint(),
+    };
     if let Some(view) = cache.get(&key, viewer.workspace()) {
         log(viewer, params, &view);
         return Ok(view);

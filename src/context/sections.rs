@@ -7,21 +7,20 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::block::{BlockSection, MemoryLine};
-use super::lines::LineSight;
+use super::lines::{LineSight, PROFILE};
 use super::names::is_known;
+use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig, StemmerLanguage};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel};
 use crate::derive::words::{fold, plain_words};
-use crate::derive::{CONVERSATIONS, Label, stop_words};
+use crate::derive::{CONVERSATIONS, stop_words};
 use crate::engine::{FileEntry, Filter};
-use crate::path::VaultPath;
 use crate::request::{Given, KeyRelation, ReadScope, RequestError, Viewer, key_relations};
 use crate::search::SearchRequest;
 use crate::wire::HitView;
 
-/// The pages of the profile.
+/// What the person says in any case.
 const OVERRIDES: &str = "profile/overrides.md";
-const PROFILE: &str = "profile/profile.md";
 /// Where summaries are.
 const SUMMARIES: &str = "summaries/";
 /// What has a section of its own, or is no memory of what is so now.
@@ -29,8 +28,6 @@ const NO_EXCERPTS: [&str; 3] = ["profile/", "memories/", SUMMARIES];
 const HISTORY: &str = "facts.history.md";
 /// Why what is not the person's is left out.
 const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
-/// Collections of what programs noted, in which nobody said anything.
-const NOTED: [&str; 5] = ["bookmarks", "snippets", "searches", "files", "agent-activity"];
 /// Lines of relationships.
 const MAX_RELATIONS: usize = 30;
 /// Summaries that are given where no question is asked.
@@ -133,8 +130,8 @@ impl<'a> Sections<'a> {
         let user = self.sight.user_name().filter(|name| is_known(name, &[&self.sight.given]));
         let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
         let line = |relation: KeyRelation| {
-            if let Ok(path) = VaultPath::new(&relation.path) {
-                self.sight.look_at(&path);
+            for path in std::iter::once(&relation.path).chain(&relation.to) {
+                self.sight.look_at_indexed(&self.sight.given, path);
             }
             MemoryLine { text: relation.line, place: relation.citation }
         };
@@ -147,9 +144,16 @@ impl<'a> Sections<'a> {
 
     /// The newest summaries, or those of a day.
     pub(super) fn summaries(&self, day: Option<Date>) -> BlockSection {
-        let mut lines = Vec::new();
+        let (mut lines, mut withheld) = (Vec::new(), 0);
+        let files = self.sight.given.reader().files();
+        // One is seen where all is that it was made of, and is trusted likewise.
+        let mut give = |path: &str| match self.sight.file(path) {
+            Some(file) if is_planted(files, file) => withheld += 1,
+            Some(_) => lines.extend(self.sight.lines(path)),
+            None => {}
+        };
         if let Some(day) = day {
-            lines.extend(self.sight.lines(&format!("{SUMMARIES}days/{day}.md")));
+            give(&format!("{SUMMARIES}days/{day}.md"));
         }
         let since = self.summaries_since();
         let is_one = |file: &&std::sync::Arc<FileEntry>| {
@@ -159,12 +163,11 @@ impl<'a> Sections<'a> {
         let mut newest: Vec<_> = self.sight.given.files().filter(is_one).collect();
         newest.sort_by(|one, two| (two.created_ms, &two.path).cmp(&(one.created_ms, &one.path)));
         let of_day = |file: &&std::sync::Arc<FileEntry>| day.is_none_or(|day| self.day(file.created_ms) == Some(day));
-        for file in newest.into_iter().filter(of_day).take(NEWEST_SUMMARIES) {
-            if self.sight.file(file.path.as_str()).is_some() {
-                lines.extend(self.sight.lines(file.path.as_str()));
-            }
-        }
-        BlockSection::new("summaries", "Earlier conversations", Some(self.memory().summary_tokens), lines)
+        newest.into_iter().filter(of_day).take(NEWEST_SUMMARIES).for_each(|file| give(file.path.as_str()));
+        let budget = Some(self.memory().summary_tokens);
+        let mut section = BlockSection::new("summaries", "Earlier conversations", budget, lines);
+        section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
+        section
     }
 
     /// Summaries that answer a question.
@@ -207,8 +210,8 @@ impl<'a> Sections<'a> {
         let Some(own) = self.sight.own.clone() else { return Ok(section) };
         let limit = self.memory().recall_top_k;
         let looking = Looking { text: query, filter: self.filter(), limit, floor: self.floor(), whole: false };
-        for hit in self.look(own, &looking)? {
-            section.lines.push(self.line(&hit, &looking));
+        for hit in self.look(own.clone(), &looking)? {
+            section.lines.push(self.line(&own, &hit, &looking));
         }
         Ok(section)
     }
@@ -244,11 +247,11 @@ impl<'a> Sections<'a> {
             if !is_wanted(&hit.chunk.path) {
                 continue;
             }
-            if !self.is_trusted(&hit) {
+            if !is_trusted(&self.sight.given, &hit) {
                 withheld += 1;
                 continue;
             }
-            section.lines.push(self.line(&hit, &looking));
+            section.lines.push(self.line(&self.sight.given, &hit, &looking));
         }
         section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
         Ok(section)
@@ -277,12 +280,10 @@ impl<'a> Sections<'a> {
         Ok(found)
     }
 
-    fn line(&mut self, hit: &HitView, looking: &Looking<'_>) -> MemoryLine {
+    fn line(&mut self, scope: &ReadScope, hit: &HitView, looking: &Looking<'_>) -> MemoryLine {
         let place = hit.chunk.citation.clone();
         self.hits.push((place.clone(), hit.chunk.hash.clone()));
-        if let Ok(path) = VaultPath::new(&hit.chunk.path) {
-            self.sight.look_at(&path);
-        }
+        self.sight.look_at_indexed(scope, &hit.chunk.path);
         let text: String = match looking.whole {
             true => hit.chunk.content.chars().take(TURN_CHARS).collect(),
             false => hit.snippet.clone(),
@@ -290,17 +291,6 @@ impl<'a> Sections<'a> {
         let day = hit.chunk.created_at.get(..10).filter(|_| hit.chunk.collection == CONVERSATIONS);
         let text = day.map_or_else(|| text.clone(), |day| format!("{day}: {text}"));
         MemoryLine { text, place }
-    }
-
-    /// Whether a hit may be given to who did not ask for it: what is of the web or of tools may have been planted.
-    fn is_trusted(&self, hit: &HitView) -> bool {
-        let files = self.sight.given.reader().files();
-        let Some(file) = files.at(&hit.chunk.path) else { return false };
-        let says = |key: &str, value: &str| file.labels.binary_search(&Label::of_property(key, Some(value))).is_ok();
-        let is_planted = ["web", "tool", "untrusted"].iter().any(|trust| says("trust", trust));
-        let is_noted = NOTED.contains(&hit.chunk.collection.as_str()) && says("source", "capture");
-        let is_said_by_a_tool = hit.chunk.collection == CONVERSATIONS && is_of_a_tool(&hit.chunk.content);
-        !(is_planted || is_noted || is_said_by_a_tool)
     }
 }
 
@@ -318,15 +308,6 @@ fn likeness(query: &str, entry: &MemoryEntry) -> usize {
 fn asks_for_all(query: &str) -> bool {
     let words = plain_words(query, false);
     stop_words::without(&words.iter().collect::<Vec<_>>(), StemmerLanguage::English).len() <= 1
-}
-
-/// Whether a tool or a program speaks in a passage of a conversation.
-fn is_of_a_tool(content: &str) -> bool {
-    let speaks = |line: &str| {
-        let speaker = line.strip_prefix("**")?.split_once(":**")?.0.rsplit_once(" · ")?.1.to_lowercase();
-        Some(matches!(speaker.as_str(), "tool" | "system" | "function"))
-    };
-    content.lines().any(|line| speaks(line).unwrap_or(false))
 }
 
 /// A question as words alone: what a chat says is no language of searches. Of a long one its beginning and its end.
@@ -359,11 +340,5 @@ mod tests {
             "fix tag travel not a phrase rating >3 path x"
         );
         assert_eq!(as_words(&"ä ".repeat(90_000)).chars().filter(|c| *c == 'ä').count(), 500);
-    }
-
-    #[test]
-    fn what_a_tool_said_is_told_from_what_people_said() {
-        assert!(is_of_a_tool("**18:32 · Maya:** look\n\n**2026-01-02 18:33 · tool:** result"));
-        assert!(!is_of_a_tool("**18:32 · Maya:** the tool: a hammer"));
     }
 }

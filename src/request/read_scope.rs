@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{AgentLimits, RequestError, Room, Workspace, rfc3339};
 use crate::access::{Scope, Turn};
-use crate::derive::ChunkId;
+use crate::derive::{ChunkId, Label, target_name};
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
 use crate::models::ChatAsker;
 use crate::path::VaultPath;
@@ -90,8 +90,14 @@ impl ReadScope {
 
     /// The file at a path, if it is seen; differences of Unicode normalisation do not count.
     pub fn file(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let exact = self.reader.files().at(path).filter(|file| self.visible.has(file));
-        exact.or_else(|| self.files().find(|file| file.path.same_as(path)))
+        let files = self.reader.files();
+        let seen = |file: &&Arc<FileEntry>| self.visible.has(file);
+        // Neither case nor normalisation counts for a name, so that only those of this name have to be compared.
+        let of_name = || {
+            let called = files.facets().labelled(Label::of_name(target_name(path))?);
+            called.iter().filter_map(|id| files.get(id)).find(|file| seen(file) && file.path.same_as(path))
+        };
+        files.at(path).filter(seen).or_else(of_name)
     }
 
     /// Ends what nobody waits for any more.

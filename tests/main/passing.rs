@@ -256,6 +256,43 @@ fn whatever_an_upstream_does_its_answer_is_passed_back_or_said_to_have_failed() 
 }
 
 #[test]
+fn one_agent_takes_a_part_of_the_room_alone() {
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let upstream = Upstream::start(move |_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\ndata");
+        let _ = wait.lock().unwrap().recv();
+    });
+    let (vault, ada) = vault(&upstream.address, "");
+    let mut waiting = Vec::new();
+    for _ in 0..8 {
+        let mut stream = TcpStream::connect(vault.address()).unwrap();
+        let head = format!("GET /v1/models HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {ada}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut heard = [0; 12];
+        stream.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard[9..], b"200");
+        waiting.push(stream);
+    }
+    let models = Request::get("/v1/models").header("Authorization", &format!("Bearer {ada}"));
+    let full = vault.send(&models);
+    assert_eq!(full.status, 503, "{}", full.json());
+    // It is refused before anything of a body is read.
+    let mut stream = TcpStream::connect(vault.address()).unwrap();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {ada}\r\nContent-Length: 1000\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut heard = [0; 12];
+    stream.read_exact(&mut heard).unwrap();
+    assert_eq!(&heard[9..], b"503");
+    drop(go);
+    for mut stream in waiting {
+        stream.read_to_end(&mut Vec::new()).unwrap();
+    }
+}
+
+#[test]
 fn only_agents_are_passed_on_and_only_to_an_upstream_that_is_named() {
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
     let (vault, ada) = vault(&upstream.address, "max_body_bytes = 12000000\n");

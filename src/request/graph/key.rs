@@ -21,6 +21,8 @@ pub struct KeyRelation {
     pub line: String,
     /// The path of the note that says so.
     pub path: String,
+    /// The path of the note that it leads to, where there is one.
+    pub to: Option<String>,
     /// Where it stands: `people/ann.md#L3`.
     pub citation: String,
 }
@@ -48,8 +50,9 @@ pub fn key_relations(viewer: &Viewer, names: &[String], limit: usize) -> Result<
         });
         for step in &steps {
             let edge = edge(&question, step);
-            let relation = KeyRelation { line: edge.line(), path: edge.from, citation: edge.citation };
-            if found.len() < limit && !found.contains(&relation) {
+            let relation = KeyRelation { line: edge.line(), path: edge.from, to: edge.to, citation: edge.citation };
+            let is_same = |known: &KeyRelation| (&known.line, &known.citation) == (&relation.line, &relation.citation);
+            if found.len() < limit && !found.iter().any(is_same) {
                 found.push(relation);
             }
         }

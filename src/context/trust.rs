@@ -1,0 +1,88 @@
+//! What may be given to who did not ask for it: nothing of the web or of tools, which may have been planted.
+
+use std::collections::HashSet;
+
+use crate::derive::{CONVERSATIONS, Label, Speakers, goes_on_and_begins};
+use crate::engine::{FileEntry, FileTable};
+use crate::request::ReadScope;
+use crate::wire::HitView;
+
+/// What a note says of itself that is of others.
+const PLANTED: [&str; 3] = ["web", "tool", "untrusted"];
+/// Collections of what programs noted, in which nobody said anything.
+const NOTED: [&str; 5] = ["bookmarks", "snippets", "searches", "files", "agent-activity"];
+/// Speakers that are no people and no models.
+const TOOLS: [&str; 3] = ["tool", "system", "function"];
+/// Chunks of one turn that are looked at to find who speaks. Of a longer turn it is not known.
+const MAX_TURN_CHUNKS: usize = 1_000;
+
+/// A file, and all that it was made of, as far as that is indexed.
+pub(super) fn with_sources<'f>(files: &'f FileTable, file: &'f FileEntry) -> Vec<&'f FileEntry> {
+    let (mut all, mut known) = (vec![file], HashSet::from([file.id]));
+    let mut at = 0;
+    while let Some(file) = all.get(at).copied() {
+        let sources = file.sources.iter().filter_map(|source| files.at(source)).map(AsRef::as_ref);
+        all.extend(sources.filter(|source| known.insert(source.id)));
+        at += 1;
+    }
+    all
+}
+
+/// Whether a note, or one that it was made of, is of the web or of tools.
+pub(super) fn is_planted(files: &FileTable, file: &FileEntry) -> bool {
+    with_sources(files, file).into_iter().any(|file| PLANTED.iter().any(|trust| says(file, "trust", trust)))
+}
+
+/// Whether a hit may be given to who did not ask for it.
+pub(super) fn is_trusted(scope: &ReadScope, hit: &HitView) -> bool {
+    let files = scope.reader().files();
+    let Some(file) = files.at(&hit.chunk.path) else { return false };
+    let is_noted = || NOTED.contains(&hit.chunk.collection.as_str()) && says(file, "source", "capture");
+    !(is_planted(files, file) || is_noted() || is_of_a_tool(scope, file, hit))
+}
+
+fn says(file: &FileEntry, key: &str, value: &str) -> bool {
+    has(file, Label::of_property(key, Some(value)))
+}
+
+fn has(file: &FileEntry, label: Label) -> bool {
+    file.labels.binary_search(&label).is_ok()
+}
+
+/// Whether a tool or a program speaks in the passage of a hit. Where that cannot be told, one does.
+fn is_of_a_tool(scope: &ReadScope, file: &FileEntry, hit: &HitView) -> bool {
+    if hit.chunk.collection != CONVERSATIONS || !TOOLS.iter().any(|term| has(file, Label::of_speaker(term))) {
+        return false;
+    }
+    speakers(scope, file, hit).is_none_or(|terms| terms.iter().any(|term| TOOLS.contains(&term.as_str())))
+}
+
+/// Who speaks in the passage of a hit, as terms. A long turn is several chunks, of which only the first says whose it is.
+fn speakers(scope: &ReadScope, file: &FileEntry, hit: &HitView) -> Option<Vec<String>> {
+    let body = |at: usize| {
+        let chunk = scope.reader().chunk(file.chunks.get(at)?.row).ok()??;
+        Some(chunk.text.get(chunk.body_start..)?.to_owned())
+    };
+    let own = file.chunks.iter().position(|chunk| chunk.id.to_string() == hit.chunk.hash)?;
+    let (before, after) = file.chunks.split_at(own);
+    // A passage may be given with what stands around it.
+    let first = before.partition_point(|chunk| chunk.line < hit.chunk.line_start);
+    let end = own + after.partition_point(|chunk| chunk.line <= hit.chunk.line_end).max(1);
+    let (mut terms, mut speakers) = (Vec::new(), Speakers::of(CONVERSATIONS));
+    if goes_on_and_begins(&body(first)?).0 {
+        for (looked, at) in (0..first).rev().enumerate() {
+            let text = body(at)?;
+            if goes_on_and_begins(&text).1 {
+                speakers.next(&text);
+                break;
+            }
+            if looked >= MAX_TURN_CHUNKS {
+                return None;
+            }
+        }
+    }
+    for at in first..end {
+        terms.extend(speakers.next(&body(at)?));
+    }
+    Some(terms)
+}
