@@ -49,7 +49,14 @@ pub(super) fn propose(
     let proposal = |found: &CheckedEntry| {
         let entry = entry_of(path, found);
         let entry = MemoryEntry { trust: entry.trust.min(trust), ..entry };
-        EntryProposal { entry, evidence: if found.has_quote { Evidence::Quoted } else { Evidence::Checked } }
+        EntryProposal {
+            entry,
+            evidence: if found.has_quote && found.voice == Voice::Person {
+                Evidence::Quoted
+            } else {
+                Evidence::Checked
+            },
+        }
     };
     let proposals = found.iter().map(proposal).collect();
     let layers = workspace.layers();

@@ -273,7 +273,7 @@ mod tests {
         assert_eq!((fact.tags.join(" "), fact.valid_from.as_deref()), ("bonn pets".into(), Some("2026-05-03")));
         assert!(fact.has_quote && fact.voice == Voice::Person);
         let decision = checked.entries.last().unwrap();
-        assert_eq!((decision.confidence, decision.voice, decision.has_quote), (1.0, Voice::Agent, false));
+        assert_eq!((decision.confidence, decision.voice, decision.has_quote), (1.0, Voice::Agent, true));
     }
 
     #[test]
