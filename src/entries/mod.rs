@@ -1,6 +1,5 @@
 //! Entries, the working memory: look them up, add and change them, propose, and decide about proposals.
 
-mod cap;
 mod change;
 mod input;
 mod list;

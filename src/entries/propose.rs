@@ -2,13 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::cap::keep_to_cap;
 use super::input::{confidence, entry_text, holder_named, sources, tags, window};
 use crate::access::WriteMode;
 use crate::config::MemoryKind;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id};
 use crate::forgotten::Reach;
-use crate::layers::{EntryEdit, EntryProposal, LayerWriter, ProposeRules, Proposed, entries_path};
+use crate::layers::{EntryEdit, EntryProposal, Evidence, LayerWriter, ProposeRules, Proposed, entries_path};
 use crate::request::{MemoryWriter, RequestError, Viewer};
 use crate::state::LeftOut;
 use crate::vault::{Action, WriteError};
@@ -85,7 +84,7 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
         Verdict::Supersedes(id) => {
             if let Some(loser) = known.get(&id) {
                 let status = EntryStatus::Superseded(entry.id.clone());
-                edits.push(EntryEdit::Change(id.clone(), MemoryEntry { status, ..loser.clone() }));
+                edits.push(EntryEdit::Change { was: loser.clone(), now: MemoryEntry { status, ..loser.clone() } });
             }
             added.supersedes = Some(id);
         }
@@ -95,7 +94,8 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     let written = layers.change(&writer, &holder, EntryShelf::Known, &edits)?;
     added.id = written.added.into_iter().next().unwrap_or_default();
-    let (archived, undone) = keep_to_cap(workspace, &holder)?;
+    let max = workspace.config().memory.max_entries;
+    let (archived, undone) = layers.keep_to_cap(writer.files, &holder, max, workspace.usage())?;
     added.archived = archived;
     added.checkpoint_ids = undone.iter().chain(&written.checkpoint).map(ToString::to_string).collect();
     if let Ok(path) = entries_path(&holder, EntryShelf::Known) {
@@ -130,7 +130,7 @@ fn propose_as_agent(
     }
     // The name that it would have had is what it hears, whatever became of it.
     let id = made_id(&entry.text, |_| false);
-    let proposals = vec![EntryProposal { entry, is_quoted: false }];
+    let proposals = vec![EntryProposal { entry, evidence: Evidence::Claimed }];
     let all = workspace.layers().propose(&writer, holder, proposals, &rules);
     agent.log_own("entry_propose", path.as_str(), Vec::new());
     let all = all.inspect_err(|_| agent.turn().rest())?;
@@ -146,9 +146,6 @@ fn propose_as_agent(
         }
     }
     drop(asked);
-    if matches!(all.outcomes.first(), Some(Proposed::Accepted(_))) {
-        keep_to_cap(workspace, holder)?;
-    }
     Ok(EntryAdded {
         ok: true,
         id,

@@ -1,6 +1,5 @@
 //! The queue of proposals: what waits, beside what is known, and what is decided.
 
-use super::cap::keep_to_cap;
 use super::input::{entry_text, holder_named};
 use super::view::view;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, Verdict, source_path};
@@ -165,7 +164,8 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         if !decided.accepts.is_empty() {
             undo = layers.accept(&writer, holder, &decided.accepts, &rules)?;
             done.accepted.extend(decided.accepts.iter().map(|choice| choice.id.clone()));
-            let (archived, more) = keep_to_cap(workspace, holder)?;
+            let (max, usage) = (workspace.config().memory.max_entries, workspace.usage());
+            let (archived, more) = layers.keep_to_cap(writer.files, holder, max, usage)?;
             done.archived.extend(archived);
             undo.splice(0..0, more);
         }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::derive::extraction::{
-    CheckedAnswer, ExtractionAnswer, ExtractionPrompt, check_extraction, read_extraction, repair_prompt,
-};
+use crate::derive::extraction::{CheckedAnswer, ExtractionPrompt, check_extraction, read_extraction, repair_prompt};
 use crate::fs::crash;
 use crate::models::{ChatModel, ModelError, ModelErrorKind};
 use crate::state::{CallAllowance, CallEnd, CallRoom, ModelCallTable, StateError};
@@ -20,6 +18,8 @@ pub(super) struct ExtractionAsker<'a> {
     pub(super) timeout: Duration,
     /// The time, in milliseconds since 1970.
     pub(super) now: &'a dyn Fn() -> i64,
+    /// Whether somebody ends it.
+    pub(super) is_stopped: &'a dyn Fn() -> bool,
 }
 
 /// Why there is no answer.
@@ -99,7 +99,10 @@ impl ExtractionAsker<'_> {
         let tokens = [reply.usage.prompt_tokens, reply.usage.answer_tokens];
         match read_extraction(&reply.text) {
             Ok(answer) => {
-                let checked = checked(&answer, prompt, date);
+                let Some(checked) = check_extraction(&answer, &prompt.shown, date, self.is_stopped) else {
+                    end("stopped", tokens, [0, 0])?;
+                    return Err(Unasked::Stopped);
+                };
                 let lines = checked.summary.iter().map(|(_, lines)| lines.len()).sum::<usize>();
                 let kept = (checked.entries.len() + lines) as u64;
                 end("answered", tokens, [kept, checked.dropped.values().sum::<usize>() as u64])?;
@@ -111,10 +114,6 @@ impl ExtractionAsker<'_> {
             }
         }
     }
-}
-
-fn checked(answer: &ExtractionAnswer, prompt: &ExtractionPrompt, date: Option<&str>) -> CheckedAnswer {
-    check_extraction(answer, &prompt.shown, date)
 }
 
 /// What is kept of a failure: without what the service says, which may quote what it was sent.
@@ -163,7 +162,8 @@ mod tests {
         let model: Arc<dyn ChatModel> = Arc::new(Scripted(Mutex::new(said.into())));
         let prompt = extraction_prompt(&read_turns("**18:32 · user:** I like tea\n", &[]), None);
         let timeout = Duration::from_secs(1);
-        let asker = ExtractionAsker { model: &model, calls: &calls, allowance, timeout, now: &|| 5 };
+        let asker =
+            ExtractionAsker { model: &model, calls: &calls, allowance, timeout, now: &|| 5, is_stopped: &|| false };
         (asker.ask(&prompt, None), calls.totals(5).unwrap().outcomes)
     }
 

@@ -1,12 +1,15 @@
 //! What was found in a conversation, written: proposals, which wait for the person.
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel};
 use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
+use crate::derive::words::fold;
 use crate::forgotten::Reach;
-use crate::layers::{EntryProposal, LayerWriter, ProposeRules, Proposed};
+use crate::layers::{EntryProposal, Evidence, LayerWriter, ProposeRules, Proposed};
+use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{RequestError, Workspace};
 use crate::state::LeftOut;
@@ -15,8 +18,26 @@ use crate::vault::Action;
 /// As whom it is written.
 const WHO: &str = "extraction";
 
-/// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is.
-pub(super) fn propose(workspace: &Workspace, path: &VaultPath, found: &[CheckedEntry]) -> Result<(), RequestError> {
+/// By whose word a conversation is at most, as its frontmatter says; what says something else of it than we know is trusted least.
+pub(super) fn trust_of(note: &Note) -> TrustLevel {
+    let said = note.metadata.iter().filter(|(key, _)| fold(key.trim()) == "trust").flat_map(|(_, value)| match value {
+        Value::Array(all) => all.iter().collect::<Vec<_>>(),
+        one => vec![one],
+    });
+    let levels = said.map(|value| match value {
+        Value::Null => TrustLevel::Person,
+        value => value.as_str().and_then(|word| TrustLevel::of(&fold(word.trim()))).unwrap_or(TrustLevel::Web),
+    });
+    levels.min().unwrap_or(TrustLevel::Person)
+}
+
+/// Proposes what was found in a conversation that is so trusted. What is there already, was forgotten for good or was rejected before stays
+/// as it is.
+pub(super) fn propose(
+    workspace: &Workspace,
+    (path, trust): (&VaultPath, TrustLevel),
+    found: &[CheckedEntry],
+) -> Result<(), RequestError> {
     if found.is_empty() {
         return Ok(());
     }
@@ -25,10 +46,26 @@ pub(super) fn propose(workspace: &Workspace, path: &VaultPath, found: &[CheckedE
     let rules =
         ProposeRules { config: &workspace.config().memory, forgotten: &asked, reach: Reach::All, likeness: None };
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.done_by(WHO), is_program: true };
-    let proposals =
-        found.iter().map(|found| EntryProposal { entry: entry_of(path, found), is_quoted: found.has_quote }).collect();
-    let all = workspace.layers().propose(&writer, &MemoryHolder::Person, proposals, &rules)?;
+    let proposal = |found: &CheckedEntry| {
+        let entry = entry_of(path, found);
+        let entry = MemoryEntry { trust: entry.trust.min(trust), ..entry };
+        EntryProposal {
+            entry,
+            evidence: if found.has_quote && found.voice == Voice::Person {
+                Evidence::Quoted
+            } else {
+                Evidence::Checked
+            },
+        }
+    };
+    let proposals = found.iter().map(proposal).collect();
+    let layers = workspace.layers();
+    let all = layers.propose(&writer, &MemoryHolder::Person, proposals, &rules)?;
     drop(asked);
+    if all.outcomes.iter().any(|outcome| matches!(outcome, Proposed::Accepted(_))) {
+        let max = workspace.config().memory.max_entries;
+        layers.keep_to_cap(writer.files, &MemoryHolder::Person, max, workspace.usage())?;
+    }
     for outcome in &all.outcomes {
         if let Proposed::Forgotten(tombstone) = outcome {
             let (at, by, into) = (Timestamp::now(), WHO.to_owned(), path.to_string());
@@ -52,5 +89,26 @@ fn entry_of(path: &VaultPath, found: &CheckedEntry) -> MemoryEntry {
             Voice::Agent => TrustLevel::Agent,
         },
         ..MemoryEntry::new(found.kind, &found.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_is_trusted_as_its_frontmatter_says() {
+        for (said, trust) in [
+            ("title: x", TrustLevel::Person),
+            ("trust: person", TrustLevel::Person),
+            ("trust:", TrustLevel::Person),
+            ("trust: agent", TrustLevel::Agent),
+            ("Trust: TOOL", TrustLevel::Tool),
+            ("trust: [person, web]", TrustLevel::Web),
+            ("trust: untrusted", TrustLevel::Web),
+            ("trust: 7", TrustLevel::Web),
+        ] {
+            assert_eq!(trust_of(&Note::parse(&format!("---\n{said}\n---\n"), "")), trust, "{said}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::ask::{ExtractionAsker, Unasked};
-use super::keep::propose;
+use super::keep::{propose, trust_of};
 use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, next_due};
 use crate::clock::Clock;
 use crate::derive::extraction::{SpokenTurn, extraction_prompt, read_turns, turns_digest};
@@ -17,7 +17,7 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::Workspace;
-use crate::state::{CallAllowance, Job, JobTable, MOST_ATTEMPTS, ModelCallTable, StateError};
+use crate::state::{CallAllowance, Job, JobState, JobTable, MOST_ATTEMPTS, ModelCallTable, StateError};
 use crate::vault::{ReadError, Source, read};
 
 /// So long nobody may have searched before a model is asked.
@@ -26,8 +26,10 @@ const QUIET: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// So long it waits until the index is open and has all that was there at the start.
 const SOON: Duration = Duration::from_millis(200);
-/// A file that has just changed is read again after so long, in milliseconds.
-const SETTLE_MS: i64 = 2_000;
+/// A file that has just changed is read again after so long.
+const SETTLE: Duration = Duration::from_secs(2);
+/// Why a conversation waits that would cost more than is left of the day.
+const DAY_USED_UP: &str = "the calls or tokens of 24 hours are used up";
 
 /// The model of the memory, or why it cannot be asked; `None` where none is named.
 pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
@@ -67,6 +69,9 @@ pub(crate) struct Extraction {
     hurries: AtomicBool,
     was_hurried: AtomicBool,
     is_woken: AtomicBool,
+    /// Whether a step broke off, so that a job may be held by nobody.
+    has_broken_off: AtomicBool,
+    is_stopped: AtomicBool,
     clock: Clock,
 }
 
@@ -85,6 +90,8 @@ impl Extraction {
             hurries: AtomicBool::new(false),
             was_hurried: AtomicBool::new(false),
             is_woken: AtomicBool::new(false),
+            has_broken_off: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
             clock,
         }
     }
@@ -139,8 +146,22 @@ impl Extraction {
         self.is_woken.load(Ordering::SeqCst)
     }
 
-    /// Ends a call that is under way.
+    /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
+    pub(super) fn bury_broken(&self) {
+        self.state_mut().is_working = false;
+        let running =
+            self.jobs.all(EXTRACTION).unwrap_or_default().into_iter().filter(|job| job.state == JobState::Running);
+        for job in running {
+            if let Err(error) = self.jobs.bury(EXTRACTION, job.key, false, "the program failed when it was worked on") {
+                tracing::warn!("conversations are not read: {error}");
+                self.has_broken_off.store(true, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Ends a call that is under way, for good.
     pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
         if let Some(Ok(model)) = self.model() {
             model.stop();
         }
@@ -157,6 +178,7 @@ impl Extraction {
         let hurries = self.hurries();
         let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
+            self.has_broken_off.store(true, Ordering::SeqCst);
             self.waits_for(error.to_string(), LOOK_EVERY)
         });
         if stepped != ExtractionRest::None && !self.was_hurried.load(Ordering::SeqCst) {
@@ -183,6 +205,10 @@ impl Extraction {
         if self.state_mut().stopped.is_some() || !self.workspace.lock().is_some_and(|lock| lock.is_held()) {
             return Ok(ExtractionRest::For(LOOK_EVERY));
         }
+        if self.has_broken_off.load(Ordering::SeqCst) {
+            self.jobs.give_back(EXTRACTION)?;
+            self.has_broken_off.store(false, Ordering::SeqCst);
+        }
         let now = self.now();
         if was_hurried {
             known.look_again();
@@ -192,12 +218,12 @@ impl Extraction {
         if was_hurried {
             self.jobs.hurry(EXTRACTION, now)?;
         }
-        let Some(due) = next_due(&self.jobs)? else {
+        let Some((due, reason)) = next_due(&self.jobs)? else {
             self.state_mut().waits = None;
             return Ok(ExtractionRest::For(LOOK_EVERY));
         };
         if due > now {
-            self.state_mut().waits = None;
+            self.state_mut().waits = reason.filter(|reason| reason == DAY_USED_UP);
             return Ok(ExtractionRest::For(Duration::from_millis((due - now) as u64).min(LOOK_EVERY)));
         }
         if !hurries && (!progress.is_complete() || self.workspace.shared().was_searched_within(QUIET)) {
@@ -237,20 +263,28 @@ impl Extraction {
         let root = self.workspace.home().root();
         let source = match read(root, &path, self.workspace.config().index.max_file_bytes) {
             Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
+            // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {
-                known.remove(&self.jobs, job.key)?;
+                self.fails(job, "its file cannot be read", Some(SETTLE))?;
                 return Ok(ExtractionRest::None);
             }
             // The index follows in a moment, and then it is another job.
             Ok(_) | Err(ReadError::Changing) => {
-                self.jobs.put_off(EXTRACTION, job.key, self.now() + SETTLE_MS, false, "it has just changed")?;
+                self.jobs.put_off(
+                    EXTRACTION,
+                    job.key,
+                    self.now() + SETTLE.as_millis() as i64,
+                    false,
+                    "it has just changed",
+                )?;
                 known.look_again();
                 return Ok(ExtractionRest::None);
             }
         };
         let note = Note::parse(&source.text, path.stem());
         if note.is_private() && !model.takes_private() {
-            known.remove(&self.jobs, job.key)?;
+            self.fails(job, "it is private", Some(SETTLE))?;
+            known.look_again();
             return Ok(ExtractionRest::None);
         }
         let turns = if is_generated(&note.metadata) { Vec::new() } else { self.turns(&source) };
@@ -268,12 +302,13 @@ impl Extraction {
             allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
             timeout: Duration::from_millis(memory.timeout_ms),
             now: &|| self.now(),
+            is_stopped: &|| self.is_stopped.load(Ordering::SeqCst),
         };
         let found = match asker.ask(&prompt, date.as_deref()) {
             Ok(found) => found,
             Err(unasked) => return self.unasked(job, unasked),
         };
-        let written = propose(&self.workspace, &path, &found.entries);
+        let written = propose(&self.workspace, (&path, trust_of(&note)), &found.entries);
         crash::point("extraction-proposed");
         if let Err(error) = written {
             self.fails(job, &error.message, None)?;
@@ -320,10 +355,17 @@ impl Extraction {
                 Err(error)
             }
             Unasked::Full(until) => {
-                let reason = "the calls or tokens of 24 hours are used up";
-                self.jobs.put_off(EXTRACTION, job.key, now, false, reason)?;
-                let left = Duration::from_millis(until.saturating_sub(now).max(1_000) as u64);
-                Ok(self.waits_for(reason.into(), left.min(LOOK_EVERY)))
+                let later = until.max(now + 1_000);
+                let [calls, tokens] = self.calls.totals(now)?.day;
+                let memory = &self.workspace.config().memory;
+                if calls < memory.calls_per_day && tokens < memory.tokens_per_day {
+                    // Others that are smaller may go before.
+                    self.jobs.put_off(EXTRACTION, job.key, later, false, DAY_USED_UP)?;
+                    return Ok(ExtractionRest::None);
+                }
+                self.jobs.put_off(EXTRACTION, job.key, now, false, DAY_USED_UP)?;
+                let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
+                Ok(self.waits_for(DAY_USED_UP.into(), left.min(LOOK_EVERY)))
             }
             Unasked::Stopped => {
                 self.jobs.put_off(EXTRACTION, job.key, now, false, "the program ends")?;

@@ -129,8 +129,8 @@ impl KnownSessions {
     }
 }
 
-/// When the next job may be done, in milliseconds since 1970.
-pub(super) fn next_due(jobs: &JobTable) -> Result<Option<i64>, StateError> {
+/// When the next job may be done, in milliseconds since 1970, and why it was put off.
+pub(super) fn next_due(jobs: &JobTable) -> Result<Option<(i64, Option<String>)>, StateError> {
     let queued = jobs.all(EXTRACTION)?.into_iter().filter(|job| job.state == JobState::Queued);
-    Ok(queued.map(|job| job.due).min())
+    Ok(queued.min_by_key(|job| job.due).map(|job| (job.due, job.reason)))
 }

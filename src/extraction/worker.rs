@@ -1,5 +1,6 @@
 //! The thread that reads conversations.
 
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +29,12 @@ impl ExtractionWorker {
             let shared = works.workspace.shared();
             while !stopped.load(Ordering::SeqCst) {
                 let known = shared.snapshot();
-                if let ExtractionRest::For(time) = works.step() {
+                let stepped = std::panic::catch_unwind(AssertUnwindSafe(|| works.step())).unwrap_or_else(|_| {
+                    // It has said why. What it could not do is put aside, and the others go on.
+                    works.bury_broken();
+                    ExtractionRest::None
+                });
+                if let ExtractionRest::For(time) = stepped {
                     let is_over = || stopped.load(Ordering::SeqCst) || works.is_woken();
                     shared.wait_for_other_or(known.as_ref(), time, is_over);
                 }

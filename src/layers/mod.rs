@@ -4,6 +4,7 @@
 //! there, with a daemon and without one.
 
 mod book;
+mod cap;
 mod error;
 mod paths;
 mod propose;
@@ -18,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) use book::EntryBook;
 pub(crate) use error::LayersError;
 pub(crate) use paths::{entries_path, shelf_of};
-pub(crate) use propose::{Acceptance, EntryProposal, ProposeRules, Proposed};
+pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, Proposed};
 pub(crate) use write::{EntryEdit, LayerWriter};
 
 use crate::derive::entries::{EntryShelf, MemoryHolder};

@@ -4,11 +4,14 @@ use super::write::EntryEdit;
 use super::{LayerWriter, Layers, LayersError};
 use crate::config::MemoryConfig;
 use crate::derive::entries::{
-    EntryShelf, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, VerifyRules, made_id, verify,
+    EntryEditError, EntryShelf, EntryStatus, Likeness, MemoryEntry, MemoryHolder, TrustLevel, Verdict, VerifyRules,
+    made_id, verify,
 };
 use crate::forgotten::{ForgottenLookup, Reach};
 use crate::vault::CheckpointId;
 
+/// Maximum times that proposals are worked out anew because a line was edited in between.
+const TRIES: usize = 3;
 /// From such a confidence on an exact quote may be accepted by itself.
 const SURE: f64 = 0.9;
 
@@ -17,8 +20,19 @@ const SURE: f64 = 0.9;
 pub(crate) struct EntryProposal {
     /// The entry.
     pub(crate) entry: MemoryEntry,
-    /// Whether its text stands in its source word by word.
-    pub(crate) is_quoted: bool,
+    /// How it is known that its sources say it.
+    pub(crate) evidence: Evidence,
+}
+
+/// How it is known that the sources of a proposal say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// By the word of who proposes it: it waits for the person, whatever `[memory] accept` says.
+    Claimed,
+    /// Its lines were read, and say it in their words.
+    Checked,
+    /// And they say it word by word.
+    Quoted,
 }
 
 /// What a proposal is held to.
@@ -86,16 +100,37 @@ impl Layers {
         rules: &ProposeRules<'_>,
     ) -> Result<ProposedAll, LayersError> {
         let _one = self.one_proposes();
+        for _ in 0..TRIES {
+            match self.propose_once(writer, holder, proposals.clone(), rules) {
+                // Somebody has edited a line in between.
+                Err(LayersError::Edit { source: EntryEditError::Changed, .. }) => {}
+                done => return done,
+            }
+        }
+        self.propose_once(writer, holder, proposals, rules)
+    }
+
+    fn propose_once(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        proposals: Vec<EntryProposal>,
+        rules: &ProposeRules<'_>,
+    ) -> Result<ProposedAll, LayersError> {
         let mut all = ProposedAll::default();
         let (known, pending) = (self.entries(holder)?, self.waiting(holder)?);
         let archive = self.archive(holder)?;
-        let rejected: Vec<&MemoryEntry> =
-            archive.entries().iter().filter(|entry| matches!(entry.status, EntryStatus::Rejected(_))).collect();
+        let is_rejected = |entry: &&MemoryEntry| matches!(entry.status, EntryStatus::Rejected(_));
+        let (rejected, archived): (Vec<&MemoryEntry>, Vec<&MemoryEntry>) =
+            archive.entries().iter().partition(is_rejected);
+        // What was set aside, or something else has taken the place of, does not come back by itself.
+        let superseded = known.entries().iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
+        let over: Vec<&MemoryEntry> = archived.into_iter().chain(superseded).collect();
         let mut active: Vec<MemoryEntry> =
             known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).cloned().collect();
         let mut waiting = pending;
         let (mut edits, mut accepted) = (Vec::new(), Vec::new());
-        for EntryProposal { mut entry, is_quoted } in proposals {
+        for EntryProposal { mut entry, evidence } in proposals {
             if let Some(left) = rules.forgotten.without(&entry.text, rules.reach) {
                 all.outcomes.push(Proposed::Forgotten(left.tombstone));
                 continue;
@@ -111,8 +146,13 @@ impl Layers {
                 all.outcomes.push(Proposed::Rejected);
                 continue;
             }
+            if let Verdict::Duplicate(id) = rules.verdict(&entry, &over) {
+                all.outcomes.push(Proposed::Duplicate(id));
+                continue;
+            }
             let may = |entry: &MemoryEntry| {
-                rules.config.accept.contains(&entry.kind)
+                evidence != Evidence::Claimed
+                    && rules.config.accept.contains(&entry.kind)
                     && entry.trust >= TrustLevel::Agent
                     && !matches!(held, Verdict::Contradicts(_))
             };
@@ -133,7 +173,7 @@ impl Layers {
                     all.outcomes.push(Proposed::Pending(id.clone()));
                 }
                 if *there != before {
-                    edits.push(EntryEdit::Change(id, there.clone()));
+                    edits.push(EntryEdit::Change { was: before, now: there.clone() });
                 }
                 continue;
             }
@@ -145,7 +185,7 @@ impl Layers {
             entry.id = made_id(&entry.text, is_taken);
             let id = entry.id.clone();
             edits.push(EntryEdit::Add(entry.clone()));
-            if is_quoted && entry.confidence >= SURE && may(&entry) {
+            if evidence == Evidence::Quoted && entry.confidence >= SURE && may(&entry) {
                 accepted.push(id.clone());
                 active.push(MemoryEntry { status: EntryStatus::Active, ..entry });
                 all.outcomes.push(Proposed::Accepted(id));
@@ -210,10 +250,10 @@ impl Layers {
             if let Some(at) = active.iter().position(|there| Some(&there.id) == loser.as_ref()) {
                 let loser = active.remove(at);
                 let status = EntryStatus::Superseded(entry.id.clone());
-                edits.push(EntryEdit::Change(loser.id.clone(), MemoryEntry { status, ..loser }));
+                edits.push(EntryEdit::Change { now: MemoryEntry { status, ..loser.clone() }, was: loser });
             }
             active.push(entry);
-            done.push(EntryEdit::Move(choice.id.clone()));
+            done.push(EntryEdit::Move(waits.clone()));
         }
         let known = self.change(writer, holder, EntryShelf::Known, &edits)?.checkpoint;
         crate::fs::crash::point("entries-accepted");
@@ -275,7 +315,7 @@ impl Layers {
         let book = self.book(holder, from)?;
         let there: Vec<&MemoryEntry> = ids.iter().filter_map(|id| book.get(id)).collect();
         let adds: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Add(mark((*entry).clone()))).collect();
-        let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move(entry.id.clone())).collect();
+        let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move((*entry).clone())).collect();
         let archive = self.change(writer, holder, EntryShelf::Archive, &adds)?.checkpoint;
         crate::fs::crash::point("entries-set-aside");
         let left = self.change(writer, holder, from, &moves)?.checkpoint;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::MemoryKind;
-use crate::derive::entries::{EntryStatus, MemoryEntry};
+use crate::derive::entries::{EntryEditError, EntryStatus, MemoryEntry};
 use crate::vault::{Action, Files, Outside};
 
 fn vault() -> (tempfile::TempDir, Files, Layers) {
@@ -55,7 +55,8 @@ fn a_program_drops_no_more_than_a_quarter() {
     ));
     assert_eq!(layers.entries(&person).unwrap().entries().len(), 8);
     layers.change(&writer, &person, EntryShelf::Known, &remove(&ids[..2])).unwrap();
-    let moved: Vec<EntryEdit> = ids[2..].iter().cloned().map(EntryEdit::Move).collect();
+    let moved: Vec<EntryEdit> =
+        layers.entries(&person).unwrap().entries().iter().cloned().map(EntryEdit::Move).collect();
     layers.change(&writer, &person, EntryShelf::Known, &moved).unwrap();
     let by_person = LayerWriter { is_program: false, ..writer };
     layers.rewrite(&by_person, &person, EntryShelf::Known, "").unwrap();
@@ -77,4 +78,26 @@ fn two_writers_at_once_lose_nothing() {
         }
     });
     assert_eq!(layers.entries(&MemoryHolder::Person).unwrap().entries().len(), 20);
+}
+
+#[test]
+fn a_line_that_was_edited_by_hand_is_not_written_over() {
+    let (folder, files, layers) = vault();
+    let writer = LayerWriter { files: &files, act: Action::Edit.into(), is_program: false };
+    let person = MemoryHolder::Person;
+    let adds = ["Likes tea", "Likes jam"].map(|text| EntryEdit::Add(entry(text)));
+    layers.change(&writer, &person, EntryShelf::Known, &adds).unwrap();
+    let book = layers.entries(&person).unwrap();
+    let [was, other] = [0, 1].map(|at| book.entries()[at].clone());
+    let path = folder.path().join("memories/user.md");
+    let text = std::fs::read_to_string(&path).unwrap().replace("Likes tea", "Likes green tea");
+    std::fs::write(&path, &text).unwrap();
+    let now = MemoryEntry { confidence: 0.5, ..was.clone() };
+    let refused = layers.change(&writer, &person, EntryShelf::Known, &[EntryEdit::Change { was: was.clone(), now }]);
+    assert!(matches!(refused, Err(LayersError::Edit { source: EntryEditError::Changed, .. })), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    // What is put elsewhere goes as it was read, or stays.
+    layers.change(&writer, &person, EntryShelf::Known, &[EntryEdit::Move(was), EntryEdit::Move(other)]).unwrap();
+    let left: Vec<String> = layers.entries(&person).unwrap().entries().iter().map(|entry| entry.text.clone()).collect();
+    assert_eq!(left, ["Likes green tea"]);
 }

@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 use super::paths::entries_path;
 use super::{Layers, LayersError};
 use crate::derive::entries::{
-    EntriesFile, EntryEditError, EntryShelf, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entry,
-    with_sources, without_entry, without_source,
+    EntriesFile, EntryEditError, EntryShelf, MemoryEntry, MemoryHolder, lost_entries, with_changed, with_entries,
+    with_sources, without_entries, without_source,
 };
 use crate::fs::crash;
 use crate::note::{Note, with_property};
@@ -32,12 +32,17 @@ pub(crate) struct LayerWriter<'a> {
 pub(crate) enum EntryEdit {
     /// It is added; where its name is taken by an entry of the same text, it is there already.
     Add(MemoryEntry),
-    /// The entry of that name says something else.
-    Change(String, MemoryEntry),
+    /// An entry says something else; refused where its line is not as it was read.
+    Change {
+        /// As it was read.
+        was: MemoryEntry,
+        /// What it says from now on.
+        now: MemoryEntry,
+    },
     /// The entry of that name goes; it is no error where it is gone.
     Remove(String),
-    /// The same, after it was put into another file.
-    Move(String),
+    /// An entry goes, after it was put into another file; one whose line is not as it was read stays.
+    Move(MemoryEntry),
     /// The list of sources names that note no more, unless an entry cites it.
     Unlist(String),
 }
@@ -68,7 +73,7 @@ impl Layers {
             let (now, names) = edited(text, shelf, edits).map_err(|source| edit_error(path, source))?;
             added = names;
             let moved = edits.iter().filter_map(|edit| match edit {
-                EntryEdit::Move(id) => Some(id.as_str()),
+                EntryEdit::Move(entry) => Some(entry.id.as_str()),
                 _ => None,
             });
             Ok((now, moved.collect()))
@@ -159,27 +164,50 @@ impl Layers {
 /// The text after all edits, and the names of what was added.
 fn edited(text: &str, shelf: EntryShelf, edits: &[EntryEdit]) -> Result<(String, Vec<String>), EntryEditError> {
     let (mut text, mut added) = (text.to_owned(), Vec::new());
-    for edit in edits {
-        match edit {
-            EntryEdit::Add(entry) => {
-                let file = EntriesFile::read(&text, shelf);
-                if file.get(&entry.id).is_some_and(|there| there.text == entry.text) {
-                    added.push(entry.id.clone());
-                    continue;
-                }
-                let (now, id) = with_entry(&text, shelf, entry)?;
+    let mut rest = edits;
+    while let Some(first) = rest.first() {
+        // What comes or goes together is one change: a file of thousands is read once for all of them.
+        let together = |edit: &&EntryEdit| match first {
+            EntryEdit::Add(_) => matches!(edit, EntryEdit::Add(_)),
+            EntryEdit::Remove(_) | EntryEdit::Move(_) => matches!(edit, EntryEdit::Remove(_) | EntryEdit::Move(_)),
+            EntryEdit::Change { .. } | EntryEdit::Unlist(_) => false,
+        };
+        let length = rest.iter().take_while(together).count().max(1);
+        let (run, after) = rest.split_at(length);
+        rest = after;
+        match first {
+            EntryEdit::Add(_) => {
+                let adds =
+                    run.iter().filter_map(|edit| if let EntryEdit::Add(entry) = edit { Some(entry) } else { None });
+                let (now, names) = with_entries(&text, shelf, adds)?;
                 text = now;
-                added.push(id);
+                added.extend(names);
+            }
+            EntryEdit::Remove(_) | EntryEdit::Move(_) => {
+                let file = EntriesFile::read(&text, shelf);
+                let goes = run.iter().filter_map(|edit| match edit {
+                    EntryEdit::Remove(id) => file.get(id).map(|entry| entry.id.as_str()),
+                    EntryEdit::Move(was) => file.get(&was.id).filter(|is| is_as_read(is, was)).map(|is| is.id.as_str()),
+                    _ => None,
+                });
+                text = without_entries(&text, shelf, &goes.collect())?;
             }
             EntryEdit::Unlist(path) => text = without_source(&text, shelf, path)?,
-            EntryEdit::Change(id, entry) => text = with_changed(&text, shelf, id, entry)?,
-            EntryEdit::Remove(id) | EntryEdit::Move(id) => match without_entry(&text, shelf, id) {
-                Err(EntryEditError::Absent) => {}
-                now => text = now?,
-            },
+            EntryEdit::Change { was, now } => {
+                if EntriesFile::read(&text, shelf).get(&was.id).is_some_and(|is| !is_as_read(is, was)) {
+                    return Err(EntryEditError::Changed);
+                }
+                text = with_changed(&text, shelf, &was.id, now)?;
+            }
         }
     }
     Ok((text, added))
+}
+
+/// Whether an entry says what it said, wherever in the file it stands.
+fn is_as_read(is: &MemoryEntry, was: &MemoryEntry) -> bool {
+    let placed = MemoryEntry { line_start: is.line_start, line_end: is.line_end, ..was.clone() };
+    *is == placed
 }
 
 /// What a new file begins with.

@@ -246,17 +246,16 @@ fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
 }
 
 #[test]
-fn kinds_that_may_be_are_accepted_when_seen_in_two_sessions() {
+fn what_an_agent_proposes_is_never_accepted_by_itself() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\naccept = [\"preference\"]\n");
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.write("conversations/a.md", "# A\n\n> I like jam on toast.\n");
     vault.start().settle();
-    let from = |source: &str, kind: &str| json!({"sources": [source], "kind": kind});
-    for (kind, text) in [("preference", "Likes jam on toast"), ("fact", "Owns a red bicycle")] {
-        propose(&vault, text, &from("conversations/a.md#L1", kind));
-        assert_eq!(texts(&vault.get(&format!("/api/entries?agent=ada&kind={kind}")).json()), [""; 0]);
-        propose(&vault, text, &from("conversations/b.md#L7", kind));
+    // Neither what it names that is not there, nor what is there, is its word for it.
+    for source in ["conversations/x.md#L1", "conversations/y.md#L7", "conversations/a.md#L3"] {
+        propose(&vault, "Likes jam on toast", &json!({"sources": [source], "kind": "preference", "confidence": 1.0}));
+        assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), [""; 0]);
     }
-    assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), ["Likes jam on toast"]);
     assert_eq!(waiting(&vault).len(), 1);
 }
 

@@ -1,5 +1,6 @@
 //! What a file of entries says after a change. Pure: exactly one line becomes another, comes or goes; all else stays to the byte.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::entry::{EntryShelf, MemoryEntry};
@@ -20,6 +21,9 @@ pub(crate) enum EntryEditError {
     /// Something stands below the item.
     #[error("something stands below its line, and would stand below another; take it out by hand")]
     Parent,
+    /// The line says something else than it did when it was read.
+    #[error("somebody has edited the line in between; look at it again")]
+    Changed,
     /// There is no such entry.
     #[error("there is no such entry")]
     Absent,
@@ -37,40 +41,63 @@ pub(crate) enum EntryEditError {
     Unreadable,
 }
 
-/// The text with another entry at the end of its last list. One without a name gets one; gives the text and the name.
+/// The text with more entries at the end of its last list. One without a name gets one, and one that is there already is not added; gives
+/// the text and the names, in their order.
 ///
 /// # Errors
 /// When the file cannot be changed so.
-pub(crate) fn with_entry(
+pub(crate) fn with_entries<'e>(
     source: &str,
     shelf: EntryShelf,
-    entry: &MemoryEntry,
-) -> Result<(String, String), EntryEditError> {
+    entries: impl Iterator<Item = &'e MemoryEntry>,
+) -> Result<(String, Vec<String>), EntryEditError> {
     let file = changeable(source, shelf)?;
-    let mut entry = entry.clone();
-    if entry.id.is_empty() || file.get(&entry.id).is_some() {
-        entry.id = made_id(&entry.text, |id| file.get(id).is_some());
+    let mut new: Vec<MemoryEntry> = Vec::new();
+    let mut names = Vec::new();
+    // Names that are there, or will be, with what they say.
+    let mut taken: HashMap<String, String> =
+        file.entries.iter().map(|entry| (entry.id.clone(), entry.text.clone())).collect();
+    for entry in entries {
+        let mut entry = entry.clone();
+        if taken.get(&entry.id).is_some_and(|text| *text == entry.text) {
+            names.push(entry.id);
+            continue;
+        }
+        if entry.id.is_empty() || taken.contains_key(&entry.id) {
+            entry.id = made_id(&entry.text, |id| taken.contains_key(id));
+        }
+        taken.insert(entry.id.clone(), entry.text.clone());
+        names.push(entry.id.clone());
+        new.push(entry);
     }
-    let line = line_of(&entry)?;
+    if new.is_empty() {
+        return Ok((source.to_owned(), names));
+    }
     let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+    let written = |indentation: &str| {
+        let lines = new.iter().map(|entry| Ok(format!("{indentation}- {}{end}", line_of(entry)?)));
+        lines.collect::<Result<String, EntryEditError>>()
+    };
     let text = match file.spans.last() {
         Some(last) => {
             let at = item_end(source, last);
             let before = if source[..at].ends_with('\n') { "" } else { end };
             let indentation: String = source[last.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
-            replaced(source, at..at, &format!("{before}{indentation}- {line}{end}"))
+            replaced(source, at..at, &format!("{before}{}", written(&indentation)?))
         }
         None => {
             let before = source.trim_end_matches(['\r', '\n']);
             let blank =
                 if before.trim_start_matches('\u{feff}').is_empty() { String::new() } else { format!("{end}{end}") };
-            format!("{before}{blank}- {line}{end}")
+            format!("{before}{blank}{}", written("")?)
         }
     };
     let now = EntriesFile::read(&text, shelf);
-    let is_well = now.get(&entry.id).is_some_and(|found| is_same(found, &entry))
-        && others(&file, &entry.id).eq(others(&now, &entry.id));
-    if is_well { Ok((text, entry.id)) } else { Err(EntryEditError::Unreadable) }
+    let found: HashMap<&str, &MemoryEntry> = now.entries.iter().map(|entry| (entry.id.as_str(), entry)).collect();
+    let ids: HashSet<&str> = new.iter().map(|entry| entry.id.as_str()).collect();
+    let is_well = new.iter().all(|entry| found.get(entry.id.as_str()).is_some_and(|found| is_same(found, entry)))
+        && others(&file, &ids).eq(others(&now, &ids));
+    if is_well { Ok((text, names)) } else { Err(EntryEditError::Unreadable) }
 }
 
 /// The text with an entry in the place of the one called `id`. An entry that has no name in its line gets its own there.
@@ -93,29 +120,39 @@ pub(crate) fn with_changed(
     let blank: String = item[indentation + 1..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let text = replaced(source, span.clone(), &format!("{marker}{blank}{}", line_of(&entry)?));
     let now = EntriesFile::read(&text, shelf);
-    let is_well = now.get(id).is_some_and(|found| is_same(found, &entry)) && others(&file, id).eq(others(&now, id));
+    let ids = HashSet::from([id]);
+    let is_well = now.get(id).is_some_and(|found| is_same(found, &entry)) && others(&file, &ids).eq(others(&now, &ids));
     if is_well { Ok(text) } else { Err(EntryEditError::Unreadable) }
 }
 
-/// The text without an entry.
+/// The text without some entries; those that are not there are left out.
 ///
 /// # Errors
-/// When it is not there, or the file cannot be changed so.
-pub(crate) fn without_entry(source: &str, shelf: EntryShelf, id: &str) -> Result<String, EntryEditError> {
-    let file = changeable(source, shelf)?;
-    let at = position(&file, id)?;
-    let span = &file.spans[at];
-    let end = line_end(source, span.end);
-    if item_end(source, span) > end {
-        return Err(EntryEditError::Parent);
+/// When the file cannot be changed so.
+pub(crate) fn without_entries(source: &str, shelf: EntryShelf, ids: &HashSet<&str>) -> Result<String, EntryEditError> {
+    if ids.is_empty() {
+        return Ok(source.to_owned());
     }
-    let text = replaced(source, span.start..end, "");
+    let file = changeable(source, shelf)?;
+    let goes: BTreeSet<usize> = ids.iter().filter_map(|id| file.position(id)).collect();
+    let (mut text, mut from) = (String::new(), 0);
+    for at in goes.iter().copied() {
+        if file.mixed.contains(&at) {
+            return Err(EntryEditError::Mixed);
+        }
+        let span = &file.spans[at];
+        let end = line_end(source, span.end);
+        if item_end(source, span) > end {
+            return Err(EntryEditError::Parent);
+        }
+        text.push_str(source.get(from..span.start).ok_or(EntryEditError::Unreadable)?);
+        from = end;
+    }
+    text.push_str(&source[from..]);
     let now = EntriesFile::read(&text, shelf);
     // One with the same text and no name in its line is called after its place among them.
-    let texts = |file: &EntriesFile| file.entries.iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
-    let mut left = texts(&file);
-    left.remove(at);
-    if texts(&now) == left { Ok(text) } else { Err(EntryEditError::Unreadable) }
+    let left = file.entries.iter().enumerate().filter(|(at, _)| !goes.contains(at)).map(|(_, entry)| &entry.text);
+    if now.entries.iter().map(|entry| &entry.text).eq(left) { Ok(text) } else { Err(EntryEditError::Unreadable) }
 }
 
 /// What of a file another does not have: neither under its name nor with its text.
@@ -201,8 +238,8 @@ fn is_same(found: &MemoryEntry, meant: &MemoryEntry) -> bool {
 }
 
 /// What every other entry says.
-fn others<'f>(file: &'f EntriesFile, id: &'f str) -> impl Iterator<Item = (&'f str, &'f [String])> {
-    let others = file.entries.iter().filter(move |entry| entry.id != id);
+fn others<'f>(file: &'f EntriesFile, ids: &HashSet<&str>) -> impl Iterator<Item = (&'f str, &'f [String])> {
+    let others = file.entries.iter().filter(move |entry| !ids.contains(entry.id.as_str()));
     others.map(|entry| (entry.text.as_str(), entry.sources.as_slice()))
 }
 
@@ -217,6 +254,27 @@ mod tests {
     use super::*;
     use crate::config::MemoryKind;
     use crate::derive::entries::EntryStatus;
+
+    fn with_entry(source: &str, shelf: EntryShelf, entry: &MemoryEntry) -> Result<(String, String), EntryEditError> {
+        let (text, names) = with_entries(source, shelf, std::iter::once(entry))?;
+        Ok((text, names.into_iter().next().unwrap()))
+    }
+
+    fn without_entry(source: &str, shelf: EntryShelf, id: &str) -> Result<String, EntryEditError> {
+        without_entries(source, shelf, &HashSet::from([id]))
+    }
+
+    #[test]
+    fn several_come_and_go_at_once() {
+        let all = ["One", "Two", "One"].map(|text| MemoryEntry::new(crate::config::MemoryKind::Fact, text));
+        let (text, names) = with_entries("# K\n", EntryShelf::Known, all.iter()).unwrap();
+        let file = EntriesFile::read(&text, EntryShelf::Known);
+        assert_eq!(file.entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>(), names);
+        assert_ne!(names[0], names[2]);
+        let goes = HashSet::from([names[0].as_str(), names[1].as_str(), "e-none"]);
+        let left = without_entries(&text, EntryShelf::Known, &goes).unwrap();
+        assert_eq!(left, format!("# K\n\n- [fact] One ^{}\n", names[2]));
+    }
 
     const FILE: &str = "# Known\n\nProse.\n\n- Tea ^e-1\n- Coffee\n  - because\n\nAfter.\n";
 
@@ -250,7 +308,7 @@ mod tests {
         let conflict = "<<<<<<< HEAD\n- a ^e-1\n=======\n- b\n>>>>>>> x\n";
         assert_eq!(with_entry(conflict, EntryShelf::Known, &entry("x")), Err(EntryEditError::Conflict));
         assert_eq!(without_entry("- a %%why%% ^e-1\n", EntryShelf::Known, "e-1"), Err(EntryEditError::Mixed));
-        assert_eq!(without_entry(FILE, EntryShelf::Known, "e-7"), Err(EntryEditError::Absent));
+        assert_eq!(without_entry(FILE, EntryShelf::Known, "e-7").unwrap(), FILE);
         assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(" \n")), Err(EntryEditError::Empty));
         assert_eq!(with_entry(FILE, EntryShelf::Known, &entry(&"x".repeat(9000))), Err(EntryEditError::Long));
         for text in ["b <!-- c", "b %% c", "b ``` c", "[b]: c"] {

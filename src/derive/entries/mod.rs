@@ -14,7 +14,7 @@ mod marks;
 mod verify;
 
 pub(crate) use edit::{
-    EntryEditError, lost_entries, with_changed, with_entry, with_sources, without_entry, without_source,
+    EntryEditError, lost_entries, with_changed, with_entries, with_sources, without_entries, without_source,
 };
 pub(crate) use entry::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, one_line, source_path};
 pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};

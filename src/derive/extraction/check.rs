@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use super::answer::ExtractionAnswer;
-use super::claims::{SaidWords, contradicts, numbers};
+use super::claims::{SaidWords, contradicts, is_word_by_word, numbers};
 use super::prompt::MOST_ENTRIES;
 use super::turns::Voice;
 use crate::config::MemoryKind;
@@ -21,6 +21,13 @@ const LEAST_SHARE: f64 = 0.4;
 /// Tags of an entry, and characters of one.
 const MOST_TAGS: usize = 5;
 const MOST_TAG_CHARS: usize = 30;
+/// Entries of an answer that are looked at, and lines of each list of its summary.
+const MOST_LOOKED_AT: usize = 64;
+const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
+/// A line with more characters was sent as so many of its head and of its tail.
+const LONG_LINE_CHARS: usize = 2_000;
+const LINE_HEAD_CHARS: usize = 1_500;
+const LINE_TAIL_CHARS: usize = 400;
 /// Lines of each list of a summary.
 const MOST_LISTED: usize = 12;
 /// Where the model does not say how sure it is.
@@ -52,7 +59,7 @@ pub(crate) struct CheckedEntry {
     pub(crate) valid_from: Option<String>,
     /// The first and the last of its lines.
     pub(crate) lines: (usize, usize),
-    /// Whether the words that say it are in the lines exactly.
+    /// Whether its lines say it word by word.
     pub(crate) has_quote: bool,
     /// Who said it; of several the one who is trusted least.
     pub(crate) voice: Voice,
@@ -70,12 +77,27 @@ pub(crate) struct CheckedLine {
 /// The lines that were shown, by their numbers.
 type ShownLines = BTreeMap<usize, (Voice, String)>;
 
-/// Holds an answer against the lines that were shown. `date` is that of the conversation.
-pub(crate) fn check_extraction(answer: &ExtractionAnswer, shown: &ShownLines, date: Option<&str>) -> CheckedAnswer {
+/// Holds an answer against the lines that were shown. `date` is that of the conversation. `None` where somebody stops it.
+pub(crate) fn check_extraction(
+    answer: &ExtractionAnswer,
+    shown: &ShownLines,
+    date: Option<&str>,
+    is_stopped: &dyn Fn() -> bool,
+) -> Option<CheckedAnswer> {
+    let shown: &ShownLines = &shown.iter().map(|(at, (voice, text))| (*at, (*voice, as_sent(text)))).collect();
     let mut checked = CheckedAnswer::default();
     let mut entries = Vec::new();
     let mut said = HashSet::new();
-    for entry in &answer.entries {
+    // What nobody asked for is not looked at, whatever it would cost.
+    let listed = answer.summary.iter().map(|(_, items)| items.len().saturating_sub(MOST_LOOKED_AT_IN_A_LIST));
+    let unread = answer.entries.len().saturating_sub(MOST_LOOKED_AT) + listed.sum::<usize>();
+    if unread > 0 {
+        *checked.dropped.entry("too many").or_default() += unread;
+    }
+    for entry in answer.entries.iter().take(MOST_LOOKED_AT) {
+        if is_stopped() {
+            return None;
+        }
         match checked_entry(entry, shown, date) {
             Ok(entry) if said.insert(plain(&entry.text)) => entries.push(entry),
             Ok(_) => *checked.dropped.entry("said twice").or_default() += 1,
@@ -91,7 +113,10 @@ pub(crate) fn check_extraction(answer: &ExtractionAnswer, shown: &ShownLines, da
     checked.entries = entries;
     for (name, items) in &answer.summary {
         let mut list = Vec::new();
-        for item in items {
+        for item in items.iter().take(MOST_LOOKED_AT_IN_A_LIST) {
+            if is_stopped() {
+                return None;
+            }
             match checked_line(item, shown) {
                 Ok((line, _)) if list.len() < MOST_LISTED => list.push(line),
                 Ok(_) => *checked.dropped.entry("too many").or_default() += 1,
@@ -100,7 +125,17 @@ pub(crate) fn check_extraction(answer: &ExtractionAnswer, shown: &ShownLines, da
         }
         checked.summary.push((name, list));
     }
-    checked
+    Some(checked)
+}
+
+/// What the model was sent of a line: of a long one its head and its tail.
+fn as_sent(text: &str) -> String {
+    let chars = text.chars().count();
+    if chars <= LONG_LINE_CHARS {
+        return text.to_owned();
+    }
+    let end = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    format!("{}\n{}", &text[..end(LINE_HEAD_CHARS)], &text[end(chars - LINE_TAIL_CHARS)..])
 }
 
 fn checked_entry(entry: &Value, shown: &ShownLines, date: Option<&str>) -> Result<CheckedEntry, &'static str> {
@@ -111,19 +146,20 @@ fn checked_entry(entry: &Value, shown: &ShownLines, date: Option<&str>) -> Resul
         return Err("not said by the person");
     }
     let quote = entry.get("quote").and_then(Value::as_str).map(plain).unwrap_or_default();
-    if !quote.is_empty() && !plain(&said).contains(&quote) {
+    let said_plainly = plain(&said);
+    if !quote.is_empty() && !said_plainly.contains(&quote) {
         return Err("quote not in its lines");
     }
     let confidence = entry.get("confidence").and_then(Value::as_f64).unwrap_or(USUAL_CONFIDENCE);
     let valid_from = entry.get("valid_from").and_then(Value::as_str).map(str::trim);
     Ok(CheckedEntry {
         kind,
-        text,
         confidence: (confidence.clamp(0.0, 1.0) * 100.0).round() / 100.0,
         tags: entry.get("tags").and_then(Value::as_array).map(|tags| checked_tags(tags)).unwrap_or_default(),
         valid_from: valid_from.filter(|from| is_said_date(from, &said, date)).map(str::to_owned),
         lines,
-        has_quote: !quote.is_empty(),
+        has_quote: is_word_by_word(&text, &quote, &said_plainly),
+        text,
         voice,
     })
 }
@@ -213,7 +249,8 @@ mod tests {
             .flat_map(|turn| turn.lines.into_iter().map(move |line| (line.number, (turn.voice, line.text))))
             .collect();
         let entries = entries.as_array().unwrap().clone();
-        check_extraction(&ExtractionAnswer { entries, summary: Vec::new() }, &shown, Some("2026-05-04"))
+        let answer = ExtractionAnswer { entries, summary: Vec::new() };
+        check_extraction(&answer, &shown, Some("2026-05-04"), &|| false).unwrap()
     }
 
     #[track_caller]
@@ -227,7 +264,7 @@ mod tests {
         let checked = check(json!([
             {"kind": "decision", "text": "Decided to use tabs", "confidence": 7, "lines": [2, 2]},
             {"kind": "Fact", "text": "- Moved to Bonn\nwith 2 cats", "confidence": 0.951, "tags": ["Bonn", "#pets", "a b", "private", 3],
-             "valid_from": "2026-05-03", "lines": [1], "quote": "I moved to Bonn"},
+             "valid_from": "2026-05-03", "lines": [1], "quote": "I moved to Bonn on 3 May 2026 with 2 cats"},
             {"kind": "fact", "text": "Moved to Bonn with two cats.", "lines": 1},
         ]));
         assert_eq!(checked.dropped, BTreeMap::new());
@@ -236,7 +273,7 @@ mod tests {
         assert_eq!((fact.tags.join(" "), fact.valid_from.as_deref()), ("bonn pets".into(), Some("2026-05-03")));
         assert!(fact.has_quote && fact.voice == Voice::Person);
         let decision = checked.entries.last().unwrap();
-        assert_eq!((decision.confidence, decision.voice, decision.has_quote), (1.0, Voice::Agent, false));
+        assert_eq!((decision.confidence, decision.voice, decision.has_quote), (1.0, Voice::Agent, true));
     }
 
     #[test]
@@ -299,8 +336,29 @@ mod tests {
             )],
         };
         let shown = BTreeMap::from([(1, (Voice::Agent, "So you are moving to Bonn".to_owned()))]);
-        let checked = check_extraction(&answer, &shown, None);
+        let checked = check_extraction(&answer, &shown, None, &|| false).unwrap();
         assert_eq!(checked.summary[0].1, [CheckedLine { text: "Moving to Bonn".into(), lines: (1, 1) }]);
         assert_eq!(checked.dropped.values().sum::<usize>(), 3);
+    }
+
+    #[test]
+    fn a_hostile_answer_takes_no_more_time_than_a_good_one() {
+        let long = format!("I like {} tea", "green ".repeat(200_000));
+        let turns = read_turns(&format!("**18:32 · user:** {long}\n"), &[]);
+        let prompt = super::super::prompt::extraction_prompt(&turns, None);
+        let sent = as_sent(&prompt.shown[&1].1);
+        assert!(sent.len() < 2_000 && sent.lines().all(|part| prompt.request.material.contains(part)));
+        let item = json!({"kind": "preference", "text": "Likes green tea", "lines": [1]});
+        let answer = ExtractionAnswer {
+            entries: vec![item.clone(); 9_000],
+            summary: vec![("text", vec![item.clone(); 9_000]), ("topics", vec![item; 3])],
+        };
+        let checked = check_extraction(&answer, &prompt.shown, None, &|| false).unwrap();
+        assert_eq!(
+            (checked.entries.len(), checked.summary[0].1.len(), checked.summary[1].1.len()),
+            (1, MOST_LISTED, 3)
+        );
+        assert_eq!(checked.dropped["too many"], 2 * 9_000 - 64 - 24 + 12);
+        assert!(check_extraction(&answer, &prompt.shown, None, &|| true).is_none());
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::config::StemmerLanguage;
+use crate::derive::said::{is_a_text, plain};
 use crate::derive::stop_words;
 use crate::derive::words::{fold, is_parted_within, plain_words};
 
@@ -274,6 +275,35 @@ impl SaidWords {
     }
 }
 
+/// Whether a sentence stands in lines word by word, but for what they call the person; or all its words that say something stand in a quote of
+/// them, in their order and but for their ends. All are folded, but for the sentence.
+pub(super) fn is_word_by_word(sentence: &str, quote: &str, said: &str) -> bool {
+    let folded = plain(sentence);
+    let own: Vec<&str> = folded.split(' ').filter(|word| !PERSON_WORDS.contains(word)).collect();
+    let own = own.join(" ");
+    if is_a_text(&own) && stands_in(&own, said) {
+        return true;
+    }
+    let words = plain_words(&folded, false);
+    let words: Vec<&String> = words.iter().filter(|word| !PERSON_WORDS.contains(&word.as_str())).collect();
+    let says = stop_words::without(&words, StemmerLanguage::None);
+    let quoted = plain_words(quote, false);
+    let mut rest = quoted.iter();
+    !says.is_empty()
+        && is_a_text(quote)
+        && stands_in(quote, said)
+        && denies(sentence).is_some_and(|claimed| denies(quote) == Some(claimed))
+        && says.iter().all(|word| rest.any(|there| *there == **word || is_like(word, there)))
+}
+
+/// Whether words stand in others as whole words; in scripts without blanks between words, as they are.
+fn stands_in(words: &str, said: &str) -> bool {
+    if words.contains(is_parted_within) {
+        return said.contains(words);
+    }
+    format!(" {said} ").contains(&format!(" {words} "))
+}
+
 /// Whether two words are the same but for their ends, as `prefer` and `prefers`.
 fn is_like(one: &str, other: &str) -> bool {
     if one.contains(is_parted_within) {
@@ -381,5 +411,26 @@ mod tests {
         assert!(share("The user hates winter", "I bought a bicycle") < 0.1);
         assert!(share("The user drinks tea", "Ich trinke Tee") < 0.4, "in another language");
         assert_eq!(share("", "x"), 0.0);
+    }
+
+    #[test]
+    fn word_by_word_is_more_than_a_word() {
+        let said = plain("Yes. I really prefer tabs over spaces, and Bob owes Anna money.");
+        for (sentence, quote, is_so) in [
+            ("Prefers tabs over spaces", "I really prefer tabs over spaces", true),
+            ("The user really prefers tabs over spaces", "I really prefer tabs over spaces", true),
+            ("Bob owes Anna money", "", true),
+            ("Bob owes Anna money", "I", true),
+            ("Prefers tabs over spaces", "I", false),
+            ("Prefers tabs over spaces", "prefer tabs", false),
+            ("Prefers tabs over spaces", "", false),
+            ("Prefers spaces over tabs", "I really prefer tabs over spaces", false),
+            ("Anna owes Bob money", "Bob owes Anna money", false),
+            ("Does not prefer tabs", "I really prefer tabs over spaces", false),
+            ("Prefers tabs", "refer tabs over", false),
+        ] {
+            assert_eq!(is_word_by_word(sentence, &plain(quote), &said), is_so, "{sentence} / {quote}");
+        }
+        assert!(is_word_by_word("喜欢喝绿茶", "", "我喜欢喝绿茶"));
     }
 }

@@ -12,7 +12,7 @@ mod machinery;
 mod prompt;
 mod turns;
 
-pub(crate) use answer::{ExtractionAnswer, read_extraction};
+pub(crate) use answer::read_extraction;
 pub(crate) use check::{CheckedAnswer, CheckedEntry, check_extraction};
 pub(crate) use prompt::{ExtractionPrompt, extraction_prompt, repair_prompt};
 pub(crate) use turns::{SpokenTurn, Voice, read_turns, turns_digest};
