@@ -21,8 +21,8 @@ const LEAST_SHARE: f64 = 0.4;
 /// Tags of an entry, and characters of one.
 const MOST_TAGS: usize = 5;
 const MOST_TAG_CHARS: usize = 30;
-/// Lines of each list of a summary.
-const MOST_LISTED: usize = 12;
+/// Lines of each list of a summary: as many as rules give.
+const MOST_LISTED: usize = 8;
 /// Where the model does not say how sure it is.
 const USUAL_CONFIDENCE: f64 = 0.8;
 
