@@ -105,7 +105,7 @@ pub fn score(snippet: &Snippet, entries: &[String]) -> Score {
     for entry in entries {
         let entry = entry.to_lowercase();
         let says = |wanted: &&Wanted| wanted.words.iter().all(|word| entry.contains(&word.to_lowercase()));
-        match left.iter().position(|wanted| says(wanted)) {
+        match left.iter().position(says) {
             Some(at) => drop(left.remove(at)),
             None => invented += 1,
         }

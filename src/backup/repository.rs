@@ -17,6 +17,7 @@ use super::git_config::is_harmless;
 use super::markers::has_conflict;
 use super::trust::Trust;
 use crate::fs::{Context, FsError};
+use crate::vault::{GIT_LOCK, UNDER_WAY};
 
 /// Maximum time that another git is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
@@ -184,8 +185,8 @@ impl Repository {
         for _ in 0..3 {
             match self.try_commit(message) {
                 Err(BackupError::Failed { said, .. }) if said.contains("did not match any file") => {}
-                Err(BackupError::Failed { said, .. }) if said.contains("index.lock") => {
-                    return Err(BackupError::Locked(self.git_dir.join("index.lock")));
+                Err(BackupError::Failed { said, .. }) if said.contains(GIT_LOCK) => {
+                    return Err(BackupError::Locked(self.git_dir.join(GIT_LOCK)));
                 }
                 result => return result,
             }
@@ -195,19 +196,11 @@ impl Repository {
 
     /// Says when the person is in the middle of something that a commit would disturb.
     fn check_state(&self) -> Result<(), BackupError> {
-        let states = [
-            ("rebase-merge", "a rebase", "git rebase --abort"),
-            ("rebase-apply", "a rebase", "git rebase --abort"),
-            ("MERGE_HEAD", "a merge", "git merge --abort"),
-            ("CHERRY_PICK_HEAD", "a cherry-pick", "git cherry-pick --abort"),
-            ("REVERT_HEAD", "a revert", "git revert --abort"),
-            ("BISECT_LOG", "a bisection", "git bisect reset"),
-        ];
-        if let Some((_, what, drop)) = states.into_iter().find(|(name, ..)| self.git_dir.join(name).exists()) {
+        if let Some((_, what, drop)) = UNDER_WAY.into_iter().find(|(name, ..)| self.git_dir.join(name).exists()) {
             return Err(BackupError::UnderWay { repository: self.top.clone(), what, drop });
         }
         self.branch()?;
-        let lock = self.git_dir.join("index.lock");
+        let lock = self.git_dir.join(GIT_LOCK);
         let started = Instant::now();
         while lock.exists() {
             if started.elapsed() > LOCK_PATIENCE {

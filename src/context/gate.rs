@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use super::phrases::{ABOUT_ONESELF, DECIDED, Phrases, REMEMBERED, TIMES, VERBATIM, YESTERDAY};
+use super::phrases::{ABOUT_ONESELF, DECIDED, GatePhrases, REMEMBERED, TIMES, VERBATIM, YESTERDAY};
 use crate::derive::words::fold;
 
 /// What decided about a context.
@@ -59,7 +59,7 @@ pub(crate) struct Gated {
 const MIN_CHARS: usize = 3;
 
 /// The words of a question that are no more than a yes.
-const SMALL_TALK: Phrases = &[
+const SMALL_TALK: GatePhrases = &[
     "ok",
     "okay",
     "yes",
@@ -136,7 +136,7 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
             day,
         }
     };
-    let table: [(Gate, Phrases, &str); 5] = [
+    let table: [(Gate, GatePhrases, &str); 5] = [
         (Gate::Transcript, VERBATIM, "it asks for what was said, word by word"),
         (Gate::Profile, ABOUT_ONESELF, "it is about the person"),
         (Gate::Summaries, DECIDED, "it asks what was discussed or decided"),

@@ -1,10 +1,10 @@
 //! What people say in several languages, by which a question is told from others. Case, accents and marks do not count.
 
-/// Phrases. In scripts without blanks they are looked for anywhere, in others as whole words.
-pub(super) type Phrases = &'static [&'static str];
+/// Phrases that the gate knows. In scripts without blanks they are looked for anywhere, in others as whole words.
+pub(super) type GatePhrases = &'static [&'static str];
 
 /// About oneself.
-pub(super) const ABOUT_ONESELF: Phrases = &[
+pub(super) const ABOUT_ONESELF: GatePhrases = &[
     "who am i",
     "about me",
     "about myself",
@@ -118,7 +118,7 @@ pub(super) const ABOUT_ONESELF: Phrases = &[
 ];
 
 /// Word by word.
-pub(super) const VERBATIM: Phrases = &[
+pub(super) const VERBATIM: GatePhrases = &[
     "verbatim",
     "word for word",
     "word by word",
@@ -195,7 +195,7 @@ pub(super) const VERBATIM: Phrases = &[
 ];
 
 /// What was talked over, and how it ended.
-pub(super) const DECIDED: Phrases = &[
+pub(super) const DECIDED: GatePhrases = &[
     "we decided",
     "did we decide",
     "have we decided",
@@ -273,7 +273,7 @@ pub(super) const DECIDED: Phrases = &[
 ];
 
 /// The day before.
-pub(super) const YESTERDAY: Phrases = &[
+pub(super) const YESTERDAY: GatePhrases = &[
     "yesterday",
     "gestern",
     "hier soir",
@@ -291,7 +291,7 @@ pub(super) const YESTERDAY: Phrases = &[
 ];
 
 /// Times that are over.
-pub(super) const TIMES: Phrases = &[
+pub(super) const TIMES: GatePhrases = &[
     "yesterday",
     "last week",
     "last month",
@@ -397,7 +397,7 @@ pub(super) const TIMES: Phrases = &[
 ];
 
 /// To remember.
-pub(super) const REMEMBERED: Phrases = &[
+pub(super) const REMEMBERED: GatePhrases = &[
     "remember",
     "recall",
     "remind me",

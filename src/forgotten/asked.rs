@@ -1,12 +1,13 @@
 //! A text, held against what was forgotten.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
 
 use super::place::{KeptPlace, Reach};
 use crate::derive::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
-use crate::note::Note;
+use crate::note::{Note, summary_of, without_summary};
 use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, join_brought};
 
 /// What was forgotten, to be asked by one who is about to write. While it is held nothing more is forgotten.
@@ -75,6 +76,13 @@ fn without_cuts(text: &str, cuts: &[Range<usize>]) -> String {
     left
 }
 
+/// The frontmatter of a note without the summary in it; nothing of it where its lines are not plain enough for that.
+fn head_without_summary<'s>(source: &'s str, head: &'s str) -> Cow<'s, str> {
+    let without = without_summary(source).unwrap_or_else(|| source[head.len()..].to_owned());
+    let end = without.len().saturating_sub(source.len() - head.len());
+    without[..end].to_owned().into()
+}
+
 /// Whether a text says anything: a heading of nothing says what was below it.
 fn says(text: &str) -> bool {
     said(text).blocks.iter().any(|block| !block.heading)
@@ -104,8 +112,8 @@ impl ForgottenLookup<'_> {
         Some(WithoutForgotten { text: says(&left).then(|| left.trim().to_owned()), tombstone })
     }
 
-    /// What stays of a whole note: its frontmatter, and each byte of its body that is none of what was forgotten. Where a line goes, its
-    /// end goes with it. What `keeps` says of a part of it stays.
+    /// What stays of a whole note: its frontmatter but for a summary that says what was forgotten, and each byte of its body that is none of
+    /// that. Where a line goes, its end goes with it. What `keeps` says of a part of it stays.
     pub fn without_in_note(
         &self,
         note: &Note,
@@ -114,20 +122,23 @@ impl ForgottenLookup<'_> {
         keeps: impl Fn(&str) -> bool,
     ) -> Option<WithoutForgotten> {
         self.known.as_ref()?;
-        let body = &source[note.body.clone()];
-        let (mut cuts, tombstone) = self.cuts(body, reach)?;
+        let (head, body) = (&source[..note.body.start], &source[note.body.clone()]);
+        let summary = summary_of(source).filter(|summary| !keeps(summary));
+        let summary = summary.and_then(|summary| self.cuts(&summary, reach)).map(|(_, tombstone)| tombstone);
+        let head = summary.map_or(head.into(), |_| head_without_summary(source, head));
+        let (mut cuts, tombstone) = self.cuts(body, reach).unzip();
+        let cuts = cuts.get_or_insert_default();
         cuts.retain(|cut| !keeps(&body[cut.clone()]));
-        if cuts.is_empty() {
-            return None;
-        }
-        for cut in &mut cuts {
-            let is_line = cut.start == 0 || body[..cut.start].ends_with('\n');
+        let tombstone = tombstone.filter(|_| !cuts.is_empty()).or(summary)?;
+        for cut in &mut *cuts {
+            // A block may have its end already.
+            let is_line = (cut.start == 0 || body[..cut.start].ends_with('\n')) && !body[..cut.end].ends_with('\n');
             let rest = &body[cut.end..];
             let end = ["\r\n", "\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);
             cut.end += if is_line { end } else { 0 };
         }
-        let left = without_cuts(body, &cuts);
-        let text = says(&left).then(|| format!("{}{left}{}", &source[..note.body.start], &source[note.body.end..]));
+        let left = without_cuts(body, cuts);
+        let text = (cuts.is_empty() || says(&left)).then(|| format!("{head}{left}{}", &source[note.body.end..]));
         Some(WithoutForgotten { text, tombstone })
     }
 

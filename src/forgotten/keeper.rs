@@ -193,6 +193,7 @@ fn encoded(place: &KeptPlace) -> String {
 mod tests {
     use super::super::place::Reach;
     use super::*;
+    use crate::note::Note;
 
     fn forgotten(texts: &[&str]) -> (tempfile::TempDir, ForgottenTexts) {
         let folder = tempfile::tempdir().unwrap();
@@ -232,6 +233,30 @@ mod tests {
             assert_eq!(left(other), None, "{other}");
         }
         assert_eq!(asked.lines("x\n\n# y\n- I like tea\n- z\n").iter().map(|(at, _)| *at).collect::<Vec<_>>(), [4]);
+    }
+
+    #[test]
+    fn of_a_note_the_summary_goes_too_and_no_blank_line() {
+        let secret = "- The key lies under the third pot\n- I like tea very much\n";
+        let (_folder, forgotten) = forgotten(&[secret]);
+        let asked = forgotten.ask().unwrap();
+        let left = |text: &str| {
+            let left = asked.without_in_note(&Note::parse(text, "a"), text, Reach::All, |_| false);
+            left.map(|left| left.text)
+        };
+        let item = "- The key lies under the third pot\n";
+        assert_eq!(left(&format!("- a: 1\n{item}\nProse.\n")).unwrap().unwrap(), "- a: 1\n\nProse.\n");
+        let note = |head: &str| format!("---\n{head}tags: [x]\n---\nProse.\n");
+        assert_eq!(left(&note("summary: The key lies under the third pot.\n")).unwrap().unwrap(), note(""));
+        let long = "summary: >-\n  Pots. The key lies\n  under the third pot.\n";
+        assert_eq!(left(&note(long)).unwrap().unwrap(), note(""));
+        assert_eq!(left(&note("summary: Of pots.\n")), None);
+        let shared = note("summary: &s The key lies under the third pot.\nother: *s\n");
+        assert_eq!(left(&shared).unwrap().unwrap(), "Prose.\n", "its lines cannot be told apart");
+        let all = note("summary: I like tea very much\n").replace("Prose.", item.trim_end());
+        assert_eq!(left(&all).unwrap(), None);
+        let kept = asked.without_in_note(&Note::parse(&all, "a"), &all, Reach::All, |part| part.contains("tea"));
+        assert_eq!(kept.unwrap().text, None, "nothing is left below it");
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(crate) struct FactsBook {
     history_stamp: Option<Stamp>,
     /// What sync services have made of the history, which is read with it.
     copies: Vec<VaultPath>,
+    /// Those of them that cannot be read, and why.
+    unread: Vec<(VaultPath, String)>,
     copy_stamps: Vec<Option<Stamp>>,
     /// When the folder was last changed that they are in, in nanoseconds since 1970, as far as that tells a later change.
     folder: Mutex<Option<i128>>,
@@ -57,11 +59,20 @@ impl FactsBook {
         let history_stamp = history.as_ref().map(|source| source.stamp);
         let mut text = history.map(|source| source.text).unwrap_or_default();
         let mut copy_stamps = Vec::with_capacity(copies.len());
+        let mut unread = Vec::new();
         for copy in &copies {
+            let stamp = copy.on_disk(root).symlink_metadata().ok().map(|meta| Stamp::of(&meta));
             // Two that noticed the same have named it alike: it counts once.
-            let copy = source(root, copy, MAX_HISTORY_BYTES)?;
-            copy_stamps.push(copy.as_ref().map(|source| source.stamp));
-            text = copy.map(|source| format!("{text}\n{}", source.text)).unwrap_or(text);
+            match source(root, copy, MAX_HISTORY_BYTES) {
+                Ok(found) => {
+                    copy_stamps.push(found.as_ref().map(|source| source.stamp));
+                    text = found.map(|source| format!("{text}\n{}", source.text)).unwrap_or(text);
+                }
+                Err(error) => {
+                    copy_stamps.push(stamp);
+                    unread.push((copy.clone(), error.to_string()));
+                }
+            }
         }
         let known_facts = known.filter(|known| facts.as_ref().map(|source| source.hash) == known.hash);
         let read = || facts.as_ref().map(|source| FactsFile::read(&source.text)).unwrap_or_default();
@@ -77,6 +88,7 @@ impl FactsBook {
             history_hash,
             history_stamp,
             copies,
+            unread,
             copy_stamps,
             folder,
             read_at,
@@ -90,7 +102,13 @@ impl FactsBook {
         let of_facts = of_facts.map(|problem| (self.path.to_string(), problem.line, problem.message.clone()));
         let copied = "a sync service made this copy of the history, and it is read with it; put its lines at the end of facts.history.md, \
             and delete it";
-        of_facts.chain(self.copies.iter().map(move |copy| (copy.to_string(), None, copied.to_owned())))
+        let said = move |copy: &VaultPath| match self.unread.iter().find(|(unread, _)| unread == copy) {
+            None => copied.to_owned(),
+            Some((_, error)) => format!(
+                "this copy of the history cannot be read, and is left out; look into it, and delete it: {error}"
+            ),
+        };
+        of_facts.chain(self.copies.iter().map(move |copy| (copy.to_string(), None, said(copy))))
     }
 
     /// What is known once the file says something else: what was read of it then, and its hash. Its stamp is not known.
@@ -114,6 +132,7 @@ impl FactsBook {
             history_hash: self.history_hash,
             history_stamp: None,
             copies: self.copies.clone(),
+            unread: self.unread.clone(),
             copy_stamps: Vec::new(),
             folder: Mutex::default(),
             read_at: 0,

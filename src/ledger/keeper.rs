@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{FACTS_FILE, FactsBook, Ledger};
+use super::away::SETTLE_MS;
+use super::{FACTS_FILE, FactsBook, Ledger, NoticedFacts};
 use crate::derive::facts::FactPhase;
 use crate::fs::FsError;
 use crate::sync::Shared;
@@ -109,20 +110,25 @@ impl CountedFacts {
 }
 
 impl KeeperParts {
-    /// Notes what has changed, and counts; gives when the time of a fact begins or ends next.
+    /// Notes what has changed, and counts; gives when to look again: when the time of a fact begins or ends next, or what waits is noted.
     fn look(&self, now: i64, keeps: &Mutex<KeptFacts>, counted: &mut CountedFacts) -> Option<i64> {
         let (mut books, mut failed) = (Vec::new(), Vec::new());
+        let mut waits = self.lock.is_held() && self.ledger.let_go(now);
         for scope in self.ledger.scopes() {
-            if self.lock.is_held()
-                && let Err(error) = self.ledger.notice(&self.files, &scope)
-            {
-                tracing::warn!("the facts of `{scope}` are not followed: {error}");
-                failed.extend(self.ledger.path(&scope).ok().map(|path| (path.to_string(), None, error.to_string())));
+            match self.lock.is_held().then(|| self.ledger.notice(&self.files, &scope)) {
+                None | Some(Ok(NoticedFacts::All)) => {}
+                Some(Ok(NoticedFacts::Waits)) => waits = true,
+                Some(Err(error)) => {
+                    tracing::warn!("the facts of `{scope}` are not followed: {error}");
+                    failed
+                        .extend(self.ledger.path(&scope).ok().map(|path| (path.to_string(), None, error.to_string())));
+                }
             }
             books.extend(self.ledger.book(&scope));
         }
+        let again = waits.then_some(now + SETTLE_MS);
         if failed.is_empty() && counted.is_so(&books, now) {
-            return counted.until;
+            return counted.until.into_iter().chain(again).min();
         }
         let mut kept = KeptFacts { problems: failed, ..KeptFacts::default() };
         let mut next = None::<i64>;
@@ -143,6 +149,6 @@ impl KeeperParts {
         self.shared.show_expired_facts(kept.expired);
         *keeps.lock().unwrap_or_else(PoisonError::into_inner) = kept;
         *counted = CountedFacts { books, until: next };
-        next
+        next.into_iter().chain(again).min()
     }
 }

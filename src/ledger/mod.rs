@@ -3,10 +3,13 @@
 //! Nothing is derived and stored: the files are read when their stamps are others than they were, so that what is answered is what is
 //! there, with a daemon and without one.
 
+mod away;
 mod book;
 mod error;
 mod keeper;
 mod paths;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::collections::{HashMap, HashSet};
@@ -17,8 +20,8 @@ pub(crate) use book::FactsBook;
 pub(crate) use error::LedgerError;
 pub(crate) use keeper::{FactsKeeper, KeeperParts, KeptFacts};
 pub(crate) use paths::FACTS_FILE;
-use paths::{facts_beside, history_of};
-pub(crate) use write::{FactWriter, FactWritten};
+use paths::{copies_of_history, facts_beside, history_of};
+pub(crate) use write::{FactWriter, FactWritten, NoticedFacts};
 
 use crate::config::{MemoryScope, MemoryScopesConfig};
 use crate::path::VaultPath;
@@ -162,6 +165,28 @@ impl Ledger {
         {
             tracing::warn!("`{path}` is still known to have been there: {error}");
         }
+    }
+
+    /// No longer waits for files that went together with their histories: where they come back one after the other, nothing was taken away.
+    /// Gives whether some have not been away for long enough at `now`, in milliseconds since 1970.
+    fn let_go(&self, now: i64) -> bool {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen().clone();
+        let before = self.seen_before.as_ref().and_then(|seen| seen.all().ok()).unwrap_or_default();
+        seen.extend(before.into_iter().filter_map(|path| VaultPath::new(path).ok()));
+        let is_all_away = |path: &VaultPath| {
+            let is_there = self.is_there(path) || self.is_there(&history_of(path));
+            !is_there && copies_of_history(&self.root, path).is_empty()
+        };
+        let mut waits = false;
+        for path in seen.into_iter().filter(is_all_away) {
+            if away::is_settled(&self.root, &path, now) {
+                self.saw_it_go(&path);
+            } else {
+                waits = true;
+            }
+        }
+        waits
     }
 
     fn seen(&self) -> MutexGuard<'_, HashSet<VaultPath>> {

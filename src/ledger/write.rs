@@ -1,10 +1,12 @@
 //! Changing facts, and noting what changed, by whomever.
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
 
+use super::away::is_settled;
 use super::paths::{copies_of_history, history_of};
 use super::{FactsBook, Ledger, LedgerError};
 use crate::config::MemoryScope;
@@ -14,7 +16,7 @@ use crate::derive::facts::{
 };
 use crate::fs::crash;
 use crate::path::VaultPath;
-use crate::vault::{Act, Action, CheckpointId, Files, WriteError, committed_at};
+use crate::vault::{Act, Action, CheckpointId, Files, WriteError, committed_at, git_is_busy};
 
 /// Maximum times that a change is worked out anew because somebody else wrote the file in between. Each time one of them got through.
 const TRIES: usize = 100;
@@ -41,6 +43,15 @@ pub(crate) struct FactWritten {
     pub(crate) checkpoint: Option<CheckpointId>,
     /// The value before, as it was written.
     pub(crate) before: Option<String>,
+}
+
+/// What became of a look at what somebody has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoticedFacts {
+    /// All of it is noted.
+    All,
+    /// All facts of a file have gone, only just: it may be on its way.
+    Waits,
 }
 
 impl Ledger {
@@ -76,7 +87,7 @@ impl Ledger {
         expected: Option<Option<&str>>,
     ) -> Result<FactWritten, LedgerError> {
         let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.notice_now(writer.files, scope)?;
+        self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
         let book = self.book(scope)?;
         is_as_expected(&book, namespace, key, expected)?;
         let kind = FactChangeKind::Was { text, window };
@@ -136,7 +147,7 @@ impl Ledger {
         let mut lost = WriteError::Changed(path.clone());
         for _ in 0..TRIES {
             // What somebody has edited before is theirs.
-            self.notice_now(writer.files, scope)?;
+            self.notice_now(writer.files, scope, Timestamp::now().as_millisecond())?;
             let book = self.book(scope)?;
             let before = value_of(&book, namespace, key);
             let (text, hash) = match writer.files.read(&path)? {
@@ -179,39 +190,52 @@ impl Ledger {
         Err(lost.into())
     }
 
-    /// Notes what somebody has changed in a scope's file since it was last looked at; gives how much.
+    /// Notes what somebody has changed in a scope's file since it was last looked at.
     ///
     /// # Errors
     /// When a file cannot be read, or the history not be written.
-    pub(crate) fn notice(&self, files: &Files, scope: &MemoryScope) -> Result<usize, LedgerError> {
-        // Whoever only looks something up waits for nobody.
-        if !self.keeps_history || self.book(scope)?.is_noticed.load(Ordering::SeqCst) {
-            return Ok(0);
-        }
-        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.notice_now(files, scope)
+    pub(crate) fn notice(&self, files: &Files, scope: &MemoryScope) -> Result<NoticedFacts, LedgerError> {
+        self.notice_at(files, scope, Timestamp::now().as_millisecond())
     }
 
-    fn notice_now(&self, files: &Files, scope: &MemoryScope) -> Result<usize, LedgerError> {
+    /// The same at a moment, in milliseconds since 1970.
+    pub(super) fn notice_at(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<NoticedFacts, LedgerError> {
+        // Whoever only looks something up waits for nobody.
+        if !self.keeps_history || self.book(scope)?.is_noticed.load(Ordering::SeqCst) {
+            return Ok(NoticedFacts::All);
+        }
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.notice_now(files, scope, now)
+    }
+
+    fn notice_now(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<NoticedFacts, LedgerError> {
         let book = self.book(scope)?;
         // A file that is not there may be on its way: only who has seen it can say that it is gone.
         if !self.keeps_history || book.stamp.is_none() && !self.is_taken_away(&book.path) {
-            return Ok(0);
+            return Ok(NoticedFacts::All);
         }
         if book.stamp.is_some() {
             self.saw(&book.path);
         }
-        let now = Timestamp::now().as_millisecond();
         let changes = |learned, by| book.history.unnoticed(&book.facts, &NoticedBy { learned, by, source: None });
         if changes(now, "edit").is_empty() {
             book.is_noticed.store(true, Ordering::SeqCst);
             if book.stamp.is_none() {
                 self.saw_it_go(&book.path);
             }
-            return Ok(0);
+            return Ok(NoticedFacts::All);
+        }
+        // Who writes a file anew may empty it first, or take it away.
+        let is_gone = book.facts.facts().next().is_none();
+        if is_gone && git_is_busy(self.root()) {
+            return Ok(NoticedFacts::Waits);
+        }
+        let committed = committed_at(self.root(), &book.path);
+        if is_gone && committed.is_none() && !is_settled(self.root(), &book.path, now) {
+            return Ok(NoticedFacts::Waits);
         }
         // What came with a commit is as old as that.
-        let changes = match committed_at(self.root(), &book.path) {
+        let changes = match committed {
             Some(committed) => changes(committed.min(now), "git"),
             None => changes(now, "edit"),
         };
@@ -219,7 +243,7 @@ impl Ledger {
         if book.stamp.is_none() {
             self.saw_it_go(&book.path);
         }
-        Ok(changes.len())
+        Ok(NoticedFacts::All)
     }
 
     /// Puts changes at the end of the history. What somebody else has put there meanwhile stays.
@@ -262,7 +286,7 @@ impl Ledger {
         &self,
         files: &Files,
         facts: &VaultPath,
-        is_meant: impl Fn(&FactChange) -> bool,
+        is_meant: impl Fn(&FactChange, &str) -> bool,
         then: impl FnOnce() -> Result<T, E>,
     ) -> Result<(T, Option<LedgerError>), E> {
         let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -276,43 +300,54 @@ impl Ledger {
         Ok((done, left))
     }
 
-    /// Takes the places that are meant out of a scope's history, so that it cannot be undone: nothing names them any more.
-    ///
-    /// # Errors
-    /// When the history cannot be read or written.
-    pub(crate) fn hide_sources(
-        &self,
-        files: &Files,
-        facts: &VaultPath,
-        is_meant: impl Fn(&str) -> bool,
-    ) -> Result<(), LedgerError> {
-        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.rewrite_history(files, facts, |text| without_sources(text, &is_meant))
+    /// Takes the places that are meant out of all histories, so that it cannot be undone: nothing names them any more. Gives what keeps a
+    /// history from that: it cannot be read or written.
+    pub(crate) fn hide_sources(&self, files: &Files, is_meant: impl Fn(&str) -> bool) -> Vec<LedgerError> {
+        let kept = match files.checkpoints() {
+            Ok(kept) => kept.into_iter().map(|checkpoint| checkpoint.path).collect::<HashSet<_>>(),
+            Err(error) => return vec![error.into()],
+        };
+        let hide = |facts: VaultPath| {
+            let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            self.rewrite_history(files, &facts, |path| kept.contains(path), |text| without_sources(text, &is_meant))
+        };
+        let facts = self.scopes().into_iter().filter_map(|scope| self.path(&scope).ok());
+        facts.filter_map(|facts| hide(facts).err()).collect()
     }
 
     fn purge_history(
         &self,
         files: &Files,
         facts: &VaultPath,
-        is_meant: impl Fn(&FactChange) -> bool,
+        is_meant: impl Fn(&FactChange, &str) -> bool,
     ) -> Result<(), LedgerError> {
-        self.rewrite_history(files, facts, |text| without_changes(text, &is_meant))
+        self.rewrite_history(files, facts, |_| true, |text| without_changes(text, &is_meant))
     }
 
-    /// Writes what `edit` makes of a history over it, and keeps nothing of what it was.
+    /// Writes what `edit` makes of a history over it, and keeps nothing of what it was; nor where `is_kept` says that something of it may
+    /// be there from before.
     fn rewrite_history(
         &self,
         files: &Files,
         facts: &VaultPath,
+        is_kept: impl Fn(&VaultPath) -> bool,
         edit: impl Fn(&str) -> String,
     ) -> Result<(), LedgerError> {
-        // What a sync service has made a copy of says the same.
-        let copies = copies_of_history(self.root(), facts).into_iter();
-        copies.chain([history_of(facts)]).try_for_each(|path| Self::rewrite(files, &path, &edit))
+        let rewrite = |path: &VaultPath| -> Result<(), LedgerError> {
+            if Self::rewrite(files, path, &edit)? || is_kept(path) {
+                files.purge(path)?;
+            }
+            Ok(())
+        };
+        let history = rewrite(&history_of(facts));
+        // What a sync service has made a copy of says the same. Where one of them cannot be written the others are.
+        let copies = copies_of_history(self.root(), facts);
+        copies.iter().map(rewrite).fold(history, Result::and)
     }
 
-    fn rewrite(files: &Files, path: &VaultPath, edit: impl Fn(&str) -> String) -> Result<(), LedgerError> {
-        let mut left = TRIES;
+    /// Whether it was changed.
+    fn rewrite(files: &Files, path: &VaultPath, edit: impl Fn(&str) -> String) -> Result<bool, LedgerError> {
+        let (mut left, mut is_changed) = (TRIES, false);
         while let Some((bytes, hash)) = files.read(path)? {
             let unreadable = |_| LedgerError::Edit { path: path.clone(), source: FactEditError::Unreadable };
             let text = String::from_utf8(bytes).map_err(unreadable)?;
@@ -323,12 +358,10 @@ impl Ledger {
             left -= 1;
             match files.replace(path, hash, &without, Action::Forget) {
                 Err(WriteError::Changed(_) | WriteError::Gone(_)) if left > 0 => {}
-                written => drop(written?),
+                written => is_changed = written.map(|_| true)?,
             }
         }
-        // One that was killed before may have left some.
-        files.purge(path)?;
-        Ok(())
+        Ok(is_changed)
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn made_of(
 /// The entries of all memories that were learned there, each as `memories/user.md#^e-7f3a2b9c`.
 fn entries_of(scope: &ReadScope, path: &VaultPath, lines: Option<(usize, usize)>) -> Vec<String> {
     let layers = scope.workspace().layers();
-    let cites = |entry: &MemoryEntry| entry.sources.iter().any(|source| is_of(source, path, lines));
+    let cites = |entry: &MemoryEntry| entry.sources.iter().any(|source| may_be_of(source, path, lines));
     let mut found = Vec::new();
     for holder in layers.holders() {
         for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
@@ -72,12 +72,26 @@ pub(super) fn derived(path: String) -> DerivedNote {
     DerivedNote { path, fact: None, summary: false, gone: false, checkpoint_id: None, kept_because: None }
 }
 
-/// Whether a place, as `notes/api.md#L12`, is in a note, and among its lines where some are named.
+/// Whether a place, as `notes/api.md#L12`, is in a note, and among its lines where some are named: one that names no lines is then none of
+/// theirs, for the note that it names stays.
 pub(super) fn is_of(source: &str, path: &VaultPath, lines: Option<(usize, usize)>) -> bool {
+    named_by(source, path).is_some_and(|named| named.map_or(lines.is_none(), |named| meet(named, lines)))
+}
+
+/// The same, where one that names no lines may be any of theirs.
+fn may_be_of(source: &str, path: &VaultPath, lines: Option<(usize, usize)>) -> bool {
+    named_by(source, path).is_some_and(|named| named.is_none_or(|named| meet(named, lines)))
+}
+
+/// The lines of a note that a place names; `Some(None)` for all of it, `None` where it is in another.
+fn named_by(source: &str, path: &VaultPath) -> Option<Option<(usize, usize)>> {
     let mut cited = Vec::new();
     citations(&Value::String(source.to_owned()), path.as_str(), &mut cited);
-    let meets = |(first, last): (usize, usize)| lines.is_none_or(|(from, to)| first <= to && from <= last);
-    cited.into_iter().any(|cited| cited.is_none_or(meets))
+    cited.first().copied()
+}
+
+fn meet((first, last): (usize, usize), lines: Option<(usize, usize)>) -> bool {
+    lines.is_none_or(|(from, to)| first <= to && from <= last)
 }
 
 /// The lines that citations of a note name, wherever they stand in a value; none for one of the whole note.
@@ -125,5 +139,20 @@ mod tests {
             json!({ "sources": ["notes/a.md#L3-L5", "[[notes/a#L7|x]]", "notes/b.md#L1", { "path": "notes/a.md" }] });
         assert_eq!(of(cited), [Some((3, 5)), Some((7, 7)), None]);
         assert_eq!(of(json!({ "sources": "notes/a.md#heading" })), [None]);
+    }
+
+    #[test]
+    fn what_cites_all_of_a_note_is_of_none_of_its_lines() {
+        let path = VaultPath::new("notes/a.md").unwrap();
+        for (source, of_line, of_note) in [
+            ("notes/a.md", false, true),
+            ("notes/a.md#heading", false, true),
+            ("notes/a.md#L3-L5", true, true),
+            ("notes/a.md#L6", false, true),
+            ("notes/b.md#L4", false, false),
+        ] {
+            assert_eq!(is_of(source, &path, Some((4, 4))), of_line, "{source}");
+            assert_eq!(is_of(source, &path, None), of_note, "{source}");
+        }
     }
 }

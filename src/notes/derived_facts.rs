@@ -10,11 +10,22 @@ use crate::wire::{DerivedNote, ForgetParams};
 /// Where something goes: a note, and the lines of it, if not all.
 pub(super) type GoingPlace<'a> = (&'a VaultPath, Option<(usize, usize)>);
 
+/// The same of what is gone for good.
+pub(super) type GonePlace = (VaultPath, Option<(usize, usize)>);
+
 /// The facts whose value is from there; with `purge` those that ever had one from there. In the order of their files.
 pub(super) fn learned_from(owner: &Owner, (path, lines): GoingPlace<'_>, purge: bool) -> Vec<DerivedNote> {
     let ledger = owner.workspace().ledger();
     let is_meant = |change: &FactChange| change.source.as_deref().is_some_and(|source| is_of(source, path, lines));
     let mut found = Vec::new();
+    // What was edited by hand and is not noted yet is from nowhere.
+    if let Ok(files) = owner.workspace().files() {
+        for scope in ledger.scopes() {
+            if let Err(error) = ledger.notice(files, &scope) {
+                tracing::warn!("the history of the facts of `{scope}` does not follow: {error}");
+            }
+        }
+    }
     // A file that cannot be read is none of which facts are known.
     for book in ledger.scopes().iter().filter_map(|scope| ledger.book(scope).ok()).filter(|book| book.path != *path) {
         for (namespace, key) in book.history.names() {
@@ -52,19 +63,17 @@ pub(super) fn forget_learned(
     match target
         .only_earlier(owner, |change| change.source.as_deref().is_some_and(|source| is_of(source, place.0, place.1)))?
     {
-        Some(earlier) => earlier.purge_history(owner, &params).map(|_| None),
+        Some(earlier) if purge => earlier.purge_history(owner, &params).map(|_| None),
+        // It has been set anew since, and what it was before stays known until it is purged.
+        Some(_) => Err(RequestError::conflict(format!("`{name}` has another value by now"))),
         None => forget(&params),
     }
 }
 
-/// Takes the place out of all histories; gives what keeps it from that.
-pub(super) fn hide_place(owner: &Owner, (path, lines): GoingPlace<'_>) -> Vec<String> {
-    let (workspace, mut failures) = (owner.workspace(), Vec::new());
-    let Ok(files) = workspace.files() else { return failures };
-    for scope in workspace.ledger().scopes() {
-        let Ok(facts) = workspace.ledger().path(&scope) else { continue };
-        let hidden = workspace.ledger().hide_sources(files, &facts, |source| is_of(source, path, lines));
-        failures.extend(hidden.err().as_ref().map(in_history));
-    }
-    failures
+/// Takes places out of all histories; gives what keeps them from that.
+pub(super) fn hide_places(owner: &Owner, places: &[GonePlace]) -> Vec<String> {
+    let ledger = owner.workspace().ledger();
+    let Ok(files) = owner.workspace().files() else { return Vec::new() };
+    let is_meant = |source: &str| places.iter().any(|(path, lines)| is_of(source, path, *lines));
+    ledger.hide_sources(files, is_meant).iter().map(in_history).collect()
 }

@@ -6,17 +6,16 @@ use blake3::Hash;
 
 use super::annotations::annotations;
 use super::derived::{derived, made_of};
-use super::derived_facts::{GoingPlace, forget_learned, hide_place, learned_from};
+use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
 use super::purge::Purge;
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::retitle::{retitled, title_says};
-use super::summary::{summary_of, without_summary};
 use crate::derive::generated::GeneratedNote;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
 use crate::fs::crash;
 use crate::layers::{EntryEdit, LayerWriter, shelf_of};
-use crate::note::Note;
+use crate::note::{Note, summary_of, without_summary};
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
 use crate::summary_files::summary_path;
@@ -49,6 +48,16 @@ struct Target {
 /// # Errors
 /// When a parameter makes no sense, there is no such chunk or note, it has changed since, or the disk refuses.
 pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
+    let mut gone = Vec::new();
+    let mut forgotten = forget_part(owner, params, &mut gone)?;
+    if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.is_empty()) {
+        purged.remains.extend(hide_places(owner, &gone));
+    }
+    Ok(forgotten)
+}
+
+/// The same, but that histories name still where something was learned: what went for good is put into `places`.
+fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>) -> Result<Forgotten, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
     let (Target { path, part, seen }, fact) = match params.fact.as_deref() {
@@ -63,7 +72,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         }
     };
     let Some((bytes, hash)) = files.read(&path)? else {
-        return purge_gone(owner, files, &path, params);
+        return purge_gone(owner, files, &path, params, places);
     };
     let name = ChunkId::of_note(&path, hash.as_bytes()).to_string();
     let changed = || RequestError::from(WriteError::Changed(path.clone()));
@@ -93,13 +102,13 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let place = (&path, lines.filter(|_| left.text.is_some()));
     forgotten.derived = made_of(&owner.now()?, place.0, place.1)?;
     forgotten.derived.extend(learned_from(owner, place, params.purge));
-    let summary = left.text.as_deref().and_then(|text| summary_of(&path, text));
+    let summary = left.text.as_deref().and_then(summary_of);
     forgotten.derived.extend(summary.iter().map(|_| DerivedNote { summary: true, ..derived(path.to_string()) }));
     if params.dry_run {
         return Ok(forgotten);
     }
     if let (true, Some(summary)) = (params.derived, summary) {
-        let without = left.text.as_deref().and_then(|text| without_summary(&path, text));
+        let without = left.text.as_deref().and_then(without_summary);
         for derived in forgotten.derived.iter_mut().filter(|derived| derived.summary) {
             derived.gone = without.is_some();
             derived.kept_because =
@@ -121,7 +130,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
-    forget_generated(owner, place, &mut forgotten, params.purge);
+    forget_generated(owner, place, &mut forgotten, params.purge, places);
     if params.purge {
         purge_summary(files, &path)?;
     }
@@ -131,7 +140,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     };
     let removed = match &facts {
         // Meanwhile nobody notes them anew.
-        Some(facts) => workspace.ledger().purge(files, &path, |change| facts.means(change), remove),
+        Some(facts) => workspace.ledger().purge(files, &path, |change, text| facts.means(change, text), remove),
         None => remove().map(|id| (id, None)),
     };
     let (id, in_history) = removed.inspect_err(|_| purge.iter().for_each(Purge::take_back))?;
@@ -143,12 +152,13 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
     if params.derived {
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, place, derived, params.purge));
+        left.for_each(|derived| forget_derived(owner, place, derived, params.purge, places));
     }
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
     };
+    places.push((path.clone(), place.1));
     let commits = commits_of(workspace.home().root(), &path).filter(|commits| *commits > 0);
     // The note is gone: what is left is told, and no error.
     let (embeddings, kept) = match workspace.forget_embeddings(embedded) {
@@ -164,7 +174,6 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
         remains: in_trash(&purged)
             .chain(kept)
             .chain(in_history.as_ref().map(purge_facts::in_history))
-            .chain(hide_place(owner, place))
             .chain(workspace.sweep_given())
             .chain(purge.clear_logs(files))
             .chain(clear_pending(workspace, purge.tombstone))
@@ -178,11 +187,17 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
 
 /// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left. It goes
 /// first, so that nobody takes it for left behind meanwhile.
-fn forget_generated(owner: &Owner, place: GoingPlace<'_>, forgotten: &mut Forgotten, purge: bool) {
+fn forget_generated(
+    owner: &Owner,
+    place: GoingPlace<'_>,
+    forgotten: &mut Forgotten,
+    purge: bool,
+    places: &mut Vec<GonePlace>,
+) {
     for derived in &mut forgotten.derived {
         let is_note = derived.fact.is_none() && !derived.summary;
         if is_note && is_only_generated(owner, &derived.path) {
-            forget_derived(owner, place, derived, purge);
+            forget_derived(owner, place, derived, purge, places);
         }
     }
 }
@@ -204,14 +219,19 @@ fn is_only_generated(owner: &Owner, path: &str) -> bool {
 }
 
 /// Removes what was made of what is forgotten, in the same way.
-fn forget_derived(owner: &Owner, place: GoingPlace<'_>, derived: &mut DerivedNote, purge: bool) {
-    let gone = |params: &ForgetParams| forget(owner, params).map(|forgotten| forgotten.checkpoint_id);
+fn forget_derived(
+    owner: &Owner,
+    place: GoingPlace<'_>,
+    derived: &mut DerivedNote,
+    purge: bool,
+    places: &mut Vec<GonePlace>,
+) {
+    let mut gone = |params: &ForgetParams| forget_part(owner, params, places).map(|forgotten| forgotten.checkpoint_id);
     let result = match derived {
         // With the text that it stood above.
         DerivedNote { summary: true, .. } => return,
-        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge),
+        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge, gone),
         DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
-        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge),
         _ => gone(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
     };
     match result {
@@ -221,7 +241,12 @@ fn forget_derived(owner: &Owner, place: GoingPlace<'_>, derived: &mut DerivedNot
 }
 
 /// Removes an entry of memory that was learned there; gives what undoes it.
-fn forget_entry(owner: &Owner, place: &str, purge: bool) -> Result<Option<String>, RequestError> {
+fn forget_entry(
+    owner: &Owner,
+    place: &str,
+    purge: bool,
+    forget: impl FnOnce(&ForgetParams) -> Result<Option<String>, RequestError>,
+) -> Result<Option<String>, RequestError> {
     let (path, id) = place.split_once("#^").unwrap_or((place, ""));
     let (workspace, layers) = (owner.workspace(), owner.workspace().layers());
     let path = note_path(path)?;
@@ -237,7 +262,7 @@ fn forget_entry(owner: &Owner, place: &str, purge: bool) -> Result<Option<String
     let entry = book.get(id).ok_or_else(absent)?;
     let (line_start, line_end) = (Some(entry.line_start), Some(entry.line_end));
     let path_of = |path: &VaultPath| Some(path.to_string());
-    forget(owner, &ForgetParams { path: path_of(&path), line_start, line_end, purge, ..ForgetParams::default() })?;
+    forget(&ForgetParams { path: path_of(&path), line_start, line_end, purge, ..ForgetParams::default() })?;
     crash::point("entry-purged");
     // Nor is the list of sources to name what goes.
     let edits: Vec<EntryEdit> = entry.source_paths().map(|path| EntryEdit::Unlist(path.to_owned())).collect();
@@ -302,6 +327,7 @@ fn purge_gone(
     files: &Files,
     path: &VaultPath,
     params: &ForgetParams,
+    places: &mut Vec<GonePlace>,
 ) -> Result<Forgotten, RequestError> {
     let gone = || RequestError::from(WriteError::Gone(path.clone()));
     if !params.purge || params.path.is_none() || params.line_start.is_some() {
@@ -331,20 +357,22 @@ fn purge_gone(
     facts.iter().try_for_each(|facts| facts.remember(&mut purge))?;
     let remove = || files.purge(path);
     let purged = match &facts {
-        Some(facts) => owner.workspace().ledger().purge(files, path, |change| facts.means(change), remove),
+        Some(facts) => owner.workspace().ledger().purge(files, path, |change, text| facts.means(change, text), remove),
         None => remove().map(|purged| (purged, None)),
     };
     let (purged, in_history) = purged.inspect_err(|_| purge.take_back())?;
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
-    if purged == Purged::default() && commits.is_none() && facts.is_none() {
+    // One that was killed may have left what names it.
+    if purged == Purged::default() && commits.is_none() && facts.is_none() && forgotten.derived.is_empty() {
         return Err(gone());
     }
-    forget_generated(owner, place, &mut forgotten, true);
+    forget_generated(owner, place, &mut forgotten, true, places);
     purge_summary(files, path)?;
     if params.derived {
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, place, derived, true));
+        left.for_each(|derived| forget_derived(owner, place, derived, true, places));
     }
+    places.push((path.clone(), None));
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
         trashed: purged.trashed,
@@ -353,7 +381,6 @@ fn purge_gone(
         tombstone: purge.tombstone,
         remains: in_trash(&purged)
             .chain(in_history.as_ref().map(purge_facts::in_history))
-            .chain(hide_place(owner, place))
             .chain(owner.workspace().sweep_given())
             .chain(purge.clear_logs(files))
             .chain(clear_pending(owner.workspace(), purge.tombstone))
@@ -406,7 +433,7 @@ fn in_title(path: &VaultPath, left: Option<&str>, removed: &[String]) -> Option<
 
 /// A note's own summary was made of what it says.
 fn in_summary(path: &VaultPath, left: Option<&str>) -> Option<String> {
-    summary_of(path, left?).map(|_| format!("the `summary` of `{path}` may say it; change that yourself"))
+    summary_of(left?).map(|_| format!("the `summary` of `{path}` may say it; change that yourself"))
 }
 
 /// Where a text that was purged may be found all the same.

@@ -17,7 +17,6 @@ mod retitle;
 mod save;
 mod search;
 mod stats;
-mod summary;
 mod tags;
 mod undo;
 

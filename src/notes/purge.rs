@@ -7,7 +7,7 @@ use crate::derive::CommonWords;
 use crate::derive::words::plain_words;
 use crate::forgotten::{ForgottenPlace, folder_of};
 use crate::fs::crash;
-use crate::note::Note;
+use crate::note::{Note, summary_of};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
 use crate::vault::Files;
@@ -36,8 +36,11 @@ impl<'a> Purge<'a> {
         gone: bool,
     ) -> Result<Self, RequestError> {
         let note = Note::parse(text, path.stem());
-        // Frontmatter says nothing that would come again.
-        let texts = if gone { vec![text[note.body.clone()].to_owned()] } else { removed.to_vec() };
+        // But for the summary frontmatter says nothing that would come again.
+        let texts = match gone {
+            true => summary_of(text).into_iter().chain([text[note.body.clone()].to_owned()]).collect(),
+            false => removed.to_vec(),
+        };
         let place = owner.forgotten_place(path, text, gone)?;
         let said: Vec<&str> = texts.iter().map(String::as_str).collect();
         let tombstone = owner.workspace().forgotten().remember(&place, &said)?;

@@ -52,10 +52,9 @@ impl GoneFacts {
         (!values.is_empty()).then(|| Self { scope, path: path.clone(), values })
     }
 
-    /// Whether a line of the history names one of them.
-    pub(super) fn means(&self, change: &FactChange) -> bool {
-        let named = |text: &str| self.values.contains(&(change.namespace.clone(), change.key.clone(), text.to_owned()));
-        change.old.as_deref().is_some_and(named) || change.kind.value().is_some_and(|(text, _)| named(text))
+    /// Whether a value that a line of the history names is one of them.
+    pub(super) fn means(&self, change: &FactChange, text: &str) -> bool {
+        self.values.contains(&(change.namespace.clone(), change.key.clone(), text.to_owned()))
     }
 
     /// Remembers that they are forgotten.
@@ -153,7 +152,8 @@ impl FactTarget {
         self.gone.remember(&mut purge)?;
         let files = owner.workspace().files()?;
         let none = || Ok::<_, RequestError>(());
-        let ((), left) = owner.workspace().ledger().purge(files, &self.path, |change| self.gone.means(change), none)?;
+        let ((), left) =
+            owner.workspace().ledger().purge(files, &self.path, |change, text| self.gone.means(change, text), none)?;
         let remains = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
         let tombstone = purge.tombstone;
         forgotten.purged =

@@ -27,6 +27,18 @@ impl SeenTable {
         Ok(found?.unwrap_or(false))
     }
 
+    /// The files that were seen.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn all(&self) -> Result<Vec<String>, StateError> {
+        let all = self.0.if_there(|opened| {
+            let mut all = opened.connection.prepare_cached("SELECT path FROM facts_seen ORDER BY path")?;
+            all.query_map([], |row| row.get(0))?.collect()
+        });
+        Ok(all?.unwrap_or_default())
+    }
+
     /// Keeps that a file was seen.
     ///
     /// # Errors
@@ -58,6 +70,7 @@ mod tests {
         assert!(!tables[0].has("facts.md").unwrap() && std::fs::read_dir(folder.path()).unwrap().next().is_none());
         tables[0].add("facts.md").unwrap();
         tables[0].add("facts.md").unwrap();
+        assert_eq!(tables[1].all().unwrap(), ["facts.md"]);
         assert!(tables[1].has("facts.md").unwrap() && !tables[1].has("x/facts.md").unwrap());
         tables[1].remove("facts.md").unwrap();
         assert!(!tables[0].has("facts.md").unwrap());

@@ -289,6 +289,25 @@ fn numbered(mut all: Vec<Tombstone>) -> Vec<Tombstone> {
 /// What was forgotten, to be asked, with the key that it was made with.
 pub type KnownTombstones = (Arc<Tombstones>, DigestKey);
 
+/// What was forgotten, and the bytes of the key that it was made with.
+type KeyedTombstones = (Vec<Tombstone>, [u8; 32]);
+
+/// What an archive has brought, and the key that it was made with; `None` where it brings nothing of the kind.
+fn brought(file: &Path, key_file: &Path) -> Result<Option<KeyedTombstones>, StateError> {
+    let bytes = match std::fs::read(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.on("read", file)?,
+    };
+    let damaged = |path: &Path, reason: String| StateError::Damaged { path: path.to_owned(), reason };
+    let all: Vec<Tombstone> = serde_json::from_slice(&bytes).map_err(|error| damaged(file, error.to_string()))?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let key = std::fs::read(key_file).on("read", key_file)?;
+    let key = key.try_into().map_err(|_| damaged(key_file, "it is no key".into()))?;
+    Ok(Some((all, key)))
+}
+
 /// What an archive has brought as files in `folder`, together with what was forgotten in the vault of a `state`: where the archive brings
 /// nothing of the kind, or what the same key made. Those files are written anew with all of it. `None` where nothing was forgotten.
 ///
@@ -296,13 +315,10 @@ pub type KnownTombstones = (Arc<Tombstones>, DigestKey);
 /// When it cannot be read or written.
 pub fn join_brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Option<KnownTombstones>, StateError> {
     let (file, key_file) = (folder.join(FILE), folder.join(KEY));
-    let brought = || -> Option<(Vec<Tombstone>, [u8; 32])> {
-        let all: Vec<Tombstone> = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
-        Some((all, std::fs::read(&key_file).ok()?.try_into().ok()?)).filter(|(all, _)| !all.is_empty())
-    };
+    let brought = brought(&file, &key_file)?;
     let known = state.map(|state| Ok::<_, StateError>((TombstoneTable::new(state).all()?, state.key_bytes()?)));
     let known = known.transpose()?.and_then(|(all, key)| key.filter(|_| !all.all.is_empty()).map(|key| (all, key)));
-    let (mut all, key) = match (brought(), &known) {
+    let (mut all, key) = match (brought, &known) {
         (None, None) => return Ok(None),
         (None, Some((_, key))) => (Vec::new(), *key),
         (Some(brought), _) => brought,
@@ -366,6 +382,25 @@ mod tests {
         assert!(other.trouble().unwrap().contains("another key"), "{:?}", other.trouble());
         std::fs::write(&path, key).unwrap();
         assert_eq!(TombstoneTable::new(&State::in_folder(folder.path())).all().unwrap().all.len(), 1);
+    }
+
+    #[test]
+    fn what_an_archive_brings_and_cannot_be_read_is_no_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+        let brought = || join_brought(folder.path(), None).map(|known| known.map(|(all, _)| all.all.len()));
+        assert_eq!(brought().unwrap(), None);
+        write(FILE, b"[]");
+        assert_eq!(brought().unwrap(), None);
+        let one = Tombstone { id: 1, at: Timestamp::now(), place: "a.md".into(), about: "{}".into(), digests: vec![] };
+        write(FILE, &serde_json::to_vec(&[one]).unwrap());
+        assert!(brought().is_err(), "there is no key");
+        write(KEY, b"short");
+        assert!(brought().unwrap_err().to_string().contains("forgotten.key"));
+        write(KEY, &[7; 32]);
+        assert_eq!(brought().unwrap(), Some(1));
+        write(FILE, b"{");
+        assert!(brought().unwrap_err().to_string().contains("forgotten.json"));
     }
 
     const KEY_FILE: &str = KEY;

@@ -8,8 +8,6 @@ mod keeper;
 mod list;
 mod make;
 mod span;
-#[cfg(test)]
-mod tests;
 
 pub use digest::{digest, write_digest};
 pub(crate) use keeper::{SummariesKeeper, SummariesParts};

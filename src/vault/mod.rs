@@ -4,6 +4,7 @@
 
 mod conflict;
 mod debounce;
+mod git_state;
 mod history;
 mod home;
 mod lock;
@@ -22,6 +23,7 @@ pub(crate) use crate::access::Globs;
 pub(crate) use conflict::conflict_copy;
 pub use debounce::Change;
 pub(crate) use debounce::Debounce;
+pub(crate) use git_state::{GIT_LOCK, UNDER_WAY, git_is_busy};
 pub(crate) use history::{commits_of, committed_at};
 pub use home::Home;
 pub(crate) use home::{DaemonInfo, HomeError};

@@ -257,7 +257,8 @@ impl File {
                 }
                 _ => {}
             }
-            if text == "use" && before != "$" {
+            // `use<>` is a bound.
+            if text == "use" && before != "$" && source.text(at + 1) != "<" {
                 let is_handed_on = before == "pub" || before == ")";
                 at = file.import(source, at + 1, &Names::new(), is_handed_on, inline.len());
             } else if text.starts_with(is_name) && ![".", "$", "'"].contains(&before) {

@@ -503,6 +503,12 @@ fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_pl
     assert!(!history().contains("nine") && !history().contains("eleven"), "{}", history());
     assert_eq!(vault.run(&["fact", "get", "t/tram"]).code, 1);
     assert_eq!(vault.run(&["fact", "get", "t/old"]).ok().stdout, "at twelve\n");
+    // What took the place of another is known since when it was, and from where.
+    let kept: Vec<String> = history().lines().filter(|line| line.contains("`at twelve`")).map(str::to_owned).collect();
+    assert!(
+        kept.len() == 1 && kept[0].contains("`t/old`: — → `at twelve` · by owner · source `notes/b.md`"),
+        "{kept:?}"
+    );
     // What it said in short stays forgotten, too.
     assert_eq!(vault.capture(message("Trams at nine, buses never.")), (1, 0));
     vault.captured();
@@ -516,6 +522,40 @@ fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_pl
     // And all of a note.
     vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok();
     assert!(!history().contains("notes/a.md") && history().contains("notes/b.md"), "{}", history());
+}
+
+#[test]
+fn a_fact_that_was_edited_by_hand_keeps_what_it_was_when_its_note_is_moved_away() {
+    let mut vault = vault();
+    vault.write("notes/a.md", "# Trips\n\nI go by bike to the harbour every day.\n").start();
+    vault.run(&["fact", "set", "t/by", "bike", "--source", "notes/a.md#L3"]).ok();
+    let facts = fs::read_to_string(vault.path("facts.md")).unwrap();
+    fs::write(vault.path("facts.md"), facts.replace("bike", "foot")).unwrap();
+    let moved = vault.post("/api/user-memory/forget", &json!({ "path": "notes/a.md", "derived": true }));
+    assert_eq!(moved.status, 200, "{}", moved.json());
+    assert_eq!(moved.json()["derived"].as_array().map_or(0, Vec::len), 0, "{}", moved.json());
+    assert_eq!(vault.run(&["fact", "get", "t/by"]).ok().stdout, "foot\n");
+    let history = fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    assert!(history.contains("— → `bike`") && history.contains("`bike` → `foot` · by edit"), "{history}");
+}
+
+#[test]
+fn a_purge_that_was_killed_is_done_again_though_the_note_is_gone() {
+    let mut vault = vault();
+    vault.start();
+    vault.run(&["fact", "set", "t/by", "bike", "--source", "notes/a.md#L3"]).ok();
+    vault.run(&["fact", "set", "t/to", "harbour", "--source", "notes/b.md"]).ok();
+    // As it is when nothing but the histories names the note.
+    let purge = |path: &str, derived: bool| {
+        vault.post("/api/user-memory/forget", &json!({ "path": path, "purge": true, "derived": derived }))
+    };
+    let hidden = purge("notes/a.md", false);
+    assert_eq!((hidden.status, &hidden.json()["derived"][0]["fact"]), (200, &json!("t/by")), "{}", hidden.json());
+    let history = || fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    assert!(!history().contains("notes/a.md") && history().contains("notes/b.md"), "{}", history());
+    assert_eq!(purge("notes/a.md", false).status, 404, "nothing names it");
+    assert_eq!(purge("notes/b.md", true).json()["derived"][0]["gone"], true);
+    assert!(!history().contains("harbour") && history().contains("bike"), "{}", history());
 }
 
 #[test]

@@ -118,15 +118,11 @@ impl Unpacked<'_> {
         let facts = self.without_facts(&path, source);
         let text = facts.as_ref().and_then(|left| left.text.as_deref()).unwrap_or(source);
         let note = Note::parse(text, path.stem());
-        match self.asked.without_in_note(&note, text, Reach::All, |_| false) {
-            None => facts,
-            Some(left) => {
-                // What made it private may have been in what went.
-                let kept =
-                    left.text.and_then(|left| if note.is_private() { still_private(&path, left) } else { Some(left) });
-                Some(WithoutForgotten { text: kept, ..left })
-            }
-        }
+        let left = self.asked.without_in_note(&note, text, Reach::All, |_| false).or(facts)?;
+        // What made it private may have been in what went.
+        let was_private = Note::parse(source, path.stem()).is_private();
+        let kept = left.text.and_then(|left| if was_private { still_private(&path, left) } else { Some(left) });
+        Some(WithoutForgotten { text: kept, ..left })
     }
 
     /// Which tombstone is of a value of a fact.
@@ -150,10 +146,8 @@ impl Unpacked<'_> {
 
     fn without_changes(&self, facts: &VaultPath, source: &str) -> Option<WithoutForgotten> {
         let mut met = None;
-        let text = without_changes(source, |change: &FactChange| {
-            let new = change.kind.value().map(|(text, _)| text);
-            let mut values = change.old.as_deref().into_iter().chain(new);
-            let found = values.find_map(|value| self.of_value(facts, &change.namespace, &change.key, value));
+        let text = without_changes(source, |change: &FactChange, value: &str| {
+            let found = self.of_value(facts, &change.namespace, &change.key, value);
             met = met.or(found);
             found.is_some()
         });
@@ -183,6 +177,29 @@ fn still_private(path: &VaultPath, text: String) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::MemoryScopesConfig;
+    use crate::forgotten::ForgottenPlace;
+
+    #[test]
+    fn facts_stay_private_without_the_line_that_made_them_so_and_keep_when_they_were_learned() {
+        let folder = tempfile::tempdir().unwrap();
+        let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
+        let path = VaultPath::new("facts.md").unwrap();
+        let place = ForgottenPlace { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
+        forgotten.remember_facts(&place, "user", &[("code".into(), "47-11")]).unwrap();
+        let asked = forgotten.ask().unwrap();
+        let ledger = Ledger::new(folder.path().to_owned(), MemoryScopesConfig::default(), false, 1 << 20);
+        let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger };
+        let left = |path: &str, text: &str| unpacked.without(path, text.as_bytes()).map(|left| left.text.unwrap());
+        let kept = left("facts.md", "- code: 47-11 #private\n- other: stays\n").unwrap();
+        assert_eq!(kept, "---\nprivate: true\n---\n\n- other: stays\n");
+        assert_eq!(left("facts.md", "- code: 47-11\n- other: stays\n").unwrap(), "- other: stays\n");
+        assert_eq!(left("facts.md", "- code: 47-12 #private\n"), None);
+        let line = |at: u8, change: &str| format!("- 2026-01-0{at}T00:00:00.000Z `code`: {change} · by owner");
+        let history = format!("{} ^a1\n{} · source `b.md` ^a2\n", line(1, "— → `47-11`"), line(2, "`47-11` → `x`"));
+        let kept = left("facts.history.md", &history).unwrap();
+        assert!(kept.starts_with(&format!("{} · source `b.md` ^", line(2, "— → `x`"))), "{kept}");
+    }
 
     #[test]
     fn a_note_stays_private_without_what_made_it_so() {

@@ -1,5 +1,8 @@
 //! What a file of facts says after a change. Pure: exactly one line becomes another, comes or goes; all else stays to the byte.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::file::{Fact, FactsFile, namespace};
@@ -135,23 +138,47 @@ pub(crate) fn with_retraction(
 /// The text without values that are meant: where a fact has one its item goes, with all below it; of what is struck out that alone.
 pub(crate) fn without_values(source: &str, is_meant: impl Fn(&Fact, &str) -> bool) -> String {
     let file = FactsFile::read(source);
-    let mut text = source.to_owned();
-    // From the end, so that the places of the others stay.
-    let mut facts: Vec<&Fact> = file.lines().collect();
-    facts.sort_by_key(|fact| std::cmp::Reverse(fact.span.start));
-    for fact in facts {
-        let struck: Vec<String> =
-            fact.retracted.iter().filter(|was| is_meant(fact, was)).map(|was| format!("~~{was}~~")).collect();
-        let said = &source[fact.said.clone()];
-        let goes = !fact.text.is_empty() && is_meant(fact, &fact.text);
-        if goes || !struck.is_empty() && (fact.text.is_empty() || struck.iter().any(|was| !said.contains(was))) {
-            text = replaced(&text, fact.span.start..item_end(source, &fact.span), "");
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for fact in file.lines() {
+        let struck: Vec<&str> = fact.retracted.iter().map(String::as_str).filter(|was| is_meant(fact, was)).collect();
+        let item = || fact.span.start..item_end(source, &fact.span);
+        if !fact.text.is_empty() && is_meant(fact, &fact.text) {
+            edits.push((item(), String::new()));
         } else if !struck.is_empty() {
-            let left = struck.iter().fold(said.to_owned(), |left, was| left.replacen(was, "", 1));
-            text = replaced(&text, fact.said.clone(), left.trim());
+            // Nothing may be left of it.
+            let left = without_struck(&source[fact.said.clone()], &struck).filter(|left| !left.is_empty());
+            edits.push(left.map_or_else(|| (item(), String::new()), |left| (fact.said.clone(), left)));
         }
     }
-    text
+    // What lies below an item that goes may be meant, too.
+    edits.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    let (mut text, mut at) = (String::with_capacity(source.len()), 0);
+    for (range, with) in edits {
+        if range.start >= at {
+            text += &source[at..range.start];
+            text += &with;
+        }
+        at = at.max(range.end);
+    }
+    text + &source[at..]
+}
+
+/// What is said of a key without the values that are struck out in it; `None` where not all of them stand there so.
+fn without_struck(said: &str, struck: &[&str]) -> Option<String> {
+    let (mut text, mut rest, mut found) = (String::new(), said, BTreeSet::new());
+    while let Some((was, after)) = rest.strip_prefix("~~").and_then(|inner| inner.split_once("~~")) {
+        // On several lines it is the same.
+        let lines: Vec<&str> = was.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect();
+        let next = after.trim_start();
+        match struck.iter().find(|struck| **struck == lines.join(" ")) {
+            Some(struck) => drop(found.insert(*struck)),
+            None => text += &rest[..rest.len() - next.len()],
+        }
+        rest = next;
+    }
+    text += rest;
+    let is_all = struck.iter().all(|struck| found.contains(struck));
+    is_all.then(|| text.trim().to_owned())
 }
 
 fn checked(
@@ -206,7 +233,7 @@ pub(crate) fn is_namespace(namespace: &str) -> bool {
         && (namespace.is_empty() || namespace.split('/').count() <= 5 && namespace.split('/').all(is_name))
 }
 
-fn replaced(source: &str, range: std::ops::Range<usize>, with: &str) -> String {
+fn replaced(source: &str, range: Range<usize>, with: &str) -> String {
     format!("{}{with}{}", &source[..range.start], &source[range.end..])
 }
 
@@ -334,10 +361,21 @@ mod tests {
     fn values_that_are_meant_go_and_nothing_else() {
         let source = "## P\n\n- a: 1 #t\n  - because\n- a: x\n- b: ~~x~~ ~~y~~ 2 (from 2026-01-01)\n- c: ~~x~~\n- ~~d: x~~ no\n- e: xx\n";
         let left = "## P\n\n- a: 1 #t\n  - because\n- b: ~~y~~ 2 (from 2026-01-01)\n- e: xx\n";
-        assert_eq!(without_values(source, |_, text| text == "x").replace("  ~~y", " ~~y"), left);
+        assert_eq!(without_values(source, |_, text| text == "x"), left);
         let without = "## P\n\n- b: ~~x~~ ~~y~~ 2 (from 2026-01-01)\n- c: ~~x~~\n- ~~d: x~~ no\n- e: xx\n";
         assert_eq!(without_values(source, |fact, _| fact.key == "a"), without);
         assert_eq!(without_values(source, |_, _| false), source);
+        // What is true now stays, however what was struck out is written.
+        let spread = "- a: ~~ x ~~ y\n- b: ~~z~~\n  ~~ x\n  y ~~ 1\n- c: ~~x~~ ~~z~~\n";
+        assert_eq!(without_values(spread, |_, text| text == "x"), "- a: y\n- b: ~~z~~\n  ~~ x\n  y ~~ 1\n- c: ~~z~~\n");
+        assert_eq!(without_values(spread, |_, text| text == "x y"), spread.replace("~~ x\n  y ~~ ", ""));
+    }
+
+    #[test]
+    fn values_that_lie_in_one_another_go_together() {
+        let source = "  - a: 1\n- b: x\n  - c: x\n- d: 2\n";
+        assert_eq!(without_values(source, |_, text| text == "x"), "  - a: 1\n- d: 2\n");
+        assert_eq!(without_values(source, |fact, _| fact.key == "c"), source.replace("  - c: x\n", ""));
     }
 
     #[test]
@@ -355,6 +393,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn without_any_value_the_rest_is_as_it_was(source in "(- [abc]: |[ ]{1,3}|~~|[xyz]|\n|## n\n|\r\n){0,30}") {
+            let left = without_values(&source, |_, text| text == "x");
+            let mut rest = source.chars();
+            prop_assert!(left.chars().all(|c| rest.any(|of| of == c)), "{left:?}");
+        }
+
         #[test]
         fn any_value_can_be_set_anywhere(source in "([-#*> ab:~`\\[\\]\n]|- a: 1\n|## n\n|\r\n){0,30}", value in "\\PC{0,12}", key in "[ab]") {
             if let Ok(text) = set(&source, "n", &key, json!(value)) {

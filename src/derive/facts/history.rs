@@ -1,6 +1,6 @@
 //! The history of a file of facts: what has changed, and what of it is not noted yet. It is only ever added to.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::change::{FactChange, FactChangeKind, read_line};
 use super::file::FactsFile;
@@ -165,10 +165,49 @@ pub(crate) fn with_changes(source: &str, changes: &[FactChange]) -> String {
     text
 }
 
-/// The text of a history without the changes that are meant.
-pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange) -> bool) -> String {
-    let stays = |line: &&str| read_line(line.trim_end_matches(['\r', '\n'])).is_none_or(|change| !is_meant(&change));
-    source.split_inclusive('\n').filter(stays).collect()
+/// The text of a history without the values that are meant. What it says of others stays, with when and where it was learned: where one
+/// took the place of another, it does so of none.
+///
+/// The name of a line is made of what it says and of the names before it, so that a value could be guessed by them: from the first line of a
+/// fact that says another thing, its lines are named anew.
+pub(crate) fn without_changes(source: &str, mut is_meant: impl FnMut(&FactChange, &str) -> bool) -> String {
+    let mut text = String::with_capacity(source.len());
+    // Of each fact the name of the line before, and whether it is another than it was.
+    let mut before: HashMap<(String, String), (String, bool)> = HashMap::new();
+    for line in source.split_inclusive('\n') {
+        let said = line.trim_end_matches(['\r', '\n']);
+        let Some(mut change) = read_line(said) else {
+            text += line;
+            continue;
+        };
+        let (last, is_other) = before.entry((change.namespace.clone(), change.key.clone())).or_default();
+        let is_old = change.old.as_deref().is_some_and(|old| is_meant(&change, old));
+        let is_new = change.kind.value().is_some_and(|(new, _)| is_meant(&change, new));
+        *is_other |= is_old || is_new;
+        if !*is_other {
+            *last = change.id;
+            text += line;
+            continue;
+        }
+        if is_old {
+            change.old = None;
+        }
+        match change.kind {
+            _ if !is_new => {}
+            FactChangeKind::Set { .. } => change.kind = FactChangeKind::Unset,
+            FactChangeKind::Corrected { .. } => change.kind = FactChangeKind::Retracted,
+            FactChangeKind::Was { .. } | FactChangeKind::Unset | FactChangeKind::Retracted => continue,
+        }
+        // Of none became none.
+        if (is_old || is_new) && change.old.is_none() && change.kind.value().is_none() {
+            continue;
+        }
+        change.name_after(last);
+        change.id.clone_into(last);
+        text += &change.to_string();
+        text += &line[said.len()..];
+    }
+    text
 }
 
 /// The text of a history without the places that are meant: where something was learned is not said there any more.
@@ -305,8 +344,37 @@ mod tests {
     #[test]
     fn lines_that_go_take_nothing_else_with_them() {
         let text = played(&["- a: secret\n- b: x\n", "- a: 2\n- b: x\n"]);
-        let without = without_changes(&text, |change| change.key == "a");
+        let without = without_changes(&text, |change, _| change.key == "a");
         assert!(without.starts_with("# History of facts.md\n") && !without.contains("secret"));
         assert_eq!(lines(&without), ["1970-01-01T00:00:00.000Z `b`: — → `x`"]);
+        assert_eq!(without_changes(&text, |_, _| false), text);
+    }
+
+    #[test]
+    fn a_value_that_goes_leaves_the_others_when_they_were_learned() {
+        let saves = ["- a: one\n", "- a: secret\n", "- a: two\n", "- a: ~~two~~ secret\n", "- a: ~~secret~~ 3\n"];
+        let text = played(&saves);
+        let without = without_changes(&text, |_, value| value == "secret");
+        assert_eq!(
+            lines(&without),
+            [
+                "1970-01-01T00:00:00.000Z `a`: — → `one`",
+                "1970-01-01T00:00:01.000Z `a`: `one` → —",
+                "1970-01-01T00:00:02.000Z `a`: — → `two`",
+                "1970-01-01T00:00:03.000Z `a`: `two` → retracted",
+                "1970-01-01T00:00:04.000Z `a`: — corrected to `3`",
+            ]
+        );
+        let history = FactsHistory::read(&without);
+        assert_eq!(history.unnoticed(&FactsFile::read("- a: ~~secret~~ 3\n"), &by(9000)), [], "nothing is noted again");
+        // No name tells what went: another value in its place leaves the same.
+        let other = played(&saves.map(|save| save.replace("secret", "other")).each_ref().map(String::as_str));
+        assert_eq!(without_changes(&other, |_, value| value == "other"), without);
+        let only = played(&["- a: secret\n", "- a: x (from 2026-03-09)\n", "- b: secret\n"]);
+        let without = without_changes(&only, |_, value| value == "secret");
+        assert_eq!(
+            lines(&without),
+            ["1970-01-01T00:00:01.000Z `a`: — → `x` (from 2026-03-09)", "1970-01-01T00:00:02.000Z `a`: `x` → —"]
+        );
     }
 }

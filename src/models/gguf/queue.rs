@@ -45,7 +45,7 @@ pub(super) enum WorkerLane {
 }
 
 /// One sequence to embed, and where its vector goes.
-pub(super) struct Job {
+pub(super) struct ModelTask {
     pub(super) sequence: Sequence,
     pub(super) reply: Sender<Reply>,
     call: Option<u64>,
@@ -61,7 +61,7 @@ pub(super) struct TextQueue {
 
 #[derive(Default)]
 struct QueueState {
-    queries: VecDeque<Job>,
+    queries: VecDeque<ModelTask>,
     urgent: VecDeque<Call>,
     calls: VecDeque<Call>,
     calls_so_far: u64,
@@ -80,7 +80,7 @@ impl TextQueue {
     /// not begun by the deadline.
     pub(super) fn query(&self, sequence: Sequence, deadline: Option<Instant>) -> Result<Receiver<Reply>, ModelError> {
         let (reply, receiver) = mpsc::channel();
-        self.submit(|state| state.queries.push_back(Job { sequence, reply, call: None, deadline }))?;
+        self.submit(|state| state.queries.push_back(ModelTask { sequence, reply, call: None, deadline }))?;
         Ok(receiver)
     }
 
@@ -128,7 +128,7 @@ impl TextQueue {
 
     /// Waits for something to do; `None` is the end of work. Calls take turns, so that a saved note is not behind the whole of
     /// a bulk import.
-    pub(super) fn next(&self, lane: WorkerLane) -> Option<Job> {
+    pub(super) fn next(&self, lane: WorkerLane) -> Option<ModelTask> {
         let mut state = self.lock();
         loop {
             if state.stopped {
@@ -147,7 +147,7 @@ impl TextQueue {
     }
 
     /// Drops what is left of the call that a failed job belongs to: its caller has an error already.
-    pub(super) fn abandon(&self, job: &Job) {
+    pub(super) fn abandon(&self, job: &ModelTask) {
         let mut state = self.lock();
         state.urgent.retain(|call| Some(call.number) != job.call);
         state.calls.retain(|call| Some(call.number) != job.call);
@@ -170,13 +170,13 @@ impl TextQueue {
 }
 
 impl QueueState {
-    fn next_text(&mut self) -> Option<Job> {
+    fn next_text(&mut self) -> Option<ModelTask> {
         let now = Instant::now();
         self.urgent.retain(|call| call.deadline.is_none_or(|deadline| now < deadline));
         let lane = if self.urgent.is_empty() { &mut self.calls } else { &mut self.urgent };
         let mut call = lane.pop_front()?;
         let sequence = call.sequences.pop_front()?;
-        let job = Job { sequence, reply: call.reply.clone(), call: Some(call.number), deadline: call.deadline };
+        let job = ModelTask { sequence, reply: call.reply.clone(), call: Some(call.number), deadline: call.deadline };
         if !call.sequences.is_empty() {
             lane.push_back(call);
         }

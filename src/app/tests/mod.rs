@@ -1,5 +1,7 @@
 //! A vault is served with another engine than the one of this process as it is with that.
 
+mod summaries;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

@@ -143,7 +143,8 @@ fn a_summary_that_a_person_edited_stays_and_is_said_to_be_old() {
     world.at(200);
     world.until("it is told", |world| world.state().kept.iter().any(|kept| kept.path == SUMMARY));
     assert_eq!(world.read(SUMMARY), mine);
-    let made = super::make(&world.app().owner(), &SummaryMakeParams { of: Some(CONVERSATION.into()) }).unwrap();
+    let made =
+        crate::summaries::make(&world.app().owner(), &SummaryMakeParams { of: Some(CONVERSATION.into()) }).unwrap();
     assert_eq!((made.made.len(), made.kept.len()), (0, 1));
     assert_eq!(world.read(SUMMARY), mine);
 }
@@ -194,7 +195,7 @@ fn what_was_not_finished_is_made_at_the_next_start_and_once() {
     world.until("it is known", |world| world.state().summaries == 1);
     assert_eq!(world.read(SUMMARY), made);
     assert_eq!(fs::read_dir(world.path("summaries")).unwrap().count(), 1);
-    let again = super::make(&world.app().owner(), &SummaryMakeParams::default()).unwrap();
+    let again = crate::summaries::make(&world.app().owner(), &SummaryMakeParams::default()).unwrap();
     assert_eq!((again.made.len(), again.same), (0, 1));
 }
 
@@ -215,7 +216,7 @@ fn the_file_of_a_day_is_written_when_it_is_over_and_is_the_persons_once_edited()
     assert!(!text.contains("summaries/2026"), "summaries are not summarised");
     let write = |world: &World| {
         let params = DigestParams { day: Some("2026-01-05".into()), week: None };
-        super::write_digest(&world.app().owner(), &params).unwrap()
+        crate::summaries::write_digest(&world.app().owner(), &params).unwrap()
     };
     assert!(!write(&world).written, "it says that already");
     world.write("notes/trip.md", "---\ncreated: 2026-01-05T12:00:00\n---\n# Trip\n\nWe decided to visit Porto.\n", 0);

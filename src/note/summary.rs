@@ -2,15 +2,14 @@
 
 use serde_json::Value;
 
-use crate::note::Note;
-use crate::path::VaultPath;
+use super::Note;
 
 /// What a summary is called.
 const KEY: &str = "summary";
 
 /// What the summary of a note says; `None` where it has none.
-pub(super) fn summary_of(path: &VaultPath, text: &str) -> Option<String> {
-    let note = Note::parse(text, path.stem());
+pub(crate) fn summary_of(text: &str) -> Option<String> {
+    let note = Note::parse(text, "");
     note.metadata.get(KEY).filter(|value| !value.is_null()).map(|value| match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -18,8 +17,8 @@ pub(super) fn summary_of(path: &VaultPath, text: &str) -> Option<String> {
 }
 
 /// A note without its summary. Nothing but its lines goes; `None` where that cannot be so.
-pub(super) fn without_summary(path: &VaultPath, text: &str) -> Option<String> {
-    let note = Note::parse(text, path.stem());
+pub(crate) fn without_summary(text: &str) -> Option<String> {
+    let note = Note::parse(text, "");
     let head = &text[..note.body.start];
     let mut span = None;
     let mut at = 0;
@@ -37,7 +36,7 @@ pub(super) fn without_summary(path: &VaultPath, text: &str) -> Option<String> {
     }
     let (from, to) = span?;
     let without = format!("{}{}", &text[..from], &text[to..]);
-    let after = Note::parse(&without, path.stem());
+    let after = Note::parse(&without, "");
     let rest = |note: &Note| {
         let rest = note.metadata.iter().filter(|(key, _)| *key != KEY);
         rest.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
@@ -56,8 +55,7 @@ mod tests {
 
     #[test]
     fn the_summary_goes_alone() {
-        let path = VaultPath::new("notes/a.md").unwrap();
-        let without = |text: &str| without_summary(&path, text);
+        let without = without_summary;
         for summary in [
             "summary: One line.\n",
             "summary: >-\n  Two\n\n  lines.\n",

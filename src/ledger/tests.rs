@@ -1,0 +1,132 @@
+use std::fs;
+
+use jiff::Timestamp;
+
+use super::*;
+use crate::vault::{Files, Outside};
+
+struct Desk {
+    folder: tempfile::TempDir,
+    ledger: Ledger,
+    files: Files,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("vault");
+        fs::create_dir(&root).unwrap();
+        let files = Files::new(root.clone(), &folder.path().join("state"), Outside::default());
+        let ledger = Ledger::new(root, MemoryScopesConfig::default(), true, 1 << 20);
+        let ledger = ledger.remembering(&State::in_folder(&folder.path().join("state")));
+        Self { folder, ledger, files }
+    }
+
+    fn on_disk(&self, name: &str) -> PathBuf {
+        self.folder.path().join("vault").join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.on_disk(name).parent().unwrap()).unwrap();
+        fs::write(self.on_disk(name), text).unwrap();
+    }
+
+    /// Moves a file to or from a place outside of the vault.
+    fn take(&self, name: &str) {
+        fs::rename(self.on_disk(name), self.folder.path().join(name)).unwrap();
+    }
+
+    fn bring(&self, name: &str) {
+        fs::rename(self.folder.path().join(name), self.on_disk(name)).unwrap();
+    }
+
+    fn look(&self, in_ms: i64) -> NoticedFacts {
+        self.ledger.notice_at(&self.files, &MemoryScope::User, now(in_ms)).unwrap()
+    }
+
+    fn history(&self) -> String {
+        fs::read_to_string(self.on_disk(HISTORY)).unwrap()
+    }
+}
+
+const FACTS: &str = "- a: 1\n- b: 2\n";
+const HISTORY: &str = "facts.history.md";
+const LATER: i64 = 60_000;
+
+fn now(in_ms: i64) -> i64 {
+    Timestamp::now().as_millisecond() + in_ms
+}
+
+#[test]
+fn a_file_that_is_written_anew_loses_no_fact() {
+    let desk = Desk::new();
+    desk.write(FACTS_FILE, FACTS);
+    assert_eq!(desk.look(0), NoticedFacts::All);
+    let noted = desk.history();
+    assert_eq!(noted.matches(": — → ").count(), 2);
+    // Emptied, then taken away, then there again.
+    desk.write(FACTS_FILE, "");
+    assert_eq!(desk.look(0), NoticedFacts::Waits);
+    fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
+    assert_eq!((desk.look(0), desk.look(1000)), (NoticedFacts::Waits, NoticedFacts::Waits));
+    desk.write(FACTS_FILE, FACTS);
+    assert_eq!((desk.look(0), desk.history()), (NoticedFacts::All, noted.clone()));
+    // While git is at work however long it takes.
+    fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
+    desk.write(".git/index.lock", "");
+    assert_eq!((desk.look(LATER), desk.history()), (NoticedFacts::Waits, noted));
+    fs::remove_file(desk.on_disk(".git/index.lock")).unwrap();
+    assert_eq!(desk.look(0), NoticedFacts::Waits);
+    assert_eq!(desk.look(LATER), NoticedFacts::All);
+    assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
+}
+
+#[test]
+fn an_emptied_file_has_lost_its_facts_once_it_stays_so() {
+    let desk = Desk::new();
+    desk.write(FACTS_FILE, FACTS);
+    desk.look(0);
+    desk.write(FACTS_FILE, "# Facts\n");
+    assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::Waits, NoticedFacts::All));
+    assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
+}
+
+#[test]
+fn files_that_went_together_may_come_back_one_after_the_other() {
+    let desk = Desk::new();
+    desk.write(FACTS_FILE, FACTS);
+    desk.look(0);
+    let noted = desk.history();
+    desk.take(FACTS_FILE);
+    desk.take(HISTORY);
+    assert!(desk.ledger.let_go(now(0)), "they may be back at once");
+    assert!(!desk.ledger.let_go(now(LATER)));
+    desk.bring(HISTORY);
+    assert_eq!((desk.look(LATER), desk.history()), (NoticedFacts::All, noted.clone()));
+    desk.bring(FACTS_FILE);
+    assert_eq!((desk.look(LATER), desk.history()), (NoticedFacts::All, noted));
+    // Seen again, it can go.
+    desk.take(FACTS_FILE);
+    assert!(!desk.ledger.let_go(now(LATER)));
+    desk.look(LATER);
+    assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
+}
+
+#[test]
+fn a_copy_that_cannot_be_read_keeps_nobody_from_the_facts() {
+    let desk = Desk::new();
+    let copy = "facts.history.sync-conflict-20260101-120000-ABCDEFG.md";
+    desk.write(FACTS_FILE, FACTS);
+    desk.look(0);
+    desk.write(copy, b"\xff\xfe");
+    let book = desk.ledger.book(&MemoryScope::User).unwrap();
+    assert_eq!(book.facts.facts().count(), 2);
+    let problems: Vec<_> = book.problems().collect();
+    assert!(problems.len() == 1 && problems[0].0 == copy && problems[0].2.contains("cannot be read"), "{problems:?}");
+    // What goes for good goes out of the history all the same, and that the copy may have it is told.
+    let path = VaultPath::new(FACTS_FILE).unwrap();
+    let none = || Ok::<_, LedgerError>(());
+    let ((), left) = desk.ledger.purge(&desk.files, &path, |_, value| value == "2", none).unwrap();
+    assert!(left.unwrap().to_string().contains(copy));
+    assert!(desk.history().contains("→ `1`") && !desk.history().contains("`2`"), "{}", desk.history());
+}
