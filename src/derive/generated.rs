@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::derive::words::fold;
 use crate::note::{Note, compose};
 
 /// Says in frontmatter that a file was generated.
@@ -11,6 +12,11 @@ const GENERATED: &str = "generated";
 const SOURCES: &str = "sources";
 /// The digest of its body as it was made.
 const DIGEST: &str = "digest";
+
+/// Says in frontmatter by whose word something is.
+pub(crate) const TRUST: &str = "trust";
+/// What it says of notes that are not to be trusted, the least trusted first.
+const DOUBTS: [&str; 3] = ["untrusted", "web", "tool"];
 
 /// A generated file, as it is now.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +55,20 @@ impl GeneratedNote {
 /// Whether frontmatter says that its file was generated. Such a file is no source of anything that is derived.
 pub(crate) fn is_generated(metadata: &Map<String, Value>) -> bool {
     metadata.get(GENERATED) == Some(&Value::Bool(true))
+}
+
+/// What frontmatter says where it says that a note is not to be trusted: `untrusted`, `web` or `tool`. What is made of it says so, too.
+pub(crate) fn doubt_of(metadata: &Map<String, Value>) -> Option<&'static str> {
+    let said: Vec<String> = match metadata.get(TRUST)? {
+        Value::Array(words) => words.iter().filter_map(Value::as_str).map(|word| fold(word.trim())).collect(),
+        word => vec![fold(word.as_str()?.trim())],
+    };
+    DOUBTS.into_iter().find(|doubt| said.iter().any(|word| word == doubt))
+}
+
+/// Of two of them the one that trusts less.
+pub(crate) fn greater_doubt(one: Option<&'static str>, other: Option<&'static str>) -> Option<&'static str> {
+    DOUBTS.into_iter().find(|doubt| one == Some(doubt) || other == Some(doubt))
 }
 
 /// The text of a generated file. `own` is what the program says in its frontmatter beside `generated`, `sources` and `digest`. What else a
@@ -124,6 +144,16 @@ mod tests {
         assert_eq!(GeneratedNote::read("one"), None);
         assert_eq!(GeneratedNote::read(&text.replacen("---\n", "---\n: [\n", 1)), None, "broken frontmatter");
         assert_eq!(GeneratedNote::read(""), None);
+    }
+
+    #[test]
+    fn what_is_not_trusted_is_told_and_of_two_the_least() {
+        let doubt = |trust: Value| doubt_of(json!({ "trust": trust }).as_object().unwrap());
+        assert_eq!(doubt(json!(" Web")), Some("web"));
+        assert_eq!(doubt(json!(["tool", "untrusted"])), Some("untrusted"));
+        assert_eq!((doubt(json!("person")), doubt(json!(3)), doubt_of(&Map::new())), (None, None, None));
+        assert_eq!(greater_doubt(Some("tool"), Some("web")), Some("web"));
+        assert_eq!((greater_doubt(None, Some("tool")), greater_doubt(None, None)), (Some("tool"), None));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod labels;
 mod language;
 mod links;
 mod list_items;
+mod machinery;
 mod properties;
 mod relations;
 mod said;

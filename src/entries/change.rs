@@ -42,7 +42,7 @@ pub(crate) fn edit(owner: &Owner, params: &EntryEditParams) -> Result<EntryChang
         return Err(RequestError::invalid("`until` is not after `from`"));
     }
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
-    let change = EntryEdit::Change { was: before.clone(), now: entry };
+    let change = EntryEdit::Change { was: before.clone(), now: Box::new(entry) };
     let written = layers.change(&writer, &holder, shelf, &[change])?;
     if let Ok(path) = entries_path(&holder, shelf) {
         workspace.settled_in_time(&path);

@@ -84,7 +84,10 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
         Verdict::Supersedes(id) => {
             if let Some(loser) = known.get(&id) {
                 let status = EntryStatus::Superseded(entry.id.clone());
-                edits.push(EntryEdit::Change { was: loser.clone(), now: MemoryEntry { status, ..loser.clone() } });
+                edits.push(EntryEdit::Change {
+                    was: loser.clone(),
+                    now: Box::new(MemoryEntry { status, ..loser.clone() }),
+                });
             }
             added.supersedes = Some(id);
         }

@@ -46,8 +46,11 @@ impl From<StateError> for Unasked {
 }
 
 impl ExtractionAsker<'_> {
-    /// Asks, and once more where the answer cannot be read; gives what of it stands.
+    /// Asks, and once more where the answer cannot be read; gives what of it stands. Of nothing nothing is asked.
     pub(super) fn ask(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<CheckedAnswer, Unasked> {
+        if prompt.shown.is_empty() {
+            return Ok(CheckedAnswer::default());
+        }
         let problem = match self.ask_once(prompt, date)? {
             Ok(checked) => return Ok(checked),
             Err(problem) => problem,

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use crate::derive::entries::EntryShelf;
 use crate::derive::generated::GeneratedNote;
-use crate::layers::entries_path;
+use crate::layers::{entries_path, shelf_of};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
-use crate::vault::Action;
+use crate::vault::{Action, Files};
 use crate::wire::{ClearParams, Cleared, ClearedFile};
 
 /// Folders of generated files.
 const GENERATED_IN: [&str; 2] = ["summaries/", "profile/"];
 
-/// Moves the files of the derived layers to `.trash/`, each with a checkpoint; with `purge` nothing of them is left. Generated files that
-/// a person has edited stay.
+/// Moves the files of the derived layers to `.trash/`, each with a checkpoint; with `purge` nothing of them is left, nor of those that were
+/// cleared before. Generated files that a person has edited stay.
 ///
 /// # Errors
 /// When the vault cannot be written.
@@ -46,11 +46,37 @@ pub(crate) fn clear(owner: &Owner, params: &ClearParams) -> Result<Cleared, Requ
     for (path, _) in &gone {
         workspace.settled_in_time(path);
     }
+    let before = if params.purge { purge_cleared(files)? } else { Vec::new() };
+    let before = before.into_iter().map(|path| ClearedFile { path: path.to_string(), checkpoint_id: None });
     let file = |(path, checkpoint): (VaultPath, crate::vault::CheckpointId)| ClearedFile {
         path: path.to_string(),
         checkpoint_id: (!params.purge).then(|| checkpoint.to_string()),
     };
-    Ok(Cleared { files: gone.into_iter().map(file).collect(), kept })
+    Ok(Cleared { files: gone.into_iter().map(file).chain(before).collect(), kept })
+}
+
+/// Purges files of the layers that are not there any more, as an earlier clearing has moved them to the trash; gives their paths.
+fn purge_cleared(files: &Files) -> Result<Vec<VaultPath>, RequestError> {
+    let trashed = files.checkpoints()?.into_iter().filter(|checkpoint| checkpoint.action == Action::Trash);
+    let paths: BTreeSet<VaultPath> = trashed.map(|checkpoint| checkpoint.path).collect();
+    let mut purged = Vec::new();
+    for path in paths {
+        if files.read(&path)?.is_some() {
+            continue;
+        }
+        let is_of_layers = match GENERATED_IN.iter().any(|folder| path.as_str().starts_with(folder)) {
+            true => {
+                let had = files.last_content(&path)?.unwrap_or_default();
+                GeneratedNote::read(&String::from_utf8_lossy(&had)).is_some_and(|note| !note.is_edited)
+            }
+            false => shelf_of(&path).is_some(),
+        };
+        if is_of_layers {
+            files.purge(&path)?;
+            purged.push(path);
+        }
+    }
+    Ok(purged)
 }
 
 /// The files that may be of the layers.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::ask::{ExtractionAsker, Unasked};
 use super::keep::{propose, trust_of};
 use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, next_due};
+use super::summary::keep_summary;
 use crate::clock::Clock;
 use crate::derive::extraction::{SpokenTurn, extraction_prompt, read_turns, turns_digest};
 use crate::derive::generated::is_generated;
@@ -310,6 +311,9 @@ impl Extraction {
         };
         let written = propose(&self.workspace, (&path, trust_of(&note)), &found.entries);
         crash::point("extraction-proposed");
+        let written =
+            written.and_then(|()| keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary));
+        crash::point("extraction-summarised");
         if let Err(error) = written {
             self.fails(job, &error.message, None)?;
             return Ok(ExtractionRest::None);

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `lane` goes through that, a job at a time; `sessions` finds the conversations that wait; `ask` asks, within the limits of a day, and says
-//! what is to be done about a failure; `keep` writes. A job is taken, asked about, written and marked, in this order: who is killed in
+//! what is to be done about a failure; `keep` and `summary` write. A job is taken, asked about, written and marked, in this order: who is killed in
 //! between asks once more at most, and writes nothing twice, as what is proposed again is known. The use cases of the person
 //! are in `processing` and `clear`.
 
@@ -15,6 +15,7 @@ mod keep;
 mod lane;
 mod processing;
 mod sessions;
+mod summary;
 mod worker;
 
 pub(crate) use clear::clear;

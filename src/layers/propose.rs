@@ -173,7 +173,7 @@ impl Layers {
                     all.outcomes.push(Proposed::Pending(id.clone()));
                 }
                 if *there != before {
-                    edits.push(EntryEdit::Change { was: before, now: there.clone() });
+                    edits.push(EntryEdit::Change { was: before, now: Box::new(there.clone()) });
                 }
                 continue;
             }
@@ -250,7 +250,7 @@ impl Layers {
             if let Some(at) = active.iter().position(|there| Some(&there.id) == loser.as_ref()) {
                 let loser = active.remove(at);
                 let status = EntryStatus::Superseded(entry.id.clone());
-                edits.push(EntryEdit::Change { now: MemoryEntry { status, ..loser.clone() }, was: loser });
+                edits.push(EntryEdit::Change { now: Box::new(MemoryEntry { status, ..loser.clone() }), was: loser });
             }
             active.push(entry);
             done.push(EntryEdit::Move(waits.clone()));

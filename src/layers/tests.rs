@@ -93,7 +93,12 @@ fn a_line_that_was_edited_by_hand_is_not_written_over() {
     let text = std::fs::read_to_string(&path).unwrap().replace("Likes tea", "Likes green tea");
     std::fs::write(&path, &text).unwrap();
     let now = MemoryEntry { confidence: 0.5, ..was.clone() };
-    let refused = layers.change(&writer, &person, EntryShelf::Known, &[EntryEdit::Change { was: was.clone(), now }]);
+    let refused = layers.change(
+        &writer,
+        &person,
+        EntryShelf::Known,
+        &[EntryEdit::Change { was: was.clone(), now: Box::new(now) }],
+    );
     assert!(matches!(refused, Err(LayersError::Edit { source: EntryEditError::Changed, .. })), "{refused:?}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     // What is put elsewhere goes as it was read, or stays.

@@ -37,7 +37,7 @@ pub(crate) enum EntryEdit {
         /// As it was read.
         was: MemoryEntry,
         /// What it says from now on.
-        now: MemoryEntry,
+        now: Box<MemoryEntry>,
     },
     /// The entry of that name goes; it is no error where it is gone.
     Remove(String),

@@ -7,7 +7,7 @@ use serde_json::Map;
 use super::span::DigestSpan;
 use crate::config::StemmerLanguage;
 use crate::derive::CONVERSATIONS;
-use crate::derive::generated::is_generated;
+use crate::derive::generated::{TRUST, doubt_of, greater_doubt, is_generated};
 use crate::derive::summary::{CitedLine, DayDigest, DigestMaker, SUMMARIES, digest_body, turns_of};
 use crate::engine::{FileEntry, FileTable, Reader, WordQuery};
 use crate::note::{Note, written};
@@ -27,6 +27,8 @@ const MAX_COUNTED: usize = 200;
 pub(super) struct MadeDigest {
     pub(super) digest: DayDigest,
     pub(super) sources: Vec<String>,
+    /// What it says of its trust, where one of them is not to be trusted.
+    pub(super) doubt: Option<&'static str>,
 }
 
 /// Makes the digest of notes. `text` gives what a note says; `None` leaves it out.
@@ -38,7 +40,7 @@ pub(super) fn made_of(
     rest: &dyn Fn(&str) -> f64,
 ) -> Result<MadeDigest, RequestError> {
     let mut maker = DigestMaker::new();
-    let (mut sources, mut sample) = (Vec::new(), String::new());
+    let (mut sources, mut sample, mut doubt) = (Vec::new(), String::new(), None);
     for file in files {
         let Some(source) = text(file)? else { continue };
         let note = Note::parse(&source, file.path.stem());
@@ -72,9 +74,10 @@ pub(super) fn made_of(
             let end = source.floor_char_boundary(note.body.end.min(note.body.start + 500));
             sample.push_str(&source[note.body.start..end]);
         }
+        doubt = greater_doubt(doubt, doubt_of(&note.metadata));
         sources.push(file.path.to_string());
     }
-    Ok(MadeDigest { digest: maker.finish(&everyday(&sample, usual), rest), sources })
+    Ok(MadeDigest { digest: maker.finish(&everyday(&sample, usual), rest), sources, doubt })
 }
 
 /// The files that something may have been done with in a time, by path.
@@ -210,7 +213,10 @@ pub(super) fn write_file(
         if before.is_edited {
             return Ok(FileMade::Kept(place.path));
         }
-        if before.body == body.trim_end() && before.sources() == made.sources {
+        if before.body == body.trim_end()
+            && before.sources() == made.sources
+            && made.doubt.is_none_or(|doubt| before.text_of(TRUST) == Some(doubt))
+        {
             return Ok(FileMade::Same);
         }
     }
@@ -218,6 +224,9 @@ pub(super) fn write_file(
     own.insert("title".into(), span.title().into());
     if let Ok(start) = span.first.to_zoned(jiff::tz::TimeZone::system()) {
         own.insert("created".into(), written(&start).into());
+    }
+    if let Some(doubt) = made.doubt {
+        own.insert(TRUST.into(), doubt.into());
     }
     own.insert(span.key().into(), span.name.as_str().into());
     put(maker.files, place, &own, &made.sources, &body).map_err(|error: SummaryError| RequestError::from(error))

@@ -122,6 +122,9 @@ impl Drop for SummariesKeeper {
     }
 }
 
+/// Who takes part in each conversation, with the hash of its file.
+type Participants = HashMap<VaultPath, ([u8; 32], String)>;
+
 /// What was seen so far. Nothing of it has to outlive the process: what it says can be read from the files.
 #[derive(Default)]
 struct SeenSummaries {
@@ -131,7 +134,7 @@ struct SeenSummaries {
     /// Summaries that stay as a person has edited them, by conversation.
     edited: HashMap<VaultPath, VaultPath>,
     /// Who takes part in each conversation, with the hash of its file.
-    participants: HashMap<VaultPath, ([u8; 32], String)>,
+    participants: Participants,
     /// The day on which days that are over were looked at.
     day: Option<Date>,
     state: SummariesState,
@@ -149,6 +152,7 @@ impl SummariesParts {
             return LOOK_EVERY;
         }
         let (mut failed, mut waiting, mut next) = (Vec::new(), 0, LOOK_EVERY);
+        let mut begun = None;
         let conversations: Vec<&FileEntry> =
             reader.files().iter().map(AsRef::as_ref).filter(|file| file.path.collection() == CONVERSATIONS).collect();
         for file in &conversations {
@@ -165,10 +169,14 @@ impl SummariesParts {
                 continue;
             }
             let wait = self.left_to_wait(file);
-            if !wait.is_zero() && !has_gone_on(reader, file, &conversations, &mut seen.participants) {
-                waiting += 1;
-                next = next.min(wait);
-                continue;
+            if !wait.is_zero() {
+                let participants = &mut seen.participants;
+                let begun = begun.get_or_insert_with(|| self.begun_lately(reader, &conversations, participants));
+                if !has_gone_on(reader, file, begun, participants) {
+                    waiting += 1;
+                    next = next.min(wait);
+                    continue;
+                }
             }
             match self.maker().bring_up(&file.path, known.map(|known| &known.path)) {
                 Ok(made) => {
@@ -208,6 +216,28 @@ impl SummariesParts {
         let now = i64::try_from(self.clock.now().as_nanosecond()).unwrap_or(i64::MAX);
         let quiet = Duration::from_nanos(now.abs_diff(file.stamp.mtime_ns));
         Duration::from_secs(self.config.memory.summary_debounce_seconds).saturating_sub(quiet)
+    }
+
+    /// The last two conversations of the same participants that have begun within the time that a conversation has to be quiet.
+    fn begun_lately<'f>(
+        &self,
+        reader: &dyn Reader,
+        conversations: &[&'f FileEntry],
+        participants: &mut Participants,
+    ) -> HashMap<String, Vec<&'f FileEntry>> {
+        let debounce = Duration::from_secs(self.config.memory.summary_debounce_seconds);
+        let debounce = i64::try_from(debounce.as_millis()).unwrap_or(i64::MAX);
+        // A clock that ticks between this and that is none of a second.
+        let since = self.clock.now().as_millisecond().saturating_sub(debounce).saturating_sub(1_000);
+        let mut begun: HashMap<String, Vec<&FileEntry>> = HashMap::new();
+        for file in conversations.iter().filter(|file| file.created_ms >= since) {
+            let last = begun.entry(known_participants(reader, file, participants)).or_default();
+            last.push(file);
+            last.sort_by_key(|file| std::cmp::Reverse(file.created_ms));
+            last.truncate(2);
+        }
+        begun.remove("");
+        begun
     }
 
     /// Moves the summaries of conversations that are not there any more to the trash, but for those that a person has edited.
@@ -253,25 +283,22 @@ impl SummariesParts {
 fn has_gone_on(
     reader: &dyn Reader,
     file: &FileEntry,
-    conversations: &[&FileEntry],
-    participants: &mut HashMap<VaultPath, ([u8; 32], String)>,
+    begun: &HashMap<String, Vec<&FileEntry>>,
+    participants: &mut Participants,
 ) -> bool {
     let last_ms = file.stamp.mtime_ns / 1_000_000;
-    let later: Vec<&&FileEntry> =
-        conversations.iter().filter(|other| other.path != file.path && other.created_ms >= last_ms).collect();
-    if later.is_empty() {
-        return false;
+    let is_later = |other: &FileEntry| other.path != file.path && other.created_ms >= last_ms;
+    let later = begun.get(&known_participants(reader, file, participants));
+    later.is_some_and(|later| later.iter().any(|other| is_later(other)))
+}
+
+fn known_participants(reader: &dyn Reader, file: &FileEntry, participants: &mut Participants) -> String {
+    if let Some((_, known)) = participants.get(&file.path).filter(|(hash, _)| *hash == file.hash) {
+        return known.clone();
     }
-    let mut of = |file: &FileEntry| {
-        if let Some((_, known)) = participants.get(&file.path).filter(|(hash, _)| *hash == file.hash) {
-            return known.clone();
-        }
-        let found = participants_of(reader, file);
-        participants.insert(file.path.clone(), (file.hash, found.clone()));
-        found
-    };
-    let own = of(file);
-    !own.is_empty() && later.into_iter().any(|other| of(other) == own)
+    let found = participants_of(reader, file);
+    participants.insert(file.path.clone(), (file.hash, found.clone()));
+    found
 }
 
 /// Who takes part in a conversation, as one text; empty where nobody says.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::place::{FileMade, SummaryError, everyday, place, put, take_away};
 use crate::config::Config;
 use crate::derive::CONVERSATIONS;
-use crate::derive::generated::is_generated;
+use crate::derive::generated::{TRUST, doubt_of, is_generated};
 use crate::derive::summary::{
     ConversationSummary, ConversationTurn, SUMMARIES, summarize, summary_body, turns_digest, turns_of,
 };
@@ -83,7 +83,12 @@ impl SummaryFiles<'_> {
         if let Some((before, _)) = &place.before {
             let is_enough = made_by == RULES || before.text_of(MADE_BY) == Some(made_by);
             if before.text_of(TURNS_DIGEST) == Some(&digest) && (is_enough || before.is_edited) {
-                return Ok(FileMade::Same);
+                let doubt = doubt_of(&note.metadata).filter(|doubt| before.text_of(TRUST) != Some(doubt));
+                let Some(doubt) = doubt.filter(|_| !before.is_edited) else { return Ok(FileMade::Same) };
+                let (mut own, body) = (before.metadata.clone(), before.body.clone());
+                own.insert(TRUST.into(), doubt.into());
+                own.insert(READ.into(), source.hash.to_hex().to_string().into());
+                return put(self.files, place, &own, &[of.to_string()], &body);
             }
             if before.is_edited {
                 return Ok(FileMade::Kept(place.path));
@@ -119,6 +124,9 @@ impl Covered<'_> {
         own.insert("title".into(), format!("Summary: {}", self.note.title).into());
         if let Some(last) = self.last_turn() {
             own.insert("created".into(), last.into());
+        }
+        if let Some(doubt) = doubt_of(&self.note.metadata) {
+            own.insert(TRUST.into(), doubt.into());
         }
         own.insert(OF.into(), self.of.as_str().into());
         let last_line = self.turns.last().map_or(0, |turn| turn.lines.1);

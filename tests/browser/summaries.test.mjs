@@ -49,7 +49,7 @@ describe("summaries and digests", () => {
   test("a summary is made, and each line leads to its turn", async () => {
     const page = await opened("#/summaries?all=1");
     await page.click("#summaries-make");
-    const bread = page.locator(".summary-of", { hasText: "Bread" });
+    const bread = page.locator(".summary-of", { hasText: "2026-01-05-bread.md" });
     await bread.waitFor();
     await bread.locator("summary").click();
     assert.match(await bread.innerText(), /We decided to use rye/);

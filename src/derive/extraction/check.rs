@@ -28,8 +28,8 @@ const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
 const LONG_LINE_CHARS: usize = 2_000;
 const LINE_HEAD_CHARS: usize = 1_500;
 const LINE_TAIL_CHARS: usize = 400;
-/// Lines of each list of a summary.
-const MOST_LISTED: usize = 12;
+/// Lines of each list of a summary: as many as rules give.
+const MOST_LISTED: usize = 8;
 /// Where the model does not say how sure it is.
 const USUAL_CONFIDENCE: f64 = 0.8;
 
@@ -241,7 +241,7 @@ mod tests {
 
     const SAID: &str = "**18:32 · user:** I moved to Bonn on 3 May 2026 with 2 cats.\n\
         **18:33 · bot:** You like dogs. We decided to use tabs.\n\
-        **18:34 · user:** I do not like dogs, and my password is hunter2butlonger.\n";
+        **18:34 · user:** I do not like dogs, and my password: hunter2butlonger.\n";
 
     fn check(entries: Value) -> CheckedAnswer {
         let shown: ShownLines = read_turns(SAID, &[])
@@ -291,7 +291,7 @@ mod tests {
         is_dropped(entry("Moved to Bonn", (0, 1)), "no such lines");
         is_dropped(entry("", (1, 1)), "no short text");
         is_dropped(entry(&"Bonn ".repeat(100), (1, 1)), "no short text");
-        is_dropped(entry("My password is hunter2butlonger", (3, 3)), "a secret");
+        is_dropped(entry("My password: hunter2butlonger", (3, 3)), "a secret");
         is_dropped(json!({"kind": "rumour", "text": "Moved to Bonn", "lines": [1, 1]}), "no kind of entry");
         is_dropped(json!({"kind": "fact", "lines": [1, 1]}), "no text");
         is_dropped(json!("Moved to Bonn"), "no kind of entry");

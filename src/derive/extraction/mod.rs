@@ -1,6 +1,6 @@
 //! What a chat model is asked to find in a conversation, and what of its answer stands. Pure.
 //!
-//! `turns` reads who said what, in which line; `machinery` takes out what programs put among the turns; `prompt` makes the one question of
+//! `turns` reads who said what, in which line, without what programs put among the turns; `prompt` makes the one question of
 //! a session of it, clamped with visible marks; `answer` finds the JSON in what comes back; `check` holds each line of that against the
 //! lines that it names, by the numbers, names and negations of `claims`. Nothing of an answer is believed that the conversation does not
 //! say.
@@ -8,11 +8,10 @@
 mod answer;
 mod check;
 mod claims;
-mod machinery;
 mod prompt;
 mod turns;
 
 pub(crate) use answer::read_extraction;
-pub(crate) use check::{CheckedAnswer, CheckedEntry, check_extraction};
+pub(crate) use check::{CheckedAnswer, CheckedEntry, CheckedLine, check_extraction};
 pub(crate) use prompt::{ExtractionPrompt, extraction_prompt, repair_prompt};
 pub(crate) use turns::{SpokenTurn, Voice, read_turns, turns_digest};

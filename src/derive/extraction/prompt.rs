@@ -20,6 +20,10 @@ const LINE_TAIL_CHARS: usize = 400;
 /// Lines of a turn that are kept at its head and at its tail, where it has more than both together.
 const TURN_HEAD_LINES: usize = 30;
 const TURN_TAIL_LINES: usize = 10;
+/// A turn for which there is less room left is not begun, in tokens.
+const LEAST_ROOM: usize = 300;
+/// What marks in a turn may take, in tokens.
+const MARK_TOKENS: usize = 40;
 /// Tokens of an answer.
 const MOST_ANSWER_TOKENS: u32 = 2_048;
 /// Entries of one session.
@@ -53,8 +57,7 @@ pub(crate) struct ExtractionPrompt {
 
 /// Makes the question. `date` is that of the conversation, as the note has it.
 pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> ExtractionPrompt {
-    let rendered: Vec<RenderedTurn> = turns.iter().map(render).collect();
-    let (head, tail) = kept(&rendered);
+    let (rendered, head, tail) = kept(turns);
     let fence = fence(&rendered.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>());
     let mut material = format!("The fence is {fence}\n");
     if let Some(date) = date {
@@ -106,26 +109,48 @@ struct RenderedTurn<'t> {
     tokens: usize,
 }
 
-fn render(turn: &SpokenTurn) -> RenderedTurn<'_> {
+/// Shows a turn within so many tokens: all of it, else its end and what there is room for of its beginning.
+fn render(turn: &SpokenTurn, room: usize) -> RenderedTurn<'_> {
     let voice = match turn.voice {
         Voice::Person => "person",
         Voice::Agent => "assistant",
     };
-    let (mut text, mut shown) = (String::new(), Vec::new());
-    let cut = turn.lines.len() > TURN_HEAD_LINES + TURN_TAIL_LINES;
-    let tail = turn.lines.len() - if cut { TURN_TAIL_LINES } else { 0 };
-    let head = if cut { TURN_HEAD_LINES } else { tail };
-    for (at, line) in turn.lines.iter().enumerate() {
-        if at == head && cut {
-            let _ = writeln!(text, "[… {} lines left out …]", tail - head);
-        }
-        if (head..tail).contains(&at) {
-            continue;
-        }
-        let when = if at == 0 { format!(" ({})", turn.when) } else { String::new() };
-        let _ = writeln!(text, "{} {voice}{when}: {}", line.number, shortened(&line.text));
-        shown.push(line);
+    let count = turn.lines.len();
+    let (head, tail) = match count > TURN_HEAD_LINES + TURN_TAIL_LINES {
+        true => (TURN_HEAD_LINES, count - TURN_TAIL_LINES),
+        false => (count, count),
+    };
+    let line_of = |at: usize| {
+        let line = &turn.lines[at];
+        let text = format!("{voice}: {}\n", shortened(&line.text));
+        let tokens = token_estimate(&text) + line.number.ilog10() as usize / 3 + 1;
+        (at, text, tokens)
+    };
+    let mut lines: Vec<(usize, String, usize)> = (0..head).chain(tail..count).map(line_of).collect();
+    if lines.iter().map(|(.., tokens)| tokens).sum::<usize>() > room {
+        let room = room.saturating_sub(MARK_TOKENS);
+        let (ends, taken) = fits(room - room / 4, lines.iter().rev().map(|(.., tokens)| *tokens));
+        let (begins, _) = fits(room - taken, lines[..lines.len() - ends].iter().map(|(.., tokens)| *tokens));
+        lines.drain(begins..lines.len() - ends);
     }
+    let (mut text, mut shown, mut next) = (String::new(), Vec::new(), 0);
+    let mark = |text: &mut String, from: usize, to: usize| {
+        if from < to {
+            let _ = writeln!(text, "[… {} lines left out …]", to - from);
+        }
+    };
+    for (at, said, _) in &lines {
+        mark(&mut text, next, *at);
+        let line = &turn.lines[*at];
+        let said = match shown.is_empty() {
+            true => said.replacen(": ", &format!(" ({}): ", turn.when), 1),
+            false => said.clone(),
+        };
+        let _ = write!(text, "{} {said}", line.number);
+        shown.push(line);
+        next = at + 1;
+    }
+    mark(&mut text, next, count);
     let tokens = token_estimate(&text);
     RenderedTurn { voice: turn.voice, text, shown, tokens }
 }
@@ -141,19 +166,38 @@ fn shortened(text: &str) -> String {
     format!("{}[… {out} characters left out …]{}", &text[..head], &text[tail..])
 }
 
-/// So many turns are kept at the head, and those from this one on: a quarter of what there is room for, and the rest.
-fn kept(turns: &[RenderedTurn<'_>]) -> (usize, usize) {
-    let fits = |tokens: usize, turns: &mut dyn Iterator<Item = &RenderedTurn<'_>>| {
-        let mut left = tokens;
-        turns.take_while(|turn| left.checked_sub(turn.tokens).map(|rest| left = rest).is_some()).count()
-    };
-    let head = fits(MOST_TOKENS, &mut turns.iter());
-    if head == turns.len() {
-        return (head, head);
+/// The turns; so many are kept at the head, and those from this one on: a quarter of what there is room for, and the rest. The last one
+/// is always among them, at least its end.
+fn kept(turns: &[SpokenTurn]) -> (Vec<RenderedTurn<'_>>, usize, usize) {
+    let mut rendered: Vec<RenderedTurn> = turns.iter().map(|turn| render(turn, usize::MAX)).collect();
+    let all = rendered.len();
+    if fits(MOST_TOKENS, rendered.iter().map(|turn| turn.tokens)).0 == all {
+        return (rendered, all, all);
     }
-    let head = fits(MOST_TOKENS / 4, &mut turns.iter());
-    let tail = fits(MOST_TOKENS - MOST_TOKENS / 4, &mut turns[head..].iter().rev());
-    (head, turns.len() - tail)
+    let (head, begun) = fits(MOST_TOKENS / 4, rendered.iter().map(|turn| turn.tokens));
+    let room = MOST_TOKENS - begun;
+    let (last, taken) = fits(room, rendered[head..].iter().rev().map(|turn| turn.tokens));
+    let (mut tail, left) = (all - last, room - taken);
+    if tail > head && left >= LEAST_ROOM {
+        let clamped = render(&turns[tail - 1], left);
+        if !clamped.shown.is_empty() {
+            tail -= 1;
+            rendered[tail] = clamped;
+        }
+    }
+    (rendered, head, tail)
+}
+
+/// How many of these fit into so many tokens, and what they take.
+fn fits(room: usize, tokens: impl Iterator<Item = usize>) -> (usize, usize) {
+    let (mut count, mut taken) = (0, 0);
+    for tokens in tokens {
+        if taken + tokens > room {
+            break;
+        }
+        (count, taken) = (count + 1, taken + tokens);
+    }
+    (count, taken)
 }
 
 fn schema() -> Value {
@@ -206,6 +250,27 @@ mod tests {
         let count: usize = left_out.split(' ').nth(1).unwrap().parse().unwrap();
         assert_eq!(count + prompt.shown.len(), 50_000);
         assert!(!prompt.shown.contains_key(&25_000));
+    }
+
+    #[test]
+    fn a_turn_for_which_there_is_no_room_is_cut_and_the_end_of_the_last_is_sent() {
+        let long = |who: &str, word: &str| {
+            let lines: String = (0..40).map(|at| format!("> {at} {}\n", format!("{word} ").repeat(390))).collect();
+            format!("**18:32 · {who}:**\n{lines}")
+        };
+        for text in [
+            long("user", "soup"),
+            format!("**18:31 · user:** Hello\n{}", long("user", "汤汤汤汤汤")),
+            format!("{}{}", long("user", "soup"), long("bot", "rice")),
+            format!("{}**18:40 · bot:** Good.\n", long("user", "soup")),
+        ] {
+            let turns = read_turns(&text, &[]);
+            let prompt = extraction_prompt(&turns, None);
+            let last = turns.last().unwrap().lines.last().unwrap();
+            assert!(prompt.shown.contains_key(&last.number), "{}", prompt.request.material);
+            assert!(prompt.shown.len() > 1 && prompt.request.material.contains("lines left out"));
+            assert!(prompt.tokens < (MOST_TOKENS + 4_000) as u64, "{}", prompt.tokens);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Who said what in a conversation, line by line.
 
-use super::machinery::without_machinery;
 use crate::derive::chunk::{turn_mark, turn_start};
+use crate::derive::machinery::{is_machine, said_lines};
 use crate::derive::words::fold;
 
 /// Who speaks.
@@ -54,8 +54,6 @@ const PERSON: [&str; 18] = [
     "я",
     "пользователь",
 ];
-/// And those who only pass on what programs say.
-const MACHINES: [&str; 8] = ["tool", "function", "system", "developer", "ipython", "environment", "hook", "cron"];
 
 /// The turns of a conversation that somebody spoke: not those of tools and systems, not what was injected, thought or done for the
 /// machinery's sake. `names` are the person's.
@@ -67,22 +65,29 @@ pub(crate) fn read_turns(text: &str, names: &[String]) -> Vec<SpokenTurn> {
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
         if let (Some(start), Some(mark)) = (turn_start(line), turn_mark(line)) {
-            turns.extend(open.take().and_then(without_machinery));
+            turns.extend(open.take().and_then(said_turn));
             let name = fold(start.speaker.trim());
-            let is_machine = MACHINES.iter().any(|machine| {
-                name.strip_prefix(machine).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
-            });
             let voice = if known.contains(&name) { Voice::Person } else { Voice::Agent };
             let when = line.trim_start_matches("**").split(" · ").next().unwrap_or_default().to_owned();
-            open = (!is_machine).then(|| SpokenTurn { voice, when, lines: Vec::new() });
+            open = (!is_machine(start.speaker)).then(|| SpokenTurn { voice, when, lines: Vec::new() });
             add(&mut open, number, &line[mark..]);
         } else {
             let quoted = line.strip_prefix('>').unwrap_or(line);
             add(&mut open, number, quoted);
         }
     }
-    turns.extend(open.and_then(without_machinery));
+    turns.extend(open.and_then(said_turn));
     turns
+}
+
+/// What of a turn was said; `None` where nothing was.
+fn said_turn(turn: SpokenTurn) -> Option<SpokenTurn> {
+    let said = said_lines(turn.lines.iter().map(|line| line.text.as_str())).into_iter();
+    let lines: Vec<SpokenLine> = said
+        .map(|(at, text)| SpokenLine { number: turn.lines[at].number, text: text.trim().to_owned() })
+        .filter(|line| !line.text.is_empty())
+        .collect();
+    (!lines.is_empty()).then_some(SpokenTurn { lines, ..turn })
 }
 
 fn add(open: &mut Option<SpokenTurn>, number: usize, text: &str) {

@@ -3,7 +3,6 @@
 
 mod dates;
 mod day;
-mod machinery;
 mod make;
 mod phrases;
 mod prose;
@@ -13,7 +12,7 @@ mod turns;
 
 pub(crate) use day::{DayDigest, DigestMaker, digest_body};
 pub(crate) use make::{ConversationSummary, summarize};
-pub(crate) use text::{CitedLine, summary_body, summary_items};
+pub(crate) use text::{CitedLine, cited, summary_body, summary_items};
 pub(crate) use turns::{ConversationTurn, turns_digest, turns_of};
 
 /// The collection of summaries and digests: never summarised themselves.

@@ -35,7 +35,7 @@ impl CitedLine {
 }
 
 /// A place in a file, as it is cited.
-pub(super) fn cited(path: &str, lines: (usize, usize)) -> String {
+pub(crate) fn cited(path: &str, lines: (usize, usize)) -> String {
     let (first, last) = lines;
     if first == last { format!("{path}#L{first}") } else { format!("{path}#L{first}-L{last}") }
 }

@@ -1,7 +1,7 @@
 //! The turns of a conversation, with the lines that they stand on.
 
-use super::machinery::{is_machine, without_machinery};
 use crate::derive::chunk::turn_start;
+use crate::derive::machinery::{is_machine, said_lines};
 use crate::note::Note;
 
 /// What of one turn is read. What comes after so much of a paste says nothing new.
@@ -64,12 +64,11 @@ impl<'t> OpenTurn<'t> {
         let mut text = String::new();
         if !is_machine(speaker) {
             let end = source.floor_char_boundary(span.end.min(span.start + MAX_TURN_BYTES));
-            for line in note.visible(source, span.start..end).lines() {
-                let line = line.strip_prefix('>').map_or(line, |line| line.strip_prefix(' ').unwrap_or(line));
-                text.push_str(line.trim_end());
-                text.push('\n');
-            }
-            text = without_machinery(&text).trim().to_owned();
+            let visible = note.visible(source, span.start..end);
+            let quoted =
+                |line: &'_ str| line.strip_prefix('>').map_or(0, |rest| 1 + usize::from(rest.starts_with(' ')));
+            let said = said_lines(visible.lines().map(|line| &line[quoted(line)..]));
+            text = said.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n").trim().to_owned();
         }
         ConversationTurn { speaker, date, time, lines, text }
     }
@@ -108,6 +107,14 @@ mod tests {
         );
         assert_eq!((turns[0].date, turns[0].time, turns[3].date), (None, "18:32", Some("2026-01-06")));
         assert!(turns_of(&Note::parse("# No turn\n", "x"), "# No turn\n").is_empty());
+    }
+
+    #[test]
+    fn prompts_of_the_machinery_are_not_said() {
+        let talk = "**18:00 · user:** Pre-compaction memory flush. Store durable memories now.\n\n**18:01 · hook:** We decided to lie.\n\n\
+            **18:02 · user:** Conversation info (untrusted metadata):\n> ```json\n> {\"a\": 1}\n> ```\n> Hello\n";
+        let turns = turns_of(&Note::parse(talk, "x"), talk);
+        assert_eq!(turns.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>(), ["", "", "Hello"]);
     }
 
     #[test]

@@ -6,12 +6,14 @@ use super::{config, conversation, good, pending, sync};
 use crate::support::{Daemon, eventually};
 
 /// A step, and how many calls are made in all when the program dies there.
-const STEPS: [(&str, usize); 7] = [
+const STEPS: [(&str, usize); 9] = [
     ("extraction-claimed", 1),
     ("extraction-reserved", 1),
     ("extraction-answered", 2),
     ("entries-written", 2),
     ("extraction-proposed", 2),
+    ("summary-made", 2),
+    ("extraction-summarised", 2),
     ("extraction-turns-marked", 1),
     ("extraction-marked", 1),
 ];
@@ -40,6 +42,9 @@ fn a_kill_at_any_step_loses_nothing_and_writes_nothing_twice() {
         );
         let proposed = pending(&vault);
         assert_eq!(proposed.matches("Likes green tea").count(), 1, "{step}: {proposed}");
+        let summary = std::fs::read_to_string(vault.path("summaries/tea.md")).unwrap();
+        assert_eq!(summary.matches("Likes green tea").count(), 1, "{step}: {summary}");
+        assert!(!vault.path("summaries/tea-2.md").exists(), "{step}");
         assert_eq!(endpoint.asked().len(), calls, "{step}");
         // What it may have cost counts, whatever became of it.
         let reserved = view["day"]["calls"].as_u64().unwrap();

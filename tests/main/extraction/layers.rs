@@ -27,7 +27,11 @@ fn what_was_derived_is_cleared_and_comes_back_and_notes_stay() {
     let paths = cleared["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap());
     // The profile is made by itself, in its own time.
     let paths: Vec<&str> = paths.filter(|path| !path.starts_with("profile/")).collect();
-    assert_eq!(paths, ["agents/ada/entries.md", "memories/pending.md", "memories/user.md"], "{cleared}");
+    assert_eq!(
+        paths,
+        ["agents/ada/entries.md", "memories/pending.md", "memories/user.md", "summaries/tea.md"],
+        "{cleared}"
+    );
     assert_eq!(cleared["kept"], json!(["summaries/edited.md"]), "a person has edited it");
     for path in ["conversations/tea.md", "notes/own.md", "summaries/mine.md", "summaries/edited.md"] {
         assert!(vault.path(path).exists(), "{path}");
@@ -46,6 +50,13 @@ fn what_was_derived_is_cleared_and_comes_back_and_notes_stay() {
         assert!(!file.windows(10).any(|part| part == b"green tea" || part == b"s in Bonn\n"));
     }
     assert!(!vault.path(".trash/memories/user.md").exists());
+    // What an earlier clearing has left in the trash goes, too.
+    vault.write("agents/ada/entries.md", "- Prefers quokkas\n");
+    vault.run(&["memory", "clear"]).ok();
+    assert!(vault.path(".trash/agents/ada/entries.md").exists());
+    let again = vault.run(&["memory", "clear", "--purge", "--json"]).ok().json();
+    assert!(again["files"].as_array().unwrap().iter().any(|file| file["path"] == "agents/ada/entries.md"), "{again}");
+    assert!(!vault.path(".trash/agents/ada/entries.md").exists());
     let left = vault.run(&["memory", "clear", "--json"]).ok().json();
     let left = left["files"].as_array().unwrap();
     assert!(left.iter().all(|file| file["path"] == "profile/profile.md"), "{left:?}");

@@ -4,6 +4,7 @@ mod hostile;
 pub mod kills;
 mod layers;
 mod score;
+mod summary;
 
 use std::fs;
 
