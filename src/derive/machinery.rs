@@ -96,6 +96,7 @@ impl Within {
 
     fn said(&mut self, line: &str) -> String {
         let lower = if line.contains('<') { line.to_ascii_lowercase() } else { String::new() };
+        let (recalled, metadata) = (line.rfind(RECALLED), line.rfind("(untrusted metadata)"));
         let mut said = String::new();
         let mut at = 0;
         loop {
@@ -106,10 +107,10 @@ impl Within {
                         *self = Self::Fence(fence.to_owned());
                         return said;
                     }
-                    if rest.contains(RECALLED) {
+                    if recalled.is_some_and(|found| found >= at) {
                         return said;
                     }
-                    if rest.contains("(untrusted metadata)") {
+                    if metadata.is_some_and(|found| found >= at) {
                         *self = Self::Metadata(false);
                         return said;
                     }
