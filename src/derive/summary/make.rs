@@ -6,7 +6,7 @@ use super::dates::{NamedDay, named_day};
 use super::phrases::{is_action, is_decision};
 use super::prose::{ProsePiece, each_piece};
 use super::terms::TermCounts;
-use super::text::{CitedLine, cited};
+use super::text::{CitedLine, ConversationSummary, cited};
 use super::turns::ConversationTurn;
 use crate::derive::words::count;
 
@@ -18,28 +18,6 @@ const MAX_HEADINGS: usize = 4;
 const MAX_SENTENCES: usize = 5;
 /// A sentence of fewer words says little: a greeting, a yes.
 const MIN_WORDS: usize = 4;
-
-/// What a conversation was about, each line with the turns that it was made of. By rules ([`summarize`]) or by a model.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ConversationSummary {
-    /// A short text, a sentence a line.
-    pub(crate) text: Vec<CitedLine>,
-    /// Headings, and the words that say most.
-    pub(crate) topics: Vec<CitedLine>,
-    /// What was decided.
-    pub(crate) decisions: Vec<CitedLine>,
-    /// Days that were named.
-    pub(crate) dates: Vec<CitedLine>,
-    /// What is to be done.
-    pub(crate) actions: Vec<CitedLine>,
-}
-
-impl ConversationSummary {
-    /// Whether there is nothing to say.
-    pub(crate) fn is_empty(&self) -> bool {
-        [&self.text, &self.topics, &self.decisions, &self.dates, &self.actions].iter().all(|lines| lines.is_empty())
-    }
-}
 
 /// Summarizes the turns of the conversation at `path`. `share` gives the share of everyday texts that have a word.
 ///

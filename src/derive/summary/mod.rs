@@ -11,8 +11,8 @@ mod text;
 mod turns;
 
 pub(crate) use day::{DayDigest, DigestMaker, digest_body};
-pub(crate) use make::{ConversationSummary, summarize};
-pub(crate) use text::{CitedLine, cited, summary_body, summary_items};
+pub(crate) use make::summarize;
+pub(crate) use text::{CitedLine, ConversationSummary, cited, summary_body, summary_items};
 pub(crate) use turns::{ConversationTurn, turns_digest, turns_of};
 
 /// The collection of summaries and digests: never summarised themselves.

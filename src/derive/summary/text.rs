@@ -1,6 +1,5 @@
 //! A summary as Markdown, and read again: lists under headings, each item with what it was made of in brackets at its end.
 
-use super::make::ConversationSummary;
 use super::prose::one_line;
 use crate::note::untagged;
 
@@ -25,6 +24,28 @@ pub(crate) struct SummaryItem {
     pub(crate) line: usize,
     /// The line.
     pub(crate) said: CitedLine,
+}
+
+/// What a conversation was about, each line with the turns that it was made of. By rules or by a model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ConversationSummary {
+    /// A short text, a sentence a line.
+    pub(crate) text: Vec<CitedLine>,
+    /// Headings, and the words that say most.
+    pub(crate) topics: Vec<CitedLine>,
+    /// What was decided.
+    pub(crate) decisions: Vec<CitedLine>,
+    /// Days that were named.
+    pub(crate) dates: Vec<CitedLine>,
+    /// What is to be done.
+    pub(crate) actions: Vec<CitedLine>,
+}
+
+impl ConversationSummary {
+    /// Whether there is nothing to say.
+    pub(crate) fn is_empty(&self) -> bool {
+        [&self.text, &self.topics, &self.decisions, &self.dates, &self.actions].iter().all(|lines| lines.is_empty())
+    }
 }
 
 impl CitedLine {
