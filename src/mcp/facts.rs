@@ -63,22 +63,22 @@ struct FactToSet {
     name: String,
     /// A text, a list or a map.
     value: Value,
-    /// From when it is true (2026-03-09).
+    /// 2026-03-09.
     #[serde(default)]
     from: Option<String>,
-    /// Until when.
+    /// The end.
     #[serde(default)]
     until: Option<String>,
-    /// Tags of the fact in place of those that it has.
+    /// In place of those that it has.
     #[serde(default)]
     tags: Option<Vec<String>>,
-    /// Where it was learned: notes/api.md#L12.
+    /// notes/api.md#L12.
     #[serde(default)]
     source: Option<String>,
-    /// Whether the old value was never true.
+    /// The old value was never true.
     #[serde(default)]
     correct: Option<bool>,
-    /// The value that it has to have now, as written or as JSON, empty for none; else nothing is written.
+    /// Writes only if it has this value now.
     #[serde(default)]
     if_value: Option<String>,
 }
@@ -204,7 +204,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
                 name: "fact_set",
                 title: "Set a fact",
                 description: "Sets a fact in your own memory: one line of your facts.md. Use it for what has one right answer and may \
-                    change; what was true before stays in its history. `correct` says that the old value was never true.",
+                    change; what was true before stays in its history.",
                 effect: Effect::Replaces,
             },
             |_, viewer: &Viewer, set: FactToSet| {

@@ -113,7 +113,10 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.path().join("mine.md")).unwrap(), "mine");
         let config = Config::load(folder.path()).unwrap();
         assert!(!config.facts.history && !config.memory.enabled, "nothing is written unasked");
-        assert_eq!(Config { facts: Config::default().facts, ..config }, Config::default());
+        assert_eq!(
+            Config { facts: Config::default().facts, memory: Config::default().memory, ..config },
+            Config::default()
+        );
         assert!(matches!(adopt(folder.path()), Err(InitError::AlreadyAVault(_))));
         assert!(matches!(adopt(Path::new("/nonexistent")), Err(InitError::NothingToAdopt(_))));
     }

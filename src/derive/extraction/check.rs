@@ -358,7 +358,7 @@ mod tests {
             (checked.entries.len(), checked.summary[0].1.len(), checked.summary[1].1.len()),
             (1, MOST_LISTED, 3)
         );
-        assert_eq!(checked.dropped["too many"], 2 * 9_000 - 64 - 24 + 12);
+        assert_eq!(checked.dropped["too many"], 2 * 9_000 - 64 - MOST_LISTED);
         assert!(check_extraction(&answer, &prompt.shown, None, &|| true).is_none());
     }
 }
