@@ -69,16 +69,16 @@ struct FactToSet {
     /// The end.
     #[serde(default)]
     until: Option<String>,
-    /// In place of those that it has.
+    /// Replaces its tags.
     #[serde(default)]
     tags: Option<Vec<String>>,
     /// notes/api.md#L12.
     #[serde(default)]
     source: Option<String>,
-    /// The old value was never true.
+    /// The old was never true.
     #[serde(default)]
     correct: Option<bool>,
-    /// Writes only if it has this value now.
+    /// Only over this value.
     #[serde(default)]
     if_value: Option<String>,
 }
@@ -203,8 +203,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "fact_set",
                 title: "Set a fact",
-                description: "Sets a fact in your own memory: one line of your facts.md. Use it for what has one right answer and may \
-                    change; what was true before stays in its history.",
+                description: "Sets what has one right answer and may change, in your own memory; what was true before is kept.",
                 effect: Effect::Replaces,
             },
             |_, viewer: &Viewer, set: FactToSet| {
