@@ -142,7 +142,7 @@ async function useEverything(client) {
   assert.deepEqual(completion.values, ["notes/garden.md"]);
 
   const { prompts } = await client.listPrompts();
-  assert.deepEqual(prompts.map((prompt) => prompt.name), ["recall", "remember"]);
+  assert.deepEqual(prompts.map((prompt) => prompt.name), ["recall", "context", "remember"]);
   const recall = await client.getPrompt({ name: "recall", arguments: { topic: "the plums" } });
   assert.match(recall.messages[0].content.text, /the plums/);
 }
