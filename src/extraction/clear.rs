@@ -21,6 +21,7 @@ const GENERATED_IN: [&str; 2] = ["summaries/", "profile/"];
 pub(crate) fn clear(owner: &Owner, params: &ClearParams) -> Result<Cleared, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
+    let _one = files.one_generation();
     let (mut gone, mut kept) = (Vec::new(), Vec::new());
     for path in of_layers(owner)? {
         let Some((bytes, hash)) = files.read(&path)? else { continue };

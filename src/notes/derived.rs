@@ -45,9 +45,8 @@ pub(super) fn made_of(
     }
     found.sort_unstable();
     found.dedup();
-    // Entries first: a profile that is made anew meanwhile is made of what is left, and what it said before goes with it.
-    let entries = entries_of(scope, path, lines).into_iter();
-    Ok(entries.chain(found).map(derived).collect())
+    found.extend(entries_of(scope, path, lines));
+    Ok(found.into_iter().map(derived).collect())
 }
 
 /// The entries of all memories that were learned there, each as `memories/user.md#^e-7f3a2b9c`.

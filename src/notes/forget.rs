@@ -6,6 +6,7 @@ use blake3::Hash;
 
 use super::annotations::annotations;
 use super::derived::{derived, made_of};
+use super::derived_entries::forget_entry;
 use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
 use super::purge::Purge;
 use super::purge_facts::{self, FactTarget, GoneFacts};
@@ -13,8 +14,6 @@ use super::retitle::{retitled, title_says};
 use crate::derive::generated::GeneratedNote;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
-use crate::fs::crash;
-use crate::layers::{EntryEdit, LayerWriter, shelf_of};
 use crate::note::{Note, summary_of, without_summary};
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
@@ -48,6 +47,7 @@ struct Target {
 /// # Errors
 /// When a parameter makes no sense, there is no such chunk or note, it has changed since, or the disk refuses.
 pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
+    let _one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
     let mut gone = Vec::new();
     let mut forgotten = forget_part(owner, params, &mut gone)?;
     if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.is_empty()) {
@@ -238,38 +238,6 @@ fn forget_derived(
         Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
         Err(error) => derived.kept_because = Some(error.message),
     }
-}
-
-/// Removes an entry of memory that was learned there; gives what undoes it.
-fn forget_entry(
-    owner: &Owner,
-    place: &str,
-    purge: bool,
-    forget: impl FnOnce(&ForgetParams) -> Result<Option<String>, RequestError>,
-) -> Result<Option<String>, RequestError> {
-    let (path, id) = place.split_once("#^").unwrap_or((place, ""));
-    let (workspace, layers) = (owner.workspace(), owner.workspace().layers());
-    let path = note_path(path)?;
-    let absent = || RequestError::not_found(format!("`{path}` has no entry `{id}`"));
-    let (holder, shelf) = shelf_of(&path).ok_or_else(absent)?;
-    let writer = LayerWriter { files: workspace.files()?, act: Action::Forget.into(), is_program: false };
-    if !purge {
-        let edits = [EntryEdit::Remove(id.to_owned())];
-        let checkpoint = layers.change(&writer, &holder, shelf, &edits)?.checkpoint;
-        return Ok(checkpoint.map(|checkpoint| checkpoint.to_string()));
-    }
-    let book = layers.book(&holder, shelf)?;
-    let entry = book.get(id).ok_or_else(absent)?;
-    let (line_start, line_end) = (Some(entry.line_start), Some(entry.line_end));
-    let path_of = |path: &VaultPath| Some(path.to_string());
-    forget(&ForgetParams { path: path_of(&path), line_start, line_end, purge, ..ForgetParams::default() })?;
-    crash::point("entry-purged");
-    // Nor is the list of sources to name what goes.
-    let edits: Vec<EntryEdit> = entry.source_paths().map(|path| EntryEdit::Unlist(path.to_owned())).collect();
-    layers.change(&writer, &holder, shelf, &edits)?;
-    workspace.files()?.purge(&path)?;
-    workspace.settled_in_time(&path);
-    Ok(None)
 }
 
 fn target(owner: &Owner, params: &ForgetParams) -> Result<Target, RequestError> {

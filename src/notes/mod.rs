@@ -4,6 +4,7 @@ mod annotate;
 mod annotations;
 mod browse;
 mod derived;
+mod derived_entries;
 mod derived_facts;
 mod forget;
 mod forgotten;

@@ -110,13 +110,14 @@ pub(super) fn refresh(workspace: &Workspace) -> Result<Option<CheckpointId>, Req
 }
 
 fn make(workspace: &Workspace, is_wanted: impl Fn(&ProfilePage) -> bool) -> Result<Option<CheckpointId>, RequestError> {
+    let files = workspace.files()?;
+    let _one = files.one_generation();
     let mut lost = None;
     for _ in 0..TRIES {
         let page = ProfilePage::read(workspace)?;
         if page.state.is_persons || !is_wanted(&page) {
             return Ok(None);
         }
-        let files = workspace.files()?;
         let (body, keys, sources) = body(&page.now, workspace.config().memory.profile_tokens);
         let before = page.text.as_ref().and_then(|(text, _)| GeneratedNote::read(text));
         let known: Vec<String> = before.iter().flat_map(|made| texts(&made.metadata, CONTRIBUTIONS)).collect();

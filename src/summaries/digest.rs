@@ -198,6 +198,7 @@ pub(super) fn write_file(
     span: &DigestSpan,
     go_on: &dyn Fn() -> Result<(), RequestError>,
 ) -> Result<FileMade, RequestError> {
+    let _one = maker.files.one_generation();
     let usual = maker.config.search.stemmer;
     let mut text = |file: &FileEntry| {
         go_on()?;

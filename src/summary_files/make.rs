@@ -68,6 +68,7 @@ impl SummaryFiles<'_> {
         made_by: &str,
         make: &dyn Fn(&[ConversationTurn<'_>]) -> Option<ConversationSummary>,
     ) -> Result<FileMade, SummaryError> {
+        let _one = self.files.one_generation();
         let source = match read(self.root, of, self.config.index.max_file_bytes) {
             Ok(source) => source,
             Err(ReadError::Gone) => return Ok(FileMade::Nothing),

@@ -322,7 +322,7 @@ fn a_kill_after_an_entry_is_purged_brings_nothing_back() {
 
 #[test]
 fn entries_go_with_the_note_that_they_were_learned_from() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nenabled = false\n");
+    let mut vault = vault();
     let secret = "The bilby code is seven seven one nine";
     vault.write("notes/bilby.md", format!("{secret}.\n"));
     vault.write(

@@ -33,6 +33,8 @@ pub struct Files {
     unfinished: PathBuf,
     pub(super) checkpoints: Checkpoints,
     pruned: Mutex<Option<Instant>>,
+    /// Held while a file is generated of others, and while something is forgotten.
+    generating: Mutex<()>,
     /// Where each change is noted, if anywhere.
     pub(super) log: Option<Arc<ChangeTable>>,
 }
@@ -46,6 +48,7 @@ impl Files {
             unfinished: state.join("unfinished"),
             checkpoints: Checkpoints::new(state.join("checkpoints")),
             pruned: Mutex::default(),
+            generating: Mutex::default(),
             log: None,
         };
         files.clear(&files.unfinished);
@@ -194,6 +197,12 @@ impl Files {
         self.exchange(path, before, text.as_bytes())?;
         self.note(path, &act, Some(&had), Some(text.as_bytes()), None);
         Ok(blake3::hash(text.as_bytes()))
+    }
+
+    /// Takes the turn to generate a file of others, from the look at them until it is written, or to forget something with all that was
+    /// made of it: what goes is not written anew, and not kept in a checkpoint of such a file, between the steps of that.
+    pub(crate) fn one_generation(&self) -> MutexGuard<'_, ()> {
+        self.generating.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the turn to write. From time to time whoever has it drops old checkpoints.
