@@ -91,6 +91,11 @@ impl Verifying {
         }
     }
 
+    /// Those who wait for a result that does not come.
+    pub(super) fn take_waiting(&mut self) -> Vec<Sender<Verified>> {
+        std::mem::take(&mut self.waiting)
+    }
+
     /// Ends a check under way.
     pub(super) fn stop(&mut self) {
         if let Some((thread, pace)) = self.running.take() {

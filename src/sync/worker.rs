@@ -165,6 +165,10 @@ impl<'a> Worker<'a> {
 
     pub(super) fn finish(mut self) -> Box<dyn Writer> {
         self.verifying.stop();
+        // Who waits for a check gets that of the stores as they are opened next, if they are.
+        for done in self.verifying.take_waiting() {
+            let _ = self.messages.send(WorkerMessage::Verify { done: Some(done) });
+        }
         (self.serving, self.filling) = (None, None);
         if let Some((thread, stop)) = self.builder.take() {
             // It may save into the folder of the stores, which may be about to go.

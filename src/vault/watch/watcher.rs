@@ -31,6 +31,9 @@ impl WatchedBy {
     }
 }
 
+/// Maximum number of looks at a new folder for those that are made in it meanwhile.
+const MAX_LOOKS: usize = 4;
+
 /// Watches one vault for as long as it lives.
 pub struct Watcher {
     root: PathBuf,
@@ -151,8 +154,16 @@ impl Watcher {
 
     /// Watches a new folder and those below it.
     pub fn cover(&mut self, folder: &VaultPath) {
-        if let WatchedBy::Partly(reason) = self.cover_below(&self.rules.outside().on_disk(&self.root, folder)) {
-            self.watching = WatchedBy::Partly(reason);
+        let top = self.rules.outside().on_disk(&self.root, folder);
+        for _ in 0..MAX_LOOKS {
+            if let WatchedBy::Partly(reason) = self.cover_below(&top) {
+                self.watching = WatchedBy::Partly(reason);
+                break;
+            }
+            // A folder that was made in one before that was watched made no event.
+            if !cfg!(target_os = "linux") || self.folders(&top).iter().all(|path| self.covered.contains(path)) {
+                break;
+            }
         }
     }
 
