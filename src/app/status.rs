@@ -32,8 +32,7 @@ impl App {
     pub fn status(&self, owner: &Owner) -> Result<Status, RequestError> {
         self.is_of_this(owner.workspace())?;
         let workspace = owner.workspace();
-        let mut progress = workspace.shared().progress();
-        progress.model = workspace.shared().model();
+        let progress = workspace.shared().progress_as_met();
         let snapshot = workspace.shared().snapshot();
         let snapshot = snapshot.as_deref();
         let problems = match snapshot {

@@ -9,9 +9,9 @@ use super::snapshot::Snapshot;
 use super::store::{Settings, Store};
 use crate::engine::{Damage, Engine, EngineError, Reader, Writer};
 
-/// One that has just been begun, as with `reindex --full`, is given so long to have its first notes: without any it would say that
-/// the vault has none.
-const FIRST_NOTES: Duration = Duration::from_secs(1);
+/// Those that another process is writing are given so long to be whole, and are then read as they are: begun anew, as with
+/// `reindex --full`, they would say that the vault has none of the notes that they lack yet.
+const WHOLE_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The stores in a folder.
@@ -38,15 +38,12 @@ impl Engine for LocalEngine {
     }
 
     fn read(&self) -> Result<Arc<dyn Reader>, EngineError> {
-        let deadline = Instant::now() + FIRST_NOTES;
+        let deadline = Instant::now() + WHOLE_WITHIN;
         loop {
             let opened = Snapshot::open(&self.folder, &self.settings.private);
-            let has_begun = match &opened {
-                Ok(snapshot) => snapshot.files().is_empty(),
-                // Who writes may be making a store anew at this very moment, when a part of it is not there.
-                Err(_) => true,
-            };
-            if !has_begun || Instant::now() > deadline {
+            // Who writes may be making a store anew at this very moment, when a part of it is not there.
+            let is_whole = opened.as_ref().is_ok_and(|snapshot| snapshot.is_whole().unwrap_or(false));
+            if is_whole || Instant::now() > deadline {
                 return Ok(Arc::new(opened?));
             }
             std::thread::sleep(LOOK_AGAIN);
@@ -60,5 +57,41 @@ impl Engine for LocalEngine {
 
     fn clear(&self, damage: &Damage) -> Result<(), EngineError> {
         Ok(Store::clear_damage(&self.folder, damage).map_err(IndexError::from)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::StemmerLanguage;
+    use crate::engine::FileUpdate;
+    use crate::vault::Globs;
+
+    #[test]
+    fn stores_that_were_begun_anew_are_read_once_all_notes_are_in_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            place: "here".into(),
+            stemmer: StemmerLanguage::None,
+            graph_threshold: 1000,
+            private: Globs::default(),
+        };
+        let mut store = Store::open(folder.path(), settings.clone(), false).unwrap();
+        let add = |store: &mut Store, path: &str| {
+            let update = FileUpdate::of_text(path, "A boat.\n", StemmerLanguage::None);
+            store.apply(store.batch(vec![update], Vec::new())).unwrap();
+        };
+        add(&mut store, "notes/a.md");
+        let engine = LocalEngine::new(folder.path().to_owned(), settings.clone());
+        let read = std::thread::spawn(move || engine.read().unwrap().files().iter().count());
+        add(&mut store, "notes/b.md");
+        store.settle().unwrap();
+        assert_eq!(read.join().unwrap(), 2, "never one of the two");
+
+        // Whoever opens them again finds it noted.
+        store.close().unwrap();
+        let store = Store::open(folder.path(), settings, false).unwrap();
+        assert!(Snapshot::open(folder.path(), &Globs::default()).unwrap().is_whole().unwrap());
+        drop(store);
     }
 }

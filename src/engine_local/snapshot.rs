@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::agreement;
 use super::catalog::{CatalogError, CatalogReader};
 use super::damage::IndexError;
 use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
@@ -67,6 +68,12 @@ impl Snapshot {
         }
         let reader = CatalogReader::open_at_rest(&folder.join("catalog.db"))?;
         reader.map(|reader| Self::of(reader, folder, private)).transpose()
+    }
+
+    /// Whether all notes are in it: the writer may have just begun, or be between a commit of the catalog and that of the words.
+    pub(super) fn is_whole(&self) -> Result<bool, EngineError> {
+        let agrees = self.keyword.as_ref().is_some_and(|words| agreement::compare(words, &self.files).is_ok());
+        Ok(agrees && self.read(CatalogReader::is_settled)?)
     }
 
     fn of(reader: CatalogReader, folder: &Path, private: &Globs) -> Result<Self, IndexError> {

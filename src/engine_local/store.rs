@@ -132,9 +132,9 @@ impl Store {
     /// # Errors
     /// When the catalog refuses.
     pub fn settle(&mut self) -> Result<(), IndexError> {
-        if std::mem::take(&mut self.foreign) {
+        if std::mem::take(&mut self.foreign) || !self.catalog.is_settled() {
             self.mark()?;
-            self.catalog.set_place(&self.settings.place)?;
+            self.catalog.settle(&self.settings.place)?;
         }
         Ok(())
     }

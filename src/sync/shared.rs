@@ -281,18 +281,20 @@ impl Shared {
         *self.coming.lock().unwrap_or_else(PoisonError::into_inner) = coming;
     }
 
-    /// How the model is, with what searches have met where no text waits for it.
-    pub(crate) fn model(&self) -> ModelStatus {
+    /// How far the index is, the model with what searches have met where no text waits for it. All at one moment: a model that is ready
+    /// beside a count of before would say that nothing waits for it.
+    pub(crate) fn progress_as_met(&self) -> SyncProgress {
         let met = self.embedder().and_then(|embedder| embedder.trouble());
-        let model = self.lock().model.clone();
-        match (model, met) {
+        let mut progress = self.progress();
+        progress.model = match (progress.model, met) {
             (ModelStatus::Ready { .. }, Some(ModelTrouble::Refused(problem))) => ModelStatus::refused(&problem),
             (
                 ModelStatus::Ready { name, dimension, instructions, takes_private, trouble: None },
                 Some(ModelTrouble::Passing(problem)),
             ) => ModelStatus::Ready { name, dimension, instructions, takes_private, trouble: Some(problem) },
             (model, _) => model,
-        }
+        };
+        progress
     }
 
     /// How far the index is.

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Row};
 
 use super::checksum::Checksum;
 use super::error::CatalogError;
+use super::meta::Meta;
 use super::schema::{log_bytes, open_reader};
 use crate::derive::{ChunkId, Label};
 use crate::engine::{ChunkEntry, ChunkText, ContentHash, FileEntry};
@@ -63,6 +64,14 @@ impl CatalogReader {
     /// When the catalog cannot be read.
     pub fn renew(&self) -> Result<(), CatalogError> {
         self.pin()
+    }
+
+    /// Whether the catalog has had every note since it was made.
+    ///
+    /// # Errors
+    /// When what it says of itself is damaged.
+    pub fn is_settled(&self) -> Result<bool, CatalogError> {
+        Ok(Meta::read(&self.connection)?.is_settled)
     }
 
     /// Every file and its chunks.

@@ -83,12 +83,17 @@ impl Catalog {
         &self.meta.place
     }
 
-    /// Says that it is for a place from now on.
+    /// Whether it has had every note since it was made.
+    pub fn is_settled(&self) -> bool {
+        self.meta.is_settled
+    }
+
+    /// Says that it has every note of a place.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn set_place(&mut self, place: &str) -> Result<(), CatalogError> {
-        self.meta.place = place.to_owned();
+    pub fn settle(&mut self, place: &str) -> Result<(), CatalogError> {
+        (self.meta.place, self.meta.is_settled) = (place.to_owned(), true);
         self.meta.write(&self.connection)
     }
 
