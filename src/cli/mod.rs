@@ -8,6 +8,7 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod conflicts;
 mod context;
 mod digest;
 mod eval;
@@ -24,6 +25,7 @@ mod init;
 mod links;
 mod log;
 mod ls;
+mod man;
 mod mcp;
 mod memory;
 mod model;
@@ -96,6 +98,7 @@ enum Command {
     Annotate(annotate::AnnotateCommand),
     Forget(forget::ForgetCommand),
     Forgotten(forgotten::ForgottenCommand),
+    Conflicts(conflicts::ConflictsCommand),
     Checkpoints(checkpoints::CheckpointsCommand),
     Restore(restore::RestoreCommand),
     Log(log::LogCommand),
@@ -111,6 +114,8 @@ enum Command {
     Import(import::ImportCommand),
     Service(service::ServiceCommand),
     Completions(completions::CompletionsCommand),
+    #[command(hide = true)]
+    Man(man::ManCommand),
 }
 
 /// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
@@ -164,6 +169,7 @@ fn run() -> u8 {
         Command::Annotate(command) => command.run(vault),
         Command::Forget(command) => command.run(vault),
         Command::Forgotten(command) => command.run(vault),
+        Command::Conflicts(command) => command.run(vault),
         Command::Checkpoints(command) => command.run(vault),
         Command::Restore(command) => command.run(vault),
         Command::Log(command) => command.run(vault),
@@ -179,6 +185,7 @@ fn run() -> u8 {
         Command::Import(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
         Command::Completions(command) => command.run(&mut Cli::command()),
+        Command::Man(command) => command.run(Cli::command()),
     };
     match result {
         Ok(Outcome::Done) => 0,

@@ -15,6 +15,7 @@ mod cli;
 mod clones;
 mod collections;
 mod concurrency;
+mod conflicts;
 mod context;
 mod conversations;
 mod crash;
