@@ -9,6 +9,7 @@ mod client;
 mod collections;
 mod completions;
 mod conflicts;
+mod connect;
 mod context;
 mod digest;
 mod eval;
@@ -108,6 +109,7 @@ enum Command {
     Collections(collections::CollectionsCommand),
     Model(model::ModelCommand),
     Agent(agent::AgentCommand),
+    Connect(connect::ConnectCommand),
     Token(token::TokenCommand),
     Backup(backup::BackupCommand),
     Export(export::ExportCommand),
@@ -179,6 +181,7 @@ fn run() -> u8 {
         Command::Collections(command) => command.run(vault),
         Command::Model(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),
+        Command::Connect(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
