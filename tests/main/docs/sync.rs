@@ -9,7 +9,7 @@ use crate::support::Daemon;
 #[test]
 fn the_page_of_several_machines_shows_what_is_said_of_conflicts() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sync.md")).unwrap();
-    let trip = "# Trip\n\nThe ferry leaves at nine.\n";
+    let trip = "# Trip\nThe ferry leaves at nine.\n";
     let mut vault = Daemon::vault();
     vault
         .write("notes/trip.md", trip)
