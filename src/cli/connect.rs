@@ -242,8 +242,12 @@ impl ConnectCommand {
                 );
             };
             let text = file.read()?;
-            let Some(entry) = file.entry(&text)? else {
-                bail!("{} has no entry `vault`; `vault connect {}` writes it", file.path.display(), program.name());
+            let Some(entry) = file.entry(&text)?.filter(is_ours) else {
+                bail!(
+                    "{} has no entry of `vault connect`; `vault connect {}` writes it",
+                    file.path.display(),
+                    program.name()
+                );
             };
             let answer = check(&entry).with_context(|| format!("what {} says does not answer", file.path.display()))?;
             if self.json {

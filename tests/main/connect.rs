@@ -140,6 +140,8 @@ fn settings_that_cannot_be_edited_are_left_alone_with_what_belongs_there_printed
         assert!(refused.stderr.contains(why) && refused.stderr.contains("--agent"), "{program}: {}", refused.stderr);
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert!(!copy_of(&path).exists());
+        // What another program has put there is not started either.
+        assert_eq!(world.run(&[program, "--check"]).code, 2, "{program}");
     }
     assert!(!world.vault.path("agents").exists());
 }
