@@ -101,7 +101,7 @@ enum FactAction {
         /// Also those whose time is over or has not come.
         #[arg(long)]
         expired: bool,
-        /// Facts at most, up to 1,000; else 200.
+        /// Facts at most, up to 1,000; else 200, or 10 of a tag in all scopes.
         #[arg(short = 'n', long, value_name = "N")]
         limit: Option<usize>,
         /// Print JSON.
@@ -147,7 +147,7 @@ enum FactAction {
 
 #[derive(Debug, Args)]
 struct FactScopes {
-    /// Memory scopes, separated by commas; `*` is all. Else `user`.
+    /// Memory scopes, separated by commas; `*` is all. Else `user`, and with --tag all.
     #[arg(long, conflicts_with = "resolve")]
     scope: Option<String>,
     /// Memory scopes, the most specific first: the first that has a fact answers.

@@ -39,16 +39,25 @@ struct FactsMeant {
     /// Scopes, as `project:mech,system`; `*` for all.
     #[serde(default)]
     scopes: Option<String>,
+    /// What their names begin with.
+    #[serde(default)]
+    prefix: Option<String>,
     /// A tag of theirs.
     #[serde(default)]
     tag: Option<String>,
     /// What was true then.
     #[serde(default)]
     as_of: Option<String>,
+    /// What was known then.
+    #[serde(default)]
+    known_at: Option<String>,
+    /// Also not true now.
+    #[serde(default)]
+    expired: Option<bool>,
     /// Changed since (7d).
     #[serde(default)]
     changed_since: Option<String>,
-    /// Else 200.
+    /// Else 200; by tag 10.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
@@ -181,12 +190,20 @@ pub(super) fn tools() -> Vec<ToolEntry> {
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, meant: FactsMeant| {
-                let FactsMeant { namespace, scopes: scope, tag, as_of, changed_since, limit } = meant;
+                let FactsMeant {
+                    namespace,
+                    scopes: scope,
+                    prefix,
+                    tag,
+                    as_of,
+                    known_at,
+                    expired,
+                    changed_since,
+                    limit,
+                } = meant;
                 let namespace = namespace.map(|namespace| namespace.to_lowercase());
-                facts::facts(
-                    viewer,
-                    &FactsParams { scope, namespace, tag, as_of, changed_since, limit, ..FactsParams::default() },
-                )
+                let asked = FactsParams { scope, namespace, prefix, tag, as_of, known_at, ..FactsParams::default() };
+                facts::facts(viewer, &FactsParams { expired, changed_since, limit, ..asked })
             },
         ),
         ToolEntry::new(

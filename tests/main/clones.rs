@@ -147,14 +147,14 @@ fn a_conflict_copy_of_a_history_is_read_with_it_and_not_touched() {
 }
 
 /// Whether git could do it: a merge stops where both sides say something else.
-fn could(root: &Path, args: &[&str]) -> bool {
+pub fn could(root: &Path, args: &[&str]) -> bool {
     let names = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"];
     let mut command = Command::new("git");
     command.arg("-C").arg(root).args(names).args(args).env("GIT_COMMITTER_DATE", "2026-02-03T10:00:00Z");
     command.output().unwrap().status.success()
 }
 
-fn commit(vault: &Daemon) {
+pub fn commit(vault: &Daemon) {
     let files: Vec<&str> =
         ["facts.md", "facts.history.md"].into_iter().filter(|file| vault.path(file).exists()).collect();
     git(&vault.path(""), &[&["add", "--all", "--"], &files[..]].concat());
@@ -162,7 +162,7 @@ fn commit(vault: &Daemon) {
 }
 
 /// Another vault with what one has committed.
-fn clone_of(vault: &Daemon) -> Daemon {
+pub fn clone_of(vault: &Daemon) -> Daemon {
     let clone = Daemon::with_config("[embed]\nmodel = \"none\"\n");
     git(&clone.path(""), &["init", "--quiet", "--initial-branch", "main"]);
     git(&clone.path(""), &["fetch", "--quiet", vault.path("").to_str().unwrap(), "main"]);
@@ -176,7 +176,7 @@ fn answers(vault: &Daemon) -> [Value; 3] {
 }
 
 /// A change by one of two people: over the program, or by hand, which a command notices.
-fn change(vault: &mut Daemon, dice: &mut Random) {
+pub fn change(vault: &mut Daemon, dice: &mut Random) {
     let name = ["n/a", "n/b", "n/c"][dice.below(3)];
     let value = ["1", "2", "[x, y]", "3.10"][dice.below(4)];
     match dice.below(6) {
