@@ -89,6 +89,9 @@ enum FactAction {
         scopes: FactScopes,
         #[command(flatten)]
         when: FactTimes,
+        /// Their key, in whichever namespace.
+        #[arg(long)]
+        key: Option<String>,
         /// What `namespace/key` begins with.
         #[arg(long)]
         prefix: Option<String>,
@@ -193,14 +196,14 @@ impl FactCommand {
                 }
                 Ok(outcome(&found))
             }
-            FactAction::List { namespace, scopes, when, prefix, tag, changed_since, expired, limit, json } => {
+            FactAction::List { namespace, scopes, when, key, prefix, tag, changed_since, expired, limit, json } => {
                 let found = backend.facts(&FactsParams {
                     prefix,
                     tag,
                     changed_since,
                     expired: expired.then_some(true),
                     limit,
-                    ..params(scopes, when, namespace.map(|namespace| namespace.to_lowercase()), None)
+                    ..params(scopes, when, namespace.map(|namespace| namespace.to_lowercase()), key)
                 })?;
                 if json {
                     stdout().json(&found)?

@@ -39,6 +39,9 @@ struct FactsMeant {
     /// Scopes, as `project:mech,system`; `*` for all.
     #[serde(default)]
     scopes: Option<String>,
+    /// Their key.
+    #[serde(default)]
+    key: Option<String>,
     /// What their names begin with.
     #[serde(default)]
     prefix: Option<String>,
@@ -193,6 +196,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
                 let FactsMeant {
                     namespace,
                     scopes: scope,
+                    key,
                     prefix,
                     tag,
                     as_of,
@@ -203,7 +207,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
                 } = meant;
                 let namespace = namespace.map(|namespace| namespace.to_lowercase());
                 let asked = FactsParams { scope, namespace, prefix, tag, as_of, known_at, ..FactsParams::default() };
-                facts::facts(viewer, &FactsParams { expired, changed_since, limit, ..asked })
+                facts::facts(viewer, &FactsParams { key, expired, changed_since, limit, ..asked })
             },
         ),
         ToolEntry::new(

@@ -211,6 +211,12 @@ fn what_notes_say_of_themselves_is_found_by_its_key_with_its_line_and_only_where
     assert_eq!(shown(&as_ada("key=rating")), seen);
     assert_eq!(shown(&as_ada("key=secret_rating")), [""; 0]);
     assert_eq!(as_ada("key=secret_rating"), as_ada("key=no_rating"), "nothing tells that it is there");
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
+    assert_eq!(shown(&mcp.tool("fact_list", json!({ "key": "rating" }))), seen);
+    mcp.finish();
+    let listed = vault.run(&["fact", "list", "--key", "rating", "--json"]).ok().json();
+    assert_eq!(shown(&listed), shown(&as_owner("key=rating")));
+    assert_eq!(vault.run(&["fact", "get", "notes/alien/rating"]).ok().stdout, "8\n");
     assert_eq!(shown(&as_owner("key=with")), ["notes/Alien.md#L7 \"Ann\""]);
     assert_eq!(shown(&as_owner("key=rating&scope=project:mech")), ["projects/mech/notes/eraser.md#L3 \"3\""]);
     assert_eq!(shown(&as_owner("key=rating&prefix=notes/c")), seen[3..]);
