@@ -33,31 +33,31 @@ struct FactMeant {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct FactsMeant {
-    /// The headings above them.
+    /// Headings above them.
     #[serde(default)]
     namespace: Option<String>,
-    /// Scopes, as `project:mech,system`; `*` for all.
+    /// As `project:mech,system`; `*` for all.
     #[serde(default)]
     scopes: Option<String>,
     /// Their key.
     #[serde(default)]
     key: Option<String>,
-    /// What their names begin with.
+    /// Of their names.
     #[serde(default)]
     prefix: Option<String>,
-    /// A tag of theirs.
+    /// Their tag.
     #[serde(default)]
     tag: Option<String>,
-    /// What was true then.
+    /// True then.
     #[serde(default)]
     as_of: Option<String>,
-    /// What was known then.
+    /// Known then.
     #[serde(default)]
     known_at: Option<String>,
-    /// Also not true now.
+    /// Also past and future.
     #[serde(default)]
     expired: Option<bool>,
-    /// Changed since (7d).
+    /// As 7d.
     #[serde(default)]
     changed_since: Option<String>,
     /// Else 200; by tag 10.
@@ -188,8 +188,7 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "fact_list",
                 title: "List facts",
-                description: "Lists facts with their values and places: all, those of a namespace, of a tag, as of a day, or those that \
-                    have changed since.",
+                description: "Lists facts with values and places: all, of a namespace, a tag, a day, or changed since.",
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, meant: FactsMeant| {
