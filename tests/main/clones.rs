@@ -234,7 +234,8 @@ fn what_two_clones_made_of_the_facts_is_the_same_after_a_merge() {
         // Nothing that either has noted is lost.
         let joined = noted(&here, "facts.history.md");
         assert!(noted(&there, "facts.history.md").iter().all(|line| joined.contains(line)), "{round}: {joined:?}");
-        // What the merge took out of the file has gone once it stays so.
+        // What the merge took out of the file has gone once it is over.
+        commit(&here);
         let text = read(&here, "facts.md");
         eventually(&format!("{round}: the history to end with what the file says\n{text}"), || {
             let told = answers(&here);
