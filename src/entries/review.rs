@@ -6,7 +6,7 @@ use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder,
 use crate::forgotten::Reach;
 use crate::layers::{Acceptance, EntryBook, LayerWriter, ProposeRules, entries_path};
 use crate::path::VaultPath;
-use crate::request::{Owner, RequestError};
+use crate::request::{MeaningAlike, Owner, RequestError};
 use crate::vault::Action;
 use crate::wire::{EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView, Reviewed, SourceQuote};
 
@@ -28,11 +28,13 @@ pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView,
         None => layers.holders(),
     };
     let asked = owner.workspace().forgotten().look()?;
+    let alike = MeaningAlike::of(owner.workspace());
+    let likeness = |one: &str, other: &str| alike.likeness(one, other);
     let rules = ProposeRules {
         config: &owner.workspace().config().memory,
         forgotten: &asked,
         reach: Reach::All,
-        likeness: None,
+        likeness: Some(&likeness),
     };
     let mut found = ReviewView::default();
     for holder in &holders {
@@ -156,8 +158,14 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         }
     }
     let asked = workspace.forgotten().look()?;
-    let rules =
-        ProposeRules { config: &workspace.config().memory, forgotten: &asked, reach: Reach::All, likeness: None };
+    let alike = MeaningAlike::of(workspace);
+    let likeness = |one: &str, other: &str| alike.likeness(one, other);
+    let rules = ProposeRules {
+        config: &workspace.config().memory,
+        forgotten: &asked,
+        reach: Reach::All,
+        likeness: Some(&likeness),
+    };
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     for (holder, decided) in &all {
         let mut undo = Vec::new();

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::forgotten::{Secret, assert_in_no_file};
-use crate::support::{Connection, Daemon, Mcp, Reply, Request, eventually};
+use crate::support::{Connection, Daemon, Endpoint, Fault, Mcp, Reply, Request, eventually};
 
 /// Points between the files of a memory.
 pub const POINTS: [&str; 4] = ["entries-written", "entries-accepted", "entries-set-aside", PURGED];
@@ -99,6 +99,42 @@ fn entries_are_lines_that_anybody_may_edit() {
         ("/api/review", json!({"decisions": [{"accept": true}]}), 400),
     ] {
         assert_eq!(vault.post(path, &body).status, status, "{path} {body}");
+    }
+}
+
+#[test]
+fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
+    let endpoint = Endpoint::start();
+    let known = "User prefers strong freshly roasted mountain coffee";
+    let same = "User favours strong freshly roasted mountain coffee";
+    let config = |embed: &str| format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n");
+    let at_endpoint = config(&format!("endpoint = \"{}\"\nmodel = \"hashed\"", endpoint.address()));
+    let cases =
+        [(at_endpoint.clone(), true, false), (config("model = \"none\""), false, false), (at_endpoint, false, true)];
+    for (embed, by_meaning, fails) in cases {
+        let mut vault = Daemon::with_config(&embed);
+        vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+        vault.start().settle();
+        if fails {
+            endpoint.fails(|_| Some(Fault::Close));
+        }
+        let add = |text: &str| post(&vault, "/api/entries", &json!({"text": text, "kind": "preference"}));
+        let first = add(known);
+        let again = add(same);
+        assert_eq!((again["status"] == "duplicate", again["id"] == first["id"]), (by_meaning, by_meaning), "{again}");
+        for other in [
+            "User prefers 2 strong freshly roasted mountain coffee",
+            "User does not favour strong freshly roasted mountain coffee",
+            "User hates strong freshly roasted mountain coffee",
+            "User favours strong freshly roasted Alice mountain coffee",
+        ] {
+            assert_eq!(add(other)["status"], "active", "{other}");
+        }
+        // What waits is held against what is known, and an agent hears the same in any case.
+        let holder = json!({"text": known, "kind": "preference", "agent": "ada"});
+        assert_eq!(post(&vault, "/api/entries", &holder)["status"], "active");
+        assert_eq!(propose(&vault, same, &json!({"kind": "preference"}))["status"], "pending");
+        assert_eq!(waiting(&vault).len(), usize::from(!by_meaning));
     }
 }
 
