@@ -5,6 +5,7 @@
 
 mod card;
 mod rules;
+mod said;
 
 use std::borrow::Cow;
 

@@ -5,6 +5,8 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
+use super::said::{is_said_password, is_said_token};
+
 /// One shape of a secret.
 pub(super) struct Rule {
     pub(super) kind: &'static str,
@@ -69,7 +71,7 @@ fn has_digit(text: &str) -> bool {
 }
 
 /// A value in code or a template, or what says that there is none, is no secret.
-fn is_value(text: &str) -> bool {
+pub(super) fn is_value(text: &str) -> bool {
     const NO_VALUES: [&str; 11] =
         ["none", "null", "nil", "true", "false", "undefined", "string", "str", "required", "password", "secret"];
     // What follows may be of another value, and redacted already.
@@ -104,9 +106,36 @@ fn is_said_value(text: &str) -> bool {
 }
 
 const PASSWORDS: &[&str] = &["passw", "passphrase", "pwd"];
+/// The same in sentences, and in more languages.
+const SAID_PASSWORDS: &[&str] = &[
+    "passw",
+    "passphrase",
+    "pwd",
+    "kennwort",
+    "mot de passe",
+    "contrase",
+    "senha",
+    "wachtwoord",
+    "\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
+];
+
+/// A sentence that says a secret: what it is called, what it is for, that it is so, and it, in quotes or not.
+macro_rules! said {
+    ($names:literal) => {
+        concat!(
+            "(?:",
+            $names,
+            r")(?:[ \p{Zs}]+(?:(?i-u:for|of|to|on|at|fur|vom|von|zum|zur|pour|du|de|para|del|do|voor|per)|für)",
+            r"(?:[ \p{Zs}]+[^\s:=]{1,30}){1,3}?)?",
+            r"[ \p{Zs}]+(?:(?i-u:is|was|are|has been|will be|ist|lautet|war|est|es|era|reads)|é|è|är|—|–|-)",
+            r"(?:[ \p{Zs}]+(?i-u:now|still|currently|just|set to|changed to|reset to|jetzt|nun|noch|maintenant|ahora|agora|adesso))?:?",
+            r#"[ \p{Zs}]+["'`“”„«»‘’*]{0,2}([^\s"'`“”«»‘’]{5,200}?)[.,;:)]*(?:[\s"'`“”«»‘’*]|$)"#
+        )
+    };
+}
 
 /// The more telling come first: what they have redacted is not looked at again.
-pub(super) static RULES: [Rule; 44] = [
+pub(super) static RULES: [Rule; 46] = [
     rule(
         "private key",
         &["private key"],
@@ -194,6 +223,20 @@ pub(super) static RULES: [Rule; 44] = [
             r#"\\*["']?((?:[^\s"'`,;&\\]|\\[^\s"'`,;&]){8,400})"#
         ),
         is_random_value,
+    ),
+    rule_if(
+        "password",
+        SAID_PASSWORDS,
+        said!(
+            r"passw(?:or[dt])?|passwd|passphrase|pwd|kennwort|mot de passe|contrase(?-u:[^\s]{1,2})a|senha|wachtwoord"
+        ),
+        is_said_password,
+    ),
+    rule_if(
+        "secret",
+        &["key", "secret", "token"],
+        said!(r"(?i-u:(?:api|access|secret|private)[ _\-]?key|secret|token)"),
+        is_said_token,
     ),
 ];
 
