@@ -6,7 +6,7 @@ use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder,
 use crate::forgotten::Reach;
 use crate::layers::{Acceptance, EntryBook, LayerWriter, ProposeRules, entries_path};
 use crate::path::VaultPath;
-use crate::request::{MeaningAlike, Owner, RequestError};
+use crate::request::{MeaningAlike, Owner, RequestError, limit};
 use crate::vault::Action;
 use crate::wire::{EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView, Reviewed, SourceQuote};
 
@@ -16,12 +16,15 @@ const MAX_QUOTE_CHARS: usize = 1_000;
 const MAX_DECISIONS: usize = 1_000;
 /// Maximum length of a reason.
 const MAX_REASON_CHARS: usize = 300;
+/// Proposals that are given when nobody says how many.
+const USUAL_PROPOSALS: usize = 100;
 
 /// The proposals that wait, each beside what is known.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// When a parameter makes no sense, or a file cannot be read.
 pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView, RequestError> {
+    let most = limit(params.limit, USUAL_PROPOSALS)?;
     let layers = owner.workspace().layers();
     let holders = match params.agent.as_deref() {
         Some(agent) => vec![holder_named(owner, Some(agent))?],
@@ -43,6 +46,10 @@ pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView,
             known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).collect();
         for entry in layers.waiting(holder)? {
             if params.source.as_deref().is_some_and(|source| !entry.source_paths().any(|path| path == source)) {
+                continue;
+            }
+            if found.proposals.len() == most {
+                found.more += 1;
                 continue;
             }
             found.proposals.push(proposal(owner, holder, &entry, (&known, &pending), rules.verdict(&entry, &active)));

@@ -427,3 +427,47 @@ fn post_again(vault: &Daemon, accept: bool) {
     }
     eventually("it is decided", || (waiting(vault).len() == 1).then_some(()));
 }
+
+#[test]
+fn of_many_proposals_some_are_given_and_the_rest_is_counted() {
+    let mut vault = vault();
+    let lines: String = (0..130).map(|at| format!("- [fact] Proposal {at} is about topic{at} ^e-{at}\n")).collect();
+    vault.write("memories/pending.md", format!("---\nprivate: true\n---\n{lines}"));
+    vault.start().settle();
+    for (asked, given) in [("", 100), ("?limit=1", 1), ("?limit=1000", 130), ("?agent=ada", 0)] {
+        let found = vault.get(&format!("/api/review{asked}")).json();
+        let more = if asked == "?agent=ada" { 0 } else { 130 - given };
+        let shown = (found["proposals"].as_array().unwrap().len(), found["more"].as_u64().unwrap());
+        assert_eq!(shown, (given, more as u64), "{asked}");
+    }
+    assert_eq!(vault.get("/api/review?limit=0").status, 400);
+    let listed = vault.run(&["review", "--list"]).ok();
+    assert_eq!(listed.stdout.matches("  new, confidence").count(), 130);
+}
+
+#[test]
+fn what_was_removed_leaves_a_mark_for_extraction_alone() {
+    let mut vault = vault();
+    vault.start().settle();
+    let added = post(&vault, "/api/entries", &json!({"text": "Bakes rye bread", "agent": "ada"}));
+    let of_ada = json!({"id": added["id"], "agent": "ada"});
+    post(&vault, "/api/entries/remove", &of_ada);
+    assert!(!read(&vault, "agents/ada/entries.md").contains("rye"));
+    assert!(read(&vault, "agents/ada/archive.md").contains("Bakes rye bread (rejected: removed"));
+    propose(&vault, "Bakes rye bread", &json!({}));
+    let [proposal] = waiting(&vault).try_into().unwrap();
+    // Once it counts again, it can be set aside; removed there, it is gone.
+    post(
+        &vault,
+        "/api/review",
+        &json!({"decisions": [{"id": proposal["entry"]["id"], "agent": "ada", "accept": true}]}),
+    );
+    let again = json!({"id": proposal["entry"]["id"], "agent": "ada"});
+    post(&vault, "/api/entries/remove", &json!({"id": again["id"], "agent": "ada", "archive": true}));
+    assert_eq!(texts(&vault.get("/api/entries?agent=ada&status=archived").json()), ["Bakes rye bread"]);
+    for _ in 0..2 {
+        vault.post("/api/entries/remove", &again);
+        vault.post("/api/entries/remove", &of_ada);
+    }
+    assert!(!read(&vault, "agents/ada/archive.md").contains("rye"));
+}
