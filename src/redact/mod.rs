@@ -6,6 +6,7 @@
 mod card;
 mod rules;
 mod said;
+mod value;
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
 //! Secrets in sentences: "the password is …". What follows may as well be any word, so it has to look as nobody writes a word.
 
-use super::rules::is_value;
+use super::value::is_value;
 
 /// Parts of words with digits in them that are no secrets: what secrets are made with, and what keeps them.
 const TERMS: &str = "aes argon2 argon2i argon2id base16 base32 base58 base64 bcrypt blake2 blake3 chacha20 ed25519 h264 hmac hs256 hs512 http2 ipv4 \
@@ -114,7 +114,7 @@ mod tests {
             "The password is stored!",
             "the password is **encrypted** with AES-256-GCM",
             "the password is sha256-hashed, the token is base64-encoded",
-            "the password is bcrypt2 or argon2id",
+            "the password is bcrypt or argon2id, argon2id-hashed",
             "the password is 12 characters long, 16-character or 8chars",
             "the password is too short; password is required",
             "The password is known to Maya@example.org and @maya1234",
