@@ -16,8 +16,8 @@ use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
 use super::{
-    agents, capture, context, entries, events, facts, forgotten, graph, import, links, memory, page, passing, processing,
-    profile, qmd, routes, summaries, writes,
+    agents, capture, context, entries, events, facts, forgotten, graph, import, links, memory, page, passing,
+    processing, profile, qmd, routes, summaries, writes,
 };
 use crate::access::Authenticator;
 use crate::app::App;

@@ -216,7 +216,14 @@ mod tests {
 
     fn event(key: Option<u64>, query: &str) -> String {
         let search = SearchEvent { query: query.into(), place: None, results: None, id: None, time: None };
-        serde_json::to_string(&Captured { at_ms: 7, key, import: None, sender: String::new(), event: Event::Search(search) }).unwrap()
+        serde_json::to_string(&Captured {
+            at_ms: 7,
+            key,
+            import: None,
+            sender: String::new(),
+            event: Event::Search(search),
+        })
+        .unwrap()
     }
 
     fn queries(state: &Arc<State>) -> Vec<String> {

@@ -26,7 +26,9 @@ pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> 
         }
         (false, Some(import)) => match imports.has(import).map_err(|error| unavailable(error.to_string()))? {
             true => Some(import),
-            false => return Err(RequestError::invalid(format!("`import`: there is no import {import}; begin it anew"))),
+            false => {
+                return Err(RequestError::invalid(format!("`import`: there is no import {import}; begin it anew")));
+            }
         },
     };
     let taken = capture.take_imported(Value::Array(params.events), import).map_err(|error| match error {

@@ -137,12 +137,8 @@ impl<'i> NoteImporter<'i> {
                 Err(WriteError::Refused { .. }) => continue,
                 found => found?.map(|(_, hash)| hash),
             };
-            let origin = NoteOrigin {
-                key,
-                path: path.to_string(),
-                source: source.clone(),
-                after: after.to_hex().to_string(),
-            };
+            let origin =
+                NoteOrigin { key, path: path.to_string(), source: source.clone(), after: after.to_hex().to_string() };
             match (found, self.import) {
                 // A kill came between, or the person has copied it.
                 (Some(found), import) if found == after => {
@@ -152,7 +148,8 @@ impl<'i> NoteImporter<'i> {
                 (Some(_), _) => {}
                 (None, None) => return Ok(NoteFate::Added),
                 (None, Some(import)) => {
-                    let file = ImportedFile { path: origin.path.clone(), checkpoint: None, after: origin.after.clone() };
+                    let file =
+                        ImportedFile { path: origin.path.clone(), checkpoint: None, after: origin.after.clone() };
                     self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
                     let act = Action::Create.done_by("import");
                     match self.files.extend(&path, None, text, act) {
@@ -183,7 +180,11 @@ fn kept_from(error: &crate::state::StateError) -> RequestError {
 /// alias. Frontmatter that cannot be read stays as it is.
 fn named(text: &str, title: &str) -> String {
     let note = Note::parse(text, &slug(title));
-    if title.is_empty() || !note.problems.is_empty() || note.title == title || note.aliases.iter().any(|alias| alias == title) {
+    if title.is_empty()
+        || !note.problems.is_empty()
+        || note.title == title
+        || note.aliases.iter().any(|alias| alias == title)
+    {
         return text.to_owned();
     }
     if note.metadata.is_empty() {
@@ -204,7 +205,8 @@ mod tests {
 
     #[test]
     fn a_note_is_found_by_what_it_was_called() {
-        for text in ["Body\n", "# Other\n\nBody\n", "---\ntags: [a]\n---\nBody\n", "---\ntitle: Mine\n---\nBody\n", ""] {
+        for text in ["Body\n", "# Other\n\nBody\n", "---\ntags: [a]\n---\nBody\n", "---\ntitle: Mine\n---\nBody\n", ""]
+        {
             let note = Note::parse(&named(text, "My Note"), "my-note");
             assert!(note.title == "My Note" || note.aliases == ["My Note"], "{text:?} {note:?}");
         }

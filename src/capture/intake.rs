@@ -193,7 +193,8 @@ impl Capture {
         }
         if !events.is_empty() {
             self.check(&events)?;
-            let appended = self.queue.append(&events).map_err(|refused| CaptureError::Unavailable(refused.to_string()))?;
+            let appended =
+                self.queue.append(&events).map_err(|refused| CaptureError::Unavailable(refused.to_string()))?;
             (taken.added, taken.existing) = (appended.accepted, appended.doubles);
         }
         Ok(taken)

@@ -63,7 +63,13 @@ struct Sending {
 }
 
 /// Reads a source, and hands what is in it to the vault.
-pub(super) fn run(vault: Option<&Path>, kind: SourceKind, path: &Path, dry_run: bool, json: bool) -> anyhow::Result<Outcome> {
+pub(super) fn run(
+    vault: Option<&Path>,
+    kind: SourceKind,
+    path: &Path,
+    dry_run: bool,
+    json: bool,
+) -> anyhow::Result<Outcome> {
     let source = std::path::absolute(path)?.display().to_string();
     let base = ImportParams { kind: kind.name().into(), source: source.clone(), dry_run, ..ImportParams::default() };
     let mut sending = Sending {
@@ -192,7 +198,14 @@ fn is_invalid(error: &anyhow::Error) -> bool {
     error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Invalid)
 }
 
-fn report(sending: Sending, tally: ImportTally, kind: SourceKind, source: String, dry_run: bool, json: bool) -> anyhow::Result<Outcome> {
+fn report(
+    sending: Sending,
+    tally: ImportTally,
+    kind: SourceKind,
+    source: String,
+    dry_run: bool,
+    json: bool,
+) -> anyhow::Result<Outcome> {
     let Sending { taken, refused, .. } = sending;
     let ImportTally { conversations, turns, bookmarks, notes, mut left_out, remarks } = tally;
     if taken.empty > 0 {

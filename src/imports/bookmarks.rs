@@ -95,7 +95,9 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
         let is_begun = tag[..at].ends_with(|c: char| c.is_whitespace());
         let Some(value) = tag[from..].trim_start().strip_prefix('=').filter(|_| is_begun) else { continue };
         let value = value.trim_start();
-        let quoted = ['"', '\''].into_iter().find_map(|quote| Some(value.strip_prefix(quote)?.split(quote).next().unwrap_or_default()));
+        let quoted = ['"', '\'']
+            .into_iter()
+            .find_map(|quote| Some(value.strip_prefix(quote)?.split(quote).next().unwrap_or_default()));
         return Some(unescaped(quoted.unwrap_or_else(|| value.split_whitespace().next().unwrap_or_default())));
     }
 }

@@ -54,7 +54,17 @@ fn turn(node: &str, message: &Value, sink: &mut ImportSink<'_>) -> Option<ReadTu
         return None;
     }
     let to_tool = message["recipient"].as_str().is_some_and(|recipient| recipient != "all");
-    if to_tool || matches!(kind, "thoughts" | "reasoning_recap" | "execution_output" | "tether_browsing_display" | "tether_quote" | "system_error") {
+    if to_tool
+        || matches!(
+            kind,
+            "thoughts"
+                | "reasoning_recap"
+                | "execution_output"
+                | "tether_browsing_display"
+                | "tether_quote"
+                | "system_error"
+        )
+    {
         sink.leave_out("what a model thought, asked of tools and was answered by them");
         return None;
     }

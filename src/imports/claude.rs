@@ -48,7 +48,9 @@ fn turn(message: &Value, sink: &mut ImportSink<'_>) -> ReadTurn {
         }
     }
     let mut text = text_of(content, &["text"]);
-    if text.trim().is_empty() && !content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] != "text")) {
+    if text.trim().is_empty()
+        && !content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] != "text"))
+    {
         text = message["text"].as_str().unwrap_or_default().to_owned();
     }
     for list in ["attachments", "files", "files_v2"] {

@@ -10,7 +10,12 @@ use super::moments::first_moment;
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
 
 /// Reads a transcript. A session that was gone on with has the turns of the one before, each under its own session.
-pub(super) fn conversations(from: impl Read, name: &str, stem: &str, sink: &mut ImportSink<'_>) -> Vec<ReadConversation> {
+pub(super) fn conversations(
+    from: impl Read,
+    name: &str,
+    stem: &str,
+    sink: &mut ImportSink<'_>,
+) -> Vec<ReadConversation> {
     let mut records = Vec::new();
     let mut left_out: Vec<&'static str> = Vec::new();
     let mut title = None;

@@ -17,7 +17,8 @@ pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut I
         let at_ms = first_moment(line, &["timestamp"]);
         let item = if line["payload"].is_object() { &line["payload"] } else { line };
         let kind = line["type"].as_str().unwrap_or_default();
-        let is_meta = kind == "session_meta" || (kind.is_empty() && line["id"].is_string() && line["timestamp"].is_string());
+        let is_meta =
+            kind == "session_meta" || (kind.is_empty() && line["id"].is_string() && line["timestamp"].is_string());
         if is_meta {
             // Of one that goes on with another the first is its own.
             if let Some(id) = item["id"].as_str().filter(|_| !is_named) {

@@ -39,7 +39,8 @@ pub(super) fn elements(mut from: impl Read, each: &mut dyn FnMut(Option<Value>) 
                 Step::Strange => return Ending::Strange,
                 Step::Element => {
                     let value = state.take();
-                    let wrapped = value.as_ref().filter(|_| state.is_object).and_then(|value| value["conversations"].as_array());
+                    let wrapped =
+                        value.as_ref().filter(|_| state.is_object).and_then(|value| value["conversations"].as_array());
                     let ended = match wrapped.cloned() {
                         Some(values) => values.into_iter().try_for_each(|value| each(Some(value))),
                         None => each(value),
@@ -202,14 +203,23 @@ mod tests {
     #[test]
     fn elements_come_one_by_one_and_what_is_wrong_keeps_no_other() {
         let one = |text: &str| Some(text.to_owned());
-        assert_eq!(all(b"\xef\xbb\xbf [{\"a\":\"]}\\\"\"}, 3, \"x\", [1]] more"), (vec![one("{\"a\":\"]}\\\"\"}"), one("[1]")], Ending::Whole));
+        assert_eq!(
+            all(b"\xef\xbb\xbf [{\"a\":\"]}\\\"\"}, 3, \"x\", [1]] more"),
+            (vec![one("{\"a\":\"]}\\\"\"}"), one("[1]")], Ending::Whole)
+        );
         assert_eq!(all(b"[{\"a\":1},{\"b\":"), (vec![one("{\"a\":1}")], Ending::Cut));
         assert_eq!(all(b"[{a},{\"b\":2}]"), (vec![None, one("{\"b\":2}")], Ending::Whole));
         assert_eq!(all(b"[{\"a\":\"\xff\"}]"), (vec![one("{\"a\":\"\u{fffd}\"}")], Ending::Whole));
-        assert_eq!(all(b"[{\"a\":\"\\ud83dx\\\\ud83d \\ud83d\\ude00\"}]").0, [one("{\"a\":\"\u{fffd}x\\\\ud83d \u{1f600}\"}")]);
+        assert_eq!(
+            all(b"[{\"a\":\"\\ud83dx\\\\ud83d \\ud83d\\ude00\"}]").0,
+            [one("{\"a\":\"\u{fffd}x\\\\ud83d \u{1f600}\"}")]
+        );
         assert_eq!(all(b"{\"conversations\":[{\"a\":1},{\"a\":2}]}").0.len(), 2);
         assert_eq!(all(b"{\"a\":1}"), (vec![one("{\"a\":1}")], Ending::Whole));
-        assert_eq!((all(b"[]"), all(b"<html>"), all(b"")), ((vec![], Ending::Whole), (vec![], Ending::Strange), (vec![], Ending::Cut)));
+        assert_eq!(
+            (all(b"[]"), all(b"<html>"), all(b"")),
+            ((vec![], Ending::Whole), (vec![], Ending::Strange), (vec![], Ending::Cut))
+        );
         assert_eq!(all(format!("[{}1{}]", "[".repeat(5000), "]".repeat(5000)).as_bytes()).0, [None]);
     }
 }

@@ -12,7 +12,9 @@ pub(super) fn is_note(kind: SourceKind, name: &str) -> bool {
     }
     let folders: Vec<&str> = name.split('/').rev().skip(1).collect();
     match kind {
-        SourceKind::Logseq => folders.iter().any(|folder| matches!(*folder, "pages" | "journals")) && !folders.contains(&"bak"),
+        SourceKind::Logseq => {
+            folders.iter().any(|folder| matches!(*folder, "pages" | "journals")) && !folders.contains(&"bak")
+        }
         SourceKind::MoltisMemory | SourceKind::OpenClawMemory => {
             let file = name.rsplit('/').next().unwrap_or_default();
             file.eq_ignore_ascii_case("memory.md") || folders.contains(&"memory")
@@ -51,7 +53,11 @@ fn title(kind: SourceKind, name: &str) -> String {
     match kind {
         SourceKind::Notion => without_digits(stem).to_owned(),
         SourceKind::Logseq => {
-            let is_day = stem.len() == 10 && stem.bytes().enumerate().all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'_' } else { byte.is_ascii_digit() });
+            let is_day = stem.len() == 10
+                && stem
+                    .bytes()
+                    .enumerate()
+                    .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'_' } else { byte.is_ascii_digit() });
             if is_day { stem.replace('_', "-") } else { stem.replace("___", "/").replace("%2F", "/") }
         }
         SourceKind::MoltisMemory => format!("Moltis memory {stem}"),
@@ -84,7 +90,9 @@ mod tests {
             assert_eq!(title(kind, name), expected);
             assert!(is_note(kind, name));
         }
-        assert!(!is_note(SourceKind::Logseq, "logseq/bak/pages/a.md") && !is_note(SourceKind::OpenClawMemory, "AGENTS.md"));
+        assert!(
+            !is_note(SourceKind::Logseq, "logseq/bak/pages/a.md") && !is_note(SourceKind::OpenClawMemory, "AGENTS.md")
+        );
         assert!(!is_note(SourceKind::Folder, "a.png"));
     }
 }

@@ -20,6 +20,9 @@ mod said;
 mod sink;
 mod unpack;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use kind::SourceKind;
 pub(crate) use read::read;
 pub(crate) use sink::{ImportItem, ImportSink, ImportTally};

@@ -72,7 +72,9 @@ mod tests {
         ] {
             assert_eq!(moment(&value), Some(at), "{value}");
         }
-        for value in [json!(null), json!(-5), json!(0), json!("soon"), json!(1e300), json!("1969-01-01T00:00:00Z"), json!([])] {
+        for value in
+            [json!(null), json!(-5), json!(0), json!("soon"), json!(1e300), json!("1969-01-01T00:00:00Z"), json!([])]
+        {
             assert_eq!(moment(&value), None, "{value}");
         }
         assert_eq!(written(at).as_deref(), Some("2023-11-14T22:13:20Z"));

@@ -44,7 +44,12 @@ pub(crate) enum ImportReadError {
 ///
 /// # Errors
 /// When it cannot be opened, or has no file of the kind.
-pub(crate) fn read(kind: SourceKind, path: &Path, bytes: &Rc<Cell<u64>>, sink: &mut ImportSink<'_>) -> Result<(), ImportReadError> {
+pub(crate) fn read(
+    kind: SourceKind,
+    path: &Path,
+    bytes: &Rc<Cell<u64>>,
+    sink: &mut ImportSink<'_>,
+) -> Result<(), ImportReadError> {
     let source = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let source = source.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // Each download of an export is called otherwise.
@@ -96,7 +101,9 @@ fn one(kind: SourceKind, source: &str, file: FoundFile<'_>, sink: &mut ImportSin
             }
         }
         SourceKind::Codex => give(codex::conversation(file.from, &name, &stem, sink), sink),
-        SourceKind::OpenClaw | SourceKind::Moltis => give(chat_lines::conversation(file.from, &name, &stem, sink), sink),
+        SourceKind::OpenClaw | SourceKind::Moltis => {
+            give(chat_lines::conversation(file.from, &name, &stem, sink), sink)
+        }
         _ => {
             let mut bytes = Vec::new();
             if let Err(error) = file.from.take(MAX_WHOLE_BYTES).read_to_end(&mut bytes) {

@@ -44,7 +44,8 @@ const REPLY_MARKS: [&str; 1] = ["[[reply_to_current]]"];
 /// Whether a speaker is a program.
 pub(super) fn is_program(role: &str) -> bool {
     let role = role.trim();
-    is_machine(role) || ["toolresult", "tool_use", "notice", "bashexecution"].iter().any(|known| role.eq_ignore_ascii_case(known))
+    is_machine(role)
+        || ["toolresult", "tool_use", "notice", "bashexecution"].iter().any(|known| role.eq_ignore_ascii_case(known))
 }
 
 /// What somebody said of a turn, and the rules by which something of it was taken out.

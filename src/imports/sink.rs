@@ -167,10 +167,15 @@ impl<'s> ImportSink<'s> {
         let is_web = ["http:", "https:"].iter().any(|scheme| {
             url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) && url.len() > scheme.len()
         });
-        if !is_web || url.len() > 8000 || url.contains(|c: char| c.is_whitespace() || c.is_control() || "<>\"".contains(c)) {
+        if !is_web
+            || url.len() > 8000
+            || url.contains(|c: char| c.is_whitespace() || c.is_control() || "<>\"".contains(c))
+        {
             return self.leave_out("bookmarks that are no address of the web (scripts, places of a browser)");
         }
-        let title = Some(line(title)).filter(|title| !title.is_empty()).unwrap_or_else(|| url[..url.floor_char_boundary(MAX_NAME_BYTES)].to_owned());
+        let title = Some(line(title))
+            .filter(|title| !title.is_empty())
+            .unwrap_or_else(|| url[..url.floor_char_boundary(MAX_NAME_BYTES)].to_owned());
         let id = blake3::hash(json!([url, title, note]).to_string().as_bytes()).to_hex()[..32].to_owned();
         let mut event = json!({ "type": "bookmark", "url": url, "title": title, "id": id });
         let note = plain(note);
@@ -193,7 +198,8 @@ impl<'s> ImportSink<'s> {
         if text.len() > MAX_NOTE_BYTES {
             return self.leave_out("notes of more than 512 kB");
         }
-        let id = if id.len() > MAX_NAME_BYTES { blake3::hash(id.as_bytes()).to_hex().to_string() } else { id.to_owned() };
+        let id =
+            if id.len() > MAX_NAME_BYTES { blake3::hash(id.as_bytes()).to_hex().to_string() } else { id.to_owned() };
         self.tally.notes += 1;
         self.give(ImportItem::Note(ImportNote { id, title: line(title), text }));
     }

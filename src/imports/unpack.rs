@@ -147,7 +147,8 @@ fn of_zip<'s>(
         }
         if name.to_ascii_lowercase().ends_with(".zip") {
             sink.leave_out("archives within the archive");
-            return sink.remark(format!("{name} is an archive within the archive: unpack it, and import what comes of it"));
+            return sink
+                .remark(format!("{name} is an archive within the archive: unpack it, and import what comes of it"));
         }
         if !wants(name) {
             return sink.leave_out(unwanted(name));
@@ -216,7 +217,12 @@ fn changed(meta: &fs::Metadata) -> Option<i64> {
 }
 
 fn unwanted(name: &str) -> &'static str {
-    let media = ["png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "pdf", "mp3", "mp4", "wav", "m4a", "webm", "mov", "dat"];
+    let media =
+        ["png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "pdf", "mp3", "mp4", "wav", "m4a", "webm", "mov", "dat"];
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
-    if media.contains(&extension.as_str()) { "images, sounds and other files" } else { "files that are none of what is imported" }
+    if media.contains(&extension.as_str()) {
+        "images, sounds and other files"
+    } else {
+        "files that are none of what is imported"
+    }
 }

@@ -76,7 +76,8 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
     let mut there = Vec::new();
     for file in &made {
         let Ok(path) = VaultPath::try_from(file.path.clone()) else { continue };
-        let checkpoint: Option<CheckpointId> = file.checkpoint.as_deref().and_then(|checkpoint| checkpoint.parse().ok());
+        let checkpoint: Option<CheckpointId> =
+            file.checkpoint.as_deref().and_then(|checkpoint| checkpoint.parse().ok());
         if let Some(checkpoint) = &checkpoint {
             files.checkpoint(checkpoint)?;
         }
@@ -100,13 +101,7 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
     }
     imports.forget(import).map_err(unreadable)?;
     let searchable = last.is_none_or(|path| workspace.settled_in_time(path).is_some());
-    Ok(Restored {
-        ok: true,
-        path: id.to_owned(),
-        checkpoint_id: id.to_owned(),
-        searchable,
-        files: Some(there.len()),
-    })
+    Ok(Restored { ok: true, path: id.to_owned(), checkpoint_id: id.to_owned(), searchable, files: Some(there.len()) })
 }
 
 fn unreadable(error: StateError) -> RequestError {

@@ -65,7 +65,8 @@ impl ImportTable {
     pub fn begin(&self, kind: &str, source: &str, at: Timestamp) -> Result<i64, StateError> {
         self.0.with(|opened| {
             let transaction = opened.connection.transaction()?;
-            let last = "SELECT id FROM imports WHERE kind = ?1 AND source = ?2 AND is_done = 0 ORDER BY id DESC LIMIT 1";
+            let last =
+                "SELECT id FROM imports WHERE kind = ?1 AND source = ?2 AND is_done = 0 ORDER BY id DESC LIMIT 1";
             let last = transaction.query_row(last, [kind, source], |row| row.get(0)).optional()?;
             let id = match last {
                 Some(id) => id,
@@ -123,8 +124,9 @@ impl ImportTable {
     /// # Errors
     /// As above.
     pub fn known(&self, keys: &[u64]) -> Result<Vec<bool>, StateError> {
-        let known =
-            self.0.if_there(|opened| keys.iter().map(|key| is_imported(&opened.connection, *key)).collect::<rusqlite::Result<Vec<_>>>());
+        let known = self.0.if_there(|opened| {
+            keys.iter().map(|key| is_imported(&opened.connection, *key)).collect::<rusqlite::Result<Vec<_>>>()
+        });
         Ok(known?.unwrap_or_else(|| vec![false; keys.len()]))
     }
 
@@ -159,7 +161,8 @@ impl ImportTable {
     pub fn files(&self, id: i64) -> Result<Vec<ImportedFile>, StateError> {
         let files = self.0.if_there(|opened| {
             let files = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 ORDER BY path";
-            let read = |row: &Row<'_>| Ok(ImportedFile { path: row.get(0)?, checkpoint: row.get(1)?, after: row.get(2)? });
+            let read =
+                |row: &Row<'_>| Ok(ImportedFile { path: row.get(0)?, checkpoint: row.get(1)?, after: row.get(2)? });
             let mut files = opened.connection.prepare_cached(files)?;
             files.query_map([id], read)?.collect()
         });
@@ -173,7 +176,8 @@ impl ImportTable {
     pub fn note(&self, key: u64) -> Result<Option<NoteOrigin>, StateError> {
         let note = self.0.if_there(|opened| {
             let note = "SELECT path, source, after FROM import_notes WHERE key = ?1";
-            let read = |row: &Row<'_>| Ok(NoteOrigin { key, path: row.get(0)?, source: row.get(1)?, after: row.get(2)? });
+            let read =
+                |row: &Row<'_>| Ok(NoteOrigin { key, path: row.get(0)?, source: row.get(1)?, after: row.get(2)? });
             opened.connection.prepare_cached(note)?.query_row([key.cast_signed()], read).optional()
         });
         Ok(note?.flatten())
@@ -186,7 +190,8 @@ impl ImportTable {
     pub fn keep_note(&self, id: i64, note: &NoteOrigin, file: Option<&ImportedFile>) -> Result<(), StateError> {
         self.0.with(|opened| {
             let transaction = opened.connection.transaction()?;
-            let keep = "INSERT OR REPLACE INTO import_notes(key, import, path, source, after) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let keep =
+                "INSERT OR REPLACE INTO import_notes(key, import, path, source, after) VALUES (?1, ?2, ?3, ?4, ?5)";
             let row = params![note.key.cast_signed(), id, note.path, note.source, note.after];
             transaction.prepare_cached(keep)?.execute(row)?;
             file.map_or(Ok(()), |file| note_file(&transaction, id, file))?;

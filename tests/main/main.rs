@@ -32,6 +32,7 @@ mod forgotten;
 mod fresh;
 mod fuzzing;
 mod graph;
+mod importing;
 mod languages;
 mod large;
 mod layers;
