@@ -173,11 +173,15 @@ impl Capture {
         prepare(&mut events, config.redact);
         let mut taken = ImportedEvents { empty: sent - events.len(), ..ImportedEvents::default() };
         let asked = self.forgotten.look()?;
+        let mut told_of = BTreeSet::new();
         events.retain_mut(|event| {
             event.import = import;
             let left = without_forgotten(&asked, event);
             let Some(left) = left.filter(|left| left.captured.is_none()) else { return true };
             taken.forgotten += 1;
+            if let Event::Message(message) = &event.event {
+                told_of.insert(message.session.clone());
+            }
             if import.is_some() {
                 let into = event.event.kind().folder().to_owned();
                 let by = event.by();
@@ -185,6 +189,14 @@ impl Capture {
             }
             false
         });
+        // The title of a conversation may tell what was forgotten of it.
+        for event in &mut events {
+            if let Event::Message(message) = &mut event.event
+                && told_of.contains(&message.session)
+            {
+                message.title = None;
+            }
+        }
         if import.is_none() {
             let keys: Vec<u64> = events.iter().filter_map(|event| event.key).collect();
             taken.existing = self.imports.known(&keys)?.into_iter().filter(|known| *known).count();

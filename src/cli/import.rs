@@ -9,13 +9,13 @@ use clap::builder::PossibleValuesParser;
 
 use super::backend::home;
 use super::import_from;
+use super::init;
 use super::outcome::Outcome;
 use super::output::{bytes, count, shell_quoted};
 use super::progress::Bar;
 use super::terminal::{remark, say, stdout};
 use crate::backup;
 use crate::imports::SourceKind;
-use crate::vault;
 
 /// Bring in what other programs keep, or make a vault of a file that `vault export` wrote.
 ///
@@ -49,7 +49,7 @@ pub(super) struct ImportCommand {
     #[arg(long, requires = "from")]
     dry_run: bool,
     /// Make a vault of the folder itself, where it is, instead of copying its notes: with `obsidian`, `logseq` and `folder`.
-    #[arg(long, requires = "from", conflicts_with = "dry_run")]
+    #[arg(long, requires = "from", conflicts_with_all = ["dry_run", "json"])]
     adopt: bool,
     /// Leave the git repository out.
     #[arg(long, conflicts_with = "from")]
@@ -78,13 +78,7 @@ impl ImportCommand {
         if !matches!(kind, SourceKind::Obsidian | SourceKind::Folder | SourceKind::Logseq) {
             bail!("--adopt is for folders of notes: `obsidian`, `logseq` and `folder`");
         }
-        let home = vault::adopt(&self.file)?;
-        let (root, quoted) = (home.root().display(), shell_quoted(home.root()));
-        match self.json {
-            true => stdout().json(&serde_json::json!({ "kind": kind.name(), "vault": home.root() }))?,
-            false => say!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?,
-        }
-        Ok(Outcome::Done)
+        init::adopt(&self.file)
     }
 
     /// Makes a vault of an archive.
