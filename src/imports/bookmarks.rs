@@ -7,7 +7,7 @@ use super::sink::ImportSink;
 const MAX_TITLE_BYTES: usize = 16 * 1024;
 
 /// A page whose remark may follow.
-struct Page {
+struct BookmarkedPage {
     url: String,
     title: String,
     at_ms: Option<i64>,
@@ -17,7 +17,7 @@ struct Page {
 pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
     let mut folders: Vec<String> = Vec::new();
     let mut folder: Option<String> = None;
-    let mut page: Option<Page> = None;
+    let mut page: Option<BookmarkedPage> = None;
     let mut rest = html;
     while let Some(at) = rest.find('<') {
         if sink.is_over() {
@@ -47,7 +47,7 @@ pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
                 give(page.take(), &folders, "", sink);
                 let url = attribute(tag, "href").unwrap_or_default();
                 let at_ms = attribute(tag, "add_date").and_then(|at| moment(&at.into()));
-                page = Some(Page { url, title: text("</a>"), at_ms });
+                page = Some(BookmarkedPage { url, title: text("</a>"), at_ms });
             }
             "dd" => {
                 let end = after.find('<').unwrap_or(after.len());
@@ -60,7 +60,7 @@ pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
     give(page, &folders, "", sink);
 }
 
-fn give(page: Option<Page>, folders: &[String], remark: &str, sink: &mut ImportSink<'_>) {
+fn give(page: Option<BookmarkedPage>, folders: &[String], remark: &str, sink: &mut ImportSink<'_>) {
     let Some(page) = page else { return };
     let folders: Vec<&str> = folders.iter().map(String::as_str).filter(|folder| !folder.is_empty()).collect();
     let place = if folders.is_empty() { String::new() } else { format!("In {}", folders.join(" / ")) };

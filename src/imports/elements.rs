@@ -35,9 +35,9 @@ pub(super) fn elements(mut from: impl Read, each: &mut dyn FnMut(Option<Value>) 
         };
         for byte in &buffer[..read] {
             match state.next(*byte) {
-                Step::On => {}
-                Step::Strange => return Ending::Strange,
-                Step::Element => {
+                SplitStep::On => {}
+                SplitStep::Strange => return Ending::Strange,
+                SplitStep::Element => {
                     let value = state.take();
                     let wrapped =
                         value.as_ref().filter(|_| state.is_object).and_then(|value| value["conversations"].as_array());
@@ -104,7 +104,7 @@ fn is_half(escape: &str) -> bool {
         && bytes[4..].iter().all(u8::is_ascii_hexdigit)
 }
 
-enum Step {
+enum SplitStep {
     On,
     Element,
     Strange,
@@ -138,7 +138,7 @@ impl Split {
         }
     }
 
-    fn next(&mut self, byte: u8) -> Step {
+    fn next(&mut self, byte: u8) -> SplitStep {
         if !self.begun {
             match byte {
                 b'[' => self.begun = true,
@@ -148,9 +148,9 @@ impl Split {
                 }
                 // A mark of the order of bytes.
                 b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => {}
-                _ => return Step::Strange,
+                _ => return SplitStep::Strange,
             }
-            return Step::On;
+            return SplitStep::On;
         }
         if self.depth > 0 || self.in_text {
             self.keep(byte);
@@ -162,7 +162,7 @@ impl Split {
                 b'"' => self.in_text = false,
                 _ => {}
             }
-            return Step::On;
+            return SplitStep::On;
         }
         match byte {
             b'"' => self.in_text = true,
@@ -177,13 +177,13 @@ impl Split {
                 self.depth -= 1;
                 if self.depth == 0 {
                     self.is_done = self.is_object;
-                    return Step::Element;
+                    return SplitStep::Element;
                 }
             }
             b']' => self.is_done = true,
             _ => {}
         }
-        Step::On
+        SplitStep::On
     }
 }
 

@@ -11,6 +11,7 @@ mod claude;
 mod claude_code;
 mod codex;
 mod elements;
+mod error;
 mod kind;
 mod lines;
 mod markdown;

@@ -1,14 +1,15 @@
 //! A source, from its files to what is handed over.
 
 use std::cell::Cell;
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::elements::{Ending, elements};
+use super::error::ImportReadError;
 use super::kind::SourceKind;
 use super::sink::{ImportSink, ReadConversation};
 use super::unpack::{FoundFile, each_file};
@@ -16,29 +17,6 @@ use super::{bookmarks, chat_lines, chatgpt, claude, claude_code, codex, markdown
 
 /// Maximum length of a file that is read as a whole.
 const MAX_WHOLE_BYTES: u64 = 256 << 20;
-
-/// Why nothing was read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ImportReadError {
-    /// It cannot be opened.
-    #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// There is nothing of the kind in it.
-    #[error("there is nothing of `{kind}` in {}: it takes {takes}", path.display())]
-    Nothing {
-        /// The kind.
-        kind: &'static str,
-        /// Where it was looked for.
-        path: PathBuf,
-        /// What it should have been.
-        takes: &'static str,
-    },
-}
 
 /// Reads a source, and hands what is in it to `sink`; `bytes` counts what was read.
 ///

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use zip::ZipArchive;
 use zip::read::read_zipfile_from_stream;
 
-use super::read::ImportReadError;
+use super::error::ImportReadError;
 use super::sink::ImportSink;
 
 /// Maximum number of folders within one another.
