@@ -27,7 +27,7 @@ pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> 
         (false, Some(import)) => match imports.has(import).map_err(|error| unavailable(error.to_string()))? {
             true => Some(import),
             false => {
-                return Err(RequestError::invalid(format!("`import`: there is no import {import}; begin it anew")));
+                return Err(RequestError::not_found(format!("there is no import {import}; begin it anew")));
             }
         },
     };
