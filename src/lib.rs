@@ -29,6 +29,7 @@ mod fence;
 pub mod forgotten;
 mod fs;
 pub mod graph;
+mod imports;
 pub mod jobs;
 mod layers;
 mod ledger;

@@ -13,6 +13,7 @@ mod events;
 mod facts;
 mod forgotten;
 mod graph;
+mod import;
 mod links;
 mod memory;
 mod open;

@@ -6,8 +6,8 @@ use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
-    profile, qmd, routes, summaries, writes,
+    agents, capture, context, entries, events, facts, forgotten, graph, import, links, memory, page, passing,
+    processing, profile, qmd, routes, summaries, writes,
 };
 
 mod limits;
@@ -84,6 +84,7 @@ use limits::Exact;
         agents::log,
         capture::events,
         capture::ingest,
+        import::import,
         memory::flush,
         agents::listed,
         capture::settings,

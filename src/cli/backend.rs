@@ -36,7 +36,7 @@ use crate::wire::{
     percent_encode,
 };
 use crate::wire::{ClearParams, Cleared, ProcessingView, Retried, RetryParams};
-use crate::wire::{ContextParams, ContextView, EventsAccepted};
+use crate::wire::{ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken};
 use crate::wire::{
     DigestParams, DigestView, DigestWritten, SummariesMade, SummariesParams, SummariesView, SummaryMakeParams,
 };
@@ -84,6 +84,19 @@ impl Backend {
 
     /// Connects to the vault's daemon, or starts to work alone. `adjust` changes the configuration for the latter.
     pub(super) fn open(named: Option<&Path>, adjust: impl FnOnce(&mut Config)) -> anyhow::Result<Self> {
+        Self::open_for(named, false, adjust)
+    }
+
+    /// The same, and what is captured is brought into its files by this process, too; no model and no git is called.
+    pub(super) fn open_capturing(named: Option<&Path>) -> anyhow::Result<Self> {
+        Self::open_for(named, true, |config| {
+            config.embed.model = "none".into();
+            config.memory.enabled = false;
+            config.backup.every.clear();
+        })
+    }
+
+    fn open_for(named: Option<&Path>, captures: bool, adjust: impl FnOnce(&mut Config)) -> anyhow::Result<Self> {
         let home = home(named)?;
         for _ in 0..20 {
             if let Some(daemon) = home.daemon()
@@ -95,7 +108,7 @@ impl Backend {
             match home.lock() {
                 Ok(lock) => {
                     adjust(&mut config);
-                    return Ok(Self::Here(Box::new(App::start(home, config, lock, false)?)));
+                    return Ok(Self::Here(Box::new(App::start(home, config, lock, captures)?)));
                 }
                 // A daemon that is just starting says where it listens in a moment.
                 Err(HomeError::Held(_)) => std::thread::sleep(Duration::from_millis(50)),
@@ -270,6 +283,14 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post("/api/profile/regenerate", &()),
             Self::Here(app) => Ok(profile::regenerate(&app.owner())?),
+        }
+    }
+
+    /// Hands a piece of an import over.
+    pub(super) fn import(&mut self, params: ImportParams) -> anyhow::Result<ImportTaken> {
+        match self {
+            Self::Daemon(client) => client.post("/api/import", &params),
+            Self::Here(app) => Ok(app.import(&app.owner(), params)?),
         }
     }
 

@@ -20,6 +20,7 @@ mod get;
 mod graph;
 mod hook;
 mod import;
+mod import_from;
 mod init;
 mod links;
 mod log;

@@ -35,6 +35,7 @@ mod forgotten;
 mod fresh;
 mod fuzzing;
 mod graph;
+mod importing;
 mod languages;
 mod large;
 mod layers;

@@ -12,6 +12,10 @@ use utoipa::openapi::{OpenApi, RefOr, Response, Schema};
 const HASH: &str = "^[0-9a-fA-F]{16}$";
 /// The name of a checkpoint.
 const CHECKPOINT: &str = "^[0-9]{8}T[0-9]{9}-[0-9a-f]{4}$";
+/// The name of a checkpoint, or of an import.
+const UNDO: &str = "^([0-9]{8}T[0-9]{9}-[0-9a-f]{4}|import-[1-9][0-9]{0,14})$";
+/// The kind of what is imported.
+const KIND: &str = "^[a-z][a-z-]{0,40}$";
 /// A path in the vault: no part of it is empty, `.` or `..`.
 const PATH: &str = r"^(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*(/(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*)*$";
 /// Lines that are not all blank, without control characters.
@@ -103,6 +107,11 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("Message", "session", Like(LINE)),
     ("Message", "role", Like(LINE)),
     ("Message", "agent", Like(LINE)),
+    ("Message", "title", Like(LINE)),
+    ("ImportParams", "kind", Like(KIND)),
+    ("ImportParams", "source", UpTo(2000, LINE)),
+    ("ImportNote", "id", UpTo(400, LINE)),
+    ("ImportNote", "title", UpTo(400, LINE)),
     ("Message", "text", Like(TEXT)),
     ("FileAction", "name", Like(LINE)),
     ("FileAction", "path", Like(LINE)),
@@ -278,7 +287,7 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/review", "source") => limit(schema, &Like(PATH)),
         ("/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
-        ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(CHECKPOINT)),
+        ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(UNDO)),
         _ => {}
     }
 }

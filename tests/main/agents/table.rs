@@ -293,6 +293,7 @@ fn owners_alone() -> Vec<Asked> {
         post("/api/summaries/make", json!({ "of": "notes/secret.md" })),
         post("/api/digest", json!({ "day": "2026-01-04" })),
         post("/api/user-memory/events", json!([])),
+        post("/api/import", json!({ "kind": "chatgpt", "source": "x" })),
         post("/memory/ingest", json!({ "agent_id": "a", "conversation_id": "c", "turns": [] })),
         post("/api/profile/regenerate", json!({})),
         ("PUT", "/api/profile/user".into(), Some(json!({ "name": "Mallory" }))),
