@@ -31,6 +31,10 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// As `[index] max_file_bytes` has it: what is longer is not indexed.
 const MAX_FILE_BYTES: u64 = 20_000_000;
 
+/// How often a file is looked at that is just being written, and how long after.
+const LOOKS: usize = 5;
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
 /// How many files may be put aside that stood in the place of ours.
 const MAX_SET_ASIDE: usize = 100;
 
@@ -165,15 +169,18 @@ impl QmdDocuments {
     /// The text, its stamp and its title; `None` for what is no note that programs may see.
     fn read(&self, path: &VaultPath) -> Result<Option<(String, Stamp, String)>, QmdError> {
         let (folder, Some(within)) = self.places.place(&self.root, path) else { return Ok(None) };
-        match read(folder, &within, MAX_FILE_BYTES) {
-            Ok(source) => {
-                let note = Note::parse(&source.text, path.stem());
-                let seen = note.visibility == Visibility::Public;
-                Ok(seen.then_some((source.text, source.stamp, note.title)))
+        for _ in 0..LOOKS {
+            match read(folder, &within, MAX_FILE_BYTES) {
+                Ok(source) => {
+                    let note = Note::parse(&source.text, path.stem());
+                    let seen = note.visibility == Visibility::Public;
+                    return Ok(seen.then_some((source.text, source.stamp, note.title)));
+                }
+                Err(ReadError::Changing) => std::thread::sleep(LOOK_AGAIN),
+                Err(ReadError::Gone | ReadError::Unfit(_)) => break,
             }
-            // What is being written is seen when it is.
-            Err(ReadError::Gone | ReadError::Changing | ReadError::Unfit(_)) => Ok(None),
         }
+        Ok(None)
     }
 
     /// The document at a path, looked at anew if its file is another; `None` where there is none to be seen.

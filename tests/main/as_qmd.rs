@@ -196,7 +196,9 @@ fn the_database_that_openclaw_opens_is_true_private_and_never_another_s() {
     let hit = |query: &str| workspace.run(&["search", query, "--json"]).ok().json()[0].clone();
     let before = hit("target");
     workspace.write("memory/notes.md", "# Target\n\nThe keyword target moved.\n");
-    let after = eventually("the change", || Some(hit("target")).filter(|hit| hit["docid"] != before["docid"]));
+    let after = eventually("the change", || {
+        Some(hit("target")).filter(|hit| hit["docid"].is_string() && hit["docid"] != before["docid"])
+    });
     let database = rusqlite::Connection::open(workspace.database()).unwrap();
     let path: String = database
         .query_row(
