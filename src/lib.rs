@@ -42,6 +42,7 @@ mod page;
 pub mod path;
 pub mod policy;
 mod profile;
+mod qmd;
 mod redact;
 pub mod request;
 pub mod search;

@@ -4,6 +4,7 @@ mod support;
 
 mod agents;
 mod annotations;
+mod as_qmd;
 mod asking;
 mod backup;
 mod bad_files;
