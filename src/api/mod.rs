@@ -27,6 +27,7 @@ mod routes;
 mod serve;
 mod sessions;
 mod summaries;
+mod traces;
 mod visitor;
 mod writes;
 

@@ -7,7 +7,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::{
     agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
-    profile, qmd, routes, summaries, writes,
+    profile, qmd, routes, summaries, traces, writes,
 };
 
 mod limits;
@@ -85,6 +85,8 @@ use limits::Exact;
         capture::events,
         capture::ingest,
         memory::flush,
+        traces::keep_trace,
+        traces::list_traces,
         agents::listed,
         capture::settings,
         capture::set_settings,

@@ -46,6 +46,7 @@ mod summaries;
 mod tags;
 mod terminal;
 mod token;
+mod trace;
 mod verify;
 
 use std::path::PathBuf;
@@ -106,6 +107,7 @@ enum Command {
     Model(model::ModelCommand),
     Agent(agent::AgentCommand),
     Token(token::TokenCommand),
+    Trace(trace::TraceCommand),
     Backup(backup::BackupCommand),
     Export(export::ExportCommand),
     Import(import::ImportCommand),
@@ -174,6 +176,7 @@ fn run() -> u8 {
         Command::Model(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
+        Command::Trace(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
         Command::Import(command) => command.run(vault),

@@ -59,6 +59,7 @@ mod storms;
 mod summaries;
 mod terminal;
 mod torn;
+mod traces;
 mod trouble;
 mod undoing;
 mod usage;
