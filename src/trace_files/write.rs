@@ -359,7 +359,8 @@ mod tests {
         let path = folder.path().join("traces/ada/2026-03-02T10.jsonl");
         let text = std::fs::read_to_string(&path).unwrap().replacen("\"id\":\"b\"", "\"id\":\"x\"", 1);
         std::fs::write(&path, text).unwrap();
-        let found = TraceFiles::new(folder.path(), 1 << 30).newest("ada", &TraceQuestion::default(), || true).unwrap();
+        let question = TraceQuestion { limit: 10, ..TraceQuestion::default() };
+        let found = TraceFiles::new(folder.path(), 1 << 30).newest("ada", &question, || true).unwrap();
         assert_eq!((found.events.len(), found.damaged), (2, 1));
         let again = TraceFiles::new(folder.path(), 1 << 30);
         assert!(again.append(event("b", "2026-03-02T10:00:01Z"), now).unwrap());

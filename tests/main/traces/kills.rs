@@ -131,7 +131,7 @@ fn an_old_file_is_sealed_and_what_comes_later_is_beside_it() {
 
 #[test]
 fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
-    let (events, kills) = if soak_minutes().is_some() { (10_000, 40) } else { (2000, 5) };
+    let (events, kills): (usize, usize) = if soak_minutes().is_some() { (10_000, 40) } else { (2000, 5) };
     let mut dice = Dice(seed());
     let (mut vault, ada) = vault("");
     let next = AtomicUsize::new(0);
