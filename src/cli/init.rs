@@ -42,6 +42,12 @@ impl InitCommand {
         }
         let (root, quoted) = (home.root().display(), shell_quoted(home.root()));
         say!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?;
+        if self.adopt {
+            say!(
+                "\nNothing is written into it by itself. To have facts keep their history, and a memory for your agents, set\n\
+                 `history` below [facts] and `enabled` below [memory] to true in memory.toml."
+            )?;
+        }
         Ok(Outcome::Done)
     }
 }

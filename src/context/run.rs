@@ -118,7 +118,9 @@ fn made(
     let named = named(query, &sight.scopes());
     let named = named.as_deref();
     let mut gated = match (&params.sections, params.mode) {
-        _ if !config.enabled => decided(Gate::Nothing, "`[memory] enabled` is false", query),
+        _ if viewer.agent().is_some() && !config.enabled => {
+            decided(Gate::Nothing, "`[memory] enabled` is false", query)
+        }
         _ if is_unwanted(viewer, params) => {
             decided(Gate::Nothing, "`style` on the agent's page keeps it out of prompts", query)
         }

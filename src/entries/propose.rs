@@ -22,9 +22,9 @@ const AGENTS_CONFIDENCE: f64 = 0.8;
 /// in any case.
 ///
 /// # Errors
-/// When a parameter makes no sense, who asks may not write there, or the disk refuses.
+/// When a parameter makes no sense, who asks may not write there, the vault keeps none of agents, or the disk refuses.
 pub(crate) fn add(viewer: &Viewer, params: &EntryAddParams) -> Result<EntryAdded, RequestError> {
-    if !viewer.workspace().config().memory.enabled {
+    if viewer.agent().is_some() && !viewer.workspace().config().memory.enabled {
         let hint = Some("`[memory] enabled` in memory.toml".into());
         return Err(RequestError { hint, ..RequestError::forbidden("no entries are kept in this vault") });
     }

@@ -391,3 +391,25 @@ fn post_again(vault: &Daemon, accept: bool) {
     }
     eventually("it is decided", || (waiting(vault).len() == 1).then_some(()));
 }
+
+/// As in a folder that was adopted: nothing comes by itself, and what the person says and asks counts.
+#[test]
+fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nenabled = false\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
+    post(&vault, "/api/entries", &json!({"text": "Prefers tea over coffee", "kind": "preference"}));
+    assert!(read(&vault, "memories/user.md").contains("- [preference] Prefers tea over coffee"));
+    let asked = json!({"query": "do you remember what I prefer over coffee?"});
+    let given = post(&vault, "/api/context", &asked);
+    assert!(given["text"].as_str().unwrap().contains("Prefers tea"), "{given}");
+
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
+    let told = mcp.call("entry_propose", json!({"text": "Prefers cocoa"})).to_string();
+    mcp.finish();
+    assert!(told.contains("no entries are kept"), "{told}");
+    assert_eq!(waiting(&vault), [] as [Value; 0]);
+    let bearer = format!("Bearer {}", ada(&vault));
+    let request = Request::new("POST", "/api/context").json(asked.to_string()).header("Authorization", &bearer);
+    let given = Connection::open(vault.address()).send(&request).unwrap().json();
+    assert!(given["text"] == "" && given.to_string().contains("`[memory] enabled` is false"), "{given}");
+}
