@@ -50,5 +50,7 @@ pub mod state;
 pub mod summaries;
 mod summary_files;
 pub mod sync;
+mod trace_files;
+mod traces;
 pub mod vault;
 pub mod wire;

@@ -28,6 +28,7 @@ mod routes;
 mod serve;
 mod sessions;
 mod summaries;
+mod traces;
 mod visitor;
 mod writes;
 

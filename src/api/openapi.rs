@@ -7,7 +7,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::{
     agents, capture, context, entries, events, facts, forgotten, graph, import, links, memory, page, passing,
-    processing, profile, qmd, routes, summaries, writes,
+    processing, profile, qmd, routes, summaries, traces, writes,
 };
 
 mod limits;
@@ -86,6 +86,8 @@ use limits::Exact;
         capture::ingest,
         import::import,
         memory::flush,
+        traces::keep_trace,
+        traces::list_traces,
         agents::listed,
         capture::settings,
         capture::set_settings,

@@ -17,7 +17,7 @@ use super::openapi::document;
 use super::sessions::Sessions;
 use super::{
     agents, capture, context, entries, events, facts, forgotten, graph, import, links, memory, page, passing,
-    processing, profile, qmd, routes, summaries, writes,
+    processing, profile, qmd, routes, summaries, traces, writes,
 };
 use crate::access::Authenticator;
 use crate::app::App;
@@ -89,6 +89,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(passing::routes(&app))
         .merge(graph::routes())
         .merge(memory::routes())
+        .merge(traces::routes())
         .merge(agents::reader_routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));

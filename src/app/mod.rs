@@ -27,6 +27,7 @@ use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Rol
 use crate::state::State;
 use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
+use crate::traces::TracesKeeper;
 use crate::vault::{Home, Lock};
 use crate::wire::{ClearParams, Cleared, EventsAccepted, ProcessingView, Retried, RetryParams};
 use crate::wire::{ContextParams, ContextView, ImportParams, ImportTaken, TurnsIngested, TurnsParams};
@@ -41,6 +42,7 @@ pub struct App {
     keeper: Option<FactsKeeper>,
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
+    _traces: Option<TracesKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
     contexts: ContextCache,

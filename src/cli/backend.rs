@@ -21,6 +21,7 @@ use crate::notes;
 use crate::profile;
 use crate::summaries;
 use crate::sync::SyncProgress;
+use crate::traces;
 use crate::vault::{Home, HomeError};
 use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
@@ -45,7 +46,7 @@ use crate::wire::{
     FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
     ReviewParams, ReviewView, Reviewed,
 };
-use crate::wire::{ProfileMade, ProfileView, UserSet, UserSetParams};
+use crate::wire::{ProfileMade, ProfileView, TracesParams, TracesView, UserSet, UserSetParams};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -526,6 +527,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get(&agent_path(slug, "/explain"), &ExplainParams { what: what.to_owned() }),
             Self::Here(app) => Ok(agents::explain(&app.owner(), slug, what)?),
+        }
+    }
+
+    pub(super) fn traces(&mut self, slug: &str, params: &TracesParams) -> anyhow::Result<TracesView> {
+        match self {
+            Self::Daemon(client) => client.get(&agent_path(slug, "/trace"), params),
+            Self::Here(app) => Ok(traces::list(&app.owner(), slug, params)?),
         }
     }
 

@@ -48,6 +48,7 @@ mod summaries;
 mod tags;
 mod terminal;
 mod token;
+mod trace;
 mod verify;
 
 use std::path::PathBuf;
@@ -108,6 +109,7 @@ enum Command {
     Model(model::ModelCommand),
     Agent(agent::AgentCommand),
     Token(token::TokenCommand),
+    Trace(trace::TraceCommand),
     Backup(backup::BackupCommand),
     Export(export::ExportCommand),
     Import(import::ImportCommand),
@@ -189,6 +191,7 @@ fn run() -> u8 {
         Command::Model(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
+        Command::Trace(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
         Command::Import(command) => command.run(vault),

@@ -29,6 +29,7 @@ mod search;
 mod status;
 mod summaries;
 mod tags;
+mod traces;
 mod whole;
 mod writes;
 
@@ -65,5 +66,6 @@ pub use search::{HitView, SearchQuery, SearchResponse};
 pub use status::*;
 pub use summaries::*;
 pub use tags::{TagCount, TagsView};
+pub(crate) use traces::{TRACE_VERSION, TraceKept, TraceParams, TracesParams, TracesView};
 pub(crate) use whole::whole;
 pub use writes::*;

@@ -64,6 +64,7 @@ mod storms;
 mod summaries;
 mod terminal;
 mod torn;
+mod traces;
 mod trouble;
 mod undoing;
 mod usage;

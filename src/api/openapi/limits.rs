@@ -44,6 +44,8 @@ const ENTRY: &str = "^[A-Za-z0-9-]{1,64}$";
 const NAMESPACE: &str = "^([a-z][a-z0-9 -]{0,30}[a-z0-9](/[a-z][a-z0-9 -]{0,30}[a-z0-9]){0,3})?$";
 /// The key of a fact.
 const KEY: &str = "^[A-Za-z_][A-Za-z0-9_.-]{0,60}$";
+/// The kinds of events of an agent's work.
+const TRACE_KIND: &str = "^(message_in|message_out|llm_call|tool_call|tool_result|reasoning|error|lifecycle)$";
 /// A day, or always.
 const MOMENT: &str = "^(0|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$";
 /// A day.
@@ -175,6 +177,16 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("IngestTurn", "date", Like(AGO)),
     ("ContextParams", "as_of", Like(AGO)),
     ("ContextParams", "session_start", Like(AGO)),
+    ("TraceParams", "id", UpTo(200, LINE)),
+    ("TraceParams", "trace_id", UpTo(200, LINE)),
+    ("TraceParams", "parent_id", UpTo(200, LINE)),
+    ("TraceParams", "kind", Like(TRACE_KIND)),
+    ("TraceParams", "agent_name", UpTo(60, FOLDER)),
+    ("TraceParams", "channel_id", UpTo(200, LINE)),
+    ("TraceParams", "thread_id", UpTo(200, LINE)),
+    ("TraceParams", "backend_name", UpTo(200, LINE)),
+    ("TraceParams", "model", UpTo(200, LINE)),
+    ("TraceParams", "error", Like(TEXT)),
     ("FactNameParams", "scope", Like(MEMORY_SCOPE)),
     ("FactNameParams", "namespace", Like(NAMESPACE)),
     ("FactNameParams", "key", Like(KEY)),
@@ -285,6 +297,7 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/entries", "agent") => limit(schema, &Like(FOLDER)),
         ("/api/review", "agent") => limit(schema, &Like(FOLDER)),
         ("/api/review", "source") => limit(schema, &Like(PATH)),
+        ("/api/agents/{slug}/trace", "kind") => limit(schema, &Like(TRACE_KIND)),
         ("/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(UNDO)),
