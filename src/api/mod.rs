@@ -14,6 +14,7 @@ mod events;
 mod facts;
 mod forgotten;
 mod graph;
+mod import;
 mod links;
 mod memory;
 mod open;
@@ -28,6 +29,7 @@ mod routes;
 mod serve;
 mod sessions;
 mod summaries;
+mod traces;
 mod visitor;
 mod writes;
 

@@ -22,6 +22,7 @@ mod get;
 mod graph;
 mod hook;
 mod import;
+mod import_from;
 mod init;
 mod links;
 mod log;
@@ -36,6 +37,7 @@ mod outcome;
 mod output;
 mod profile;
 mod progress;
+mod qmd;
 mod reindex;
 mod related;
 mod restore;
@@ -49,6 +51,7 @@ mod summaries;
 mod tags;
 mod terminal;
 mod token;
+mod trace;
 mod verify;
 
 use std::path::PathBuf;
@@ -111,10 +114,12 @@ enum Command {
     Agent(agent::AgentCommand),
     Connect(connect::ConnectCommand),
     Token(token::TokenCommand),
+    Trace(trace::TraceCommand),
     Backup(backup::BackupCommand),
     Export(export::ExportCommand),
     Import(import::ImportCommand),
     Service(service::ServiceCommand),
+    Qmd(qmd::QmdCommand),
     Completions(completions::CompletionsCommand),
     #[command(hide = true)]
     Man(man::ManCommand),
@@ -130,11 +135,23 @@ pub fn main() -> ! {
     exit::at_once(code)
 }
 
+/// What was asked: by the name of `vault`, or by that of `qmd`.
+fn parsed() -> Result<Cli, clap::Error> {
+    if qmd::is_called(std::env::args_os().next().as_deref()) {
+        let qmd::QmdCli { asked } = qmd::QmdCli::try_parse_from(qmd::dashed_query_last(std::env::args_os()))?;
+        return Ok(Cli { vault: None, command: Command::Qmd(asked) });
+    }
+    match std::env::args_os().nth(1).is_some_and(|command| command == "qmd") {
+        true => Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os())),
+        false => Cli::try_parse_from(search::negated_words_last(std::env::args_os())),
+    }
+}
+
 /// The exit code.
 fn run() -> u8 {
     crate::allocator::configure();
     terminal::tell_panics();
-    let cli = match Cli::try_parse_from(search::negated_words_last(std::env::args_os())) {
+    let cli = match parsed() {
         Ok(cli) => cli,
         Err(ended) => return terminal::parsing_ended(&ended),
     };
@@ -183,10 +200,12 @@ fn run() -> u8 {
         Command::Agent(command) => command.run(vault),
         Command::Connect(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
+        Command::Trace(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
         Command::Import(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
+        Command::Qmd(command) => command.run(),
         Command::Completions(command) => command.run(&mut Cli::command()),
         Command::Man(command) => command.run(Cli::command()),
     };

@@ -59,6 +59,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "review.js"
     SCRIPT "fact.js"
     SCRIPT "fact-timeline.js"
+    SCRIPT "setting-names.js"
     SCRIPT "profile.js"
     SCRIPT "summaries.js"
     SCRIPT "summary-lines.js"

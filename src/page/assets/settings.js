@@ -6,6 +6,7 @@ import { restore } from "./change.js";
 import { changeLog } from "./change-log.js";
 import { conflictList } from "./conflicts.js";
 import { shortcuts } from "./keys.js";
+import { settingNames } from "./setting-names.js";
 
 const SWITCHES = [
   ["capture_conversations", "Conversations", "What you and your agents say to each other"],
@@ -28,6 +29,7 @@ export function show(main) {
     h("section", {}, h("h3", {}, "Recent changes"),
       h("p", { class: "hint" }, "Before a file is changed its old content is kept for a while, so that a change can be taken back."), view.history),
     view.log.section,
+    settingNames(),
     h("section", {}, h("h3", {}, "This page"),
       toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? act when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
       h("p", {}, h("button", { type: "button", on: { click: leave } }, "Close this session"))));
