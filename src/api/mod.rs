@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod caller;
 mod capture;
+mod conflicts;
 mod context;
 mod entries;
 mod error;

@@ -37,6 +37,7 @@ use crate::wire::{
     percent_encode,
 };
 use crate::wire::{ClearParams, Cleared, ProcessingView, Retried, RetryParams};
+use crate::wire::{ConflictParams, ConflictSettled, ConflictView, ConflictsView, KeepParams};
 use crate::wire::{ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken};
 use crate::wire::{
     DigestParams, DigestView, DigestWritten, SummariesMade, SummariesParams, SummariesView, SummaryMakeParams,
@@ -419,6 +420,27 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.post("/api/user-memory/annotate", params),
             Self::Here(app) => Ok(notes::annotate(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn conflicts(&mut self) -> anyhow::Result<ConflictsView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/conflicts", &()),
+            Self::Here(app) => Ok(notes::conflicts(&app.owner())?),
+        }
+    }
+
+    pub(super) fn conflict(&mut self, params: &ConflictParams) -> anyhow::Result<ConflictView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/conflicts/difference", params),
+            Self::Here(app) => Ok(notes::conflict(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn keep(&mut self, params: &KeepParams) -> anyhow::Result<ConflictSettled> {
+        match self {
+            Self::Daemon(client) => client.post("/api/conflicts/keep", params),
+            Self::Here(app) => Ok(notes::keep(&app.owner(), params)?),
         }
     }
 

@@ -8,6 +8,8 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod conflicts;
+mod connect;
 mod context;
 mod digest;
 mod eval;
@@ -25,6 +27,7 @@ mod init;
 mod links;
 mod log;
 mod ls;
+mod man;
 mod mcp;
 mod memory;
 mod model;
@@ -99,6 +102,7 @@ enum Command {
     Annotate(annotate::AnnotateCommand),
     Forget(forget::ForgetCommand),
     Forgotten(forgotten::ForgottenCommand),
+    Conflicts(conflicts::ConflictsCommand),
     Checkpoints(checkpoints::CheckpointsCommand),
     Restore(restore::RestoreCommand),
     Log(log::LogCommand),
@@ -108,6 +112,7 @@ enum Command {
     Collections(collections::CollectionsCommand),
     Model(model::ModelCommand),
     Agent(agent::AgentCommand),
+    Connect(connect::ConnectCommand),
     Token(token::TokenCommand),
     Trace(trace::TraceCommand),
     Backup(backup::BackupCommand),
@@ -116,6 +121,8 @@ enum Command {
     Service(service::ServiceCommand),
     Qmd(qmd::QmdCommand),
     Completions(completions::CompletionsCommand),
+    #[command(hide = true)]
+    Man(man::ManCommand),
 }
 
 /// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
@@ -181,6 +188,7 @@ fn run() -> u8 {
         Command::Annotate(command) => command.run(vault),
         Command::Forget(command) => command.run(vault),
         Command::Forgotten(command) => command.run(vault),
+        Command::Conflicts(command) => command.run(vault),
         Command::Checkpoints(command) => command.run(vault),
         Command::Restore(command) => command.run(vault),
         Command::Log(command) => command.run(vault),
@@ -190,6 +198,7 @@ fn run() -> u8 {
         Command::Collections(command) => command.run(vault),
         Command::Model(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),
+        Command::Connect(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
         Command::Trace(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
@@ -198,6 +207,7 @@ fn run() -> u8 {
         Command::Service(command) => command.run(vault),
         Command::Qmd(command) => command.run(),
         Command::Completions(command) => command.run(&mut Cli::command()),
+        Command::Man(command) => command.run(Cli::command()),
     };
     match result {
         Ok(Outcome::Done) => 0,
