@@ -8,7 +8,7 @@ use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
 use crate::config::{Config, Switches};
-use crate::context::ContextCache;
+use crate::context::{ContextCache, FrozenContexts};
 use crate::engine::{Engine, EngineError};
 use crate::engine_local::{LocalEngine, Settings};
 use crate::extraction::{Extraction, ExtractionWorker};
@@ -152,6 +152,7 @@ impl App {
                 root: home.root().to_owned(),
                 config: config.clone(),
                 files: Arc::clone(&files),
+                forgotten: Arc::clone(&forgotten),
                 shared: Arc::clone(&shared),
                 lock: Arc::clone(&lock),
                 clock: summaries_clock,
@@ -194,6 +195,7 @@ impl App {
             backup,
             workspace,
             contexts: ContextCache::default(),
+            frozen: FrozenContexts::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),
         })
@@ -246,6 +248,7 @@ impl App {
             backup: None,
             workspace,
             contexts: ContextCache::default(),
+            frozen: FrozenContexts::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),
         })

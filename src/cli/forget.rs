@@ -134,7 +134,8 @@ fn called(derived: &DerivedNote) -> String {
     }
 }
 
-fn agreed(question: &str) -> io::Result<bool> {
+/// Asks, and says whether the person agrees; nobody there to ask does not.
+pub(super) fn agreed(question: &str) -> io::Result<bool> {
     write!(stderr(), "\n{question} [y/N] ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;

@@ -146,11 +146,13 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
     if params.purge {
         left.text = left.text.map(|text| retitled(&path, &text, &left.removed).unwrap_or(text));
     }
+    let facts = fact.or_else(|| GoneFacts::of(owner, &path, &had, left.text.as_deref())).filter(|_| params.purge);
+    let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
     let mut purge = match params.purge {
-        true => Some(Purge::begin(owner, &path, &had, &left.removed, forgotten.whole)?),
+        true => Some(Purge::begin(owner, &path, &had, &left.removed, forgotten.whole, values)?),
         false => None,
     };
-    let facts = fact.or_else(|| GoneFacts::of(owner, &path, &had, left.text.as_deref())).zip(purge.as_mut());
+    let facts = facts.zip(purge.as_mut());
     let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
@@ -345,8 +347,9 @@ fn purge_gone(
     // What it said last is what goes.
     let had = files.last_content(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let had = had.as_deref().unwrap_or_default();
-    let mut purge = Purge::begin(owner, path, had, &[], true)?;
     let facts = GoneFacts::of(owner, path, had, None);
+    let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
+    let mut purge = Purge::begin(owner, path, had, &[], true, values)?;
     facts.iter().try_for_each(|facts| facts.remember(&mut purge))?;
     let remove = || files.purge(path);
     let purged = match &facts {

@@ -202,6 +202,7 @@ impl From<SummaryError> for RequestError {
     fn from(error: SummaryError) -> Self {
         match error {
             SummaryError::Write(error) => error.into(),
+            SummaryError::State(error) => error.into(),
             SummaryError::Read { .. } | SummaryError::Names(_) | SummaryError::Digest { .. } => {
                 Self::conflict(error.to_string())
             }

@@ -12,6 +12,10 @@ use utoipa::openapi::{OpenApi, RefOr, Response, Schema};
 const HASH: &str = "^[0-9a-fA-F]{16}$";
 /// The name of a checkpoint.
 const CHECKPOINT: &str = "^[0-9]{8}T[0-9]{9}-[0-9a-f]{4}$";
+/// The name of a checkpoint, or of an import.
+const UNDO: &str = "^([0-9]{8}T[0-9]{9}-[0-9a-f]{4}|import-[1-9][0-9]{0,14})$";
+/// The kind of what is imported.
+const KIND: &str = "^[a-z][a-z-]{0,40}$";
 /// A path in the vault: no part of it is empty, `.` or `..`.
 const PATH: &str = r"^(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*(/(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*)*$";
 /// Lines that are not all blank, without control characters.
@@ -100,11 +104,17 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("ForgetParams", "seen", Like(HASH)),
     ("AnnotateParams", "hash", Like(HASH)),
     ("AnnotateParams", "path", Like(PATH)),
+    ("KeepParams", "path", Like(PATH)),
     ("AnnotateParams", "line", FromOne),
     ("AnnotateParams", "note", Like(TEXT)),
     ("Message", "session", Like(LINE)),
     ("Message", "role", Like(LINE)),
     ("Message", "agent", Like(LINE)),
+    ("Message", "title", Like(LINE)),
+    ("ImportParams", "kind", Like(KIND)),
+    ("ImportParams", "source", UpTo(2000, LINE)),
+    ("ImportNote", "id", UpTo(400, LINE)),
+    ("ImportNote", "title", UpTo(400, LINE)),
     ("Message", "text", Like(TEXT)),
     ("FileAction", "name", Like(LINE)),
     ("FileAction", "path", Like(LINE)),
@@ -282,6 +292,7 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/user-memory/search", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
+        ("/api/conflicts/difference", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
         ("/api/digest", "day") => limit(schema, &Like(DAY)),
         ("/api/digest", "week") => limit(schema, &Like(WEEK)),
@@ -291,7 +302,7 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/agents/{slug}/trace", "kind") => limit(schema, &Like(TRACE_KIND)),
         ("/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
-        ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(CHECKPOINT)),
+        ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(UNDO)),
         _ => {}
     }
 }
