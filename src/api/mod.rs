@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod caller;
 mod capture;
+mod conflicts;
 mod context;
 mod entries;
 mod error;
@@ -28,6 +29,7 @@ mod routes;
 mod serve;
 mod sessions;
 mod summaries;
+mod traces;
 mod visitor;
 mod writes;
 

@@ -49,6 +49,9 @@ pub(crate) struct MessageEvent {
     /// When it was, as RFC 3339; now, when it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
+    /// Whether no chat model is to read the conversation: its file then says `extraction: false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip_extraction: Option<bool>,
 }
 
 /// A file was worked on. What is in it is never told.

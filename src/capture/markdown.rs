@@ -118,6 +118,7 @@ mod tests {
             text: text.into(),
             id: None,
             time: None,
+            skip_extraction: None,
         };
         turn(&message, &at(), at().date())
     }
@@ -139,6 +140,7 @@ mod tests {
             text: "x".into(),
             id: None,
             time: None,
+            skip_extraction: None,
         };
         assert_eq!(turn(&message, &at(), other_day), "**2026-01-05 18:32 · user:** x");
     }

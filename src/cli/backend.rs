@@ -21,6 +21,7 @@ use crate::notes;
 use crate::profile;
 use crate::summaries;
 use crate::sync::SyncProgress;
+use crate::traces;
 use crate::vault::{Home, HomeError};
 use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
@@ -36,6 +37,7 @@ use crate::wire::{
     percent_encode,
 };
 use crate::wire::{ClearParams, Cleared, ProcessingView, Retried, RetryParams};
+use crate::wire::{ConflictParams, ConflictSettled, ConflictView, ConflictsView, KeepParams};
 use crate::wire::{ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken};
 use crate::wire::{
     DigestParams, DigestView, DigestWritten, SummariesMade, SummariesParams, SummariesView, SummaryMakeParams,
@@ -45,7 +47,7 @@ use crate::wire::{
     FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
     ReviewParams, ReviewView, Reviewed,
 };
-use crate::wire::{ProfileMade, ProfileView, UserSet, UserSetParams};
+use crate::wire::{ProfileMade, ProfileView, TracesParams, TracesView, UserSet, UserSetParams};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -421,6 +423,27 @@ impl Backend {
         }
     }
 
+    pub(super) fn conflicts(&mut self) -> anyhow::Result<ConflictsView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/conflicts", &()),
+            Self::Here(app) => Ok(notes::conflicts(&app.owner())?),
+        }
+    }
+
+    pub(super) fn conflict(&mut self, params: &ConflictParams) -> anyhow::Result<ConflictView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/conflicts/difference", params),
+            Self::Here(app) => Ok(notes::conflict(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn keep(&mut self, params: &KeepParams) -> anyhow::Result<ConflictSettled> {
+        match self {
+            Self::Daemon(client) => client.post("/api/conflicts/keep", params),
+            Self::Here(app) => Ok(notes::keep(&app.owner(), params)?),
+        }
+    }
+
     pub(super) fn checkpoints(&mut self, params: &CheckpointsParams) -> anyhow::Result<CheckpointsView> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/checkpoints", params),
@@ -526,6 +549,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get(&agent_path(slug, "/explain"), &ExplainParams { what: what.to_owned() }),
             Self::Here(app) => Ok(agents::explain(&app.owner(), slug, what)?),
+        }
+    }
+
+    pub(super) fn traces(&mut self, slug: &str, params: &TracesParams) -> anyhow::Result<TracesView> {
+        match self {
+            Self::Daemon(client) => client.get(&agent_path(slug, "/trace"), params),
+            Self::Here(app) => Ok(traces::list(&app.owner(), slug, params)?),
         }
     }
 

@@ -112,6 +112,9 @@ pub struct PurgedView {
     pub trashed: usize,
     /// Embeddings of the text.
     pub embeddings: usize,
+    /// Events of agents' traces that said it, and say it no more.
+    #[serde(default)]
+    pub traces: usize,
     /// How many commits of git have changed the note; absent where there is no repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<usize>,

@@ -44,6 +44,8 @@ const ENTRY: &str = "^[A-Za-z0-9-]{1,64}$";
 const NAMESPACE: &str = "^([a-z][a-z0-9 -]{0,30}[a-z0-9](/[a-z][a-z0-9 -]{0,30}[a-z0-9]){0,3})?$";
 /// The key of a fact.
 const KEY: &str = "^[A-Za-z_][A-Za-z0-9_.-]{0,60}$";
+/// The kinds of events of an agent's work.
+const TRACE_KIND: &str = "^(message_in|message_out|llm_call|tool_call|tool_result|reasoning|error|lifecycle)$";
 /// A day, or always.
 const MOMENT: &str = "^(0|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$";
 /// A day.
@@ -102,6 +104,7 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("ForgetParams", "seen", Like(HASH)),
     ("AnnotateParams", "hash", Like(HASH)),
     ("AnnotateParams", "path", Like(PATH)),
+    ("KeepParams", "path", Like(PATH)),
     ("AnnotateParams", "line", FromOne),
     ("AnnotateParams", "note", Like(TEXT)),
     ("Message", "session", Like(LINE)),
@@ -175,6 +178,16 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("IngestTurn", "date", Like(AGO)),
     ("ContextParams", "as_of", Like(AGO)),
     ("ContextParams", "session_start", Like(AGO)),
+    ("TraceParams", "id", UpTo(200, LINE)),
+    ("TraceParams", "trace_id", UpTo(200, LINE)),
+    ("TraceParams", "parent_id", UpTo(200, LINE)),
+    ("TraceParams", "kind", Like(TRACE_KIND)),
+    ("TraceParams", "agent_name", UpTo(60, FOLDER)),
+    ("TraceParams", "channel_id", UpTo(200, LINE)),
+    ("TraceParams", "thread_id", UpTo(200, LINE)),
+    ("TraceParams", "backend_name", UpTo(200, LINE)),
+    ("TraceParams", "model", UpTo(200, LINE)),
+    ("TraceParams", "error", Like(TEXT)),
     ("FactNameParams", "scope", Like(MEMORY_SCOPE)),
     ("FactNameParams", "namespace", Like(NAMESPACE)),
     ("FactNameParams", "key", Like(KEY)),
@@ -279,12 +292,14 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/user-memory/search", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
+        ("/api/conflicts/difference", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
         ("/api/digest", "day") => limit(schema, &Like(DAY)),
         ("/api/digest", "week") => limit(schema, &Like(WEEK)),
         ("/api/entries", "agent") => limit(schema, &Like(FOLDER)),
         ("/api/review", "agent") => limit(schema, &Like(FOLDER)),
         ("/api/review", "source") => limit(schema, &Like(PATH)),
+        ("/api/agents/{slug}/trace", "kind") => limit(schema, &Like(TRACE_KIND)),
         ("/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(UNDO)),
