@@ -29,6 +29,8 @@ use crate::wire::ContextParams;
 const MEMORY: HeaderName = HeaderName::from_static("x-vault-memory");
 /// A request may name the agent that it is of. It can only be the token's.
 const NAMED_AGENT: &str = "x-osaurus-agent-id";
+/// A request may name its session; else it is of the one that began with the same words.
+const NAMED_SESSION: &str = "x-vault-session";
 /// Requests that are passed on at a time, over all agents.
 const MAX_PASSED: usize = 32;
 /// The same of one agent.
@@ -59,7 +61,8 @@ pub(super) fn routes(app: &App) -> Router<AppState> {
 /// Passes messages for a chat model on to the upstream of `[upstream]`, and its answer back as it comes. What the agent's memory has for the
 /// last message of the user's is put before what that says; `X-Vault-Memory` says what, or why nothing was.
 #[utoipa::path(post, path = "/v1/chat/completions", request_body = serde_json::Value,
-    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; of another one no memory is given")),
+    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; of another one no memory is given"),
+        ("X-Vault-Session" = Option<String>, Header, description = "names the conversation, for `prompt_memory_mode: frozen-at-session-start`; else it is that which began with the same message")),
     responses((status = 200, description = "What the upstream answers", body = serde_json::Value),
         (status = 502, body = ErrorBody), (status = 504, body = ErrorBody), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn complete(
@@ -77,7 +80,8 @@ pub(super) async fn complete(
         status => ApiError::new(status, "invalid", rejection.body_text()),
     })?;
     let named = headers.get(NAMED_AGENT).map(|named| String::from_utf8_lossy(named.as_bytes()).trim().to_owned());
-    let (body, told) = with_memory(&app, asking, named.filter(|named| !named.is_empty()), body).await;
+    let session = headers.get(NAMED_SESSION).map(|session| String::from_utf8_lossy(session.as_bytes()).into_owned());
+    let (body, told) = with_memory(&app, asking, (named.filter(|named| !named.is_empty()), session), body).await;
     let headers =
         headers.iter().filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
     let headers: Vec<(String, String)> = headers.collect();
@@ -129,7 +133,12 @@ fn may_pass(app: &App, asking: &Asking) -> Result<PassingRoom, ApiError> {
 }
 
 /// The body with memory in it, and what is told of that; the very same body where there is none.
-async fn with_memory(app: &AppState, asking: Asking, named: Option<String>, body: Bytes) -> (Bytes, HeaderValue) {
+async fn with_memory(
+    app: &AppState,
+    asking: Asking,
+    (named, session): (Option<String>, Option<String>),
+    body: Bytes,
+) -> (Bytes, HeaderValue) {
     let Asking { turn, .. } = &asking;
     let patience = turn.left().unwrap_or_default();
     let (vault, unchanged) = (Arc::clone(app), body.clone());
@@ -145,10 +154,23 @@ async fn with_memory(app: &AppState, asking: Asking, named: Option<String>, body
         };
         let params =
             ContextParams { query: Some(chat.question.clone()), unasked: Some(true), ..ContextParams::default() };
-        let view = vault.context(viewer, &params)?;
+        let frozen = match &chat.opening {
+            Some(opening) => {
+                let session =
+                    session.as_ref().map_or_else(|| format!("began {opening}"), |name| format!("named {name}"));
+                vault.frozen_context(viewer, &session, &params)?
+            }
+            None => None,
+        };
+        let is_frozen = frozen.is_some();
+        let view = frozen.map_or_else(|| vault.context(viewer, &params), Ok)?;
         let receipt = &view.receipt;
         let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
-        let body = if view.text.is_empty() { body } else { chat.with(&body, &view.text).into() };
+        let body = match (view.text.is_empty(), is_frozen) {
+            (true, _) => body,
+            (false, true) => chat.with_at_first(&body, &view.text).into(),
+            (false, false) => chat.with(&body, &view.text).into(),
+        };
         Ok(Ok((body, told)))
     });
     let skipped =

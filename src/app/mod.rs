@@ -16,7 +16,7 @@ use crate::access::{Principal, Turn};
 use crate::backup::Timer;
 use crate::capture::{self, Capture};
 use crate::config::Config;
-use crate::context::{self, ContextCache};
+use crate::context::{self, ContextCache, FrozenContexts};
 use crate::extraction::{self, Extraction, ExtractionWorker};
 use crate::ledger::FactsKeeper;
 use crate::models::{LoadEmbedder, UpstreamClient};
@@ -27,9 +27,10 @@ use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Rol
 use crate::state::State;
 use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
+use crate::traces::TracesKeeper;
 use crate::vault::{Home, Lock};
 use crate::wire::{ClearParams, Cleared, EventsAccepted, ProcessingView, Retried, RetryParams};
-use crate::wire::{ContextParams, ContextView, TurnsIngested, TurnsParams};
+use crate::wire::{ContextParams, ContextView, ImportParams, ImportTaken, TurnsIngested, TurnsParams};
 
 /// One vault, opened, until it is dropped.
 pub struct App {
@@ -41,9 +42,11 @@ pub struct App {
     keeper: Option<FactsKeeper>,
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
+    _traces: Option<TracesKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
     contexts: ContextCache,
+    frozen: FrozenContexts,
     /// Opened when it is asked first.
     upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
     /// Ends last: it may wait for git.
@@ -81,6 +84,16 @@ impl App {
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
     }
 
+    /// Takes what is imported: when it returns that is safe on disk.
+    ///
+    /// # Errors
+    /// When something of it is not right, or none can be kept now.
+    pub fn import(&self, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        let elsewhere = || RequestError::unavailable("another process is writing this vault", "try again in a moment");
+        capture::import(self.capture.as_ref().ok_or_else(elsewhere)?, owner, params)
+    }
+
     /// Has the summaries looked at now: to them the time is another.
     #[cfg(test)]
     pub(crate) fn look_at_summaries(&self) {
@@ -106,6 +119,20 @@ impl App {
     pub fn context(&self, viewer: &Viewer, params: &ContextParams) -> Result<ContextView, RequestError> {
         self.is_of_this(viewer.workspace())?;
         context::context(viewer, &self.contexts, params)
+    }
+
+    /// What a session was given with its first request, where the agent's page wants that; `None` where it wants memory as it is now.
+    ///
+    /// # Errors
+    /// As [`App::context`].
+    pub(crate) fn frozen_context(
+        &self,
+        viewer: &Viewer,
+        session: &str,
+        params: &ContextParams,
+    ) -> Result<Option<ContextView>, RequestError> {
+        self.is_of_this(viewer.workspace())?;
+        self.frozen.of(viewer, session, &self.contexts, params)
     }
 
     /// Where requests to chat models are passed on.

@@ -34,6 +34,9 @@ pub(crate) fn events(params: &TurnsParams, now: jiff::Timestamp) -> Result<Value
                 continue;
             }
             let mut event = json!({ "type": "message", "session": session, "role": role, "text": text, "id": format!("{said}-{nth}-{role}") });
+            if params.skip_extraction == Some(true) {
+                event["skip_extraction"] = true.into();
+            }
             if let Some(time) = &time {
                 event["time"] = time.as_str().into();
             }

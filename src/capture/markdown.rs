@@ -114,9 +114,11 @@ mod tests {
             session: "s".into(),
             role: "user".into(),
             agent: Some("Ma*ya".into()),
+            title: None,
             text: text.into(),
             id: None,
             time: None,
+            skip_extraction: None,
         };
         turn(&message, &at(), at().date())
     }
@@ -134,9 +136,11 @@ mod tests {
             session: "s".into(),
             role: "user".into(),
             agent: None,
+            title: None,
             text: "x".into(),
             id: None,
             time: None,
+            skip_extraction: None,
         };
         assert_eq!(turn(&message, &at(), other_day), "**2026-01-05 18:32 · user:** x");
     }

@@ -13,7 +13,8 @@ use super::frontmatter::{front, is_captured, is_of, is_ours, united, urls_of, wi
 use super::kept::{Goes, Kept};
 use super::markdown::{activity_line, file_line, search_line, turn};
 use super::names::Names;
-use crate::note::{self, compose, kept_private, title_of, untagged, written};
+use crate::derive::extraction::EXTRACTION_PROPERTY;
+use crate::note::{self, compose, kept_private, title_of, untagged, with_property, written};
 use crate::path::VaultPath;
 use crate::vault::{WriteError, slug};
 
@@ -101,6 +102,7 @@ impl Pages {
         at: &Zoned,
     ) -> Result<(), WriteError> {
         let speaker = message.agent.as_ref().unwrap_or(&message.role);
+        let is_skipped = message.skip_extraction == Some(true);
         let belongs =
             |draft: &Draft| draft.exists() && !draft.is_full() && is_of(&draft.text, "session", &message.session);
         let before = self.sessions.get(&message.session).cloned();
@@ -124,12 +126,19 @@ impl Pages {
             if let Some(text) = with_participant(&draft.text, speaker) {
                 draft.text = text;
             }
+            if is_skipped && let Some(text) = with_property(&draft.text, EXTRACTION_PROPERTY, &false.into()) {
+                draft.text = text;
+            }
             block
         } else {
-            let mut front = front(&title_of(&message.text, &format!("Conversation {}", message.session)), at);
+            let untitled = || title_of(&message.text, &format!("Conversation {}", message.session));
+            let mut front = front(&message.title.as_deref().map_or_else(untitled, one_line), at);
             front.insert("session".into(), message.session.clone().into());
             front.insert("participants".into(), vec![speaker.clone()].into());
             front.insert("tags".into(), vec!["conversation"].into());
+            if is_skipped {
+                front.insert(EXTRACTION_PROPERTY.into(), false.into());
+            }
             let block = turn(message, at, at.date());
             draft.text = compose(&kept_private(front, private), &block);
             block

@@ -72,6 +72,9 @@ enum ReviewAction {
     },
 }
 
+/// As many proposals as are asked for at once.
+const MOST_SHOWN: usize = 1_000;
+
 #[derive(Debug, Args)]
 struct ReviewWhich {
     /// Their names.
@@ -128,11 +131,18 @@ impl ReviewCommand {
                 decided(&mut backend, vec![edited], json)
             }
             None => {
-                let found = backend.proposals(&ReviewParams { agent: self.agent, source: self.source })?;
+                let found = backend.proposals(&ReviewParams {
+                    agent: self.agent,
+                    source: self.source,
+                    limit: Some(MOST_SHOWN),
+                })?;
                 if self.json {
                     stdout().json(&found)?;
                 } else if self.list {
                     found.proposals.iter().try_for_each(|proposal| show(proposal, &mut stdout()))?;
+                }
+                if found.more > 0 {
+                    remark!("vault: {} more wait; decide about some of these first", found.more);
                 }
                 if found.proposals.is_empty() {
                     remark!("vault: nothing waits");

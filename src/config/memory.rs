@@ -32,7 +32,7 @@ pub struct MemoryConfig {
     pub verification: bool,
     /// The share of common words from which on two entries say the same.
     pub duplicate_words: f64,
-    /// The likeness of meaning from which on two entries may say the same.
+    /// How likely two entries have to say the same, by their meaning, to count as the same.
     pub duplicate_meaning: f64,
     /// Tokens of a context.
     pub context_tokens: usize,

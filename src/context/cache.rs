@@ -43,7 +43,7 @@ pub(super) fn stamp(workspace: &Workspace, path: &VaultPath) -> Option<Stamp> {
 
 impl ContextCache {
     /// What was given, if it would be the same now.
-    pub(super) fn get(&self, key: &ContextKey, workspace: &Workspace) -> Option<ContextView> {
+    pub(super) fn get(&self, key: &ContextKey, workspace: &Workspace) -> Option<(ContextView, LookedFiles)> {
         let (view, files) = {
             let mut kept = self.kept();
             let found = kept.get(key)?;
@@ -53,7 +53,7 @@ impl ContextCache {
             }
             (found.view.clone(), found.files.clone())
         };
-        files.iter().all(|(path, was)| stamp(workspace, path) == *was).then_some(view)
+        files.iter().all(|(path, was)| stamp(workspace, path) == *was).then_some((view, files))
     }
 
     /// Keeps what was given.

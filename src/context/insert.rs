@@ -1,4 +1,4 @@
-//! Puts memory into a request to a chat model: into its last message of the user's, before what that says. Pure.
+//! Puts memory into a request to a chat model: into its last message of the user's, or its first, before what that says. Pure.
 //!
 //! All other bytes stay as they are, and in their places: earlier messages, so that what is cached of them stays cached; tools, images and
 //! marks of caches; numbers however they were written. No message is added: there are models that refuse two of the user's in a row.
@@ -13,7 +13,10 @@ use crate::fence::without_fenced;
 pub(crate) struct ChatBody {
     /// What the last message of the user's says.
     pub(crate) question: String,
+    /// What the first message of the user's says, as it was written; `None` where it can take no memory.
+    pub(crate) opening: Option<String>,
     place: MemoryPlace,
+    first: Option<MemoryPlace>,
 }
 
 /// Where memory goes.
@@ -54,30 +57,35 @@ impl ChatBody {
         let odd = "the body names a field twice";
         let scan = JsonScan { bytes: body };
         let messages = scan.field(scan.blank(0), "messages").ok_or(odd)?;
-        let message = scan.item(messages, last).ok_or(odd)?;
-        let content = scan.field(message, "content").ok_or(odd)?;
-        let place = match body.get(content) {
-            Some(b'"') => MemoryPlace::Text(content + 1),
-            Some(b'[') => {
-                MemoryPlace::Parts { at: content + 1, is_empty: body.get(scan.blank(content + 1)) == Some(&b']') }
-            }
-            _ => return Err(odd),
-        };
-        Ok(Self { question: without_fenced(&question).into_owned(), place })
+        let place = scan.place(messages, last).ok_or(odd)?;
+        let opening = value["messages"].as_array().and_then(|messages| messages.iter().find(|one| is_users(one)));
+        let first = value["messages"].as_array().and_then(|messages| messages.iter().position(is_users));
+        let first = first.and_then(|first| scan.place(messages, first));
+        let opening = opening.filter(|_| first.is_some()).map(|message| message["content"].to_string());
+        Ok(Self { question: without_fenced(&question).into_owned(), opening, place, first })
     }
 
-    /// The body with memory in it.
+    /// The body with memory in its last message of the user's.
     pub(crate) fn with(&self, body: &[u8], memory: &str) -> Vec<u8> {
-        let quoted = Value::from(format!("{memory}\n")).to_string();
-        let (at, put) = match &self.place {
-            // Without the quotes around it.
-            MemoryPlace::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
-            MemoryPlace::Parts { at, is_empty } => {
-                (*at, format!("{{\"type\":\"text\",\"text\":{quoted}}}{}", if *is_empty { "" } else { "," }))
-            }
-        };
-        [&body[..at], put.as_bytes(), &body[at..]].concat()
+        put(body, memory, &self.place)
     }
+
+    /// The body with memory in its first message of the user's, so that what follows stands where it stood in the request before.
+    pub(crate) fn with_at_first(&self, body: &[u8], memory: &str) -> Vec<u8> {
+        put(body, memory, self.first.as_ref().unwrap_or(&self.place))
+    }
+}
+
+fn put(body: &[u8], memory: &str, place: &MemoryPlace) -> Vec<u8> {
+    let quoted = Value::from(format!("{memory}\n")).to_string();
+    let (at, put) = match place {
+        // Without the quotes around it.
+        MemoryPlace::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
+        MemoryPlace::Parts { at, is_empty } => {
+            (*at, format!("{{\"type\":\"text\",\"text\":{quoted}}}{}", if *is_empty { "" } else { "," }))
+        }
+    };
+    [&body[..at], put.as_bytes(), &body[at..]].concat()
 }
 
 /// Finds places in JSON that is known to be right.
@@ -86,6 +94,19 @@ struct JsonScan<'a> {
 }
 
 impl JsonScan<'_> {
+    /// Where memory goes within a message of the list at `messages`.
+    fn place(&self, messages: usize, number: usize) -> Option<MemoryPlace> {
+        let content = self.field(self.item(messages, number)?, "content")?;
+        match self.bytes.get(content)? {
+            b'"' => Some(MemoryPlace::Text(content + 1)),
+            b'[' => {
+                let is_empty = self.bytes.get(self.blank(content + 1)) == Some(&b']');
+                Some(MemoryPlace::Parts { at: content + 1, is_empty })
+            }
+            _ => None,
+        }
+    }
+
     /// The first byte from `at` on that is not blank.
     fn blank(&self, at: usize) -> usize {
         (at..self.bytes.len()).find(|at| !self.bytes[*at].is_ascii_whitespace()).unwrap_or(self.bytes.len())

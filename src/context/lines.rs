@@ -114,6 +114,17 @@ impl LineSight {
         shown
     }
 
+    /// Whether a file is seen by what it is itself.
+    pub(super) fn sees(&self, path: &str) -> bool {
+        let file = self.given.reader().files().at(path);
+        file.is_some_and(|file| self.viewer.sees_by_itself(file, is_agents(path)))
+    }
+
+    /// Whether a file is on disk as it was indexed.
+    pub(super) fn is_as_indexed(&self, path: &str) -> bool {
+        self.given.reader().files().at(path).is_some_and(|file| self.given.workspace().has_stamp(file))
+    }
+
     fn is_of_then(&self, file: &FileEntry) -> bool {
         self.as_of.is_none_or(|as_of| file.updated_ms <= as_of)
     }

@@ -3,6 +3,7 @@
 
 mod block;
 mod cache;
+mod frozen;
 mod gate;
 mod insert;
 mod lines;
@@ -13,5 +14,6 @@ mod sections;
 mod trust;
 
 pub(crate) use cache::ContextCache;
+pub(crate) use frozen::FrozenContexts;
 pub(crate) use insert::ChatBody;
 pub(crate) use run::context;

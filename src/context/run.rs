@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use super::block::{BlockSection, BlockSize, block};
-use super::cache::{ContextCache, ContextKey};
+use super::cache::{ContextCache, ContextKey, LookedFiles};
 use super::gate::{Gate, Gated, gate};
 use super::lines::LineSight;
 use super::names::named;
@@ -27,6 +27,15 @@ pub(crate) fn context(
     cache: &ContextCache,
     params: &ContextParams,
 ) -> Result<ContextView, RequestError> {
+    context_of(viewer, cache, params).map(|(view, _)| view)
+}
+
+/// The same, with the files that were looked at for it.
+pub(super) fn context_of(
+    viewer: &Viewer,
+    cache: &ContextCache,
+    params: &ContextParams,
+) -> Result<(ContextView, LookedFiles), RequestError> {
     let sender = asker_of(viewer);
     let viewer = &asker(viewer, params.agent.as_deref())?;
     check(params)?;
@@ -42,15 +51,16 @@ pub(crate) fn context(
         asked: asked(params),
         seen: sight.fingerprint(),
     };
-    if let Some(view) = cache.get(&key, viewer.workspace()) {
+    if let Some((view, looked)) = cache.get(&key, viewer.workspace()) {
         log(viewer, params, &view);
-        return Ok(view);
+        return Ok((view, looked));
     }
     let (view, chunks) = made(viewer, &sight, params)?;
     log(viewer, params, &view);
     viewer.count_given(chunks.iter().map(String::as_str));
-    cache.put(key, view.clone(), sight.looked());
-    Ok(view)
+    let looked = sight.looked();
+    cache.put(key, view.clone(), looked.clone());
+    Ok((view, looked))
 }
 
 /// Who it is for: for the person any agent, for an agent itself.
@@ -64,9 +74,13 @@ fn asker(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
 
 /// When the session began, where that is as of when memory is to be.
 fn frozen_at<'p>(viewer: &Viewer, params: &'p ContextParams) -> Option<&'p str> {
-    let Principal::Agent(caller) = viewer.principal() else { return None };
-    let is_frozen = caller.policy.prompt_memory_mode == PromptMemoryMode::FrozenAtSessionStart;
-    params.session_start.as_deref().filter(|_| is_frozen)
+    params.session_start.as_deref().filter(|_| is_frozen(viewer))
+}
+
+/// Whether a session of who asks keeps the memory that it began with.
+pub(super) fn is_frozen(viewer: &Viewer) -> bool {
+    let Principal::Agent(caller) = viewer.principal() else { return false };
+    caller.policy.prompt_memory_mode == PromptMemoryMode::FrozenAtSessionStart
 }
 
 /// Whether nothing goes into the prompts of who asks, though nobody asked for it.
@@ -76,7 +90,7 @@ fn is_unwanted(viewer: &Viewer, params: &ContextParams) -> bool {
 }
 
 /// By what its answers are kept apart from those of others, and from its own under another page.
-fn asker_of(viewer: &Viewer) -> String {
+pub(super) fn asker_of(viewer: &Viewer) -> String {
     match viewer.principal() {
         Principal::Agent(caller) => {
             format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
@@ -100,7 +114,8 @@ fn check(params: &ContextParams) -> Result<(), RequestError> {
     Ok(())
 }
 
-fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
+/// Notes for the person what an agent was given.
+pub(super) fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
     let receipt = &view.receipt;
     let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
     viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);

@@ -50,7 +50,7 @@ pub(crate) fn edit(owner: &Owner, params: &EntryEditParams) -> Result<EntryChang
     Ok(changed(&params.id, written.checkpoint))
 }
 
-/// Takes an entry away, or sets it aside.
+/// Takes an entry away, or sets it aside. What is taken away leaves a mark in the archive; taken away there as well, it is gone.
 ///
 /// # Errors
 /// When there is no such entry, or the file cannot be changed so.
@@ -74,6 +74,9 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
             layers.archive_entries(&writer, &holder, std::slice::from_ref(&params.id))?
         }
         (true, _) => return Err(RequestError::conflict(format!("`{}` is not among what counts", params.id))),
+        (false, shelf @ (EntryShelf::Known | EntryShelf::Pending)) => {
+            layers.remove(&writer, &holder, shelf, &params.id)?
+        }
         (false, shelf) => {
             let edits = [EntryEdit::Remove(params.id.clone())];
             layers.change(&writer, &holder, shelf, &edits)?.checkpoint.into_iter().collect()

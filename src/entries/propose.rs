@@ -8,7 +8,7 @@ use crate::config::MemoryKind;
 use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, Verdict, made_id};
 use crate::forgotten::Reach;
 use crate::layers::{EntryEdit, EntryProposal, Evidence, LayerWriter, ProposeRules, Proposed, entries_path};
-use crate::request::{MemoryWriter, RequestError, Viewer};
+use crate::request::{MeaningAlike, MemoryWriter, RequestError, Viewer};
 use crate::state::LeftOut;
 use crate::vault::{Action, WriteError};
 use crate::wire::{EntryAddParams, EntryAdded};
@@ -59,8 +59,14 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     }
     let forgotten = workspace.forgotten();
     let asked = forgotten.look()?;
-    let rules =
-        ProposeRules { config: &workspace.config().memory, forgotten: &asked, reach: Reach::All, likeness: None };
+    let alike = MeaningAlike::of(workspace);
+    let likeness = |one: &str, other: &str| alike.likeness(one, other);
+    let rules = ProposeRules {
+        config: &workspace.config().memory,
+        forgotten: &asked,
+        reach: Reach::All,
+        likeness: Some(&likeness),
+    };
     let layers = workspace.layers();
     let known = layers.entries(&holder)?;
     let active: Vec<&MemoryEntry> =
@@ -118,11 +124,13 @@ fn propose_as_agent(
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let reach = agent.reach();
+    let alike = MeaningAlike::of(workspace);
+    let likeness = |one: &str, other: &str| alike.likeness(one, other);
     let rules = ProposeRules {
         config: &workspace.config().memory,
         forgotten: &asked,
         reach: Reach::Agent(&reach),
-        likeness: None,
+        likeness: Some(&likeness),
     };
     let act = Action::Edit.by(agent.slug());
     let act = agent.limits().map_or(act, |limits| act.within(limits.quota, entry.text.len() as u64));

@@ -6,7 +6,7 @@ use crate::derive::entries::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder,
 use crate::forgotten::Reach;
 use crate::layers::{Acceptance, EntryBook, LayerWriter, ProposeRules, entries_path};
 use crate::path::VaultPath;
-use crate::request::{Owner, RequestError};
+use crate::request::{MeaningAlike, Owner, RequestError, limit};
 use crate::vault::Action;
 use crate::wire::{EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView, Reviewed, SourceQuote};
 
@@ -16,23 +16,28 @@ const MAX_QUOTE_CHARS: usize = 1_000;
 const MAX_DECISIONS: usize = 1_000;
 /// Maximum length of a reason.
 const MAX_REASON_CHARS: usize = 300;
+/// Proposals that are given when nobody says how many.
+const USUAL_PROPOSALS: usize = 100;
 
 /// The proposals that wait, each beside what is known.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// When a parameter makes no sense, or a file cannot be read.
 pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView, RequestError> {
+    let most = limit(params.limit, USUAL_PROPOSALS)?;
     let layers = owner.workspace().layers();
     let holders = match params.agent.as_deref() {
         Some(agent) => vec![holder_named(owner, Some(agent))?],
         None => layers.holders(),
     };
     let asked = owner.workspace().forgotten().look()?;
+    let alike = MeaningAlike::of(owner.workspace());
+    let likeness = |one: &str, other: &str| alike.likeness(one, other);
     let rules = ProposeRules {
         config: &owner.workspace().config().memory,
         forgotten: &asked,
         reach: Reach::All,
-        likeness: None,
+        likeness: Some(&likeness),
     };
     let mut found = ReviewView::default();
     for holder in &holders {
@@ -41,6 +46,10 @@ pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView,
             known.entries().iter().filter(|entry| entry.status == EntryStatus::Active).collect();
         for entry in layers.waiting(holder)? {
             if params.source.as_deref().is_some_and(|source| !entry.source_paths().any(|path| path == source)) {
+                continue;
+            }
+            if found.proposals.len() == most {
+                found.more += 1;
                 continue;
             }
             found.proposals.push(proposal(owner, holder, &entry, (&known, &pending), rules.verdict(&entry, &active)));
@@ -156,8 +165,14 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         }
     }
     let asked = workspace.forgotten().look()?;
-    let rules =
-        ProposeRules { config: &workspace.config().memory, forgotten: &asked, reach: Reach::All, likeness: None };
+    let alike = MeaningAlike::of(workspace);
+    let likeness = |one: &str, other: &str| alike.likeness(one, other);
+    let rules = ProposeRules {
+        config: &workspace.config().memory,
+        forgotten: &asked,
+        reach: Reach::All,
+        likeness: Some(&likeness),
+    };
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     for (holder, decided) in &all {
         let mut undo = Vec::new();

@@ -11,7 +11,7 @@ use crate::forgotten::Reach;
 use crate::layers::{EntryProposal, Evidence, LayerWriter, ProposeRules, Proposed};
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::request::{RequestError, Workspace};
+use crate::request::{MeaningAlike, RequestError, Workspace};
 use crate::state::LeftOut;
 use crate::vault::Action;
 
@@ -43,8 +43,14 @@ pub(super) fn propose(
     }
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
-    let rules =
-        ProposeRules { config: &workspace.config().memory, forgotten: &asked, reach: Reach::All, likeness: None };
+    let alike = MeaningAlike::of(workspace);
+    let likeness = |one: &str, other: &str| alike.likeness(one, other);
+    let rules = ProposeRules {
+        config: &workspace.config().memory,
+        forgotten: &asked,
+        reach: Reach::All,
+        likeness: Some(&likeness),
+    };
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.done_by(WHO), is_program: true };
     let proposal = |found: &CheckedEntry| {
         let entry = entry_of(path, found);

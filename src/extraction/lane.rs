@@ -10,7 +10,7 @@ use super::keep::{propose, trust_of};
 use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, next_due};
 use super::summary::keep_summary;
 use crate::clock::Clock;
-use crate::derive::extraction::{SpokenTurn, extraction_prompt, read_turns, turns_digest};
+use crate::derive::extraction::{EXTRACTION_PROPERTY, SpokenTurn, extraction_prompt, read_turns, turns_digest};
 use crate::derive::generated::is_generated;
 use crate::fs::crash;
 use crate::models::{ChatModel, ModelTrouble, open_memory_chat};
@@ -288,7 +288,8 @@ impl Extraction {
             known.look_again();
             return Ok(ExtractionRest::None);
         }
-        let turns = if is_generated(&note.metadata) { Vec::new() } else { self.turns(&source) };
+        let is_left_out = is_generated(&note.metadata) || note.metadata.get(EXTRACTION_PROPERTY) == Some(&false.into());
+        let turns = if is_left_out { Vec::new() } else { self.turns(&source) };
         let digest = turns_digest(&turns);
         if turns.is_empty() || self.jobs.done(TURNS)?.get(&job.key) == Some(&digest) {
             known.finish(&self.jobs, job.key, job.content, self.now())?;

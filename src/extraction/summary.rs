@@ -23,7 +23,12 @@ pub(super) fn keep_summary(
     }
     let note = Note::parse(&source.text, path.stem());
     let turns = turns_of(&note, &source.text);
-    let files = SummaryFiles { root: workspace.home().root(), files: workspace.files()?, config: workspace.config() };
+    let files = SummaryFiles {
+        root: workspace.home().root(),
+        files: workspace.files()?,
+        config: workspace.config(),
+        forgotten: workspace.forgotten(),
+    };
     let known = known_summary(workspace, path);
     let make = |now: &[ConversationTurn<'_>]| (now == turns.as_slice()).then(|| summary.clone());
     let write = || files.make_with(path, known.as_ref(), made_by, &make);

@@ -14,6 +14,8 @@ use crate::vault::CheckpointId;
 const TRIES: usize = 3;
 /// From such a confidence on an exact quote may be accepted by itself.
 const SURE: f64 = 0.9;
+/// Why an entry that was removed stands in the archive: extraction does not propose it again. Anybody else may.
+const REMOVED: &str = "removed";
 
 /// What is proposed.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,8 +123,10 @@ impl Layers {
         let (known, pending) = (self.entries(holder)?, self.waiting(holder)?);
         let archive = self.archive(holder)?;
         let is_rejected = |entry: &&MemoryEntry| matches!(entry.status, EntryStatus::Rejected(_));
+        let is_removed = |entry: &&&MemoryEntry| entry.status == EntryStatus::Rejected(REMOVED.to_owned());
         let (rejected, archived): (Vec<&MemoryEntry>, Vec<&MemoryEntry>) =
             archive.entries().iter().partition(is_rejected);
+        let not_wanted: Vec<&MemoryEntry> = rejected.iter().filter(|entry| !is_removed(entry)).copied().collect();
         // What was set aside, or something else has taken the place of, does not come back by itself.
         let superseded = known.entries().iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
         let over: Vec<&MemoryEntry> = archived.into_iter().chain(superseded).collect();
@@ -142,7 +146,8 @@ impl Layers {
                 all.outcomes.push(Proposed::Duplicate(id));
                 continue;
             }
-            if is_same(&rules.verdict(&entry, &rejected)) {
+            let left_out = if evidence == Evidence::Claimed { &not_wanted } else { &rejected };
+            if is_same(&rules.verdict(&entry, left_out)) {
                 all.outcomes.push(Proposed::Rejected);
                 continue;
             }
@@ -278,6 +283,21 @@ impl Layers {
         })
     }
 
+    /// Takes an entry out of its file. It leaves a mark in the archive, which extraction is held against.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn remove(
+        &self,
+        writer: &LayerWriter<'_>,
+        holder: &MemoryHolder,
+        from: EntryShelf,
+        id: &str,
+    ) -> Result<Vec<CheckpointId>, LayersError> {
+        let status = EntryStatus::Rejected(REMOVED.to_owned());
+        self.set_aside(writer, holder, from, &[id.to_owned()], |entry| MemoryEntry { status: status.clone(), ..entry })
+    }
+
     /// Moves entries to the archive, with those that they took the place of.
     ///
     /// # Errors
@@ -314,7 +334,16 @@ impl Layers {
     ) -> Result<Vec<CheckpointId>, LayersError> {
         let book = self.book(holder, from)?;
         let there: Vec<&MemoryEntry> = ids.iter().filter_map(|id| book.get(id)).collect();
-        let adds: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Add(mark((*entry).clone()))).collect();
+        let archive = self.archive(holder)?;
+        let add = |entry: &&MemoryEntry| {
+            let now = mark((*entry).clone());
+            // It was there before, and came back.
+            match archive.get(&entry.id).filter(|before| before.text == now.text) {
+                Some(before) => EntryEdit::Change { was: before.clone(), now: Box::new(now) },
+                None => EntryEdit::Add(now),
+            }
+        };
+        let adds: Vec<EntryEdit> = there.iter().map(add).collect();
         let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move((*entry).clone())).collect();
         let archive = self.change(writer, holder, EntryShelf::Archive, &adds)?.checkpoint;
         crate::fs::crash::point("entries-set-aside");

@@ -42,7 +42,7 @@ mod token_vectors;
 mod unit;
 
 pub(crate) use batch::{BatchFile, BatchLook, BatchPlace, BatchStatus};
-pub(crate) use calibration::Calibration;
+pub(crate) use calibration::{Calibration, Sameness};
 pub(crate) use chat::Reranker;
 pub(crate) use chat::{ChatAsker, ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};

@@ -51,6 +51,11 @@ impl<'a> Purge<'a> {
         Ok(Self { owner, place, texts, tombstone, facts: None })
     }
 
+    /// What goes.
+    pub(super) fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
     /// Takes it back: nothing was removed.
     pub(super) fn take_back(&self) {
         for id in self.tombstone.iter().chain(&self.facts.filter(|_| self.facts != self.tombstone)) {

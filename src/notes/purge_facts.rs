@@ -160,8 +160,15 @@ impl FactTarget {
             owner.workspace().ledger().purge(files, &self.path, |change, text| self.gone.means(change, text), none)?;
         let remains = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
         let tombstone = purge.tombstone;
-        forgotten.purged =
-            Some(PurgedView { checkpoints: 0, trashed: 0, embeddings: 0, commits: None, tombstone, remains });
+        forgotten.purged = Some(PurgedView {
+            checkpoints: 0,
+            trashed: 0,
+            embeddings: 0,
+            traces: 0,
+            commits: None,
+            tombstone,
+            remains,
+        });
         Ok(forgotten)
     }
 }

@@ -5,6 +5,8 @@
 
 mod card;
 mod rules;
+mod said;
+mod value;
 
 use std::borrow::Cow;
 

@@ -5,6 +5,9 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
+use super::said::{is_said_password, is_said_token};
+use super::value::{has_digit, is_value};
+
 /// One shape of a secret.
 pub(super) struct Rule {
     pub(super) kind: &'static str,
@@ -63,36 +66,6 @@ const fn rule_if(
     Rule { kind, hints, pattern, fits, compiled: OnceLock::new() }
 }
 
-/// Whether somebody made it up at random, or to be hard to guess: words have no digits in them.
-fn has_digit(text: &str) -> bool {
-    text.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-/// A value in code or a template, or what says that there is none, is no secret.
-fn is_value(text: &str) -> bool {
-    const NO_VALUES: [&str; 11] =
-        ["none", "null", "nil", "true", "false", "undefined", "string", "str", "required", "password", "secret"];
-    // What follows may be of another value, and redacted already.
-    let end = text.char_indices().skip(1).find(|(_, c)| matches!(c, ',' | ';' | '&')).map_or(text.len(), |(at, _)| at);
-    let bare = text[..end].trim_end_matches(['.', ')']);
-    !is_code(bare) && !bare.is_empty() && !NO_VALUES.contains(&bare.to_ascii_lowercase().as_str())
-}
-
-/// A name, a call, a place in a template: not what it stands for.
-fn is_code(text: &str) -> bool {
-    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-:".contains(&byte));
-    // Nobody makes up a name with lower case and digits in it.
-    let is_plain =
-        |text: &str| is_name(text) && !(has_digit(text) && text.bytes().any(|byte| byte.is_ascii_lowercase()));
-    let called = |open: char| text.split_once(open).is_some_and(|(name, _)| !name.is_empty() && is_plain(name));
-    ["${", "$(", "{{", "<%", "[redacted"].iter().any(|start| text.starts_with(start))
-        || (text.starts_with('<') && text.ends_with('>'))
-        || text.strip_prefix(['$', '%', '&', '*']).is_some_and(|rest| is_plain(rest.trim_matches(['*', '%'])))
-        || text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).is_some_and(is_name)
-        || called('(')
-        || called('[')
-}
-
 /// A value that is named by something as common as `token` must look like one.
 fn is_random_value(text: &str) -> bool {
     is_value(text) && text.len() >= 8 && has_digit(text)
@@ -104,9 +77,36 @@ fn is_said_value(text: &str) -> bool {
 }
 
 const PASSWORDS: &[&str] = &["passw", "passphrase", "pwd"];
+/// The same in sentences, and in more languages.
+const SAID_PASSWORDS: &[&str] = &[
+    "passw",
+    "passphrase",
+    "pwd",
+    "kennwort",
+    "mot de passe",
+    "contrase",
+    "senha",
+    "wachtwoord",
+    "\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
+];
+
+/// A sentence that says a secret: what it is called, what it is for, that it is so, and it, in quotes or not.
+macro_rules! said {
+    ($names:literal) => {
+        concat!(
+            "(?:",
+            $names,
+            r")(?:[ \p{Zs}]+(?:(?i-u:for|of|to|on|at|fur|vom|von|zum|zur|pour|du|de|para|del|do|voor|per)|für)",
+            r"(?:[ \p{Zs}]+[^\s:=]{1,30}){1,3}?)?",
+            r"[ \p{Zs}]+(?:(?i-u:is|was|are|has been|will be|ist|lautet|war|est|es|era|reads)|é|è|är|—|–|-)",
+            r"(?:[ \p{Zs}]+(?i-u:now|still|currently|just|set to|changed to|reset to|jetzt|nun|noch|maintenant|ahora|agora|adesso))?:?",
+            r#"[ \p{Zs}]+["'`“”„«»‘’*]{0,2}([^\s"'`“”«»‘’]{5,200}?)[.,;:)]*(?:[\s"'`“”«»‘’*]|$)"#
+        )
+    };
+}
 
 /// The more telling come first: what they have redacted is not looked at again.
-pub(super) static RULES: [Rule; 44] = [
+pub(super) static RULES: [Rule; 46] = [
     rule(
         "private key",
         &["private key"],
@@ -194,6 +194,20 @@ pub(super) static RULES: [Rule; 44] = [
             r#"\\*["']?((?:[^\s"'`,;&\\]|\\[^\s"'`,;&]){8,400})"#
         ),
         is_random_value,
+    ),
+    rule_if(
+        "password",
+        SAID_PASSWORDS,
+        said!(
+            r"(?i-u:passw(?:or[dt])?|passwd|passphrase|pwd|kennwort|mot de passe|senha|wachtwoord)|[Cc]ontraseña|[Пп]ароль"
+        ),
+        is_said_password,
+    ),
+    rule_if(
+        "secret",
+        &["key", "secret", "token"],
+        said!(r"(?i-u:(?:api|access|secret|private)[ _\-]?key|secret|token)"),
+        is_said_token,
     ),
 ];
 

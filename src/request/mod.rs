@@ -4,6 +4,7 @@
 //! What a use case needs of who asks is in its type: [`Owner`], [`Viewer`], [`MemoryWriter`], [`EventSender`]. Only this module
 //! makes one, and refuses everybody else.
 
+mod alike;
 mod assist;
 mod chat_help;
 mod checks;
@@ -30,6 +31,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
+pub(crate) use alike::MeaningAlike;
 pub(crate) use assist::{AS_TYPED, ORDER_KEPT};
 pub(crate) use checks::{context, limit, memory_scopes, min_score, note_path, query_text, text, timeout_ms};
 pub use error::{ErrorKind, RequestError};

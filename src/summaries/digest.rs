@@ -12,7 +12,7 @@ use crate::derive::summary::{CitedLine, DayDigest, DigestMaker, SUMMARIES, diges
 use crate::engine::{FileEntry, FileTable, Reader, WordQuery};
 use crate::note::{Note, written};
 use crate::request::{Owner, ReadScope, RequestError, Room, Viewer};
-use crate::summary_files::{FileMade, SummaryError, SummaryFiles, day_of_file, everyday, place, put};
+use crate::summary_files::{FileMade, SummaryError, SummaryFiles, day_of_file, everyday, is_forgotten, place, put};
 use crate::vault::read;
 use crate::wire::{DigestParams, DigestSection, DigestView, DigestWritten, SummaryLineView};
 
@@ -170,7 +170,12 @@ fn share_of(scope: &ReadScope, usual: StemmerLanguage, word: &str) -> f64 {
 pub fn write_digest(owner: &Owner, params: &DigestParams) -> Result<DigestWritten, RequestError> {
     let span = DigestSpan::asked(params.day.as_deref(), params.week.as_deref(), owner.at())?;
     let workspace = owner.workspace();
-    let maker = SummaryFiles { root: workspace.home().root(), files: workspace.files()?, config: workspace.config() };
+    let maker = SummaryFiles {
+        root: workspace.home().root(),
+        files: workspace.files()?,
+        config: workspace.config(),
+        forgotten: workspace.forgotten(),
+    };
     let scope = owner.now()?;
     let made = write_file(&maker, scope.reader(), &span, &|| scope.go_on())?;
     let path = match &made {
@@ -204,7 +209,12 @@ pub(super) fn write_file(
         go_on()?;
         Ok(read(maker.root, &file.path, maker.config.index.max_file_bytes).ok().map(|source| source.text))
     };
-    let made = made_of(of_span(all(reader.files()), span), span, usual, &mut text, &|_| 0.0)?;
+    let mut made = made_of(of_span(all(reader.files()), span), span, usual, &mut text, &|_| 0.0)?;
+    // Held until it is written.
+    let asked = maker.forgotten.ask()?;
+    for lines in made.digest.lists() {
+        lines.retain(|line| !is_forgotten(&asked, &line.text));
+    }
     if made.digest.is_empty() {
         return Ok(FileMade::Nothing);
     }

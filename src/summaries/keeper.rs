@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::derive::CONVERSATIONS;
 use crate::derive::summary::SUMMARIES;
 use crate::engine::{FileEntry, Reader};
+use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::path::VaultPath;
 use crate::summary_files::{FileMade, KnownSummaries, SummaryError, SummaryFiles, take_away};
@@ -39,6 +40,8 @@ pub(crate) struct SummariesParts {
     pub(crate) config: Config,
     /// Who writes the files.
     pub(crate) files: Arc<Files>,
+    /// What was forgotten for good.
+    pub(crate) forgotten: Arc<ForgottenTexts>,
     /// Tells that notes have changed.
     pub(crate) shared: Arc<Shared>,
     /// The right to write in the vault.
@@ -208,7 +211,7 @@ impl SummariesParts {
     }
 
     fn maker(&self) -> SummaryFiles<'_> {
-        SummaryFiles { root: &self.root, files: &self.files, config: &self.config }
+        SummaryFiles { root: &self.root, files: &self.files, config: &self.config, forgotten: &self.forgotten }
     }
 
     /// How long a conversation has to be quiet yet. Whichever way a clock has jumped, it is no longer than that is set to.

@@ -13,7 +13,12 @@ use crate::wire::{KeptAsEdited, SummariesMade, SummaryMakeParams};
 pub fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<SummariesMade, RequestError> {
     let workspace = owner.workspace();
     let scope = owner.now()?;
-    let maker = SummaryFiles { root: workspace.home().root(), files: workspace.files()?, config: workspace.config() };
+    let maker = SummaryFiles {
+        root: workspace.home().root(),
+        files: workspace.files()?,
+        config: workspace.config(),
+        forgotten: workspace.forgotten(),
+    };
     let mut known = KnownSummaries::default();
     known.refresh(scope.reader()).map_err(|error| workspace.damaged(error))?;
     let mut conversations: Vec<VaultPath> = match params.of.as_deref() {

@@ -14,6 +14,7 @@ use crate::derive::generated::{TRUST, doubt_of, is_generated};
 use crate::derive::summary::{
     ConversationSummary, ConversationTurn, SUMMARIES, summarize, summary_body, turns_digest, turns_of,
 };
+use crate::forgotten::{ForgottenLookup, ForgottenTexts, Reach};
 use crate::note::{Note, written};
 use crate::path::VaultPath;
 use crate::vault::{Files, ReadError, read};
@@ -43,6 +44,8 @@ pub(crate) struct SummaryFiles<'a> {
     pub(crate) files: &'a Files,
     /// The vault's configuration.
     pub(crate) config: &'a Config,
+    /// What was forgotten for good, which no line says again.
+    pub(crate) forgotten: &'a ForgottenTexts,
 }
 
 impl SummaryFiles<'_> {
@@ -95,7 +98,12 @@ impl SummaryFiles<'_> {
                 return Ok(FileMade::Kept(place.path));
             }
         }
-        let Some(summary) = make(&turns) else { return Ok(FileMade::Nothing) };
+        let Some(mut summary) = make(&turns) else { return Ok(FileMade::Nothing) };
+        // Held until it is written.
+        let asked = self.forgotten.ask()?;
+        for lines in summary.lists() {
+            lines.retain(|line| !is_forgotten(&asked, &line.text));
+        }
         if summary.is_empty() {
             if place.before.is_some() {
                 take_away(self.files, &place.path)?;
@@ -109,6 +117,20 @@ impl SummaryFiles<'_> {
         own.insert(MADE_BY.into(), made_by.into());
         put(self.files, place, &own, &[of.to_string()], &summary_body(&summary))
     }
+}
+
+/// Whether something that a line of a summary or a digest says was forgotten for good. Before it may stand a day, and who said it.
+pub(crate) fn is_forgotten(asked: &ForgottenLookup<'_>, line: &str) -> bool {
+    const MOST_PARTS: usize = 4;
+    let mut rest = Some(line).filter(|_| !asked.is_empty());
+    for _ in 0..MOST_PARTS {
+        let Some(part) = rest else { return false };
+        if asked.without(part, Reach::All).is_some() {
+            return true;
+        }
+        rest = part.split_once(": ").map(|(_, said)| said);
+    }
+    false
 }
 
 /// The turns that a summary is made of.

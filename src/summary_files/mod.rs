@@ -6,5 +6,5 @@ mod make;
 mod place;
 
 pub(crate) use known::KnownSummaries;
-pub(crate) use make::{MADE_BY, OF, SummaryFiles, THROUGH, TURNS, day_of_file, summary_path};
+pub(crate) use make::{MADE_BY, OF, SummaryFiles, THROUGH, TURNS, day_of_file, is_forgotten, summary_path};
 pub(crate) use place::{FileMade, SummaryError, everyday, place, put, take_away};

@@ -9,6 +9,7 @@ use crate::derive::summary::SUMMARIES;
 use crate::derive::{CommonWords, TextLanguage};
 use crate::fs::crash;
 use crate::path::VaultPath;
+use crate::state::StateError;
 use crate::vault::{Action, Files, ReadError, WriteError};
 
 /// Who makes them, as the log of changes says it.
@@ -38,6 +39,9 @@ pub(crate) enum SummaryError {
         /// Why.
         reason: String,
     },
+    /// What was forgotten for good cannot be read: then nothing is written.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// Every name is taken.
     #[error("no name is free for {0}")]
     Names(String),

@@ -251,6 +251,10 @@ pub struct ReviewParams {
     /// Those that were learned from this note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Proposals at most, 1 to 1,000; 100 when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
 }
 
 /// The proposals that wait.
@@ -258,6 +262,8 @@ pub struct ReviewParams {
 pub struct ReviewView {
     /// In the order in which they were made, the person's first.
     pub proposals: Vec<ProposalView>,
+    /// How many more wait.
+    pub more: usize,
 }
 
 /// A proposal, beside what is known.

@@ -16,7 +16,7 @@ pub struct TurnsParams {
     /// When the conversation was: a date or RFC 3339; now, when it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_date: Option<String>,
-    /// Taken, and of no effect: what is extracted are proposals that a person accepts.
+    /// Whether no chat model is to read the conversation: its file then says `extraction: false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_extraction: Option<bool>,
 }

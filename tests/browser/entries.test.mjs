@@ -82,7 +82,6 @@ describe("review", () => {
     await page.click("#edit-e-a");
     await page.fill("#review-text", "Tests with make quick in Rust");
     await page.click(".fact-form button[type=submit]");
-    await row(page, "make quick").first().waitFor({ state: "detached" }).catch(() => undefined);
     await eventually("it counts", () => /Tests with make quick in Rust/.test(file("memories/user.md")));
     await page.click("#reject-e-c");
     await page.fill("#review-text", "a joke");

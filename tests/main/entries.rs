@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::forgotten::{Secret, assert_in_no_file};
-use crate::support::{Connection, Daemon, Mcp, Reply, Request, eventually};
+use crate::support::{Connection, Daemon, Endpoint, Fault, Mcp, Reply, Request, eventually};
 
 /// Points between the files of a memory.
 pub const POINTS: [&str; 4] = ["entries-written", "entries-accepted", "entries-set-aside", PURGED];
@@ -99,6 +99,42 @@ fn entries_are_lines_that_anybody_may_edit() {
         ("/api/review", json!({"decisions": [{"accept": true}]}), 400),
     ] {
         assert_eq!(vault.post(path, &body).status, status, "{path} {body}");
+    }
+}
+
+#[test]
+fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
+    let endpoint = Endpoint::start();
+    let known = "User prefers strong freshly roasted mountain coffee";
+    let same = "User favours strong freshly roasted mountain coffee";
+    let config = |embed: &str| format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n");
+    let at_endpoint = config(&format!("endpoint = \"{}\"\nmodel = \"hashed\"", endpoint.address()));
+    let cases =
+        [(at_endpoint.clone(), true, false), (config("model = \"none\""), false, false), (at_endpoint, false, true)];
+    for (embed, by_meaning, fails) in cases {
+        let mut vault = Daemon::with_config(&embed);
+        vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+        vault.start().settle();
+        if fails {
+            endpoint.fails(|_| Some(Fault::Close));
+        }
+        let add = |text: &str| post(&vault, "/api/entries", &json!({"text": text, "kind": "preference"}));
+        let first = add(known);
+        let again = add(same);
+        assert_eq!((again["status"] == "duplicate", again["id"] == first["id"]), (by_meaning, by_meaning), "{again}");
+        for other in [
+            "User prefers 2 strong freshly roasted mountain coffee",
+            "User does not favour strong freshly roasted mountain coffee",
+            "User hates strong freshly roasted mountain coffee",
+            "User favours strong freshly roasted Alice mountain coffee",
+        ] {
+            assert_eq!(add(other)["status"], "active", "{other}");
+        }
+        // What waits is held against what is known, and an agent hears the same in any case.
+        let holder = json!({"text": known, "kind": "preference", "agent": "ada"});
+        assert_eq!(post(&vault, "/api/entries", &holder)["status"], "active");
+        assert_eq!(propose(&vault, same, &json!({"kind": "preference"}))["status"], "pending");
+        assert_eq!(waiting(&vault).len(), usize::from(!by_meaning));
     }
 }
 
@@ -390,6 +426,50 @@ fn post_again(vault: &Daemon, accept: bool) {
         post(vault, "/api/review", &json!({"decisions": [{"id": "e-a", "accept": accept}]}));
     }
     eventually("it is decided", || (waiting(vault).len() == 1).then_some(()));
+}
+
+#[test]
+fn of_many_proposals_some_are_given_and_the_rest_is_counted() {
+    let mut vault = vault();
+    let lines: String = (0..130).map(|at| format!("- [fact] Proposal {at} is about topic{at} ^e-{at}\n")).collect();
+    vault.write("memories/pending.md", format!("---\nprivate: true\n---\n{lines}"));
+    vault.start().settle();
+    for (asked, given) in [("", 100), ("?limit=1", 1), ("?limit=1000", 130), ("?agent=ada", 0)] {
+        let found = vault.get(&format!("/api/review{asked}")).json();
+        let more = if asked == "?agent=ada" { 0 } else { 130 - given };
+        let shown = (found["proposals"].as_array().unwrap().len(), found["more"].as_u64().unwrap());
+        assert_eq!(shown, (given, more as u64), "{asked}");
+    }
+    assert_eq!(vault.get("/api/review?limit=0").status, 400);
+    let listed = vault.run(&["review", "--list"]).ok();
+    assert_eq!(listed.stdout.matches("  new, confidence").count(), 130);
+}
+
+#[test]
+fn what_was_removed_leaves_a_mark_for_extraction_alone() {
+    let mut vault = vault();
+    vault.start().settle();
+    let added = post(&vault, "/api/entries", &json!({"text": "Bakes rye bread", "agent": "ada"}));
+    let of_ada = json!({"id": added["id"], "agent": "ada"});
+    post(&vault, "/api/entries/remove", &of_ada);
+    assert!(!read(&vault, "agents/ada/entries.md").contains("rye"));
+    assert!(read(&vault, "agents/ada/archive.md").contains("Bakes rye bread (rejected: removed"));
+    propose(&vault, "Bakes rye bread", &json!({}));
+    let [proposal] = waiting(&vault).try_into().unwrap();
+    // Once it counts again, it can be set aside; removed there, it is gone.
+    post(
+        &vault,
+        "/api/review",
+        &json!({"decisions": [{"id": proposal["entry"]["id"], "agent": "ada", "accept": true}]}),
+    );
+    let again = json!({"id": proposal["entry"]["id"], "agent": "ada"});
+    post(&vault, "/api/entries/remove", &json!({"id": again["id"], "agent": "ada", "archive": true}));
+    assert_eq!(texts(&vault.get("/api/entries?agent=ada&status=archived").json()), ["Bakes rye bread"]);
+    for _ in 0..2 {
+        vault.post("/api/entries/remove", &again);
+        vault.post("/api/entries/remove", &of_ada);
+    }
+    assert!(!read(&vault, "agents/ada/archive.md").contains("rye"));
 }
 
 /// As in a folder that was adopted: nothing comes by itself, and what the person says and asks counts.

@@ -326,3 +326,44 @@ fn the_page_of_an_agent_keeps_memory_out_of_its_prompts() {
         assert!(told(&reply).starts_with(expected), "{style} {}", told(&reply));
     }
 }
+
+#[test]
+fn a_session_keeps_the_memory_that_it_began_with_where_the_agents_page_wants_that() {
+    let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
+    let (mut vault, ada) = vault(&upstream.address, "");
+    let page = "---\ncan_read_user_memory: true\nprompt_memory_mode: frozen-at-session-start\n---\n";
+    vault.write("agents/ada/agent.md", page);
+    vault.settle();
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+    let first = vec![said("system", "S"), said("user", ABOUT_ME)];
+    let body = |messages: &[Value]| json!({ "model": "m", "messages": messages }).to_string();
+    let sent = |vault: &Daemon, messages: &[Value], session: Option<&str>| {
+        let request = asked(&ada, body(messages));
+        let request = session.iter().fold(request, |request, name| request.header("X-Vault-Session", name));
+        let told = told(&vault.send(&request)).to_owned();
+        let got: Value = serde_json::from_slice(&upstream.last().body).unwrap();
+        (got["messages"].as_array().unwrap().clone(), told)
+    };
+    let (begun, told) = sent(&vault, &first, None);
+    assert!(
+        told.starts_with("profile; ") && begun[1]["content"].as_str().unwrap().contains("Bakes rye bread"),
+        "{told}"
+    );
+    vault.write("profile/profile.md", "# Profile\n\n- Bakes spelt bread.\n");
+    vault.finds("spelt", &["profile/profile.md"]);
+    // What was sent before stands there again, to the byte, and what follows is as it came.
+    let more = [said("assistant", "A"), said("user", "Who am I?")];
+    let (gone_on, _) = sent(&vault, &[first.as_slice(), &more].concat(), None);
+    assert_eq!((&gone_on[..2], &gone_on[2..]), (begun.as_slice(), more.as_slice()));
+    // Another session begins with what is known by then, be it another by its first words or by its name.
+    let (other, _) = sent(&vault, &[said("user", "What do you know about me now?")], None);
+    let (named, _) = sent(&vault, &first, Some("two"));
+    for message in [&other[0], &named[1]] {
+        assert!(message["content"].as_str().unwrap().contains("spelt"), "{message}");
+    }
+    // What is hidden since is given to nobody.
+    vault.write("profile/profile.md", "---\nprivate: true\n---\n- Bakes rye bread on Mondays.\n");
+    vault.finds("Mondays", &["profile/profile.md"]);
+    let (hidden, _) = sent(&vault, &first, None);
+    assert!(!hidden[1]["content"].as_str().unwrap().contains("bread"), "{hidden:?}");
+}

@@ -180,3 +180,18 @@ fn a_kill_between_making_and_writing_loses_nothing_and_doubles_nothing() {
         assert_eq!(fs::read_to_string(vault.path(OF)).unwrap(), TALK, "{point}");
     }
 }
+
+#[test]
+fn no_line_of_a_summary_or_a_digest_says_what_was_forgotten_for_good() {
+    let mut vault = Daemon::with_config(CONFIG);
+    vault.write("notes/oven.md", "The oven is booked for 10 January 2026.\n");
+    vault.start().settle();
+    vault.post("/api/user-memory/forget", &json!({ "path": "notes/oven.md", "purge": true })).json();
+    quiet(&mut vault, OF, TALK);
+    made(&vault);
+    vault.run(&["digest", "2026-01-05", "--write"]).ok();
+    for path in [SUMMARY, "summaries/days/2026-01-05.md"] {
+        let text = fs::read_to_string(vault.path(path)).unwrap();
+        assert!(text.contains("Roggen") && !text.contains("oven is booked"), "{path}: {text}");
+    }
+}

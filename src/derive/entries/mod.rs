@@ -11,6 +11,7 @@ mod entry;
 mod file;
 mod item;
 mod marks;
+mod opposites;
 mod verify;
 
 pub(crate) use edit::{

@@ -1,4 +1,4 @@
-//! A new entry, held against those that are there. Pure and deterministic; a model may add how alike two texts are.
+//! A new entry, held against those that are there. Pure; a model may add how alike two texts are.
 //!
 //! Words alone cannot tell "likes tea" from "likes coffee": a number, a date, a name, a negation or a word in another's place that differs
 //! forbids that two entries count as the same, and what takes another's place is only what refines or corrects it.
@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::entry::MemoryEntry;
 use super::marks::{Statement, is_akin};
+use super::opposites::are_opposed;
 use crate::config::MemoryKind;
 
 /// From so many common words on two entries may be about the same.
@@ -159,10 +160,13 @@ impl Pair<'_> {
 
     fn is_alike(&self) -> bool {
         let rules = self.rules;
-        rules.likeness.is_some_and(|likeness| {
-            likeness(&self.new.text, &self.known.text).is_some_and(|alike| alike >= rules.duplicate_meaning)
-        }) && self.says.subject() == self.said.subject()
+        // The model last: most pairs are about something else by their words.
+        self.says.subject() == self.said.subject()
             && self.says.content.last() == self.said.content.last()
+            && !are_opposed(&self.says.words, &self.said.words)
+            && rules.likeness.is_some_and(|likeness| {
+                likeness(&self.new.text, &self.known.text).is_some_and(|alike| alike >= rules.duplicate_meaning)
+            })
     }
 
     /// Words that say something and stand in the place of others, each with one of those.
@@ -339,6 +343,7 @@ mod tests {
             ("User drinks 2 cups of coffee", "User likes 3 cups of coffee"),
             ("User met Alice for coffee", "User saw Bob over coffee"),
             ("User enjoys coffee", "User cannot stand coffee"),
+            ("User loves strong coffee", "User hates strong coffee"),
         ] {
             assert_ne!(held(known, new), "duplicate", "{new}");
         }

@@ -15,3 +15,6 @@ pub(crate) use answer::read_extraction;
 pub(crate) use check::{CheckedAnswer, CheckedEntry, CheckedLine, check_extraction};
 pub(crate) use prompt::{ExtractionPrompt, extraction_prompt, repair_prompt};
 pub(crate) use turns::{SpokenTurn, Voice, read_turns, turns_digest};
+
+/// The property by which a conversation says whether a chat model may read it: `extraction: false`.
+pub(crate) const EXTRACTION_PROPERTY: &str = "extraction";

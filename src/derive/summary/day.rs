@@ -44,6 +44,11 @@ impl DayDigest {
         ]
     }
 
+    /// Its lists of what was said, to take lines out of.
+    pub(crate) fn lists(&mut self) -> [&mut Vec<CitedLine>; 4] {
+        [&mut self.headings, &mut self.topics, &mut self.decisions, &mut self.actions]
+    }
+
     /// Whether there was nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()

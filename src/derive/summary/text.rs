@@ -42,6 +42,11 @@ pub(crate) struct ConversationSummary {
 }
 
 impl ConversationSummary {
+    /// Its lists, to take lines out of.
+    pub(crate) fn lists(&mut self) -> [&mut Vec<CitedLine>; 5] {
+        [&mut self.text, &mut self.topics, &mut self.decisions, &mut self.dates, &mut self.actions]
+    }
+
     /// Whether there is nothing to say.
     pub(crate) fn is_empty(&self) -> bool {
         [&self.text, &self.topics, &self.decisions, &self.dates, &self.actions].iter().all(|lines| lines.is_empty())

@@ -497,3 +497,33 @@ fn tokens_are_kept_beside_the_same_vector() {
     let near: Vec<f64> = kept.iter().map(|made| asked.max_sim(&made.tokens).unwrap()).collect();
     assert!(near[0] > near[1] && near[0] > near[2], "{near:?}");
 }
+
+#[test]
+fn entries_that_say_the_same_are_told_from_those_about_the_same() {
+    use super::super::Sameness;
+    let sameness = Sameness::of(shared().name());
+    let likely = |one: &str, other: &str| {
+        let [one, other] = [one, other].map(|text| shared().embed_query(text, None).unwrap());
+        sameness.likely(f64::from(cosine(&one, &other)))
+    };
+    for (one, other) in [
+        ("User prefers dark mode", "User favours dark mode"),
+        ("User lives close to the harbour", "User lives near the harbour"),
+        ("User is learning to play the cello", "User takes lessons on the cello"),
+        ("User purchased a bicycle", "User bought a bicycle"),
+        ("Team decided to ship on Fridays", "Team agreed to ship on Fridays"),
+        ("User is fond of hiking", "User likes hiking"),
+    ] {
+        assert!(likely(one, other) >= 0.85, "{} {one} / {other}", likely(one, other));
+    }
+    for (one, other) in [
+        ("User enjoys coffee", "User avoids coffee"),
+        ("User lives near the harbour", "User works near the harbour"),
+        ("User likes green tea", "User likes black tea"),
+        ("User owns a cat", "User wants a cat"),
+        ("User reads old books", "User collects old books"),
+        ("User raises the rent", "User pays the rent"),
+    ] {
+        assert!(likely(one, other) < 0.85, "{} {one} / {other}", likely(one, other));
+    }
+}

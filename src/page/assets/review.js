@@ -43,7 +43,7 @@ async function load({ quiet = false } = {}) {
     const text = JSON.stringify(answer);
     if (quiet && text === told) return;
     told = text;
-    keepingFocusById(() => list(answer.proposals));
+    keepingFocusById(() => list(answer.proposals, answer.more ?? 0));
   } catch (error) {
     if (mine !== asked || (quiet && error.status === 0)) return;
     told = undefined;
@@ -53,12 +53,12 @@ async function load({ quiet = false } = {}) {
 
 const title = () => h("h2", { tabindex: -1 }, "Review");
 
-function list(proposals) {
+function list(proposals, more) {
   const agents = proposals.map(({ entry }) => entry.agent).filter(Boolean);
   view.place.replaceChildren(
     h("div", { class: "agents-head" }, title()),
     h("div", { class: "filters" }, choice("review-agent", "Memory", [["", "All memories"], ...memories(agents).slice(1)], route().agent, "agent")),
-    h("p", { class: "summary" }, proposals.length ? count(proposals.length, "proposal") : "Nothing waits"),
+    h("p", { class: "summary" }, proposals.length ? `${count(proposals.length, "proposal")}${more ? `; ${more.toLocaleString()} more wait` : ""}` : "Nothing waits"),
     h("ul", { class: "fact-list", "aria-label": "Proposals" }, proposals.map(item)),
     proposals.length ? "" : h("p", { class: "hint" }, "What agents and models would remember waits here, and counts for nothing until you accept it."));
 }

@@ -22,3 +22,19 @@ fn the_page_of_memory_shows_what_the_program_says() {
     let shown = assert_recorded(&vault, page.split("\n## Context").next().unwrap());
     assert!(shown > 8, "{shown}");
 }
+
+#[test]
+fn the_page_of_memory_shows_a_context_and_a_profile_as_they_are() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/memory.md")).unwrap();
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    vault.write("profile/overrides.md", "# Always\n\n- Answer in German.\n");
+    let summary = "---\ntitle: The tent\nof: conversations/tent.md\ntags: [tent]\n---\n\nDecided to wax the tent.\n";
+    vault.write("summaries/tent.md", summary);
+    vault.start().settle();
+    let part = |from: &str, to: &str| page.split(from).nth(1).unwrap().split(to).next().unwrap();
+    assert_eq!(assert_recorded(&vault, part("\n## Context\n", "\n## Profile\n")), 1);
+    let entries = "- [preference] Prefers tabs over spaces ^e-7f3a2b9c\n- [skill] Bakes rye bread ^e-0c1d2e3f\n";
+    vault.write("memories/user.md", entries);
+    vault.settle();
+    assert_eq!(assert_recorded(&vault, part("\n## Profile\n", "\n## Summaries and digests\n")), 3);
+}

@@ -270,3 +270,45 @@ fn what_it_costs_is_the_persons_to_see() {
     assert_eq!(vault.post("/api/processing/retry", &json!({"id": "no digits"})).status, 400);
     assert_eq!(vault.post("/api/processing/retry", &json!({})).json(), json!({"queued": 0}));
 }
+
+#[test]
+fn what_was_removed_or_rejected_is_not_proposed_again() {
+    let endpoint = good();
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    vault.write("conversations/tea.md", conversation(&[("user", "I like green tea."), ("user", "I like rye bread.")]));
+    sync(&vault);
+    let id = |what: &str| {
+        let waiting = pending(&vault);
+        let line = waiting.lines().find(|line| line.contains(what)).unwrap_or_default().to_owned();
+        line.rsplit_once('^').map(|(_, id)| id.to_owned()).unwrap()
+    };
+    let (tea, bread) = (id("green tea"), id("rye bread"));
+    vault.run(&["review", "accept", &tea]).ok();
+    vault.run(&["memory", "remove", &tea]).ok();
+    vault.run(&["review", "reject", &bread]).ok();
+    let said = [("user", "I like green tea."), ("user", "I like rye bread."), ("user", "I like tomato soup.")];
+    vault.write("conversations/again.md", conversation(&said));
+    sync(&vault);
+    let waits = pending(&vault);
+    assert!(waits.contains("tomato soup") && !waits.contains("green tea") && !waits.contains("rye bread"), "{waits}");
+}
+
+#[test]
+fn a_conversation_that_says_so_is_read_by_no_model() {
+    let endpoint = good();
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    vault.start().settle();
+    let capture = vault.run(&["token", "add", "--capture", "osaurus"]).ok().stdout.trim().to_owned();
+    let turns = |id: &str, skip: bool| {
+        let turns = json!([{ "user": format!("I like {id} tea."), "assistant": "Noted." }]);
+        let body = json!({ "agent_id": "a", "conversation_id": id, "turns": turns, "skip_extraction": skip });
+        let request = Request::new("POST", "/memory/ingest").header("Authorization", &format!("Bearer {capture}"));
+        assert_eq!(vault.send(&request.json(body.to_string())).status, 200);
+        eventually("the turns", || vault.find(id).first().cloned())
+    };
+    let (read, left) = (turns("green", false), turns("black", true));
+    assert!(fs::read_to_string(vault.path(&left)).unwrap().contains("extraction: false"));
+    assert!(!fs::read_to_string(vault.path(&read)).unwrap().contains("extraction"));
+    assert_eq!(sync(&vault)["calls"], 1);
+    assert!(pending(&vault).contains("Likes green tea") && !pending(&vault).contains("black"));
+}

@@ -1,0 +1,36 @@
+// What the settings of the memory are called in Osaurus, and here: the table of docs/memory.md.
+
+import { h } from "./dom.js";
+
+/** Names there; names in plain words stand for settings whose key there is not known to us. */
+const NAMES = [
+  ["enabled", "memory.enabled"],
+  ["core model", "memory.model"],
+  ["core model provider", "memory.endpoint, memory.api_key_env"],
+  ["budget of the profile", "memory.profile_tokens"],
+  ["budget of the working memory", "memory.working_tokens"],
+  ["budget of summaries", "memory.summary_tokens"],
+  ["budget of excerpts", "memory.chunk_tokens"],
+  ["budget of key relationships", "memory.relation_tokens"],
+  ["profileRegenerateThreshold", "memory.regenerate_after"],
+  ["summaryDebounceSeconds", "memory.summary_debounce_seconds"],
+  ["summaryRetentionDays", "memory.summary_retention_days"],
+  ["recallTopK", "memory.recall_top_k"],
+  ["temporalDecayHalfLifeDays", "memory.half_life_days"],
+  ["mmrLambda", "memory.mmr_lambda"],
+  ["mmrFetchMultiplier", "memory.mmr_multiplier"],
+  ["verification on or off", "memory.verification"],
+  ["Jaccard threshold of duplicates", "memory.duplicate_words"],
+  ["semantic threshold of duplicates", "memory.duplicate_meaning"],
+  ["entries of an agent", "memory.max_entries"],
+];
+
+/** A section with the table. */
+export function settingNames() {
+  const row = ([theirs, ours]) => h("tr", {}, h("th", { scope: "row" }, theirs), h("td", {}, ours.split(", ").map((name, at) => [at ? ", " : "", h("code", {}, name)])));
+  return h("section", { id: "setting-names" }, h("h3", {}, "Settings of Osaurus"),
+    h("p", { class: "hint" }, "For those who come from there: what its settings of the memory are called in memory.toml. The meanings and ranges are the same."),
+    h("div", { class: "table" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["There", "Here"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, NAMES.map(row)))));
+}

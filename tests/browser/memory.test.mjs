@@ -1,0 +1,135 @@
+// The person sees who agents take them for, what a chat model did and cost, and what settings are called elsewhere.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { after, afterEach, before, describe, test } from "node:test";
+import { Tabs, Vault, eventually, openBrowser, overflow, root, text, violations } from "./support.mjs";
+
+const HOSTILE = "&lt;img src=x onerror=window.__xss=9>";
+
+const vault = new Vault();
+const tabs = new Tabs();
+let browser;
+/** A chat model that answers nothing of use until it is told to. */
+let answers = "no JSON";
+const model = createServer((request, response) => {
+  request.resume().on("end", () => {
+    const content = answers;
+    response.writeHead(200, { "Content-Type": "application/json" });
+    response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content } }], usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } }));
+  });
+});
+
+before(async () => {
+  await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
+  const config = readFileSync(`${vault.folder}/memory.toml`, "utf8");
+  const set = (text, key, value) => {
+    const [head, rest] = text.split(/^\[memory\]$/m);
+    return `${head}[memory]${rest.replace(new RegExp(`^#? ?${key} = .*$`, "m"), `${key} = ${value}`)}`;
+  };
+  const named = set(set(config, "model", '"played"'), "endpoint", `"http://127.0.0.1:${model.address().port}"`);
+  vault.write("memory.toml", set(named, "summary_debounce_seconds", "10"));
+  vault.write("conversations/a.md", "# A\n\n**10:00 · user:** I prefer tabs.\n");
+  vault.write("profile/overrides.md", `- Answer in German. ${HOSTILE}\n`);
+  vault.write("USER.md", "---\nname: Maya\nlocation_place: Wien\n---\n");
+  vault.write("memories/user.md", "- [preference] Prefers tabs ^e-1\n");
+  await vault.start();
+  browser = await openBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  if (vault.daemon) await vault.stop();
+  model.close();
+  model.closeAllConnections();
+  vault.remove();
+});
+
+afterEach(() => tabs.close());
+
+async function opened(place, options) {
+  const page = await tabs.tab(browser, options);
+  await page.goto(vault.openAddress());
+  await page.waitForSelector("#main > *");
+  await page.goto(`${vault.origin}/#/${place}`);
+  return page;
+}
+
+/** What was put aside of a conversation. */
+const asideOf = async (path) => (await vault.get("/api/processing")).dead_letters.filter((dead) => dead.path === path);
+
+describe("the profile", () => {
+  test("shows what is said in any case, who the person is and what was made, each with its file", async () => {
+    const page = await opened("profile");
+    await page.waitForSelector("#profile-state");
+    const said = await text(page, "#main");
+    assert.match(said, /profile\/overrides\.md[^]*Answer in German\.[^]*You: Maya[^]*Wien/);
+    assert.equal(await page.evaluate(() => window.__xss), undefined);
+    assert.ok((await overflow(page)) <= 0);
+    assert.deepEqual(await violations(page), []);
+  });
+
+  test("is made anew when asked, and says what of", async () => {
+    const page = await opened("profile");
+    await page.click("#profile-make");
+    await page.locator(".hint[role=status]", { hasText: /Made anew|It says so already/ }).waitFor();
+    await page.locator(".profile-text", { hasText: "Prefers tabs" }).waitFor();
+    assert.match(await text(page, "#profile-state"), /^Version \d+, made of 1 line;/);
+    assert.match(vault.read("profile/profile.md"), /Prefers tabs/);
+  });
+
+  test("that the person has edited is theirs, and the page says so by itself", async () => {
+    const page = await opened("profile");
+    await page.waitForSelector("#profile-state");
+    vault.write("profile/profile.md", "# Mine\n\nI am Maya.\n");
+    await page.locator("#profile-state", { hasText: "You have edited it" }).waitFor();
+    await page.locator(".profile-text", { hasText: "I am Maya." }).waitFor();
+  });
+});
+
+describe("processing", () => {
+  test("shows calls, what they cost and what was put aside, which can be tried again", async () => {
+    const page = await opened("processing");
+    await page.locator("button", { hasText: "Read what waits now" }).click();
+    await eventually("the conversation to be put aside", async () => (await asideOf("conversations/a.md")).length === 1);
+    await page.goto(`${vault.origin}/#/settings`);
+    await page.goto(`${vault.origin}/#/processing`);
+    const letter = page.locator("li", { hasText: "conversations/a.md" });
+    await letter.waitFor();
+    const said = await text(page, "#main");
+    assert.match(said, /calls? since/);
+    assert.match(said, /tokens read, as the service has counted/);
+    assert.match(said, /Within 24 hours \d+ of [\d,]+ calls/);
+    assert.match(said, /Size of the stores/);
+    assert.ok((await overflow(page)) <= 0);
+    assert.deepEqual(await violations(page), []);
+    const { calls } = await vault.get("/api/processing");
+    answers = JSON.stringify({ entries: [], summary: {} });
+    await letter.locator("button", { hasText: "Try again" }).click();
+    await eventually("it to be read", async () => {
+      const now = await vault.get("/api/processing");
+      return (await asideOf("conversations/a.md")).length === 0 && now.calls > calls;
+    });
+  });
+
+  test("on a narrow screen scrolls the table and not the page", async () => {
+    const page = await opened("processing", { width: 360, height: 700 });
+    await page.waitForSelector(".numbers");
+    assert.ok((await overflow(page)) <= 0);
+  });
+});
+
+describe("the settings", () => {
+  test("name those of Osaurus as the documentation does", async () => {
+    const page = await opened("settings");
+    await page.waitForSelector("#setting-names tbody tr");
+    const shown = await page.locator("#setting-names tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim())));
+    const table = readFileSync(`${root}/docs/memory.md`, "utf8").split("\n## Settings")[1];
+    const rows = [...table.matchAll(/^\| (.+?) \| (`memory.+?) \|$/gm)];
+    const plain = (cell) => cell.replace(/ \(.*\)$/, "").replaceAll("`", "");
+    assert.deepEqual(shown, rows.map(([, theirs, ours]) => [plain(theirs), plain(ours)]));
+    assert.ok(shown.length > 15);
+    assert.deepEqual(await violations(page), []);
+  });
+});
