@@ -11,7 +11,7 @@ override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run quick test soak fuzz check build install bench bench-onnx bench-report clean deps
+.PHONY: help run quick test soak fuzz check build install dist bench bench-onnx bench-report clean deps
 
 help: ## List what can be made
 	@echo "vault: a person's long-lived memory, as plain Markdown in one folder"
@@ -53,6 +53,9 @@ build: deps ## Build the program for this machine's CPU, as target/vault
 
 install: deps ## Install the program, so built, in ~/.cargo/bin
 	@. scripts/native-flags && cargo install --locked --path .
+
+dist: deps ## Pack the program for this platform into target/dist: an archive, a .deb, checksums; BINARY=FILE packs that one
+	@BINARY="$(BINARY)" PROFILE="$(PROFILE)" scripts/dist
 
 bench: build ## Measure the program on a folder of Markdown, ARGS=FOLDER
 	@. scripts/native-flags && benches/run --binary target/vault $(ARGS)

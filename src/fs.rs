@@ -96,6 +96,28 @@ fn write_unless(path: &Path, bytes: &[u8], mode: u32, check: impl Fn() -> io::Re
     write().on("write", path)
 }
 
+/// Replaces a file in one step by what is written piece by piece.
+///
+/// # Errors
+/// As [`write_atomically`], and what `write` gives; the old file is then as it was.
+pub(crate) fn replace_with(
+    path: &Path,
+    mode: u32,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> Result<(), FsError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let replace = || -> io::Result<()> {
+        let mut file = unfinished(0o600).tempfile_in(folder)?;
+        write(file.as_file_mut())?;
+        let exactly = std::os::unix::fs::PermissionsExt::from_mode(mode & 0o777);
+        file.as_file().set_permissions(exactly)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        fs::File::open(folder)?.sync_all()
+    };
+    replace().on("write", path)
+}
+
 fn unfinished(mode: u32) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(UNFINISHED);

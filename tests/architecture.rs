@@ -24,6 +24,7 @@ const HOMES: &[(&str, &str)] = &[
     ("notify", "vault/watch"),
     ("pulldown_cmark", "note"),
     ("rusqlite", "engine_local/catalog"),
+    ("rusqlite", "qmd"),
     ("rusqlite", "state"),
     ("tantivy", "engine_local/keyword"),
     ("walkdir", "vault"),

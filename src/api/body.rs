@@ -7,8 +7,9 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 
-use super::error::{ApiError, MAX_OPEN_BODY_BYTES};
+use super::error::{ApiError, MAX_OPEN_BODY_BYTES, MAX_TRACE_BYTES};
 use super::open::is_open;
+use super::traces::TRACE_PATH;
 
 /// A JSON object, taken for what it says; errors name the field. An array is none, though serde would take one for the fields
 /// in their order.
@@ -28,8 +29,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message));
         }
         let is_open = is_open(request.uri().path());
+        let is_trace = request.uri().path() == TRACE_PATH;
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE if is_open => ApiError::too_large(MAX_OPEN_BODY_BYTES),
+            StatusCode::PAYLOAD_TOO_LARGE if is_trace => ApiError::too_large(MAX_TRACE_BYTES),
             _ => JsonRejection::BytesRejection(rejection).into(),
         })?;
         let read = Json::from_bytes(&bytes);

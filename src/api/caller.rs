@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::error::ApiError;
 use super::open::is_passed_on;
+use super::traces::TRACE_PATH;
 use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
 use crate::app::App;
@@ -126,7 +127,12 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
     };
     let Some(limits) = app.limits_of(principal) else { return next.run(request).await };
     let rates = app.agents().rates();
-    if let Err(wait) = rates.take(&slug, limits.requests_per_minute, Instant::now()) {
+    // What it tells of its work comes by the hundred, and takes nothing from what it asks. No agent has a name with a slash.
+    let (slug, per_minute) = match request.uri().path() == TRACE_PATH {
+        true => (format!("{slug}/trace"), app.config().traces.events_per_minute),
+        false => (slug, limits.requests_per_minute),
+    };
+    if let Err(wait) = rates.take(&slug, per_minute, Instant::now()) {
         return too_many("too many requests in a minute", wait.as_secs() + 1);
     }
     let Some(places) = rates.enter(&slug) else { return too_many("too many requests at a time", 1) };

@@ -13,6 +13,9 @@ use crate::request::RequestError;
 /// Bodies over this are refused.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
 
+/// The same of an event of an agent's work, whose payload has all that a model was given.
+pub(super) const MAX_TRACE_BYTES: usize = 1 << 24;
+
 /// The same at the addresses that need no token: a code of the page has 64.
 pub(super) const MAX_OPEN_BODY_BYTES: usize = 1024;
 

@@ -6,8 +6,8 @@ use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
-    profile, qmd, routes, summaries, writes,
+    agents, capture, conflicts, context, entries, events, facts, forgotten, graph, import, links, memory, page,
+    passing, processing, profile, qmd, routes, summaries, traces, writes,
 };
 
 mod limits;
@@ -73,6 +73,9 @@ use limits::Exact;
         forgotten::forgotten,
         forgotten::lift,
         forgotten::changes,
+        conflicts::conflicts,
+        conflicts::difference,
+        conflicts::keep,
         writes::restore,
         agents::list,
         agents::add,
@@ -84,7 +87,10 @@ use limits::Exact;
         agents::log,
         capture::events,
         capture::ingest,
+        import::import,
         memory::flush,
+        traces::keep_trace,
+        traces::list_traces,
         agents::listed,
         capture::settings,
         capture::set_settings,

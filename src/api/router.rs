@@ -16,8 +16,8 @@ use super::events::Streams;
 use super::openapi::document;
 use super::sessions::Sessions;
 use super::{
-    agents, capture, context, entries, events, facts, forgotten, graph, links, memory, page, passing, processing,
-    profile, qmd, routes, summaries, writes,
+    agents, capture, conflicts, context, entries, events, facts, forgotten, graph, import, links, memory, page,
+    passing, processing, profile, qmd, routes, summaries, traces, writes,
 };
 use crate::access::Authenticator;
 use crate::app::App;
@@ -64,8 +64,10 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(agents::routes())
         .merge(entries::owner_routes())
         .merge(forgotten::routes())
+        .merge(conflicts::routes())
         .merge(profile::routes())
         .merge(capture::routes())
+        .merge(import::routes())
         .with_state(Arc::clone(&app))
         .merge(events)
         .route_layer(middleware::from_fn(owner_only));
@@ -88,6 +90,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(passing::routes(&app))
         .merge(graph::routes())
         .merge(memory::routes())
+        .merge(traces::routes())
         .merge(agents::reader_routes())
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(readers_only));

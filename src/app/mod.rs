@@ -27,9 +27,10 @@ use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Rol
 use crate::state::State;
 use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
+use crate::traces::TracesKeeper;
 use crate::vault::{Home, Lock};
 use crate::wire::{ClearParams, Cleared, EventsAccepted, ProcessingView, Retried, RetryParams};
-use crate::wire::{ContextParams, ContextView, TurnsIngested, TurnsParams};
+use crate::wire::{ContextParams, ContextView, ImportParams, ImportTaken, TurnsIngested, TurnsParams};
 
 /// One vault, opened, until it is dropped.
 pub struct App {
@@ -41,6 +42,7 @@ pub struct App {
     keeper: Option<FactsKeeper>,
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
+    _traces: Option<TracesKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
     contexts: ContextCache,
@@ -80,6 +82,16 @@ impl App {
         self.is_of_this(sender.workspace())?;
         let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
+    }
+
+    /// Takes what is imported: when it returns that is safe on disk.
+    ///
+    /// # Errors
+    /// When something of it is not right, or none can be kept now.
+    pub fn import(&self, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        let elsewhere = || RequestError::unavailable("another process is writing this vault", "try again in a moment");
+        capture::import(self.capture.as_ref().ok_or_else(elsewhere)?, owner, params)
     }
 
     /// Has the summaries looked at now: to them the time is another.

@@ -24,6 +24,8 @@ use crate::request::{PendingEvents, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
 use crate::summaries::{SummariesKeeper, SummariesParts};
 use crate::sync::{Shared, SyncOptions, Syncer};
+use crate::trace_files::TraceFiles;
+use crate::traces::TracesKeeper;
 use crate::vault::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
 
 /// Minimum age of an unfinished file that nobody will finish.
@@ -139,6 +141,7 @@ impl App {
         let backup = backup.map(|every| Timer::start(home.root().to_owned(), Trust::of(&home), every));
         let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
+        let traces = Arc::new(TraceFiles::new(home.root(), config.traces.max_bytes_per_day));
         let keeper = watch.then(|| {
             let (ledger, files) = (Arc::clone(&ledger), Arc::clone(&files));
             FactsKeeper::start(KeeperParts { ledger, files, shared: Arc::clone(&shared), lock: Arc::clone(&lock) })
@@ -173,10 +176,12 @@ impl App {
             agents,
             ledger,
             layers,
+            traces,
         });
         let workspace = Arc::new(workspace);
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
+        let traces_keeper = watch.then(|| TracesKeeper::start(&workspace)).transpose()?;
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
         let worker = is_kept.then(|| ExtractionWorker::start(Arc::clone(&extraction))).transpose()?;
         Ok(Self {
@@ -185,6 +190,7 @@ impl App {
             extraction,
             keeper,
             _profile: profile,
+            _traces: traces_keeper,
             capture,
             backup,
             workspace,
@@ -209,6 +215,7 @@ impl App {
         let agents = Arc::new(AgentRegistry::new(home.root().to_owned(), &state).with_folders_of(&config));
         let ledger = Arc::new(ledger(&home, &config, &state));
         let layers = Arc::new(Layers::new(home.root().to_owned(), config.index.max_file_bytes));
+        let traces = Arc::new(TraceFiles::new(home.root(), config.traces.max_bytes_per_day));
         let workspace = Workspace::new(WorkspaceParts {
             pending: None,
             switches,
@@ -226,6 +233,7 @@ impl App {
             agents,
             ledger,
             layers,
+            traces,
         });
         let workspace = Arc::new(workspace);
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
@@ -235,6 +243,7 @@ impl App {
             extraction,
             keeper: None,
             _profile: None,
+            _traces: None,
             capture: None,
             backup: None,
             workspace,

@@ -12,14 +12,13 @@ use crate::fs::folder_bytes;
 use crate::jobs::{phase, to_embed, verification};
 use crate::ledger::KeptFacts;
 use crate::models::{ChatModel, ChatUsage, ModelTrouble};
+use crate::note::CONFLICT_MARKS;
 use crate::notes;
 use crate::request::{Owner, RequestError, rfc3339};
 use crate::summaries::SummariesKeeper;
 use crate::sync::{BatchProgress, ModelStatus, WatchState};
-use crate::vault::{self, conflict_copy};
-use crate::wire::{
-    Backup, BatchState, ChatState, ConflictCopy, FactProblem, FactsState, Model, Skipped, Status, Watching,
-};
+use crate::vault;
+use crate::wire::{Backup, BatchState, ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
 
 /// So long a status looks notes over for what was forgotten and is back; the next one goes on.
 const LOOK: Duration = Duration::from_millis(50);
@@ -76,8 +75,12 @@ impl App {
             index_bytes: folder_bytes(workspace.index_dir()),
             index_dir: workspace.index_dir().display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
-            problems: problems.into_iter().map(|(path, reason)| Skipped { path, reason }).collect(),
-            conflict_copies: snapshot.map(conflict_copies).unwrap_or_default(),
+            conflict_copies: snapshot.map(|snapshot| notes::conflict_copies(snapshot, &problems)).unwrap_or_default(),
+            problems: problems
+                .into_iter()
+                .filter(|(_, reason)| !reason.ends_with(CONFLICT_MARKS))
+                .map(|(path, reason)| Skipped { path, reason })
+                .collect(),
             forgotten_back: notes::forgotten_back(owner, LOOK).map(|(back, _)| back).unwrap_or_default(),
             failure: progress.failure.or_else(|| workspace.state().trouble()),
             rebuilt: progress.rebuilt,
@@ -123,17 +126,6 @@ fn batch(progress: BatchProgress) -> BatchState {
     let BatchProgress { texts, since, state, trouble, problem } = progress;
     let since = since.map(|since| rfc3339(since.as_millisecond()));
     BatchState { texts, since, state: state.into(), trouble, problem }
-}
-
-fn conflict_copies(snapshot: &dyn Reader) -> Vec<ConflictCopy> {
-    let is_there = |path: &str| snapshot.files().at(path).is_some();
-    let copies = snapshot.files().iter().filter_map(|file| {
-        let (of, made_by) = conflict_copy(&file.path, is_there)?;
-        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into() })
-    });
-    let mut copies: Vec<_> = copies.collect();
-    copies.sort_by(|one, two| one.path.cmp(&two.path));
-    copies
 }
 
 fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {

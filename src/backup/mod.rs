@@ -7,7 +7,6 @@ mod changes;
 mod error;
 mod git;
 mod git_config;
-mod markers;
 mod repository;
 mod timer;
 mod trust;

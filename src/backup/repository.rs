@@ -14,9 +14,9 @@ use super::changes::{ChangedFile, Changes, Counts, message};
 use super::error::BackupError;
 use super::git::{Cancel, Git, is_set};
 use super::git_config::is_harmless;
-use super::markers::has_conflict;
 use super::trust::Trust;
 use crate::fs::{Context, FsError};
+use crate::note::has_conflict;
 use crate::vault::{GIT_LOCK, UNDER_WAY};
 
 /// Maximum time that another git is waited for.

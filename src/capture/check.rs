@@ -17,6 +17,14 @@ const MAX_ID_BYTES: usize = 500;
 #[error("{0}")]
 pub(crate) struct EventError(String);
 
+impl EventError {
+    /// That nothing is kept in a folder.
+    pub(super) fn is_off(folder: &str) -> Self {
+        let key = folder.replace('-', "_");
+        Self(format!("`[capture] {key}` is false in memory.toml, so nothing is imported into `{folder}`"))
+    }
+}
+
 /// Reads one event or an array. One that is not right refuses all of them. `sender` tells the ids of different programs
 /// apart.
 pub(super) fn read(body: Value, sender: &str, now: Timestamp) -> Result<Vec<Captured>, EventError> {
@@ -78,7 +86,7 @@ fn one(value: Value, sender: &str, now: Timestamp) -> Result<Captured, Wrong> {
             _ => return Err(wrong("time", "takes RFC 3339, as 2026-01-05T18:32:00+01:00, from 1970 on".into())),
         },
     };
-    Ok(Captured { at_ms, key, sender: sender.to_owned(), event })
+    Ok(Captured { at_ms, key, import: None, sender: sender.to_owned(), event })
 }
 
 /// The event by its `type`.

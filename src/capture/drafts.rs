@@ -9,6 +9,7 @@ use super::names::Names;
 use super::pages::Pages;
 use super::plan::Planned;
 use crate::path::VaultPath;
+use crate::state::{ImportTable, ImportedFile};
 use crate::vault::{Action, Files, WriteError};
 
 /// A file that is longer is followed by another: each event rewrites the last one.
@@ -112,6 +113,8 @@ pub(super) struct Drafts<'a> {
     pub(super) root: &'a Path,
     drafts: Vec<Draft>,
     known: HashMap<VaultPath, usize>,
+    /// The import that all of the batch is of, and where it is noted which files it changes.
+    import: Option<(i64, &'a ImportTable)>,
 }
 
 /// What became of a batch.
@@ -125,8 +128,8 @@ pub(super) struct Written {
 }
 
 impl<'a> Drafts<'a> {
-    pub(super) fn new(files: &'a Files, root: &'a Path) -> Self {
-        Self { files, root, drafts: Vec::new(), known: HashMap::new() }
+    pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
+        Self { files, root, drafts: Vec::new(), known: HashMap::new(), import }
     }
 
     /// Notes who sent an event that was put where it belongs.
@@ -261,12 +264,33 @@ impl<'a> Drafts<'a> {
         self.drafts.iter().filter(|draft| !draft.added.is_empty())
     }
 
+    /// Notes what an import is about to leave in a file, and keeps what that was before.
+    fn note_import(&self, draft: &Draft) -> Result<(), WriteError> {
+        let Some((import, imports)) = self.import else { return Ok(()) };
+        let refused = |_| WriteError::Refused {
+            path: draft.path.to_string(),
+            reason: "that it is imported cannot be noted: the state cannot be written",
+        };
+        let checkpoint = match draft.before {
+            Some(before) if !imports.has_file(import, draft.path.as_str()).map_err(refused)? => {
+                Some(self.files.leave(&draft.path, Some(before), Action::Edit.into())?.to_string())
+            }
+            _ => None,
+        };
+        let after = blake3::hash(draft.text.as_bytes()).to_hex().to_string();
+        let file = ImportedFile { path: draft.path.to_string(), checkpoint, after };
+        imports.note_files(import, &[file]).map_err(refused)
+    }
+
     /// Writes all files. What somebody else has changed in between is left for the next batch; the first failure of the disk
     /// is told.
     pub(super) fn write(&self, pages: &mut Pages) -> Written {
         let mut written = Written::default();
         for draft in self.changed() {
-            let result = if draft.text == draft.had { Ok(()) } else { draft.write(self.files) };
+            let result = match draft.text == draft.had {
+                true => Ok(()),
+                false => self.note_import(draft).and_then(|()| draft.write(self.files)),
+            };
             match result {
                 Ok(()) => written.numbers.extend(draft.added.iter().map(|(number, _)| *number)),
                 Err(error) => {

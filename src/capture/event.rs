@@ -38,6 +38,9 @@ pub(crate) struct MessageEvent {
     /// The speaker's name, shown instead of the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What the conversation is called; the first of its turns says so. Without, its file is called by what that says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What was said, as Markdown or plain text.
     pub text: String,
     /// Names the event: of those with the same id only the first counts.
@@ -181,6 +184,9 @@ pub(super) struct Captured {
     /// Tells it from all others of the same program, when its sender named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<u64>,
+    /// The import that brought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) import: Option<i64>,
     /// The program that sent it, by the name of its token; none for the person's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) sender: String,
@@ -190,13 +196,16 @@ pub(super) struct Captured {
 impl Captured {
     /// Who sent it, as the logs say it.
     pub(super) fn by(&self) -> String {
+        if let Some(import) = self.import {
+            return format!("import {import}");
+        }
         if self.sender.is_empty() { "program".into() } else { format!("program {}", self.sender) }
     }
 
     /// As the queue keeps it.
     pub(super) fn encoded(&self) -> Result<NewEvent, serde_json::Error> {
         let body = serde_json::to_string(self)?;
-        Ok(NewEvent { key: self.key, kind: self.event.kind().folder(), body })
+        Ok(NewEvent { key: self.key, import: self.import, kind: self.event.kind().folder(), body })
     }
 }
 
@@ -297,6 +306,7 @@ impl Event {
                 texts.push(("session", Line(500), &mut message.session));
                 texts.push(("role", Line(100), &mut message.role));
                 texts.extend(message.agent.as_mut().map(|agent| ("agent", Line(100), agent)));
+                texts.extend(message.title.as_mut().map(|title| ("title", Line(500), title)));
                 texts.push(("text", Text, &mut message.text));
             }
             Self::File(file) => {

@@ -55,7 +55,15 @@ pub(super) fn without_forgotten(asked: &ForgottenLookup<'_>, captured: &Captured
             }
             &mut note.content
         }
-        Event::Message(message) => &mut message.text,
+        Event::Message(message) => {
+            if let Some(title) = message.title.as_deref().and_then(of) {
+                message.title = title.text;
+                if of(&message.text).is_none() {
+                    return Some(LeftOfEvent { tombstone: title.tombstone, captured: Some(left) });
+                }
+            }
+            &mut message.text
+        }
         Event::Clipboard(clipboard) => &mut clipboard.content,
     };
     let WithoutForgotten { text: kept, tombstone } = of(text)?;

@@ -216,7 +216,14 @@ mod tests {
 
     fn event(key: Option<u64>, query: &str) -> String {
         let search = SearchEvent { query: query.into(), place: None, results: None, id: None, time: None };
-        serde_json::to_string(&Captured { at_ms: 7, key, sender: String::new(), event: Event::Search(search) }).unwrap()
+        serde_json::to_string(&Captured {
+            at_ms: 7,
+            key,
+            import: None,
+            sender: String::new(),
+            event: Event::Search(search),
+        })
+        .unwrap()
     }
 
     fn queries(state: &Arc<State>) -> Vec<String> {
@@ -252,7 +259,7 @@ mod tests {
         left(folder.path());
         assert_eq!(waiting(&state), 2);
         let mut queue = EventQueue::new(&state);
-        let key = |key| NewEvent { key: Some(key), kind: "searches", body: event(Some(key), "before") };
+        let key = |key| NewEvent { key: Some(key), import: None, kind: "searches", body: event(Some(key), "before") };
         queue.commit(&Batch { requests: vec![vec![key(50)]], ..Batch::default() }).unwrap();
         take_over(&state, &mut queue).unwrap();
         assert_eq!(queries(&state), ["before", "two", "three"]);

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::check::{self, EventError};
 use super::commit::{Commit, Queue, sweep_at_rest};
 use super::event::{Captured, Event, takes};
+use super::forgotten::without_forgotten;
 use super::former;
 use super::kept::{FindPrivate, Kept};
 use super::pages::{FindNote, Pages};
@@ -23,7 +24,7 @@ use crate::forgotten::ForgottenTexts;
 use crate::fs::FsError;
 use crate::path::VaultPath;
 use crate::redact::redact;
-use crate::state::{EventReader, State, StateError};
+use crate::state::{EventReader, ImportTable, LeftOut, State, StateError};
 use crate::vault::{Files, Globs, WriteError};
 
 /// Where captured events go.
@@ -51,6 +52,8 @@ pub(crate) struct Capture {
     queue: Queue,
     files: Arc<Files>,
     switches: Arc<Switches>,
+    forgotten: Arc<ForgottenTexts>,
+    imports: Arc<ImportTable>,
     failure: Arc<Mutex<Option<String>>>,
     commit: Option<JoinHandle<()>>,
     writer: Option<JoinHandle<()>>,
@@ -65,6 +68,19 @@ pub(crate) struct Accepted {
     pub ignored: usize,
 }
 
+/// What became of events of an import.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ImportedEvents {
+    /// New ones.
+    pub(super) added: usize,
+    /// Those that came before.
+    pub(super) existing: usize,
+    /// What was forgotten for good.
+    pub(super) forgotten: usize,
+    /// Of which nothing is left without what was recalled.
+    pub(super) empty: usize,
+}
+
 /// Why events were not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CaptureError {
@@ -74,6 +90,12 @@ pub(crate) enum CaptureError {
     /// They cannot be kept now. Later they may be.
     #[error("{0}")]
     Unavailable(String),
+}
+
+impl From<StateError> for CaptureError {
+    fn from(error: StateError) -> Self {
+        Self::Unavailable(error.to_string())
+    }
 }
 
 /// How the capture is.
@@ -93,6 +115,7 @@ impl Capture {
     pub(crate) fn start(options: Options) -> Result<Self, FsError> {
         let Options { root, state, files, switches, forgotten, find_note, find_private, private } = options;
         let queue = Queue::default();
+        let imports = Arc::new(ImportTable::new(&state));
         let commit = Commit::start(&root, &state, queue.clone(), Arc::clone(&switches))?;
         let failure = Arc::default();
         let writer = CaptureWriter {
@@ -102,7 +125,8 @@ impl Capture {
             switches: Arc::clone(&switches),
             queue: queue.clone(),
             pages: Pages::new(TimeZone::system(), find_note, Kept::new(find_private, private)),
-            forgotten,
+            forgotten: Arc::clone(&forgotten),
+            imports: Arc::clone(&imports),
             failure: Arc::clone(&failure),
         };
         let thread = std::thread::Builder::new().name("capture".into());
@@ -111,7 +135,7 @@ impl Capture {
             path: state.file().to_owned(),
             source,
         })?;
-        Ok(Self { queue, files, switches, failure, commit: Some(commit), writer: Some(writer) })
+        Ok(Self { queue, files, switches, forgotten, imports, failure, commit: Some(commit), writer: Some(writer) })
     }
 
     /// Takes one event or an array of them. When it returns they are safe on disk; none is, when one is not right. `sender`
@@ -124,24 +148,7 @@ impl Capture {
         let sent = events.len();
         let config = self.switches.capture();
         events.retain(|event| takes(&config, event.event.kind()));
-        // What was recalled is known already, and would come back as if somebody had said it.
-        for event in &mut events {
-            if let Event::Message(message) = &mut event.event
-                && let std::borrow::Cow::Owned(said) = without_fenced(&message.text)
-            {
-                message.text = said.trim().to_owned();
-            }
-        }
-        events.retain(|event| !matches!(&event.event, Event::Message(message) if message.text.is_empty()));
-        if config.redact {
-            for event in &mut events {
-                for (_, _, text) in event.event.texts() {
-                    if let std::borrow::Cow::Owned(redacted) = redact(text) {
-                        *text = redacted;
-                    }
-                }
-            }
-        }
+        prepare(&mut events, config.redact);
         if events.is_empty() {
             return Ok(Accepted { accepted: 0, ignored: sent });
         }
@@ -150,6 +157,64 @@ impl Capture {
             Ok(appended) => Ok(Accepted { accepted: appended.accepted, ignored: sent - appended.accepted }),
             Err(refused) => Err(CaptureError::Unavailable(refused.to_string())),
         }
+    }
+
+    /// Takes events of an import, each once for good; with none it is only said what would be taken. When it returns they are safe on disk.
+    ///
+    /// # Errors
+    /// When an event is not right, its kind is switched off, or the disk refuses.
+    pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportedEvents, CaptureError> {
+        let mut events = check::read(body, "", Timestamp::now())?;
+        let config = self.switches.capture();
+        if let Some(off) = events.iter().map(|event| event.event.kind()).find(|kind| !takes(&config, *kind)) {
+            return Err(EventError::is_off(off.folder()).into());
+        }
+        let sent = events.len();
+        prepare(&mut events, config.redact);
+        let mut taken = ImportedEvents { empty: sent - events.len(), ..ImportedEvents::default() };
+        let asked = self.forgotten.look()?;
+        let mut told_of = BTreeSet::new();
+        events.retain_mut(|event| {
+            event.import = import;
+            let left = without_forgotten(&asked, event);
+            let Some(left) = left.filter(|left| left.captured.is_none()) else { return true };
+            taken.forgotten += 1;
+            if let Event::Message(message) = &event.event {
+                told_of.insert(message.session.clone());
+            }
+            if import.is_some() {
+                let into = event.event.kind().folder().to_owned();
+                let by = event.by();
+                self.forgotten.note(LeftOut { at: Timestamp::now(), by, into, whole: true, tombstone: left.tombstone });
+            }
+            false
+        });
+        // The title of a conversation may tell what was forgotten of it.
+        for event in &mut events {
+            if let Event::Message(message) = &mut event.event
+                && told_of.contains(&message.session)
+            {
+                message.title = None;
+            }
+        }
+        if import.is_none() {
+            let keys: Vec<u64> = events.iter().filter_map(|event| event.key).collect();
+            taken.existing = self.imports.known(&keys)?.into_iter().filter(|known| *known).count();
+            taken.added = events.len() - taken.existing;
+            return Ok(taken);
+        }
+        if !events.is_empty() {
+            self.check(&events)?;
+            let appended =
+                self.queue.append(&events).map_err(|refused| CaptureError::Unavailable(refused.to_string()))?;
+            (taken.added, taken.existing) = (appended.accepted, appended.doubles);
+        }
+        Ok(taken)
+    }
+
+    /// What is known of imports.
+    pub(super) fn imports(&self) -> &ImportTable {
+        &self.imports
     }
 
     /// What could not be written is not taken either: nobody would hear of it.
@@ -205,6 +270,23 @@ impl Capture {
         // What waited may have been switched off since the writer was told why it has to.
         let failure = failure.filter(|_| pending > 0);
         CaptureStatus { pending, failure: failure.or_else(|| self.switches.failure()) }
+    }
+}
+
+/// Takes out what was recalled, which is known already and would come back as if somebody had said it, and secrets.
+fn prepare(events: &mut Vec<Captured>, redacts: bool) {
+    for event in events.iter_mut() {
+        if let Event::Message(message) = &mut event.event
+            && let std::borrow::Cow::Owned(said) = without_fenced(&message.text)
+        {
+            message.text = said.trim().to_owned();
+        }
+    }
+    events.retain(|event| !matches!(&event.event, Event::Message(message) if message.text.is_empty()));
+    for (_, _, text) in events.iter_mut().filter(|_| redacts).flat_map(|event| event.event.texts()) {
+        if let std::borrow::Cow::Owned(redacted) = redact(text) {
+            *text = redacted;
+        }
     }
 }
 

@@ -11,6 +11,8 @@ mod events;
 mod forgotten;
 mod former;
 mod frontmatter;
+mod import;
+mod imported_notes;
 mod ingest;
 mod intake;
 mod kept;
@@ -24,6 +26,7 @@ mod writer;
 
 pub(crate) use event::Event;
 pub(crate) use events::{AtRest, accept, set_settings, settings, state};
+pub(crate) use import::import;
 pub(crate) use ingest::events as turns;
 pub(crate) use intake::{Capture, Options};
 pub(crate) use tokens::CaptureTokens;

@@ -131,7 +131,8 @@ impl Pages {
             }
             block
         } else {
-            let mut front = front(&title_of(&message.text, &format!("Conversation {}", message.session)), at);
+            let untitled = || title_of(&message.text, &format!("Conversation {}", message.session));
+            let mut front = front(&message.title.as_deref().map_or_else(untitled, one_line), at);
             front.insert("session".into(), message.session.clone().into());
             front.insert("participants".into(), vec![speaker.clone()].into());
             front.insert("tags".into(), vec!["conversation"].into());

@@ -20,7 +20,7 @@ use super::retention;
 use crate::config::Switches;
 use crate::forgotten::ForgottenTexts;
 use crate::fs::crash;
-use crate::state::{EventReader, LeftOut, StateError};
+use crate::state::{EventReader, ImportTable, LeftOut, StateError};
 use crate::vault::{Files, Identity, WriteError};
 
 /// Events of a batch, and about so many bytes.
@@ -86,6 +86,7 @@ pub(super) struct CaptureWriter {
     pub(super) queue: Queue,
     pub(super) pages: Pages,
     pub(super) forgotten: Arc<ForgottenTexts>,
+    pub(super) imports: Arc<ImportTable>,
     /// Why it does not get on, for the status.
     pub(super) failure: Arc<Mutex<Option<String>>>,
 }
@@ -184,7 +185,8 @@ impl CaptureWriter {
         let doubtful: HashSet<u64> = unsettled.iter().flat_map(|planned| &planned.added).map(|(at, _)| *at).collect();
         let from = pass.ahead.unwrap_or_else(|| self.queue.applied());
         let (batch, end) = self.read(progress, from, durable)?;
-        let mut drafts = Drafts::new(&self.files, &self.root);
+        let import = batch.iter().find_map(|(_, captured)| captured.as_ref()).and_then(|captured| captured.import);
+        let mut drafts = Drafts::new(&self.files, &self.root, import.map(|import| (import, &*self.imports)));
         let config = self.switches.capture();
         let mut dropped = false;
         // Until the files are written: what is forgotten meanwhile is looked for in them.
@@ -300,6 +302,13 @@ impl CaptureWriter {
             }
             (event.number, captured)
         });
-        Ok((numbered.collect(), end))
+        let mut numbered: Vec<Numbered> = numbered.collect();
+        // A batch is of one import or of none, so that it can be undone by itself.
+        let import = |(_, captured): &Numbered| captured.as_ref().map(|captured: &Captured| captured.import);
+        let first = numbered.iter().find_map(import);
+        let other = numbered.iter().position(|event| import(event).is_some_and(|other| Some(other) != first));
+        let end = other.map_or(end, |at| numbered[at].0);
+        numbered.truncate(other.unwrap_or(numbered.len()));
+        Ok((numbered, end))
     }
 }

@@ -21,6 +21,7 @@ use crate::notes;
 use crate::profile;
 use crate::summaries;
 use crate::sync::SyncProgress;
+use crate::traces;
 use crate::vault::{Home, HomeError};
 use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained, LogParams,
@@ -36,7 +37,8 @@ use crate::wire::{
     percent_encode,
 };
 use crate::wire::{ClearParams, Cleared, ProcessingView, Retried, RetryParams};
-use crate::wire::{ContextParams, ContextView, EventsAccepted};
+use crate::wire::{ConflictParams, ConflictSettled, ConflictView, ConflictsView, KeepParams};
+use crate::wire::{ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken};
 use crate::wire::{
     DigestParams, DigestView, DigestWritten, SummariesMade, SummariesParams, SummariesView, SummaryMakeParams,
 };
@@ -45,7 +47,7 @@ use crate::wire::{
     FactNameParams, FactSetParams, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, ReviewDecisions,
     ReviewParams, ReviewView, Reviewed,
 };
-use crate::wire::{ProfileMade, ProfileView, UserSet, UserSetParams};
+use crate::wire::{ProfileMade, ProfileView, TracesParams, TracesView, UserSet, UserSetParams};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -84,6 +86,19 @@ impl Backend {
 
     /// Connects to the vault's daemon, or starts to work alone. `adjust` changes the configuration for the latter.
     pub(super) fn open(named: Option<&Path>, adjust: impl FnOnce(&mut Config)) -> anyhow::Result<Self> {
+        Self::open_for(named, false, adjust)
+    }
+
+    /// The same, and what is captured is brought into its files by this process, too; no model and no git is called.
+    pub(super) fn open_capturing(named: Option<&Path>) -> anyhow::Result<Self> {
+        Self::open_for(named, true, |config| {
+            config.embed.model = "none".into();
+            config.memory.enabled = false;
+            config.backup.every.clear();
+        })
+    }
+
+    fn open_for(named: Option<&Path>, captures: bool, adjust: impl FnOnce(&mut Config)) -> anyhow::Result<Self> {
         let home = home(named)?;
         for _ in 0..20 {
             if let Some(daemon) = home.daemon()
@@ -95,7 +110,7 @@ impl Backend {
             match home.lock() {
                 Ok(lock) => {
                     adjust(&mut config);
-                    return Ok(Self::Here(Box::new(App::start(home, config, lock, false)?)));
+                    return Ok(Self::Here(Box::new(App::start(home, config, lock, captures)?)));
                 }
                 // A daemon that is just starting says where it listens in a moment.
                 Err(HomeError::Held(_)) => std::thread::sleep(Duration::from_millis(50)),
@@ -273,6 +288,14 @@ impl Backend {
         }
     }
 
+    /// Hands a piece of an import over.
+    pub(super) fn import(&mut self, params: ImportParams) -> anyhow::Result<ImportTaken> {
+        match self {
+            Self::Daemon(client) => client.post("/api/import", &params),
+            Self::Here(app) => Ok(app.import(&app.owner(), params)?),
+        }
+    }
+
     /// Has events kept; without a daemon nobody takes them.
     pub(super) fn send_events(&mut self, events: &[Value]) -> anyhow::Result<()> {
         match self {
@@ -400,6 +423,27 @@ impl Backend {
         }
     }
 
+    pub(super) fn conflicts(&mut self) -> anyhow::Result<ConflictsView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/conflicts", &()),
+            Self::Here(app) => Ok(notes::conflicts(&app.owner())?),
+        }
+    }
+
+    pub(super) fn conflict(&mut self, params: &ConflictParams) -> anyhow::Result<ConflictView> {
+        match self {
+            Self::Daemon(client) => client.get("/api/conflicts/difference", params),
+            Self::Here(app) => Ok(notes::conflict(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn keep(&mut self, params: &KeepParams) -> anyhow::Result<ConflictSettled> {
+        match self {
+            Self::Daemon(client) => client.post("/api/conflicts/keep", params),
+            Self::Here(app) => Ok(notes::keep(&app.owner(), params)?),
+        }
+    }
+
     pub(super) fn checkpoints(&mut self, params: &CheckpointsParams) -> anyhow::Result<CheckpointsView> {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/checkpoints", params),
@@ -505,6 +549,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get(&agent_path(slug, "/explain"), &ExplainParams { what: what.to_owned() }),
             Self::Here(app) => Ok(agents::explain(&app.owner(), slug, what)?),
+        }
+    }
+
+    pub(super) fn traces(&mut self, slug: &str, params: &TracesParams) -> anyhow::Result<TracesView> {
+        match self {
+            Self::Daemon(client) => client.get(&agent_path(slug, "/trace"), params),
+            Self::Here(app) => Ok(traces::list(&app.owner(), slug, params)?),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::wire::CheckpointsParams;
 /// List the changes that can be undone, newest first.
 ///
 /// One is kept for each change that the program makes to a note, for 30 days, and 1 GB of them. `vault restore ID` undoes the
-/// change.
+/// change; of an import, which has a name of its own, all of it.
 #[derive(Debug, Args)]
 pub(super) struct CheckpointsCommand {
     /// Only those of this note.
@@ -41,7 +41,9 @@ impl CheckpointsCommand {
         }
         let mut out = stdout();
         for checkpoint in &found.checkpoints {
-            let bytes = checkpoint.bytes.map_or_else(|| "was not there".into(), output::bytes);
+            let files = checkpoint.files.map(|files| output::count(files, "file"));
+            let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), output::bytes);
+            let bytes = files.unwrap_or_else(before);
             let by = checkpoint.by.as_ref().map(|by| format!("  by {by}")).unwrap_or_default();
             out.paint(TITLE, &checkpoint.id)?;
             write!(out, "  {:<7}  {}  ", checkpoint.action, checkpoint.path)?;

@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
+use crate::api::AS_AGENT;
 use crate::request::{ErrorKind, RequestError};
 
 /// A connection to the daemon.
@@ -21,6 +22,8 @@ pub(super) struct Client {
     runtime: Runtime,
     sender: hyper::client::conn::http1::SendRequest<Full<Bytes>>,
     patience: Duration,
+    /// The agent that is asked for; the person where there is none.
+    agent: Option<String>,
 }
 
 /// A daemon that has not answered by then does not answer: searches take milliseconds, and what takes longer is not
@@ -37,12 +40,18 @@ impl Client {
             tokio::spawn(connection);
             anyhow::Ok(Some(sender))
         })?;
-        Ok(sender.map(|sender| Self { runtime, sender, patience }))
+        Ok(sender.map(|sender| Self { runtime, sender, patience, agent: None }))
     }
 
     /// Waits so long for each answer from now on.
     pub(super) fn be_patient(&mut self, patience: Duration) -> &mut Self {
         self.patience = patience;
+        self
+    }
+
+    /// Asks as an agent from now on, or as the person.
+    pub(super) fn ask_as(&mut self, agent: Option<&str>) -> &mut Self {
+        self.agent = agent.map(str::to_owned);
         self
     }
 
@@ -68,12 +77,15 @@ impl Client {
     }
 
     fn send<T: DeserializeOwned>(&mut self, method: Method, uri: String, body: Bytes) -> anyhow::Result<T> {
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(uri)
             .header("host", "localhost")
-            .header("content-type", "application/json")
-            .body(Full::new(body))?;
+            .header("content-type", "application/json");
+        if let Some(agent) = &self.agent {
+            request = request.header(AS_AGENT, agent.as_str());
+        }
+        let request = request.body(Full::new(body))?;
         let (sender, patience) = (&mut self.sender, self.patience);
         let asking = async {
             sender.ready().await?;

@@ -89,6 +89,9 @@ enum FactAction {
         scopes: FactScopes,
         #[command(flatten)]
         when: FactTimes,
+        /// Their key, in whichever namespace.
+        #[arg(long)]
+        key: Option<String>,
         /// What `namespace/key` begins with.
         #[arg(long)]
         prefix: Option<String>,
@@ -101,7 +104,7 @@ enum FactAction {
         /// Also those whose time is over or has not come.
         #[arg(long)]
         expired: bool,
-        /// Facts at most, up to 1,000; else 200.
+        /// Facts at most, up to 1,000; else 200, or 10 of a tag in all scopes.
         #[arg(short = 'n', long, value_name = "N")]
         limit: Option<usize>,
         /// Print JSON.
@@ -147,7 +150,7 @@ enum FactAction {
 
 #[derive(Debug, Args)]
 struct FactScopes {
-    /// Memory scopes, separated by commas; `*` is all. Else `user`.
+    /// Memory scopes, separated by commas; `*` is all. Else `user`, and with --tag all.
     #[arg(long, conflicts_with = "resolve")]
     scope: Option<String>,
     /// Memory scopes, the most specific first: the first that has a fact answers.
@@ -193,14 +196,14 @@ impl FactCommand {
                 }
                 Ok(outcome(&found))
             }
-            FactAction::List { namespace, scopes, when, prefix, tag, changed_since, expired, limit, json } => {
+            FactAction::List { namespace, scopes, when, key, prefix, tag, changed_since, expired, limit, json } => {
                 let found = backend.facts(&FactsParams {
                     prefix,
                     tag,
                     changed_since,
                     expired: expired.then_some(true),
                     limit,
-                    ..params(scopes, when, namespace.map(|namespace| namespace.to_lowercase()), None)
+                    ..params(scopes, when, namespace.map(|namespace| namespace.to_lowercase()), key)
                 })?;
                 if json {
                     stdout().json(&found)?

@@ -134,7 +134,8 @@ fn called(derived: &DerivedNote) -> String {
     }
 }
 
-fn agreed(question: &str) -> io::Result<bool> {
+/// Asks, and says whether the person agrees; nobody there to ask does not.
+pub(super) fn agreed(question: &str) -> io::Result<bool> {
     write!(stderr(), "\n{question} [y/N] ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
@@ -171,6 +172,9 @@ fn tell(forgotten: &Forgotten) -> io::Result<()> {
                 count(purged.trashed, "copy").replace("copys", "copies"),
                 count(purged.embeddings, "embedding"),
             )?;
+            if purged.traces > 0 {
+                writeln!(out, "{} of agents' traces said it, and say it no more", count(purged.traces, "event"))?;
+            }
             if let Some(id) = purged.tombstone {
                 writeln!(out, "it stays forgotten: `vault forgotten lift {id}` lets it come back")?;
             }

@@ -1,6 +1,6 @@
 //! `vault init`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -26,6 +26,14 @@ pub(super) struct InitCommand {
     /// Make no git repository.
     #[arg(long)]
     no_git: bool,
+}
+
+/// Makes a vault of a folder, as it is.
+///
+/// # Errors
+/// When it is none that can be one.
+pub(super) fn adopt(dir: &Path) -> anyhow::Result<Outcome> {
+    InitCommand { dir: dir.to_owned(), adopt: true, no_git: true }.run()
 }
 
 impl InitCommand {

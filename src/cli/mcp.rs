@@ -53,6 +53,11 @@ const DRAIN: Duration = Duration::from_secs(30);
 const STOPS_WRITING: Duration = Duration::from_millis(200);
 
 impl McpCommand {
+    /// For an agent.
+    pub(super) fn of_agent(slug: &str) -> Self {
+        Self { agent: Some(slug.to_owned()), owner: false, answers: None }
+    }
+
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let answers = self.answers;
         let agent = self.agent()?;

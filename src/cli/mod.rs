@@ -8,6 +8,8 @@ mod checkpoints;
 mod client;
 mod collections;
 mod completions;
+mod conflicts;
+mod connect;
 mod context;
 mod digest;
 mod eval;
@@ -20,10 +22,12 @@ mod get;
 mod graph;
 mod hook;
 mod import;
+mod import_from;
 mod init;
 mod links;
 mod log;
 mod ls;
+mod man;
 mod mcp;
 mod memory;
 mod model;
@@ -33,6 +37,7 @@ mod outcome;
 mod output;
 mod profile;
 mod progress;
+mod qmd;
 mod reindex;
 mod related;
 mod restore;
@@ -46,6 +51,7 @@ mod summaries;
 mod tags;
 mod terminal;
 mod token;
+mod trace;
 mod verify;
 
 use std::path::PathBuf;
@@ -96,6 +102,7 @@ enum Command {
     Annotate(annotate::AnnotateCommand),
     Forget(forget::ForgetCommand),
     Forgotten(forgotten::ForgottenCommand),
+    Conflicts(conflicts::ConflictsCommand),
     Checkpoints(checkpoints::CheckpointsCommand),
     Restore(restore::RestoreCommand),
     Log(log::LogCommand),
@@ -105,12 +112,17 @@ enum Command {
     Collections(collections::CollectionsCommand),
     Model(model::ModelCommand),
     Agent(agent::AgentCommand),
+    Connect(connect::ConnectCommand),
     Token(token::TokenCommand),
+    Trace(trace::TraceCommand),
     Backup(backup::BackupCommand),
     Export(export::ExportCommand),
     Import(import::ImportCommand),
     Service(service::ServiceCommand),
+    Qmd(qmd::QmdCommand),
     Completions(completions::CompletionsCommand),
+    #[command(hide = true)]
+    Man(man::ManCommand),
 }
 
 /// What is logged when nobody says. A client that asks for what is not there is no trouble of ours, though rmcp warns of it.
@@ -123,11 +135,23 @@ pub fn main() -> ! {
     exit::at_once(code)
 }
 
+/// What was asked: by the name of `vault`, or by that of `qmd`.
+fn parsed() -> Result<Cli, clap::Error> {
+    if qmd::is_called(std::env::args_os().next().as_deref()) {
+        let qmd::QmdCli { asked } = qmd::QmdCli::try_parse_from(qmd::dashed_query_last(std::env::args_os()))?;
+        return Ok(Cli { vault: None, command: Command::Qmd(asked) });
+    }
+    match std::env::args_os().nth(1).is_some_and(|command| command == "qmd") {
+        true => Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os())),
+        false => Cli::try_parse_from(search::negated_words_last(std::env::args_os())),
+    }
+}
+
 /// The exit code.
 fn run() -> u8 {
     crate::allocator::configure();
     terminal::tell_panics();
-    let cli = match Cli::try_parse_from(search::negated_words_last(std::env::args_os())) {
+    let cli = match parsed() {
         Ok(cli) => cli,
         Err(ended) => return terminal::parsing_ended(&ended),
     };
@@ -164,6 +188,7 @@ fn run() -> u8 {
         Command::Annotate(command) => command.run(vault),
         Command::Forget(command) => command.run(vault),
         Command::Forgotten(command) => command.run(vault),
+        Command::Conflicts(command) => command.run(vault),
         Command::Checkpoints(command) => command.run(vault),
         Command::Restore(command) => command.run(vault),
         Command::Log(command) => command.run(vault),
@@ -173,12 +198,16 @@ fn run() -> u8 {
         Command::Collections(command) => command.run(vault),
         Command::Model(command) => command.run(vault),
         Command::Agent(command) => command.run(vault),
+        Command::Connect(command) => command.run(vault),
         Command::Token(command) => command.run(vault),
+        Command::Trace(command) => command.run(vault),
         Command::Backup(command) => command.run(vault),
         Command::Export(command) => command.run(vault),
         Command::Import(command) => command.run(vault),
         Command::Service(command) => command.run(vault),
+        Command::Qmd(command) => command.run(),
         Command::Completions(command) => command.run(&mut Cli::command()),
+        Command::Man(command) => command.run(Cli::command()),
     };
     match result {
         Ok(Outcome::Done) => 0,

@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::backend::Backend;
 use super::outcome::Outcome;
-use super::output::remark_behind;
+use super::output::{count, remark_behind};
 use super::terminal::{say, stdout};
 use crate::wire::RestoreParams;
 
-/// Undo a change: the note is again what it was before.
+/// Undo a change: the note is again what it was before. Of an import, all that it made.
 ///
 /// `vault checkpoints` lists the changes. This is a change too, and can be undone. What was written since is not overwritten
 /// without --force, and is kept even then.
@@ -35,6 +35,9 @@ impl RestoreCommand {
             let restored = backend.restore(id, RestoreParams { force: self.force })?;
             if self.json {
                 stdout().json(&restored)?;
+            } else if let Some(files) = restored.files {
+                remark_behind(restored.searchable);
+                say!("{id} is undone: {} as before it; to have it again, import it again", count(files, "file"))?;
             } else {
                 remark_behind(restored.searchable);
                 say!("{} is as it was\nto undo: vault restore {}", restored.path, restored.checkpoint_id)?;

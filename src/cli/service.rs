@@ -128,7 +128,7 @@ impl Unit {
 
 /// The path by which the program was called, where that leads to it: what a person has installed is often a link, which will
 /// lead to the next version too. Of a bare name, the place where the shell has found it.
-fn as_called(called: &OsStr, program: &Path) -> Option<PathBuf> {
+pub(super) fn as_called(called: &OsStr, program: &Path) -> Option<PathBuf> {
     let program = std::fs::canonicalize(program).ok()?;
     let called = Path::new(called);
     let places = if called.parent() == Some(Path::new("")) {

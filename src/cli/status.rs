@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::Backend;
+use super::conflicts::about;
 use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{BAD, DIM, Out, stdout};
@@ -246,15 +247,14 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     and_more(out, back.len())?;
     let copies = &status.conflict_copies;
     if !copies.is_empty() {
-        let copies =
-            if copies.len() == 1 { "1 conflict copy".into() } else { format!("{} conflict copies", copies.len()) };
+        let notes = if copies.len() == 1 { "1 conflict".into() } else { format!("{} conflicts", copies.len()) };
         writeln!(
             out,
-            "\n{copies} left by a sync service, found as notes. Keep what you need of each, then delete it:"
+            "\n{notes} of notes that were changed in two places; `vault conflicts show PATH` shows the difference:"
         )?;
     }
     for copy in copies.iter().take(SHOWN) {
-        list(out, &copy.path, &format!("of {}, by {}", copy.of, copy.made_by))?;
+        list(out, &copy.path, &about(copy))?;
     }
     and_more(out, copies.len())
 }

@@ -22,6 +22,10 @@ pub struct CollectionConfig {
     /// The memory scope of its notes, if it is another than the person's: `project:mech`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
+    /// Whether its folder may lie within that of another collection which says so too, or around it. A note of both is found under both
+    /// names.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overlap: bool,
 }
 
 fn everything() -> String {
@@ -67,6 +71,7 @@ mod tests {
                 path: "x".into(),
                 pattern: everything(),
                 scope: None,
+                overlap: false,
             };
             violation(&names.iter().map(of).collect::<Vec<_>>())
         };

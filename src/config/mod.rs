@@ -18,6 +18,7 @@ mod ranges;
 mod sections;
 mod set;
 mod switches;
+mod traces;
 mod upstream;
 mod variable;
 

@@ -70,6 +70,7 @@ mod tests {
             path: "x".into(),
             pattern: "**".into(),
             scope: Some("project:mech".into()),
+            overlap: false,
         };
         let collections = [docs];
         assert!(MemoryScope::parse("project:mech").unwrap().part(&config, &collections).holds("docs/a.md"));

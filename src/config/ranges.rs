@@ -17,6 +17,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         collections,
         capture: _,
         retention,
+        traces,
         facts: _,
         memory_scopes: _,
         memory,
@@ -64,6 +65,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
     whole
         .into_iter()
         .chain(memory.ranges())
+        .chain(traces.ranges())
         .chain(upstream.ranges())
         .find(|(_, value, low, high)| !(low..=high).contains(&value))
         .map(|(key, value, low, high)| format!("`{key}` is {value}; it takes {low} to {high}"))

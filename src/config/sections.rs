@@ -12,6 +12,7 @@ use super::chat::{ChatConfig, Rerank};
 use super::collections::CollectionConfig;
 use super::facts::{FactsConfig, MemoryScopesConfig};
 use super::memory::MemoryConfig;
+use super::traces::TracesConfig;
 use super::upstream::UpstreamConfig;
 use super::variable::is_variable_name;
 
@@ -45,6 +46,8 @@ pub struct Config {
     pub capture: CaptureConfig,
     /// How long they are kept.
     pub retention: RetentionConfig,
+    /// What agents tell of their work.
+    pub traces: TracesConfig,
     /// Commits by themselves.
     pub backup: BackupConfig,
     /// Exact answers out of `facts.md`.

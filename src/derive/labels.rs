@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::facts::inline_fields;
 use super::links::{NoteLink, note_links, target_name};
 use super::properties::{Property, properties};
 use super::relations::{Relation, described};
@@ -18,6 +19,8 @@ const MAX_LINKS: usize = 10_000;
 
 /// Maximum number of names of its relations; by the others it is not found.
 const MAX_RELATIONS: usize = 1_000;
+/// Maximum number of keys of inline fields; by the others it is not found.
+const MAX_FIELDS: usize = 1_000;
 /// Maximum number of those who speak in a conversation. The others are not found as speakers.
 const MAX_SPEAKERS: usize = 10_000;
 
@@ -53,6 +56,11 @@ impl Label {
         Self::new(kind, &format!("{}\0{value}", fold(key.trim())))
     }
 
+    /// Of an inline field of the text, by its key, whatever its value. Case and accents do not count.
+    pub(crate) fn of_field(key: &str) -> Self {
+        Self::new("field", &fold(key.trim()))
+    }
+
     /// Of what a note's text has: `link`, `image`, `code`, `table`, `quote`, `task` or `tag`. `None` of anything else.
     pub(crate) fn of_content(kind: &str) -> Option<Self> {
         CONTENTS.contains(&kind).then(|| Self::new("has", kind))
@@ -78,7 +86,7 @@ impl Label {
         Self::new("language", code)
     }
 
-    /// All of a note: title, file name, aliases, properties, what its text has, what it links to and how, its conversation, its language by
+    /// All of a note: title, file name, aliases, properties, inline fields, what its text has, what it links to and how, its conversation, its language by
     /// its code, and who speaks in it; sorted, each once.
     pub(crate) fn all<'a>(
         note: &Note,
@@ -91,6 +99,10 @@ impl Label {
         let names = [note.title.as_str(), stem].into_iter().chain(aliases.iter().take(MAX_ALIASES).map(String::as_str));
         let mut labels: Vec<Self> = names.filter_map(Self::of_name).collect();
         labels.extend(Self::of_properties(&note.metadata));
+        if source.contains("::") {
+            let keys: BTreeSet<String> = inline_fields(note, source).into_iter().map(|field| field.key).collect();
+            labels.extend(keys.iter().take(MAX_FIELDS).map(|key| Self::of_field(key)));
+        }
         let links = note_links(note, source);
         labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
         labels.extend(Self::of_links(&links));
@@ -206,6 +218,11 @@ mod tests {
         assert!(labels.contains(&Label::of_link("ridley scott").unwrap()) && !named("ridley scott"));
         assert!(Label::of_name("C++") != Label::of_name("C") && Label::of_name("🚀") != Label::of_name("⭐"));
         assert_eq!(Label::of_name("  "), None);
+        let fields = "rating:: 8\n\nSeen [with:: Ann], std::vec. `code:: no`\n";
+        let labels = Label::all(&Note::parse(fields, "n"), "n", fields, None, [].iter());
+        let has = |key| labels.contains(&Label::of_field(key));
+        assert!(has("Rating") && has("with") && !has("std") && !has("code"));
+        assert!(!labels.contains(&Label::of_property("rating", None)), "what stands in the text is no property");
     }
 
     #[test]

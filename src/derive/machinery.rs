@@ -53,7 +53,7 @@ const MOST_SILENCE_BYTES: usize = 40;
 const MARKS: [&str; 2] = ["[[reply_to_current]]", "NO_REPLY"];
 
 /// Whether a speaker is a program: a system prompt, the output of a tool.
-pub(super) fn is_machine(speaker: &str) -> bool {
+pub(crate) fn is_machine(speaker: &str) -> bool {
     let speaker = fold(speaker.trim());
     let goes_on = |rest: &str| rest.starts_with(char::is_alphanumeric);
     MACHINES.iter().any(|machine| speaker.strip_prefix(machine).is_some_and(|rest| !goes_on(rest)))
@@ -67,11 +67,21 @@ pub(super) fn said_lines<'t>(lines: impl IntoIterator<Item = &'t str>) -> Vec<(u
     let left: Vec<(usize, String)> = lines.into_iter().enumerate().filter_map(said).collect();
     let first =
         left.iter().map(|(_, text)| text.trim_start_matches(['*', '_', '#', ' ', '\t'])).find(|text| !text.is_empty());
-    let is_speech = first.is_some_and(|first| {
-        let beginning = fold(&first[..first.floor_char_boundary(first.len().min(200))]);
-        !HOUSEKEEPING.iter().any(|begin| beginning.starts_with(begin))
-    });
+    let is_speech = first.is_some_and(|first| !is_housekeeping(first));
     if is_speech { left } else { Vec::new() }
+}
+
+/// Whether a turn of this text was made by a program: it begins as those do.
+pub(crate) fn is_housekeeping(text: &str) -> bool {
+    let first = text.trim_start_matches(['*', '_', '#', ' ', '\t', '\n', '\r']);
+    let beginning = fold(&first[..first.floor_char_boundary(first.len().min(200))]);
+    HOUSEKEEPING.iter().any(|begin| beginning.starts_with(begin))
+}
+
+/// Whether a line says nothing but that nothing is said.
+pub(crate) fn is_silence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.len() < MOST_SILENCE_BYTES && SILENCE.contains(&fold(line).trim_matches(['.', '*', '`', ' ']))
 }
 
 /// Where in a turn a line is.
@@ -156,9 +166,7 @@ fn clean(mut said: String) -> String {
     said.truncate(said.trim_end().len());
     let line = said.trim_start();
     let is_record = line.starts_with('{') && line.ends_with('}') && line.contains("\"type\"");
-    let is_silence =
-        line.len() < MOST_SILENCE_BYTES && SILENCE.contains(&fold(line).trim_matches(['.', '*', '`', ' ']));
-    if is_record || is_silence { String::new() } else { said }
+    if is_record || is_silence(line) { String::new() } else { said }
 }
 
 /// The fence that a line is, of a block that was given to a model as data.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::words::{fold, plain_words};
 use crate::note::{Note, aliases};
+use crate::path::folded;
 
 /// Keys that say how a note is kept and not what it is: the program's own, and what the note is called, which stands elsewhere.
 const KEPT: [&str; 14] = [
@@ -60,6 +61,25 @@ pub(crate) fn properties(metadata: &Map<String, Value>) -> Vec<Property> {
 /// The names of the properties.
 pub(crate) fn property_names(metadata: &Map<String, Value>) -> impl Iterator<Item = String> {
     properties(metadata).into_iter().map(|property| property.key)
+}
+
+/// The line, from 1, on which a note's frontmatter has an outermost property; `None` where that is not plain to see. Case does not count.
+pub(crate) fn property_line(source: &str, key: &str) -> Option<usize> {
+    let mut lines = source.trim_start_matches('\u{feff}').lines();
+    let mark = lines.next().map(str::trim_end)?;
+    let sign = match mark {
+        "---" => ':',
+        "+++" => '=',
+        _ => return None,
+    };
+    let wanted = folded(key.trim());
+    let is_it = |line: &str| {
+        let name = line.split_once(sign).filter(|_| !line.starts_with([' ', '\t'])).map(|(name, _)| name.trim());
+        name.is_some_and(|name| folded(name.trim_matches(['"', '\''])) == wanted)
+    };
+    // A table of TOML has properties of its own.
+    let goes_on = |line: &&str| line.trim_end() != mark && !(sign == '=' && line.starts_with('['));
+    lines.take_while(goes_on).position(is_it).map(|at| at + 2)
 }
 
 /// The values of one property; case and accents do not count in its key.
@@ -168,6 +188,14 @@ mod tests {
         assert_eq!(names("Blade runner"), "Do Androids Dream\nfilm/noir\nRidley Scott\n1982\nFord\nZürich");
         assert!(names("br").starts_with("br\n"));
         assert!(properties(&Map::new()).is_empty());
+    }
+
+    #[test]
+    fn a_property_stands_on_a_line() {
+        let lines = |source: &str| ["year", "Seen", "where", "text"].map(|key| property_line(source, key));
+        assert_eq!(lines(FILM), [Some(5), Some(7), None, None]);
+        assert_eq!(lines("+++\n\"year\" = 1982\n[seen]\nwhere = 1\n+++\ntext = 1\n"), [Some(2), None, None, None]);
+        assert_eq!(lines("year: 1982\n"), [None; 4]);
     }
 
     #[test]

@@ -1,80 +1,111 @@
 //! What notes say of themselves, asked for as facts are: `[facts] properties`. The namespace is the note's path without its ending.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::scopes::Sight;
 use crate::config::MemoryScope;
-use crate::derive::Label;
-use crate::derive::facts::{inline_fields, read_value};
+use crate::derive::facts::{full_name, inline_fields, read_value};
+use crate::derive::{Label, property_line};
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::folded;
 use crate::request::{RequestError, Viewer, rfc3339};
 use crate::wire::{FactState, FactView, FactsParams, citation};
 
-/// The properties that are asked for: those of a note, by its name as the namespace, or those of all notes with a key. `key:: value` in a
-/// text is found with the former alone.
+/// The properties that are asked for, by frontmatter and by `key:: value` in the text: those of a note, by its name as the namespace, or
+/// those of all notes with a key. About so many are given at most: notes are read for their lines.
 pub(super) fn properties(
     viewer: &Viewer,
     sight: &Sight,
     scope: &MemoryScope,
     params: &FactsParams,
+    most: usize,
 ) -> Result<Vec<FactView>, RequestError> {
+    let mut found = Vec::new();
+    // They have no tags of their own, and nobody has noted when they were others.
+    if params.tag.is_some() || params.changed_since.is_some() {
+        return Ok(found);
+    }
     let (given, config) = (sight.given(), viewer.workspace().config());
     let part = scope.part(&config.memory_scopes, &config.collections);
-    let mut found = Vec::new();
-    match (&params.namespace, &params.key) {
-        (Some(namespace), _) => {
-            let file = given.file(&format!("{namespace}.md")).or_else(|| {
-                let wanted = folded(namespace);
-                given.files().find(|file| folded(stem(file)) == wanted)
-            });
-            let Some(file) = file.filter(|file| part.holds(file.path.as_str()) && given.gives(file)) else {
-                return Ok(found);
-            };
-            of_frontmatter(sight, file, params.key.as_deref(), &mut found)?;
-            if let Ok(source) = viewer.workspace().source(&file.path) {
-                let note = Note::parse(&source.text, file.path.stem());
-                let fields = inline_fields(&note, &source.text).into_iter();
-                let wanted = fields.filter(|field| params.key.as_ref().is_none_or(|key| *key == field.key));
-                found.extend(wanted.map(|field| {
-                    let value = read_value(&field.text).unwrap_or_else(|_| Value::String(field.text.clone()));
-                    FactView {
-                        citation: citation(file.path.as_str(), field.line as u32, field.line as u32),
-                        ..view(file, &field.key, value)
-                    }
-                }));
-            }
+    let files = meant(sight, params);
+    for file in files.iter().filter(|file| part.holds(file.path.as_str()) && given.gives(file)) {
+        given.go_on()?;
+        of_note(viewer, sight, file, params.key.as_deref(), &mut found)?;
+        if let Some(prefix) = &params.prefix {
+            found.retain(|fact| full_name(&fact.namespace, &fact.key).starts_with(prefix.as_str()));
         }
-        (None, Some(key)) => {
-            for id in given.reader().files().facets().labelled(Label::of_property(key, None)).iter() {
-                given.go_on()?;
-                let file =
-                    given.reader().files().get(id).filter(|file| given.has(file) && part.holds(file.path.as_str()));
-                if let Some(file) = file.filter(|file| given.gives(file)) {
-                    of_frontmatter(sight, file, Some(key), &mut found)?;
-                }
-            }
-            found.sort_by(|one, other| one.path.cmp(&other.path));
+        if found.len() > most {
+            break;
         }
-        (None, None) => {}
     }
     found.iter_mut().for_each(|fact| fact.scope = scope.to_string());
     Ok(found)
 }
 
-fn of_frontmatter(
+/// The notes that are asked for, as far as they are seen, in the order of their paths.
+fn meant(sight: &Sight, params: &FactsParams) -> Vec<Arc<FileEntry>> {
+    let given = sight.given();
+    let files = given.reader().files();
+    let labelled = |labels: &[Option<Label>]| {
+        let labels = labels.iter().flatten();
+        let ids: BTreeSet<u32> =
+            labels.flat_map(|label| files.facets().labelled(*label).iter().collect::<Vec<_>>()).collect();
+        let found = ids.into_iter().filter_map(|id| files.get(id)).filter(|file| given.has(file));
+        let mut found: Vec<Arc<FileEntry>> = found.map(Arc::clone).collect();
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        found
+    };
+    match (&params.namespace, &params.key) {
+        (Some(namespace), _) => {
+            let wanted = folded(namespace);
+            let name = namespace.rsplit('/').next().unwrap_or(namespace);
+            let mut found = labelled(&[Label::of_name(name)]);
+            found.retain(|file| folded(stem(file)) == wanted);
+            // Of two whose names differ in case alone the one that was typed is meant.
+            let exact = found.iter().position(|file| stem(file) == namespace).unwrap_or_default();
+            found.into_iter().skip(exact).take(1).collect()
+        }
+        (None, Some(key)) => labelled(&[Some(Label::of_property(key, None)), Some(Label::of_field(key))]),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// What a note says of itself, or of that what has a key; each with its line, where that is plain to see.
+fn of_note(
+    viewer: &Viewer,
     sight: &Sight,
     file: &FileEntry,
     key: Option<&str>,
     found: &mut Vec<FactView>,
 ) -> Result<(), RequestError> {
     let given = sight.given();
+    let is_wanted = |name: &str| key.is_none_or(|key| folded(key) == folded(name));
+    // What an agent is told is what was indexed.
+    let source = viewer.workspace().source(&file.path).ok();
+    let source = source.filter(|source| !given.is_agents() || source.stamp == file.stamp);
+    let at = |line: Option<usize>| match line {
+        Some(line) => citation(file.path.as_str(), line as u32, line as u32),
+        None => file.path.to_string(),
+    };
     let metadata = given.reader().metadata(file.id).map_err(|error| given.workspace().damaged(error))?;
     let metadata: Value = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok()).unwrap_or_default();
-    let pairs = metadata.as_object().into_iter().flatten();
-    let wanted = pairs.filter(|(name, value)| !value.is_null() && key.is_none_or(|key| folded(key) == folded(name)));
-    found.extend(wanted.map(|(name, value)| view(file, name, as_texts(value))));
+    for (name, value) in metadata.as_object().into_iter().flatten() {
+        if !value.is_null() && is_wanted(name) {
+            let line = source.as_ref().and_then(|source| property_line(&source.text, name));
+            found.push(FactView { citation: at(line), ..view(file, name, as_texts(value)) });
+        }
+    }
+    if let Some(source) = source.filter(|source| source.text.contains("::")) {
+        let note = Note::parse(&source.text, file.path.stem());
+        for field in inline_fields(&note, &source.text).into_iter().filter(|field| is_wanted(&field.key)) {
+            let value = read_value(&field.text).unwrap_or_else(|_| Value::String(field.text.clone()));
+            found.push(FactView { citation: at(Some(field.line)), ..view(file, &field.key, value) });
+        }
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::moments::Moments;
 use super::properties::properties;
-use super::scopes::{Sight, asked};
+use super::scopes::{Sight, asked, is_tag_of_all};
 use super::view::{gone, history, line_citation, of_file, of_window};
 use crate::config::MemoryScope;
 use crate::derive::facts::{full_name, windows};
@@ -15,6 +15,8 @@ use crate::wire::{FactChangeView, FactNear, FactProblem, FactState, FactView, Fa
 
 /// Facts when nobody says how many.
 const FACTS: usize = 200;
+/// The same of a tag in all scopes.
+const TAGGED: usize = 10;
 /// Facts that may have been meant, at most.
 const NEAR: usize = 5;
 
@@ -40,7 +42,7 @@ fn said(params: &FactsParams) -> String {
 }
 
 fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestError> {
-    let limit = limit(params.limit, FACTS)?;
+    let limit = limit(params.limit, if is_tag_of_all(params) { TAGGED } else { FACTS })?;
     let moments = Moments::of(params, viewer.at())?;
     let (scopes, first_wins) = asked(viewer, params)?;
     let sight = Sight::of(viewer)?;
@@ -57,7 +59,9 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
     }
     'scopes: for (scope, book) in &books {
-        for mut fact in of_scope(viewer, params, &moments, &sight, (scope, book.as_deref()), &mut view.problems)? {
+        let book = book.as_deref();
+        let most = limit + taken.len();
+        for mut fact in of_scope(viewer, params, &moments, &sight, (scope, book, most), &mut view.problems)? {
             let name = (fact.namespace.clone(), fact.key.clone());
             if first_wins && taken.contains(&name) {
                 continue;
@@ -83,7 +87,7 @@ fn of_scope(
     params: &FactsParams,
     moments: &Moments,
     sight: &Sight,
-    (scope, book): (&MemoryScope, Option<&FactsBook>),
+    (scope, book, most): (&MemoryScope, Option<&FactsBook>, usize),
     problems: &mut Vec<FactProblem>,
 ) -> Result<Vec<FactView>, RequestError> {
     let mut facts = Vec::new();
@@ -99,7 +103,7 @@ fn of_scope(
     }
     // What a note said of itself then is not known.
     if viewer.workspace().config().facts.properties && !moments.is_past {
-        facts.extend(properties(viewer, sight, scope, params)?);
+        facts.extend(properties(viewer, sight, scope, params, most)?);
     }
     Ok(facts)
 }
@@ -184,10 +188,14 @@ impl<'a> FactQuestion<'a> {
         if moments.is_past && book.stamp.is_none() && moments.as_of >= moments.now {
             return None;
         }
+        // That a fact has gone may not be noted yet.
+        let is_over =
+            moments.as_of >= moments.now && moments.known_at.is_none() && book.facts.get(namespace, key).is_none();
         let mut view = if moments.is_past {
             let known =
                 book.history.of(namespace, key).filter(|change| moments.known_at.is_none_or(|at| change.learned <= at));
-            let windows = windows(known.clone());
+            let mut windows = windows(known.clone());
+            windows.retain(|_| !is_over);
             match windows.iter().find(|window| window.holds(moments.as_of)) {
                 Some(window) => of_window(name, book, (namespace, key), window),
                 // A file whose changes nobody notes says by itself when it is true.

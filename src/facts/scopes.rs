@@ -10,6 +10,7 @@ use crate::wire::FactsParams;
 /// The scopes that a request asks, and whether the first that has a key hides the others.
 pub(super) fn asked(viewer: &Viewer, params: &FactsParams) -> Result<(Vec<MemoryScope>, bool), RequestError> {
     match (params.scope.as_deref(), params.resolve.as_deref()) {
+        _ if is_tag_of_all(params) => Ok((viewer.workspace().ledger().scopes(), false)),
         (Some("*"), None) => Ok((viewer.workspace().ledger().scopes(), false)),
         (Some(scopes), None) => Ok((parse("scope", scopes)?, false)),
         (_, Some(scopes)) => Ok((parse("resolve", scopes)?, true)),
@@ -18,6 +19,11 @@ pub(super) fn asked(viewer: &Viewer, params: &FactsParams) -> Result<(Vec<Memory
             Ok((own.into_iter().chain([MemoryScope::User]).collect(), false))
         }
     }
+}
+
+/// Whether facts are asked for by a tag, whatever scope they are of.
+pub(super) fn is_tag_of_all(params: &FactsParams) -> bool {
+    params.tag.is_some() && params.resolve.is_none() && matches!(params.scope.as_deref(), None | Some("*"))
 }
 
 fn parse(name: &str, text: &str) -> Result<Vec<MemoryScope>, RequestError> {

@@ -8,12 +8,16 @@ use std::sync::{Arc, RwLockReadGuard};
 use super::place::{KeptPlace, Reach};
 use crate::derive::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
 use crate::note::{Note, summary_of, without_summary};
-use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, join_brought};
+use crate::state::{
+    Digest, DigestKey, ForgottenKind, ImportedTombstones, KnownTombstones, State, StateError, join_brought,
+};
 
 /// What was forgotten, to be asked by one who is about to write. While it is held nothing more is forgotten.
 pub struct ForgottenLookup<'f> {
     pub(super) _writing: Option<RwLockReadGuard<'f, ()>>,
     pub(super) known: Option<KnownTombstones>,
+    /// While an archive is unpacked: what was forgotten in a vault with another key.
+    pub(super) elsewhere: Option<KnownTombstones>,
 }
 
 /// What stays of a text.
@@ -94,19 +98,25 @@ impl ForgottenLookup<'static> {
     /// # Errors
     /// When it cannot be read or written.
     pub fn brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Self, StateError> {
-        Ok(Self { _writing: None, known: join_brought(folder, state)? })
+        let ImportedTombstones { known, elsewhere } = join_brought(folder, state)?;
+        Ok(Self { _writing: None, known, elsewhere })
     }
 }
 
 impl ForgottenLookup<'_> {
     /// Whether nothing was ever forgotten for good.
     pub fn is_empty(&self) -> bool {
-        self.known.is_none()
+        self.all().next().is_none()
+    }
+
+    /// What was forgotten, by its key.
+    fn all(&self) -> impl Iterator<Item = &KnownTombstones> {
+        self.known.iter().chain(&self.elsewhere)
     }
 
     /// What stays of a text; `None` where nothing of it was forgotten. A text goes whole, else its blocks, else its sentences.
     pub fn without(&self, text: &str, reach: Reach<'_>) -> Option<WithoutForgotten> {
-        self.known.as_ref()?;
+        self.all().next()?;
         let (cuts, tombstone) = self.cuts(text, reach)?;
         let left = without_cuts(text, &cuts);
         Some(WithoutForgotten { text: says(&left).then(|| left.trim().to_owned()), tombstone })
@@ -121,7 +131,7 @@ impl ForgottenLookup<'_> {
         reach: Reach<'_>,
         keeps: impl Fn(&str) -> bool,
     ) -> Option<WithoutForgotten> {
-        self.known.as_ref()?;
+        self.all().next()?;
         let (head, body) = (&source[..note.body.start], &source[note.body.clone()]);
         let summary = summary_of(source).filter(|summary| !keeps(summary));
         let summary = summary.and_then(|summary| self.cuts(&summary, reach)).map(|(_, tombstone)| tombstone);
@@ -175,8 +185,7 @@ impl ForgottenLookup<'_> {
 
     /// Whether a fact was forgotten.
     pub fn has_fact(&self, scope: &str, name: &str, value: &str, reach: Reach<'_>) -> Option<i64> {
-        let (_, key) = self.known.as_ref()?;
-        self.with(&of_fact(key, scope, name, value), reach)
+        self.with(|key| of_fact(key, scope, name, value), reach)
     }
 
     /// Where something of a block was forgotten: all of it, or sentences.
@@ -198,16 +207,16 @@ impl ForgottenLookup<'_> {
     }
 
     fn find(&self, words: &str, reach: Reach<'_>) -> Option<i64> {
-        let (_, key) = self.known.as_ref()?;
-        self.with(&of_words(key, words), reach)
+        self.with(|key| of_words(key, words), reach)
     }
 
-    fn with(&self, digest: &Digest, reach: Reach<'_>) -> Option<i64> {
-        let (tombstones, key) = self.known.as_ref()?;
-        let counts = |about: &str| match reach {
-            Reach::All => true,
-            Reach::Agent(_) => serde_json::from_str::<KeptPlace>(about).is_ok_and(|place| place.is_in(reach, key)),
-        };
-        tombstones.with(digest).find(|tombstone| counts(&tombstone.about)).map(|tombstone| tombstone.id)
+    fn with(&self, digest: impl Fn(&DigestKey) -> Digest, reach: Reach<'_>) -> Option<i64> {
+        self.all().find_map(|(tombstones, key)| {
+            let counts = |about: &str| match reach {
+                Reach::All => true,
+                Reach::Agent(_) => serde_json::from_str::<KeptPlace>(about).is_ok_and(|place| place.is_in(reach, key)),
+            };
+            tombstones.with(&digest(key)).find(|tombstone| counts(&tombstone.about)).map(|tombstone| tombstone.id)
+        })
     }
 }

@@ -50,7 +50,7 @@ impl ForgottenTexts {
     /// When the state cannot be read: then nothing may be written.
     pub fn ask(&self) -> Result<ForgottenLookup<'_>, StateError> {
         let writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(ForgottenLookup { _writing: Some(writing), known: self.known()? })
+        Ok(ForgottenLookup { _writing: Some(writing), known: self.known()?, elsewhere: None })
     }
 
     /// The same for one who only looks.
@@ -58,7 +58,7 @@ impl ForgottenTexts {
     /// # Errors
     /// When the state cannot be read.
     pub fn look(&self) -> Result<ForgottenLookup<'static>, StateError> {
-        Ok(ForgottenLookup { _writing: None, known: self.known()? })
+        Ok(ForgottenLookup { _writing: None, known: self.known()?, elsewhere: None })
     }
 
     fn known(&self) -> Result<Option<KnownTombstones>, StateError> {

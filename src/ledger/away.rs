@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::path::VaultPath;
 use crate::vault::{Stamp, git_is_busy};
 
-/// Minimum time that a file has to be away, or without facts, before they count as taken away, in milliseconds.
+/// Minimum time that a file has to be away, or without some of its facts, before they count as taken away, in milliseconds.
 pub(super) const SETTLE_MS: i64 = 3_000;
 
-/// Whether a file that is away or says nothing has been so for long enough at `now`, in milliseconds since 1970, and git is not at work.
+/// Whether a file that is away, or lacks what it said, has been so for long enough at `now`, in milliseconds since 1970, and git is not at work.
 ///
 /// By when the file was written, or something came or went where it was: who looks first sees that, too.
 pub(super) fn is_settled(root: &Path, path: &VaultPath, now: i64) -> bool {

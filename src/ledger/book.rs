@@ -45,6 +45,8 @@ pub(crate) struct FactsBook {
     read_at: i64,
     /// Whether the history has all that the file says.
     pub(super) is_noticed: AtomicBool,
+    /// Whether all but facts that have gone only just is noted, and no commit has taken those away.
+    pub(super) waits: AtomicBool,
 }
 
 impl FactsBook {
@@ -93,6 +95,7 @@ impl FactsBook {
             folder,
             read_at,
             is_noticed: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
         })
     }
 
@@ -137,6 +140,7 @@ impl FactsBook {
             folder: Mutex::default(),
             read_at: 0,
             is_noticed: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
         }
     }
 

@@ -130,3 +130,43 @@ fn a_copy_that_cannot_be_read_keeps_nobody_from_the_facts() {
     assert!(left.unwrap().to_string().contains(copy));
     assert!(desk.history().contains("→ `1`") && !desk.history().contains("`2`"), "{}", desk.history());
 }
+
+#[test]
+fn what_a_half_written_file_lacks_waits_and_what_it_says_does_not() {
+    let desk = Desk::new();
+    desk.write(FACTS_FILE, FACTS);
+    desk.look(0);
+    desk.write(FACTS_FILE, "- a: 3\n");
+    assert_eq!((desk.look(0), desk.look(0)), (NoticedFacts::Waits, NoticedFacts::Waits));
+    assert!(desk.history().contains("`a`: `1` → `3` · by edit") && !desk.history().contains("→ —"));
+    desk.write(FACTS_FILE, "- a: 3\n- b: 2\n- c: 4\n");
+    let said = desk.history();
+    assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::All, NoticedFacts::All));
+    assert_eq!(desk.history().strip_prefix(&said).unwrap().lines().count(), 1);
+    // What stays so has gone.
+    desk.write(FACTS_FILE, "- b: 2\n- c: 4\n");
+    assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::Waits, NoticedFacts::All));
+    assert!(desk.history().contains("`a`: `3` → — · by edit"));
+    assert_eq!(desk.history().matches("→ —").count(), 1);
+}
+
+#[test]
+fn what_is_set_while_the_file_is_away_says_nothing_of_the_others() {
+    let desk = Desk::new();
+    desk.write(FACTS_FILE, FACTS);
+    desk.look(0);
+    desk.take(FACTS_FILE);
+    let act = crate::vault::Action::Edit.into();
+    let writer = FactWriter { files: &desk.files, by: "owner", source: None, act, leaves: false };
+    let value = serde_json::json!("5");
+    let window = crate::derive::facts::Validity::default();
+    let new = crate::derive::facts::NewFact { value: &value, window: &window, tags: None, is_correction: false };
+    desk.ledger.set(&writer, &MemoryScope::User, ("", "a"), &new, None).unwrap();
+    assert_eq!(desk.look(0), NoticedFacts::Waits);
+    let last = desk.history().lines().last().unwrap().to_owned();
+    assert!(last.contains("`a`: `1` → `5` · by owner") && !desk.history().contains("→ —"), "{}", desk.history());
+    // Who replaces it has the last word.
+    desk.bring(FACTS_FILE);
+    assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::All, NoticedFacts::All));
+    assert!(desk.history().contains("`a`: `5` → `1` · by edit") && !desk.history().contains("→ —"));
+}

@@ -50,7 +50,7 @@ pub(crate) struct FactWritten {
 pub(crate) enum NoticedFacts {
     /// All of it is noted.
     All,
-    /// All facts of a file have gone, only just: it may be on its way.
+    /// Facts of a file have gone, only just: it may be on its way. All else is noted.
     Waits,
 }
 
@@ -218,28 +218,35 @@ impl Ledger {
             self.saw(&book.path);
         }
         let changes = |learned, by| book.history.unnoticed(&book.facts, &NoticedBy { learned, by, source: None });
-        if changes(now, "edit").is_empty() {
+        let found = changes(now, "edit");
+        if found.is_empty() {
             book.is_noticed.store(true, Ordering::SeqCst);
             if book.stamp.is_none() {
                 self.saw_it_go(&book.path);
             }
             return Ok(NoticedFacts::All);
         }
-        // Who writes a file anew may empty it first, or take it away.
-        let is_gone = book.facts.facts().next().is_none();
-        if is_gone && git_is_busy(self.root()) {
+        // Who writes a file anew may take it away first, or empty it, or has written a part of it.
+        let has_gone = |change: &FactChange| book.facts.get(&change.namespace, &change.key).is_none();
+        let some_gone = found.iter().any(has_gone);
+        let stays_so = !some_gone || is_settled(self.root(), &book.path, now);
+        // Git is asked once for each state of the file.
+        if !stays_so && book.waits.load(Ordering::SeqCst) && found.iter().all(has_gone) {
             return Ok(NoticedFacts::Waits);
         }
         let committed = committed_at(self.root(), &book.path);
-        if is_gone && committed.is_none() && !is_settled(self.root(), &book.path, now) {
+        let waits = some_gone && (git_is_busy(self.root()) || committed.is_none() && !stays_so);
+        // What came with a commit is as old as that.
+        let mut changes = match committed {
+            Some(committed) => changes(committed.min(now), "git"),
+            None => found,
+        };
+        changes.retain(|change| !waits || !has_gone(change));
+        self.append(files, &book, &changes, Action::Edit.into())?;
+        book.waits.store(waits, Ordering::SeqCst);
+        if waits {
             return Ok(NoticedFacts::Waits);
         }
-        // What came with a commit is as old as that.
-        let changes = match committed {
-            Some(committed) => changes(committed.min(now), "git"),
-            None => changes(now, "edit"),
-        };
-        self.append(files, &book, &changes, Action::Edit.into())?;
         if book.stamp.is_none() {
             self.saw_it_go(&book.path);
         }

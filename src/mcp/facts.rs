@@ -33,22 +33,34 @@ struct FactMeant {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct FactsMeant {
-    /// The headings above them.
+    /// Headings above them.
     #[serde(default)]
     namespace: Option<String>,
-    /// Scopes, as `project:mech,system`; `*` for all.
+    /// As `project:mech,system`; `*` for all.
     #[serde(default)]
     scopes: Option<String>,
-    /// A tag of theirs.
+    /// Their key.
+    #[serde(default)]
+    key: Option<String>,
+    /// Of their names.
+    #[serde(default)]
+    prefix: Option<String>,
+    /// Their tag.
     #[serde(default)]
     tag: Option<String>,
-    /// What was true then.
+    /// True then.
     #[serde(default)]
     as_of: Option<String>,
-    /// Changed since (7d).
+    /// Known then.
+    #[serde(default)]
+    known_at: Option<String>,
+    /// Also past and future.
+    #[serde(default)]
+    expired: Option<bool>,
+    /// As 7d.
     #[serde(default)]
     changed_since: Option<String>,
-    /// Else 200.
+    /// Else 200; by tag 10.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
@@ -176,17 +188,25 @@ pub(super) fn tools() -> Vec<ToolEntry> {
             About {
                 name: "fact_list",
                 title: "List facts",
-                description: "Lists facts with their values and places: all, those of a namespace, of a tag, as of a day, or those that \
-                    have changed since.",
+                description: "Lists facts with values and places: all, of a namespace, a tag, a day, or changed since.",
                 effect: Effect::Reads,
             },
             |_, viewer: &Viewer, meant: FactsMeant| {
-                let FactsMeant { namespace, scopes: scope, tag, as_of, changed_since, limit } = meant;
+                let FactsMeant {
+                    namespace,
+                    scopes: scope,
+                    key,
+                    prefix,
+                    tag,
+                    as_of,
+                    known_at,
+                    expired,
+                    changed_since,
+                    limit,
+                } = meant;
                 let namespace = namespace.map(|namespace| namespace.to_lowercase());
-                facts::facts(
-                    viewer,
-                    &FactsParams { scope, namespace, tag, as_of, changed_since, limit, ..FactsParams::default() },
-                )
+                let asked = FactsParams { scope, namespace, prefix, tag, as_of, known_at, ..FactsParams::default() };
+                facts::facts(viewer, &FactsParams { key, expired, changed_since, limit, ..asked })
             },
         ),
         ToolEntry::new(

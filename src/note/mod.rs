@@ -11,6 +11,7 @@
 mod blocks;
 mod body;
 mod compose;
+mod conflicts;
 mod dates;
 mod dialect;
 mod doubts;
@@ -38,6 +39,7 @@ mod yaml;
 mod tests;
 
 pub(crate) use compose::{INHERITED, PRIVATE, compose, kept_private, title_of, written};
+pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
 pub(crate) use fields::aliases;
 pub(crate) use lines::Lines;
 pub(crate) use links::{has_scheme, wikilinks_in};

@@ -1,5 +1,6 @@
 //! The way from source to note.
 
+use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
 use super::{
     Lines, Note, PrivateReason, Problem, Visibility, blocks, body, doubts, fields, frontmatter, tags, visibility,
@@ -28,6 +29,7 @@ impl Note {
         let mut problems = std::mem::take(&mut frontmatter.problems);
         problems.extend(fields.problems);
         problems.extend(body.problems);
+        problems.extend(first_mark(source).map(|line| Problem::new(line, CONFLICT_MARKS.to_owned())));
 
         let mut visibility = visibility::decide(&frontmatter, &tags, &doubtful);
         problems.extend(commented.filter(|_| visibility == Visibility::Private(PrivateReason::Ambiguous)));

@@ -42,22 +42,46 @@ struct Target {
     seen: Option<[u8; 32]>,
 }
 
+/// What went for good, of one note and of what was made of it.
+#[derive(Default)]
+struct GoneForGood {
+    places: Vec<GonePlace>,
+    texts: Vec<String>,
+}
+
+impl GoneForGood {
+    fn add(&mut self, place: GonePlace, purge: &Purge<'_>) {
+        self.places.push(place);
+        self.texts.extend_from_slice(purge.texts());
+    }
+}
+
+/// Takes texts, and all that was forgotten before, out of the traces of agents; gives out of how many events.
+fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<usize, RequestError> {
+    let known = owner.workspace().forgotten().look()?;
+    Ok(owner.workspace().traces().sweep(&known, texts)?)
+}
+
 /// Removes a chunk, lines or a whole note. Returns when none of it can be found.
 ///
 /// # Errors
 /// When a parameter makes no sense, there is no such chunk or note, it has changed since, or the disk refuses.
 pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
     let _one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
-    let mut gone = Vec::new();
+    let mut gone = GoneForGood::default();
     let mut forgotten = forget_part(owner, params, &mut gone)?;
-    if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.is_empty()) {
-        purged.remains.extend(hide_places(owner, &gone));
+    if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.places.is_empty()) {
+        purged.remains.extend(hide_places(owner, &gone.places));
+        match sweep_traces(owner, &gone.texts) {
+            Ok(swept) => purged.traces += swept,
+            Err(error) => purged.remains.push(format!("the traces of agents may have the text: {}", error.message)),
+        }
     }
     Ok(forgotten)
 }
 
-/// The same, but that histories name still where something was learned: what went for good is put into `places`.
-fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>) -> Result<Forgotten, RequestError> {
+/// The same, but that histories name still where something was learned: what went for good is put into `gone`.
+fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> Result<Forgotten, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
     let (Target { path, part, seen }, fact) = match params.fact.as_deref() {
@@ -72,7 +96,7 @@ fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>
         }
     };
     let Some((bytes, hash)) = files.read(&path)? else {
-        return purge_gone(owner, files, &path, params, places);
+        return purge_gone(owner, files, &path, params, gone);
     };
     let name = ChunkId::of_note(&path, hash.as_bytes()).to_string();
     let changed = || RequestError::from(WriteError::Changed(path.clone()));
@@ -122,15 +146,17 @@ fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>
     if params.purge {
         left.text = left.text.map(|text| retitled(&path, &text, &left.removed).unwrap_or(text));
     }
+    let facts = fact.or_else(|| GoneFacts::of(owner, &path, &had, left.text.as_deref())).filter(|_| params.purge);
+    let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
     let mut purge = match params.purge {
-        true => Some(Purge::begin(owner, &path, &had, &left.removed, forgotten.whole)?),
+        true => Some(Purge::begin(owner, &path, &had, &left.removed, forgotten.whole, values)?),
         false => None,
     };
-    let facts = fact.or_else(|| GoneFacts::of(owner, &path, &had, left.text.as_deref())).zip(purge.as_mut());
+    let facts = facts.zip(purge.as_mut());
     let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
-    forget_generated(owner, place, &mut forgotten, params.purge, places);
+    forget_generated(owner, place, &mut forgotten, params.purge, gone);
     if params.purge {
         purge_summary(files, &path)?;
     }
@@ -152,13 +178,13 @@ fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
     if params.derived {
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, place, derived, params.purge, places));
+        left.for_each(|derived| forget_derived(owner, place, derived, params.purge, gone));
     }
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
     };
-    places.push((path.clone(), place.1));
+    gone.add((path.clone(), place.1), &purge);
     let commits = commits_of(workspace.home().root(), &path).filter(|commits| *commits > 0);
     // The note is gone: what is left is told, and no error.
     let (embeddings, kept) = match workspace.forget_embeddings(embedded) {
@@ -169,6 +195,7 @@ fn forget_part(owner: &Owner, params: &ForgetParams, places: &mut Vec<GonePlace>
         checkpoints: purged.checkpoints,
         trashed: purged.trashed,
         embeddings,
+        traces: 0,
         commits,
         tombstone: purge.tombstone,
         remains: in_trash(&purged)
@@ -192,12 +219,12 @@ fn forget_generated(
     place: GoingPlace<'_>,
     forgotten: &mut Forgotten,
     purge: bool,
-    places: &mut Vec<GonePlace>,
+    gone: &mut GoneForGood,
 ) {
     for derived in &mut forgotten.derived {
         let is_note = derived.fact.is_none() && !derived.summary;
         if is_note && is_only_generated(owner, &derived.path) {
-            forget_derived(owner, place, derived, purge, places);
+            forget_derived(owner, place, derived, purge, gone);
         }
     }
 }
@@ -224,15 +251,15 @@ fn forget_derived(
     place: GoingPlace<'_>,
     derived: &mut DerivedNote,
     purge: bool,
-    places: &mut Vec<GonePlace>,
+    gone: &mut GoneForGood,
 ) {
-    let mut gone = |params: &ForgetParams| forget_part(owner, params, places).map(|forgotten| forgotten.checkpoint_id);
+    let mut go = |params: &ForgetParams| forget_part(owner, params, gone).map(|forgotten| forgotten.checkpoint_id);
     let result = match derived {
         // With the text that it stood above.
         DerivedNote { summary: true, .. } => return,
-        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge, gone),
-        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone),
-        _ => gone(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
+        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge, go),
+        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, go),
+        _ => go(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
     };
     match result {
         Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
@@ -295,11 +322,11 @@ fn purge_gone(
     files: &Files,
     path: &VaultPath,
     params: &ForgetParams,
-    places: &mut Vec<GonePlace>,
+    gone: &mut GoneForGood,
 ) -> Result<Forgotten, RequestError> {
-    let gone = || RequestError::from(WriteError::Gone(path.clone()));
+    let gone_already = || RequestError::from(WriteError::Gone(path.clone()));
     if !params.purge || params.path.is_none() || params.line_start.is_some() {
-        return Err(gone());
+        return Err(gone_already());
     }
     let mut forgotten = Forgotten {
         ok: true,
@@ -320,8 +347,9 @@ fn purge_gone(
     // What it said last is what goes.
     let had = files.last_content(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let had = had.as_deref().unwrap_or_default();
-    let mut purge = Purge::begin(owner, path, had, &[], true)?;
     let facts = GoneFacts::of(owner, path, had, None);
+    let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
+    let mut purge = Purge::begin(owner, path, had, &[], true, values)?;
     facts.iter().try_for_each(|facts| facts.remember(&mut purge))?;
     let remove = || files.purge(path);
     let purged = match &facts {
@@ -330,21 +358,24 @@ fn purge_gone(
     };
     let (purged, in_history) = purged.inspect_err(|_| purge.take_back())?;
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
-    // One that was killed may have left what names it.
-    if purged == Purged::default() && commits.is_none() && facts.is_none() && forgotten.derived.is_empty() {
-        return Err(gone());
+    // One that was killed may have left what names it, or what says it.
+    let traces = sweep_traces(owner, purge.texts())?;
+    let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || traces > 0;
+    if !is_known && forgotten.derived.is_empty() {
+        return Err(gone_already());
     }
-    forget_generated(owner, place, &mut forgotten, true, places);
+    forget_generated(owner, place, &mut forgotten, true, gone);
     purge_summary(files, path)?;
     if params.derived {
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, place, derived, true, places));
+        left.for_each(|derived| forget_derived(owner, place, derived, true, gone));
     }
-    places.push((path.clone(), None));
+    gone.add((path.clone(), None), &purge);
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
         trashed: purged.trashed,
         embeddings: 0,
+        traces,
         commits,
         tombstone: purge.tombstone,
         remains: in_trash(&purged)

@@ -3,6 +3,7 @@
 mod annotate;
 mod annotations;
 mod browse;
+mod conflicts;
 mod derived;
 mod derived_entries;
 mod derived_facts;
@@ -25,6 +26,7 @@ pub use annotate::annotate;
 pub use annotations::{annotations, passage};
 pub(crate) use browse::chunk;
 pub use browse::{browse, collections};
+pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use forget::forget;
 pub(crate) use forgotten::{changes, forgotten, forgotten_back, lift};
 pub use links::links;

@@ -27,25 +27,33 @@ pub(super) struct Purge<'a> {
 }
 
 impl<'a> Purge<'a> {
-    /// Remembers what goes of a note that says `text`. `gone` says that it is all of it.
+    /// Remembers what goes of a note that says `text`. `gone` says that it is all of it; `values` are those of facts that go, which may come
+    /// again without their keys.
     pub(super) fn begin(
         owner: &'a Owner,
         path: &VaultPath,
         text: &str,
         removed: &[String],
         gone: bool,
+        values: Vec<String>,
     ) -> Result<Self, RequestError> {
         let note = Note::parse(text, path.stem());
         // But for the summary frontmatter says nothing that would come again.
-        let texts = match gone {
+        let mut texts: Vec<String> = match gone {
             true => summary_of(text).into_iter().chain([text[note.body.clone()].to_owned()]).collect(),
             false => removed.to_vec(),
         };
+        texts.extend(values);
         let place = owner.forgotten_place(path, text, gone)?;
         let said: Vec<&str> = texts.iter().map(String::as_str).collect();
         let tombstone = owner.workspace().forgotten().remember(&place, &said)?;
         crash::point("tombstone-kept");
         Ok(Self { owner, place, texts, tombstone, facts: None })
+    }
+
+    /// What goes.
+    pub(super) fn texts(&self) -> &[String] {
+        &self.texts
     }
 
     /// Takes it back: nothing was removed.

@@ -57,6 +57,11 @@ impl GoneFacts {
         self.values.contains(&(change.namespace.clone(), change.key.clone(), text.to_owned()))
     }
 
+    /// The values, as written.
+    pub(super) fn values(&self) -> Vec<String> {
+        self.values.iter().map(|(_, _, value)| value.clone()).collect()
+    }
+
     /// Remembers that they are forgotten.
     pub(super) fn remember(&self, purge: &mut Purge<'_>) -> Result<(), RequestError> {
         let facts: Vec<(String, &str)> =
@@ -147,8 +152,7 @@ impl FactTarget {
         if params.dry_run {
             return Ok(forgotten);
         }
-        let removed: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
-        let mut purge = Purge::begin(owner, &self.path, "", &removed, false)?;
+        let mut purge = Purge::begin(owner, &self.path, "", &[], false, self.gone.values())?;
         self.gone.remember(&mut purge)?;
         let files = owner.workspace().files()?;
         let none = || Ok::<_, RequestError>(());
@@ -156,8 +160,15 @@ impl FactTarget {
             owner.workspace().ledger().purge(files, &self.path, |change, text| self.gone.means(change, text), none)?;
         let remains = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
         let tombstone = purge.tombstone;
-        forgotten.purged =
-            Some(PurgedView { checkpoints: 0, trashed: 0, embeddings: 0, commits: None, tombstone, remains });
+        forgotten.purged = Some(PurgedView {
+            checkpoints: 0,
+            trashed: 0,
+            embeddings: 0,
+            traces: 0,
+            commits: None,
+            tombstone,
+            remains,
+        });
         Ok(forgotten)
     }
 }

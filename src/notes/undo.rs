@@ -1,8 +1,17 @@
 //! What was changed, and how to have it back.
 
+use std::time::Duration;
+
+use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError};
-use crate::vault::{Checkpoint, CheckpointId, WriteError};
+use crate::state::{ImportTable, StateError};
+use crate::vault::{Action, Checkpoint, CheckpointId, WriteError};
 use crate::wire::{CheckpointView, CheckpointsParams, CheckpointsView, RestoreParams, Restored};
+
+/// What the names of imports begin with.
+const IMPORT: &str = "import-";
+/// So long an import is waited for that is on its way into its files.
+const SETTLES: Duration = Duration::from_secs(20);
 
 /// The changes that can be undone, newest first.
 ///
@@ -10,7 +19,21 @@ use crate::wire::{CheckpointView, CheckpointsParams, CheckpointsView, RestorePar
 /// When they cannot be listed.
 pub(crate) fn checkpoints(owner: &Owner, params: &CheckpointsParams) -> Result<CheckpointsView, RequestError> {
     let of = |checkpoint: &Checkpoint| params.path.as_ref().is_none_or(|path| checkpoint.path.same_as(path));
-    let checkpoints = owner.workspace().files()?.checkpoints()?.into_iter().filter(of).map(view).collect();
+    let mut checkpoints: Vec<CheckpointView> =
+        owner.workspace().files()?.checkpoints()?.into_iter().filter(of).map(view).collect();
+    if params.path.is_none() {
+        let imports = ImportTable::new(owner.workspace().state()).all().map_err(unreadable)?;
+        checkpoints.extend(imports.into_iter().map(|import| CheckpointView {
+            id: format!("{IMPORT}{}", import.id),
+            at: import.at.to_string(),
+            path: format!("{} {}", import.kind, import.source),
+            action: "import".into(),
+            by: None,
+            bytes: None,
+            files: Some(import.files),
+        }));
+        checkpoints.sort_by(|one, other| other.at.cmp(&one.at));
+    }
     Ok(CheckpointsView { checkpoints })
 }
 
@@ -19,6 +42,9 @@ pub(crate) fn checkpoints(owner: &Owner, params: &CheckpointsParams) -> Result<C
 /// # Errors
 /// When there is no such checkpoint, the note has changed since and `force` is not said, or the disk refuses.
 pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restored, RequestError> {
+    if let Some(import) = id.strip_prefix(IMPORT).and_then(|import| import.parse().ok()) {
+        return restore_import(owner, id, import, params.force);
+    }
     let id: CheckpointId = id.parse().map_err(|error| RequestError::invalid(format!("`{id}`: {error}")))?;
     let (path, undo) = owner.workspace().files()?.restore(&id, params.force).map_err(|error| match error {
         WriteError::Changed(path) => RequestError {
@@ -29,7 +55,57 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
         error => error.into(),
     })?;
     let searchable = owner.workspace().settled_in_time(&path).is_some();
-    Ok(Restored { ok: true, path: path.to_string(), checkpoint_id: undo.to_string(), searchable })
+    Ok(Restored { ok: true, path: path.to_string(), checkpoint_id: undo.to_string(), searchable, files: None })
+}
+
+/// Undoes all that an import made: what it made goes to the trash, what it changed is as it was before. Nothing is done where one of its
+/// files has changed since, unless `force` is said.
+fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<Restored, RequestError> {
+    let workspace = owner.workspace();
+    let files = workspace.files()?;
+    let waiting = workspace.sweep_pending(SETTLES).map_err(|error| RequestError::unavailable(error, "try again"))?;
+    if waiting > 0 {
+        let message = format!("{waiting} events are on their way into their files still");
+        return Err(RequestError::unavailable(message, "nothing was undone: try again in a moment"));
+    }
+    let imports = ImportTable::new(workspace.state());
+    let made = imports.files(import).map_err(unreadable)?;
+    if made.is_empty() {
+        return Err(RequestError::not_found(format!("there is no import {import}, or it changed no file")));
+    }
+    let mut there = Vec::new();
+    for file in &made {
+        let Ok(path) = VaultPath::try_from(file.path.clone()) else { continue };
+        let checkpoint: Option<CheckpointId> =
+            file.checkpoint.as_deref().and_then(|checkpoint| checkpoint.parse().ok());
+        if let Some(checkpoint) = &checkpoint {
+            files.checkpoint(checkpoint)?;
+        }
+        let Some((_, now)) = files.read(&path)? else { continue };
+        if now.to_hex().as_str() != file.after && !force {
+            return Err(RequestError {
+                kind: ErrorKind::Conflict,
+                message: format!("`{path}` has changed since the import; nothing was undone"),
+                hint: Some("`--force`, or `force` over HTTP, undoes it all the same, and keeps what it has now".into()),
+            });
+        }
+        there.push((path, now, checkpoint));
+    }
+    let mut last = None;
+    for (path, now, checkpoint) in &there {
+        match checkpoint {
+            None => drop(files.trash_as(path, *now, Action::Trash.done_by(id))?),
+            Some(checkpoint) => drop(files.restore_as(checkpoint, true, Action::Restore.done_by(id))?),
+        }
+        last = Some(path);
+    }
+    imports.forget(import).map_err(unreadable)?;
+    let searchable = last.is_none_or(|path| workspace.settled_in_time(path).is_some());
+    Ok(Restored { ok: true, path: id.to_owned(), checkpoint_id: id.to_owned(), searchable, files: Some(there.len()) })
+}
+
+fn unreadable(error: StateError) -> RequestError {
+    RequestError::unavailable(error.to_string(), "try again in a moment")
 }
 
 fn view(checkpoint: Checkpoint) -> CheckpointView {
@@ -41,5 +117,6 @@ fn view(checkpoint: Checkpoint) -> CheckpointView {
         action: action.and_then(|action| action.as_str().map(str::to_owned)).unwrap_or_default(),
         by: checkpoint.by,
         bytes: checkpoint.bytes,
+        files: None,
     }
 }

@@ -45,6 +45,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "near.js"
     SCRIPT "change.js"
     SCRIPT "change-log.js"
+    SCRIPT "conflicts.js"
     SCRIPT "stats.js"
     SCRIPT "charts.js"
     SCRIPT "settings.js"

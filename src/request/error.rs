@@ -9,6 +9,7 @@ use crate::policy::AgentsError;
 use crate::state::StateError;
 use crate::summary_files::SummaryError;
 use crate::sync::RefusedError;
+use crate::trace_files::TraceFilesError;
 use crate::vault::WriteError;
 
 /// What kind of failure it is.
@@ -224,5 +225,22 @@ impl From<StateError> for RequestError {
 impl From<RefusedError> for RequestError {
     fn from(error: RefusedError) -> Self {
         Self::unavailable(error.to_string(), "`vault status` says why")
+    }
+}
+
+impl From<TraceFilesError> for RequestError {
+    fn from(error: TraceFilesError) -> Self {
+        let message = error.to_string();
+        match error {
+            TraceFilesError::TooMuch(_) => Self {
+                kind: ErrorKind::TooMuch,
+                message,
+                hint: Some("send it again later; `[traces]` in `memory.toml` has the limits".into()),
+            },
+            TraceFilesError::GivenUp => Self::unavailable(message, "ask for less"),
+            TraceFilesError::Away | TraceFilesError::Disk(_) => {
+                Self::unavailable(message, "nothing of it was kept: send it again later")
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@ use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::state::{ChangeTable, State, UsageTable};
 use crate::sync::{Shared, Syncer};
+use crate::trace_files::TraceFiles;
 use crate::vault::{Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, read};
 
 /// The parts of a vault at work.
@@ -53,6 +54,8 @@ pub struct WorkspaceParts {
     pub(crate) ledger: Arc<Ledger>,
     /// The entries.
     pub(crate) layers: Arc<Layers>,
+    /// What agents have told of their work.
+    pub(crate) traces: Arc<TraceFiles>,
 }
 
 /// One vault at work.
@@ -132,6 +135,11 @@ impl Workspace {
     /// What was changed.
     pub fn changes(&self) -> &ChangeTable {
         &self.parts.changes
+    }
+
+    /// What agents have told of their work.
+    pub(crate) fn traces(&self) -> &TraceFiles {
+        &self.parts.traces
     }
 
     /// The agents' pages and tokens.

@@ -28,6 +28,7 @@ mod rerank;
 mod respell;
 mod retrieve;
 mod run;
+mod same_copy;
 mod snippet;
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,7 @@ use super::relevance::Relevance;
 use super::rerank::rerank;
 use super::respell::{Correction, Respelled, respell};
 use super::retrieve::{RetrievedWords, Retriever};
+use super::same_copy::{drop_same_copies, is_same_copy};
 use super::unknown::{UnknownName, is_any, unknown};
 use super::visible::Visible;
 use super::weigh::{GivenCounts, weigh};
@@ -431,6 +432,8 @@ impl Ranking<'_> {
         loop {
             go_on(self.turn)?;
             let (mut candidates, more) = self.retriever.candidates(words, self.mode, self.vector, width)?;
+            let (files, allow) = (self.retriever.reader.files(), self.retriever.allow);
+            drop_same_copies(&mut candidates, files, allow);
             let enough = left_of(&candidates, self.config.per_file) >= self.limit;
             if !enough && more && width < MAX_WIDTH {
                 width *= 4;
@@ -449,6 +452,7 @@ impl Ranking<'_> {
                 let by = (self.mode, self.vector);
                 let known = candidates.len();
                 self.retriever.add_named(&mut candidates, named, words, by, self.limit)?;
+                drop_same_copies(&mut candidates, files, allow);
                 self.retriever.score_typed(&mut candidates[known..], words, self.typed_vector)?;
                 named_first(&mut candidates, named);
             }
@@ -466,8 +470,12 @@ impl Ranking<'_> {
     /// What is left of all after a query that only says which notes, or what is not wanted; of the newest notes first.
     fn rest(&self, words: Option<&RetrievedWords<'_>>) -> Result<Vec<Candidate>, EngineError> {
         let mut left = Vec::new();
+        let (files, allow) = (self.retriever.reader.files(), self.retriever.allow);
         for file in self.retriever.newest_files() {
             go_on(self.turn)?;
+            if is_same_copy(file, files, allow) {
+                continue;
+            }
             let mut rest = self.retriever.rest_of(file, words)?;
             diversify(&mut rest, self.config.per_file);
             left.extend(rest);

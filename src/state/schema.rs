@@ -79,8 +79,19 @@ CREATE TABLE model_calls_before(
     bytes INTEGER NOT NULL, first INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
+// Imports of what other programs wrote, the events and notes that each brought, and the files that it made or changed.
+const IMPORTS: &str = "
+CREATE TABLE imports(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, source TEXT NOT NULL, at INTEGER NOT NULL, is_done INTEGER NOT NULL);
+CREATE TABLE import_keys(key INTEGER PRIMARY KEY, import INTEGER NOT NULL);
+CREATE TABLE import_files(
+    import INTEGER NOT NULL, path TEXT NOT NULL, checkpoint TEXT, after TEXT NOT NULL, PRIMARY KEY(import, path)) WITHOUT ROWID;
+CREATE TABLE import_notes(
+    key INTEGER PRIMARY KEY, import INTEGER NOT NULL, path TEXT NOT NULL, source TEXT NOT NULL, after TEXT NOT NULL);
+";
+
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
-const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS];
+const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS, IMPORTS];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

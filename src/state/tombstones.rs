@@ -308,22 +308,35 @@ fn brought(file: &Path, key_file: &Path) -> Result<Option<KeyedTombstones>, Stat
     Ok(Some((all, key)))
 }
 
-/// What an archive has brought as files in `folder`, together with what was forgotten in the vault of a `state`: where the archive brings
-/// nothing of the kind, or what the same key made. Those files are written anew with all of it. `None` where nothing was forgotten.
+/// What counts while an archive is unpacked, each with its key.
+#[derive(Default)]
+pub struct ImportedTombstones {
+    /// What the vault that is made will know; `None` where nothing was forgotten.
+    pub known: Option<KnownTombstones>,
+    /// What was forgotten in a vault with another key, which the one that is made will not know: they are all numbered 0.
+    pub elsewhere: Option<KnownTombstones>,
+}
+
+/// What an archive has brought as files in `folder`, and what was forgotten in the vault of a `state`. Where the archive brings nothing of
+/// the kind, or what the same key made, those files are written anew with all of it.
 ///
 /// # Errors
 /// When it cannot be read or written.
-pub fn join_brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Option<KnownTombstones>, StateError> {
+pub fn join_brought(folder: &Path, state: Option<&Arc<State>>) -> Result<ImportedTombstones, StateError> {
     let (file, key_file) = (folder.join(FILE), folder.join(KEY));
     let brought = brought(&file, &key_file)?;
     let known = state.map(|state| Ok::<_, StateError>((TombstoneTable::new(state).all()?, state.key_bytes()?)));
     let known = known.transpose()?.and_then(|(all, key)| key.filter(|_| !all.all.is_empty()).map(|key| (all, key)));
     let (mut all, key) = match (brought, &known) {
-        (None, None) => return Ok(None),
+        (None, None) => return Ok(ImportedTombstones::default()),
         (None, Some((_, key))) => (Vec::new(), *key),
         (Some(brought), _) => brought,
     };
-    if let Some((known, _)) = known.filter(|(_, known)| *known == key) {
+    let (same, other): (Option<_>, Option<_>) = match known {
+        Some(known) if known.1 == key => (Some(known.0), None),
+        known => (None, known),
+    };
+    if let Some(known) = same {
         let is_same = |one: &Tombstone, two: &Tombstone| one.at == two.at && one.digests == two.digests;
         let more: Vec<&Tombstone> =
             known.all.iter().filter(|known| !all.iter().any(|one| is_same(one, known))).collect();
@@ -336,7 +349,11 @@ pub fn join_brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Option<
             write_atomically(&file, &json, 0o600)?;
         }
     }
-    Ok(Some((Arc::new(Tombstones::new(numbered(all))), DigestKey::new(key))))
+    let elsewhere = other.map(|(known, key)| {
+        let all = known.all.iter().map(|tombstone| Tombstone { id: 0, ..tombstone.clone() }).collect();
+        (Arc::new(Tombstones::new(all)), DigestKey::new(key))
+    });
+    Ok(ImportedTombstones { known: Some((Arc::new(Tombstones::new(numbered(all))), DigestKey::new(key))), elsewhere })
 }
 
 #[cfg(test)]
@@ -388,7 +405,7 @@ mod tests {
     fn what_an_archive_brings_and_cannot_be_read_is_no_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
-        let brought = || join_brought(folder.path(), None).map(|known| known.map(|(all, _)| all.all.len()));
+        let brought = || join_brought(folder.path(), None).map(|found| found.known.map(|(all, _)| all.all.len()));
         assert_eq!(brought().unwrap(), None);
         write(FILE, b"[]");
         assert_eq!(brought().unwrap(), None);

@@ -27,6 +27,11 @@ static SHAPES: LazyLock<Vec<CopyName>> = LazyLock::new(|| {
         shape(&format!(r" \(conflicted copy {DATE}\)"), "Nextcloud or ownCloud", false),
         shape(&format!(r" \([^()]* conflicted copy {DATE}\)(?: \(\d+\))?"), "Dropbox", false),
         shape(r"_conflict-\d{8}-\d{6}", "Nextcloud or ownCloud", false),
+        shape(r" \(SFConflict [^()]*\d{4}(?:-\d{2}){5}\)", "Seafile", false),
+        shape(r"_[^_/]+_[A-Z][a-z]{2}-\d{2}-\d{4,6}-\d{4}_Conflict", "Synology Drive", false),
+        shape(r" \[conflicted\](?: \d+)?", "pCloud", true),
+        // Of many services, and as people say it.
+        shape(r" \((?:[^()]* )?[Cc]onflict(?:ed copy)?(?: [^()]*)?\)", "a sync service", true),
         // The name of a computer, of which these are the ones that Windows gives.
         shape(r"-(?:DESKTOP|LAPTOP)-[A-Z0-9]{6,8}(?:-\d+)?", "OneDrive", true),
     ]
@@ -68,6 +73,12 @@ mod tests {
             ("Plan (conflicted copy 2026-01-05 183012).md", "Plan.md", "Nextcloud or ownCloud"),
             ("Plan_conflict-20260105-183012.md", "Plan.md", "Nextcloud or ownCloud"),
             ("Plan (Conflicted copy Maya's phone 202601051830).md", "Plan.md", "Obsidian Sync"),
+            ("Plan (SFConflict maya@example.org 2026-01-05-18-30-12).md", "Plan.md", "Seafile"),
+            ("Plan_nas_Jan-05-183012-2026_Conflict.md", "Plan.md", "Synology Drive"),
+            ("notes/there [conflicted].md", "notes/there.md", "pCloud"),
+            ("notes/there (conflict).md", "notes/there.md", "a sync service"),
+            ("notes/there (Conflict 2).md", "notes/there.md", "a sync service"),
+            ("notes/there (Maya's MacBook's conflicted copy).md", "notes/there.md", "a sync service"),
             ("notes/there-DESKTOP-4F2K9QX.md", "notes/there.md", "OneDrive"),
             ("notes/there-LAPTOP-4F2K9QXA-2.md", "notes/there.md", "OneDrive"),
         ] {
@@ -86,6 +97,8 @@ mod tests {
             "notes/Merging (what is a conflicted copy).md",
             "notes/.sync-conflict-20260105-183012-ABC2DEF/a.md",
             "notes/a.sync-conflict-notes.md",
+            "notes/Peace (conflict).md",
+            "notes/there (conflicts of interest).md",
             "notes/Inventory-DESKTOP-4F2K9QX.md",
             "notes/there-DESKTOP-replacement.md",
             "notes/there 2.md",

@@ -304,7 +304,7 @@ fn key(root: &Path) -> String {
 }
 
 /// Where programs keep what is the user's but not a document.
-fn state_dir() -> Option<PathBuf> {
+pub(crate) fn state_dir() -> Option<PathBuf> {
     let dirs = directories::ProjectDirs::from("", "", "memory-vault")?;
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
 }

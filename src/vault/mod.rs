@@ -26,7 +26,7 @@ pub(crate) use debounce::Debounce;
 pub(crate) use git_state::{GIT_LOCK, UNDER_WAY, git_is_busy};
 pub(crate) use history::{commits_of, committed_at};
 pub use home::Home;
-pub(crate) use home::{DaemonInfo, HomeError};
+pub(crate) use home::{DaemonInfo, HomeError, state_dir};
 pub(crate) use lock::Lock;
 pub(crate) use outside::{Outside, OutsideError, OutsideFolder};
 pub(crate) use place::Identity;

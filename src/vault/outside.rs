@@ -54,16 +54,22 @@ impl Outside {
     /// # Errors
     /// When a pattern cannot be read, or a folder overlaps with the vault or with another.
     pub fn new(root: &Path, collections: &[CollectionConfig]) -> Result<Self, OutsideError> {
-        let mut taken = vec![("the vault".to_owned(), root.to_owned())];
+        let mut taken = Vec::new();
         let mut folders = Vec::new();
-        for CollectionConfig { name, path, pattern, scope: _ } in collections {
+        for CollectionConfig { name, path, pattern, scope: _, overlap } in collections {
             let folder = root.join(below_home(path));
             let folder = without_links(&folder);
-            let overlaps = |other: &Path| folder.starts_with(other) || other.starts_with(&folder);
-            if let Some((other, _)) = taken.iter().find(|(_, other)| overlaps(other)) {
-                return Err(OutsideError::Overlap { name: name.clone(), folder, other: other.clone() });
+            let around = |other: &Path| folder.starts_with(other) || other.starts_with(&folder);
+            let overlaps = |(_, other, may): &&(String, PathBuf, bool)| around(other) && !(*may && *overlap);
+            let other = if folder.starts_with(root) || (root.starts_with(&folder) && !overlap) {
+                Some("the vault".to_owned())
+            } else {
+                taken.iter().find(overlaps).map(|(other, ..)| other.clone())
+            };
+            if let Some(other) = other {
+                return Err(OutsideError::Overlap { name: name.clone(), folder, other });
             }
-            taken.push((format!("the collection `{name}`"), folder.clone()));
+            taken.push((format!("the collection `{name}`"), folder.clone(), *overlap));
             let pattern =
                 Globs::of_files(pattern).map_err(|source| OutsideError::Pattern { name: name.clone(), source })?;
             let name = VaultPath::new(name.clone()).map_err(|error| OutsideError::Name(name.clone(), error))?;
@@ -96,13 +102,19 @@ impl Outside {
 
     /// The path by which the vault knows what is on disk; `None` for what is not its own, or has no name that is a path.
     pub fn vault_path(&self, root: &Path, on_disk: &Path) -> Option<VaultPath> {
+        self.vault_paths(root, on_disk).into_iter().next()
+    }
+
+    /// All such paths: where folders of collections overlap there may be several.
+    pub fn vault_paths(&self, root: &Path, on_disk: &Path) -> Vec<VaultPath> {
         if let Ok(path) = on_disk.strip_prefix(root) {
-            return VaultPath::from_relative(path).ok().filter(|path| self.of(path).is_none());
+            return VaultPath::from_relative(path).ok().filter(|path| self.of(path).is_none()).into_iter().collect();
         }
-        self.0.iter().find_map(|outside| {
+        let within = |outside: &OutsideFolder| {
             let path = on_disk.strip_prefix(&outside.folder).ok()?;
             VaultPath::from_relative(&Path::new(outside.name.as_str()).join(path)).ok()
-        })
+        };
+        self.0.iter().filter_map(within).collect()
     }
 
     /// All of them.
@@ -160,7 +172,7 @@ mod tests {
     use std::fs;
 
     fn collection(name: &str, path: &Path, pattern: &str) -> CollectionConfig {
-        CollectionConfig { name: name.into(), path: path.into(), pattern: pattern.into(), scope: None }
+        CollectionConfig { name: name.into(), path: path.into(), pattern: pattern.into(), scope: None, overlap: false }
     }
 
     #[test]
@@ -198,6 +210,15 @@ mod tests {
         let (a, b) = (collection("a", Path::new("../a"), "**"), collection("b", Path::new("../link/b"), "**"));
         let said = refused(&[a, b]);
         assert!(said.contains("overlaps with the collection `a`"), "{said}");
+        let overlapping =
+            |name: &str, path: &str| CollectionConfig { overlap: true, ..collection(name, Path::new(path), "**") };
+        let all = [overlapping("a", "../a"), overlapping("b", "../link/b"), overlapping("top", "..")];
+        let outside = Outside::new(&vault, &all).unwrap();
+        let names = outside.vault_paths(&vault, &root.join("a/b/c.md"));
+        assert_eq!(names.iter().map(VaultPath::as_str).collect::<Vec<_>>(), ["a/b/c.md", "b/c.md", "top/a/b/c.md"]);
+        assert!(refused(&[overlapping("x", "notes")]).contains("overlaps with the vault"));
+        let said = refused(&[collection("a", Path::new("../a"), "**"), overlapping("b", "../link/b")]);
+        assert!(said.contains("overlaps with the collection `a`"), "both have to say so: {said}");
         for pattern in ["[", &"{".repeat(100_000), &format!("{}a{}", "{a,".repeat(400), "}".repeat(400)), ""] {
             let said = refused(&[collection("a", Path::new("../a"), pattern)]);
             assert!(said.starts_with("the pattern of the collection `a`"), "{said}");

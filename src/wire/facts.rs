@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 #[into_params(parameter_in = Query)]
 pub struct FactsParams {
     /// Memory scopes, separated by commas: `user`, `system`, `orchestrator`, `project:mech`, `agent-type:coding`, `agent:ada`; `*` is all
-    /// that are seen. Else `user`, and for an agent its own before it.
+    /// that are seen. Else `user`, and for an agent its own before it; with a `tag` all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Memory scopes, the most specific first: of each key only the fact of the first scope that has it.
@@ -43,7 +43,7 @@ pub struct FactsParams {
     /// Also facts whose time is over or has not come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expired: Option<bool>,
-    /// Facts at most, 1 to 1,000; 200 when it is not said.
+    /// Facts at most, 1 to 1,000; when it is not said 200, or 10 of a `tag` in all scopes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::capture::CaptureState;
+use super::conflicts::ConflictCopy;
 use super::facts::FactProblem;
 use super::forgotten::BackAgain;
 use super::processing::ProcessingState;
@@ -67,7 +68,8 @@ pub struct Status {
     pub text_bytes: u64,
     /// What could not be indexed, or not as it was meant, and why.
     pub problems: Vec<Skipped>,
-    /// Notes that a sync service left beside others when a note was changed in two places. They are indexed as any note.
+    /// Notes that were changed in two places: what a sync service left beside others, and notes with conflict markers of git. They are
+    /// indexed as any note; a copy that says the same as its note is found with that alone.
     #[serde(default)]
     pub conflict_copies: Vec<ConflictCopy>,
     /// What was forgotten for good and stands in notes again, as far as they were looked over. It stays.
@@ -284,15 +286,4 @@ pub struct Skipped {
     pub path: String,
     /// Why.
     pub reason: String,
-}
-
-/// What a sync service left when a note was changed in two places.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ConflictCopy {
-    /// The copy.
-    pub path: String,
-    /// The note it is a copy of, which may be gone.
-    pub of: String,
-    /// Who makes copies with such names.
-    pub made_by: String,
 }

@@ -112,6 +112,9 @@ pub struct PurgedView {
     pub trashed: usize,
     /// Embeddings of the text.
     pub embeddings: usize,
+    /// Events of agents' traces that said it, and say it no more.
+    #[serde(default)]
+    pub traces: usize,
     /// How many commits of git have changed the note; absent where there is no repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<usize>,
@@ -209,9 +212,9 @@ pub struct CheckpointView {
     pub id: String,
     /// When the change was made, as RFC 3339.
     pub at: String,
-    /// The note.
+    /// The note; of an import, what was read.
     pub path: String,
-    /// The change: `create`, `edit`, `forget`, `trash` or `restore`.
+    /// The change: `create`, `edit`, `forget`, `trash`, `restore`, or `import` for all that an import made.
     pub action: String,
     /// The agent that asked for it; absent when it was you.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,6 +222,9 @@ pub struct CheckpointView {
     /// How many bytes the note had; absent when it was not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// How many files an import made or changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<usize>,
 }
 
 /// How to restore.
@@ -235,11 +241,14 @@ pub struct RestoreParams {
 pub struct Restored {
     /// Always true.
     pub ok: bool,
-    /// The note.
+    /// The note; of an import, its name.
     pub path: String,
-    /// What undoes this; the same checkpoint when nothing was to be done.
+    /// What undoes this; the same checkpoint when nothing was to be done, and the name of an import, which comes again when it is imported again.
     pub checkpoint_id: String,
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
     #[serde(default = "super::save::yes")]
     pub searchable: bool,
+    /// How many files are as they were, where an import was undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<usize>,
 }

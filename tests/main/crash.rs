@@ -367,6 +367,7 @@ fn the_matrix_has_every_point() {
         .chain(crate::facts::POINTS)
         .chain(crate::summaries::POINTS)
         .chain(crate::profile::POINTS)
+        .chain(crate::traces::points())
         .map(str::to_owned)
         .collect();
     assert_eq!(points, killed, "in src/ (left) and in the matrix (right)");

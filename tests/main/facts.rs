@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::forgotten::{Secret, assert_in_no_file};
-use crate::support::{Connection, Daemon, Mcp, Ran, Random, Reply, Request, cases, eventually, seed, vault_command};
+use crate::support::{Connection, Daemon, Mcp, Ran, Reply, Request, eventually, vault_command};
 
 pub const FACTS: &str = "---\ntags: [example]\n---\n# Facts\n\nProse: this is none.\n\n## Project\n\n- test_command: make test\n- version: 3.10\n\
     - deploy_branch: main #deploy\n\n## Project/Conventions\n\n- style: [short, plain]\n";
@@ -511,66 +511,6 @@ fn kills_between_a_fact_and_its_history_lose_neither() {
             noted(&vault, "facts.history.md").into_iter().filter(|line| line.contains("→ `4`")).collect();
         assert_eq!(noted.len(), 1, "{point}: {noted:?}");
     }
-}
-
-/// Any sequence of writes by the API, edits by hand, restarts and reindexes leaves what the files alone say.
-#[test]
-fn the_files_alone_say_it_all() {
-    let mut dice = Random::new(seed());
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    vault.start();
-    for _ in 0..cases(60) {
-        let key = ["a", "b", "c.d"][dice.below(3)];
-        let value = ["1", "2", "[x, y]", "it's", "- z"][dice.below(5)];
-        match dice.below(12) {
-            0..4 => {
-                drop(put(&vault, &json!({"namespace": "n", "key": key, "value": value, "correct": dice.below(4) == 0})))
-            }
-            4 => drop(vault.post("/api/facts/unset", &json!({"namespace": "n", "key": key}))),
-            5 => drop(vault.post("/api/facts/retract", &json!({"namespace": "n", "key": key}))),
-            6 => drop(put(
-                &vault,
-                &json!({"namespace": "n", "key": key, "value": value, "from": "2025-01-01", "until": "2025-02-01"}),
-            )),
-            7..9 => {
-                let text = read(&vault, "facts.md").replace(": 1\n", ": 2\n");
-                vault.write("facts.md", text + &format!("\n## n\n\n- {key}: {value}\n"));
-            }
-            9 => {
-                vault.terminate();
-                vault.start();
-            }
-            10 => {
-                vault.kill();
-                vault.start();
-            }
-            _ => drop(vault.run(&["reindex", "--full"])),
-        }
-    }
-    vault.settle();
-    // What was noticed by the daemon, and what one that has nothing but the files makes of them.
-    let asked = ["scope=user", "scope=user&history=true", "scope=user&as_of=2025-01-15", "scope=user&expired=true"];
-    let answers = |vault: &Daemon| asked.map(|query| facts(vault, query));
-    eventually("the last edit to be noted", || {
-        let said = facts(&vault, "scope=user");
-        said.iter().all(|fact| fact["learned"].is_string()).then_some(())
-    });
-    let here = answers(&vault);
-    let mut clone = Daemon::with_config("[embed]\nmodel = \"none\"\n");
-    for file in ["facts.md", "facts.history.md"] {
-        clone.write(file, fs::read(vault.path(file)).unwrap());
-    }
-    clone.start();
-    assert_eq!(answers(&clone), here);
-    assert_eq!(read(&clone, "facts.history.md"), read(&vault, "facts.history.md"), "nothing is noted twice");
-    let lines = noted(&vault, "facts.history.md").len();
-    assert_eq!(
-        facts(&vault, "scope=user&history=true")
-            .iter()
-            .map(|fact| fact["history"].as_array().unwrap().len())
-            .sum::<usize>(),
-        lines
-    );
 }
 
 /// A fact that is purged, at each of its places: its line, its history, checkpoints, logs; and what brings it back.

@@ -64,6 +64,16 @@ impl Agent {
         Some((reply.status, reply.json()))
     }
 
+    /// Sets a fact of its own; gives what is answered, which must be no error.
+    #[track_caller]
+    pub fn fact(&self, body: Value) -> Value {
+        let request = Request::new("PUT", "/api/facts").json(body.to_string());
+        let request = request.header("Authorization", &format!("Bearer {}", self.token));
+        let reply = Connection::open(&self.address).send(&request).expect("the server answers");
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        reply.json()
+    }
+
     /// What a tool answers, which must be no error.
     #[track_caller]
     pub fn call(&self, tool: &str, body: Value) -> Value {

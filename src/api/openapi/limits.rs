@@ -12,6 +12,10 @@ use utoipa::openapi::{OpenApi, RefOr, Response, Schema};
 const HASH: &str = "^[0-9a-fA-F]{16}$";
 /// The name of a checkpoint.
 const CHECKPOINT: &str = "^[0-9]{8}T[0-9]{9}-[0-9a-f]{4}$";
+/// The name of a checkpoint, or of an import.
+const UNDO: &str = "^([0-9]{8}T[0-9]{9}-[0-9a-f]{4}|import-[1-9][0-9]{0,14})$";
+/// The kind of what is imported.
+const KIND: &str = "^[a-z][a-z-]{0,40}$";
 /// A path in the vault: no part of it is empty, `.` or `..`.
 const PATH: &str = r"^(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*(/(\.?[^/.\x00]|\.\.[^/\x00])[^/\x00]*)*$";
 /// Lines that are not all blank, without control characters.
@@ -40,6 +44,8 @@ const ENTRY: &str = "^[A-Za-z0-9-]{1,64}$";
 const NAMESPACE: &str = "^([a-z][a-z0-9 -]{0,30}[a-z0-9](/[a-z][a-z0-9 -]{0,30}[a-z0-9]){0,3})?$";
 /// The key of a fact.
 const KEY: &str = "^[A-Za-z_][A-Za-z0-9_.-]{0,60}$";
+/// The kinds of events of an agent's work.
+const TRACE_KIND: &str = "^(message_in|message_out|llm_call|tool_call|tool_result|reasoning|error|lifecycle)$";
 /// A day, or always.
 const MOMENT: &str = "^(0|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$";
 /// A day.
@@ -98,11 +104,17 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("ForgetParams", "seen", Like(HASH)),
     ("AnnotateParams", "hash", Like(HASH)),
     ("AnnotateParams", "path", Like(PATH)),
+    ("KeepParams", "path", Like(PATH)),
     ("AnnotateParams", "line", FromOne),
     ("AnnotateParams", "note", Like(TEXT)),
     ("Message", "session", Like(LINE)),
     ("Message", "role", Like(LINE)),
     ("Message", "agent", Like(LINE)),
+    ("Message", "title", Like(LINE)),
+    ("ImportParams", "kind", Like(KIND)),
+    ("ImportParams", "source", UpTo(2000, LINE)),
+    ("ImportNote", "id", UpTo(400, LINE)),
+    ("ImportNote", "title", UpTo(400, LINE)),
     ("Message", "text", Like(TEXT)),
     ("FileAction", "name", Like(LINE)),
     ("FileAction", "path", Like(LINE)),
@@ -166,6 +178,16 @@ const FIELDS: &[(&str, &str, TextLimit)] = &[
     ("IngestTurn", "date", Like(AGO)),
     ("ContextParams", "as_of", Like(AGO)),
     ("ContextParams", "session_start", Like(AGO)),
+    ("TraceParams", "id", UpTo(200, LINE)),
+    ("TraceParams", "trace_id", UpTo(200, LINE)),
+    ("TraceParams", "parent_id", UpTo(200, LINE)),
+    ("TraceParams", "kind", Like(TRACE_KIND)),
+    ("TraceParams", "agent_name", UpTo(60, FOLDER)),
+    ("TraceParams", "channel_id", UpTo(200, LINE)),
+    ("TraceParams", "thread_id", UpTo(200, LINE)),
+    ("TraceParams", "backend_name", UpTo(200, LINE)),
+    ("TraceParams", "model", UpTo(200, LINE)),
+    ("TraceParams", "error", Like(TEXT)),
     ("FactNameParams", "scope", Like(MEMORY_SCOPE)),
     ("FactNameParams", "namespace", Like(NAMESPACE)),
     ("FactNameParams", "key", Like(KEY)),
@@ -270,15 +292,17 @@ fn limit_parameter(path: &str, parameter: &mut Parameter) {
         ("/api/user-memory/search", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         ("/api/user-memory/note", "path") => limit(schema, &Like(PATH)),
+        ("/api/conflicts/difference", "path") => limit(schema, &Like(PATH)),
         ("/api/user-memory/links", "path") => limit(schema, &Like(PATH)),
         ("/api/digest", "day") => limit(schema, &Like(DAY)),
         ("/api/digest", "week") => limit(schema, &Like(WEEK)),
         ("/api/entries", "agent") => limit(schema, &Like(FOLDER)),
         ("/api/review", "agent") => limit(schema, &Like(FOLDER)),
         ("/api/review", "source") => limit(schema, &Like(PATH)),
+        ("/api/agents/{slug}/trace", "kind") => limit(schema, &Like(TRACE_KIND)),
         ("/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/related", "path") => limit(schema, &Like(PATH)),
-        ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(CHECKPOINT)),
+        ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(UNDO)),
         _ => {}
     }
 }

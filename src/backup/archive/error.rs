@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::config::FILE_NAME;
 use crate::fs::FsError;
 use crate::state::StateError;
+use crate::trace_files::TraceFilesError;
 use crate::vault::WriteError;
 
 /// Why an archive was not written, or not read.
@@ -58,6 +59,9 @@ pub(crate) enum ArchiveError {
     /// What was before cannot be left out.
     #[error(transparent)]
     Checkpoints(#[from] WriteError),
+    /// Nor out of the traces of agents.
+    #[error("what was forgotten for good cannot be taken out of the traces of agents: {0}. Nothing was imported")]
+    Traces(#[from] TraceFilesError),
     /// It holds no vault.
     #[error("the archive holds no vault: it has no {FILE_NAME}. Nothing was imported")]
     NoVault,

@@ -14,6 +14,7 @@ use crate::ledger::Ledger;
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::state::{LeftOut, State};
+use crate::trace_files::TraceFiles;
 use crate::vault::{Files, Home, Outside};
 
 /// Whose the texts are, by the list of what was left out.
@@ -36,6 +37,10 @@ pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> R
     let unpacked = Unpacked { root, asked: &asked, ledger };
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
+    let swept = TraceFiles::new(root, 0).sweep(&asked, &[])?;
+    if swept > 0 {
+        tracing::warn!("{swept} events of agents' traces said what was forgotten, and say it no more");
+    }
     // What a note was before says it, too.
     if folder.join("checkpoints").is_dir() {
         let files = Files::new(root.to_owned(), &folder, Outside::default());

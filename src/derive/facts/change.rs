@@ -73,6 +73,21 @@ impl FactChangeKind {
 }
 
 impl FactChange {
+    /// Whether it is what is left of another one of that moment after a purge of a value that the other has, the value before or the new, or of
+    /// the place where it was learned.
+    pub(super) fn is_purged_of(&self, whole: &Self) -> bool {
+        let is_old_purged = self.old.is_none() && whole.old.is_some();
+        let is_new_purged = matches!(
+            (&self.kind, &whole.kind),
+            (FactChangeKind::Unset, FactChangeKind::Set { .. })
+                | (FactChangeKind::Retracted, FactChangeKind::Corrected { .. })
+        );
+        (is_old_purged || self.old == whole.old)
+            && (is_new_purged || self.kind == whole.kind)
+            && (self.source.is_none() || self.source == whole.source)
+            && self.by == whole.by
+    }
+
     /// Names it, as one that comes after another of the same fact.
     pub(super) fn name_after(&mut self, before: &str) {
         let said = format!("{before}\n{}", ChangeText(self));

@@ -30,13 +30,16 @@ pub(crate) struct FactsHistory {
 }
 
 impl FactsHistory {
-    /// Reads a history. Lines that are none are passed over; of those of one name the earliest counts.
+    /// Reads a history. Lines that are none are passed over; of those of one name the earliest counts. Where one machine has purged a value
+    /// and another has not, a line of theirs that both have counts once, as the one that says more.
     pub(crate) fn read(source: &str) -> Self {
         let mut changes: Vec<FactChange> = source.lines().filter_map(read_line).collect();
         // By hand or by a merge they may stand in any order.
         changes.sort_by_key(|change| change.learned);
         let mut seen = HashSet::new();
         changes.retain(|change| seen.insert(change.id.clone()));
+        let purged = purged_twins(&changes);
+        changes.retain(|change| !purged.contains(&change.id));
         let mut history = Self::default();
         changes.into_iter().for_each(|change| history.push(change));
         history
@@ -149,6 +152,29 @@ impl FactsHistory {
         change.name_after(before);
         change
     }
+}
+
+/// The names of the lines that [`without_changes`] has made of others that are there, too. Such a pair was noticed at one moment, by one hand.
+///
+/// More than two of a fact at one moment are those of a clock that stood still, and stay.
+fn purged_twins(changes: &[FactChange]) -> HashSet<String> {
+    let mut moments: HashMap<(i64, &str, &str), Vec<&FactChange>> = HashMap::new();
+    let mut last = None;
+    // In the order of their moments: only where two have the same is there anything to look for.
+    for pair in changes.windows(2).filter(|pair| pair[0].learned == pair[1].learned) {
+        for change in pair.iter().filter(|change| last != Some(change.id.as_str())) {
+            moments.entry((change.learned, &change.namespace, &change.key)).or_default().push(change);
+        }
+        last = Some(pair[1].id.as_str());
+    }
+    let twins = moments.values().filter_map(|found| match found[..] {
+        // Of two that say the same, everybody takes the same.
+        [one, two] if one.is_purged_of(two) && two.is_purged_of(one) => Some(one.id.clone().max(two.id.clone())),
+        [one, two] if one.is_purged_of(two) => Some(one.id.clone()),
+        [one, two] if two.is_purged_of(one) => Some(two.id.clone()),
+        _ => None,
+    });
+    twins.collect()
 }
 
 /// The text of a history with changes at its end.
@@ -339,6 +365,31 @@ mod tests {
         assert_eq!(without, text.replace(" · source `notes/a.md#L3`", ""));
         let ids = |text: &str| FactsHistory::read(text).changes().iter().map(|one| one.id.clone()).collect::<Vec<_>>();
         assert_eq!(ids(&without), ids(&text));
+    }
+
+    #[test]
+    fn a_machine_that_has_not_purged_doubles_nothing() {
+        let saves = ["- a: one\n- b: x\n", "- a: secret\n- b: x\n", "- a: two\n- b: y\n", "- a: 3\n- b: y\n"];
+        let text = played(&saves);
+        let purged = without_changes(&text, |_, value| value == "secret");
+        let of = |text: &str, key: &str| FactsHistory::read(text).of("", key).cloned().collect::<Vec<_>>();
+        assert_eq!(of(&purged, "b"), of(&text, "b"), "other facts keep their lines and names");
+        for merged in [format!("{text}{purged}"), format!("{purged}{text}")] {
+            let said = |text: &str| lines(text).into_iter().filter(|line| line.contains("`a`")).collect::<Vec<_>>();
+            let kept = of(&merged, "a").iter().map(FactChange::to_string).collect::<Vec<_>>().join("\n");
+            assert_eq!((said(&kept), of(&merged, "b")), (said(&text), of(&text, "b")));
+            let history = FactsHistory::read(&merged);
+            assert_eq!(history.unnoticed(&FactsFile::read(saves[3]), &by(9000)), [], "nothing is noted again");
+        }
+        // A clock that stands still makes no twins.
+        let mut text = String::new();
+        for value in ["1", "2", "1", "2", "", "2"] {
+            let file = FactsFile::read(&if value.is_empty() { String::new() } else { format!("- a: {value}\n") });
+            let history = FactsHistory::read(&text);
+            text = with_changes(&text, &history.unnoticed(&file, &by(0)));
+            assert_eq!(FactsHistory::read(&text).unnoticed(&file, &by(0)), []);
+        }
+        assert_eq!(FactsHistory::read(&text).changes().len(), 6);
     }
 
     #[test]

@@ -77,6 +77,9 @@ export const api = {
   checkpoints: () => json(`${BASE}/checkpoints`),
   restore: (id, force = false) =>
     json(`${BASE}/checkpoints/${encodeURIComponent(id)}/restore`, { method: "POST", body: { force } }),
+  conflicts: () => json("/api/conflicts"),
+  conflict: (path) => json(query("/api/conflicts/difference", { path })),
+  keep: (path, keep) => json("/api/conflicts/keep", { method: "POST", body: { path, keep } }),
   changes: (limit) => json(query("/api/log", { limit })),
   settings: () => json(`${BASE}/settings`),
   change: (settings) => json(`${BASE}/settings`, { method: "PUT", body: settings }),

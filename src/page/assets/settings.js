@@ -4,6 +4,7 @@ import { api, token } from "./api.js";
 import { bytes, failure, h, say, toggle, when } from "./dom.js";
 import { restore } from "./change.js";
 import { changeLog } from "./change-log.js";
+import { conflictList } from "./conflicts.js";
 import { shortcuts } from "./keys.js";
 import { settingNames } from "./setting-names.js";
 
@@ -20,10 +21,11 @@ const SWITCHES = [
 let view;
 
 export function show(main) {
-  view = { capture: h("div", {}), history: h("div", {}), log: changeLog() };
+  view = { capture: h("div", {}), history: h("div", {}), log: changeLog(), conflicts: conflictList() };
   main.replaceChildren(h("h2", {}, "Settings"),
     h("section", {}, h("h3", {}, "What is kept"),
       h("p", { class: "hint" }, "What is switched off is not stored anywhere. The switches are in memory.toml."), view.capture),
+    view.conflicts.section,
     h("section", {}, h("h3", {}, "Recent changes"),
       h("p", { class: "hint" }, "Before a file is changed its old content is kept for a while, so that a change can be taken back."), view.history),
     view.log.section,
@@ -66,6 +68,7 @@ async function capture() {
 
 export async function changed() {
   view.log.refresh();
+  view.conflicts.refresh();
   try {
     const { checkpoints } = await api.checkpoints();
     if (!checkpoints.length) return view.history.replaceChildren(h("p", {}, "Nothing yet."));

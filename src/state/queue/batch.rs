@@ -5,6 +5,8 @@
 pub struct NewEvent {
     /// Tells it from all others, when its sender named it.
     pub key: Option<u64>,
+    /// The import that brings it, which remembers its key for good.
+    pub import: Option<i64>,
     /// What it is, so that all of a kind can be dropped.
     pub kind: &'static str,
     /// The event.

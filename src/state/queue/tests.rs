@@ -10,7 +10,7 @@ use super::*;
 use crate::state::State;
 
 fn event(key: Option<u64>, kind: &'static str, body: &str) -> NewEvent {
-    NewEvent { key, kind, body: body.into() }
+    NewEvent { key, import: None, kind, body: body.into() }
 }
 
 fn append(queue: &mut EventQueue, events: Vec<NewEvent>) -> Appended {

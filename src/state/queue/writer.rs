@@ -11,6 +11,7 @@ use super::reader::{event_checksum, keys, plan_of, signed};
 use super::seen::{MAX_SEEN, Seen};
 use crate::fs::crash;
 use crate::state::error::StateError;
+use crate::state::imports::{is_imported, keep_imported};
 use crate::state::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State};
 
 /// When the log has more pages that are not in the database, they are brought there even while events come.
@@ -249,10 +250,13 @@ fn append(
     let mut known: HashSet<u64> = new.iter().copied().collect();
     for event in request {
         if let Some(key) = event.key {
-            if seen.has(key) || !known.insert(key) {
+            if seen.has(key) || !known.insert(key) || is_imported(transaction, key)? {
                 continue;
             }
-            new.push(key);
+            match event.import {
+                Some(import) => drop(keep_imported(transaction, key, import)?),
+                None => new.push(key),
+            }
         }
         insert(transaction, now.next, event)?;
         now.next += 1;
@@ -264,8 +268,9 @@ fn append(
 
 fn insert(transaction: &Connection, number: u64, event: &NewEvent) -> rusqlite::Result<()> {
     let insert = "INSERT INTO events(number, key, kind, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let checksum = event_checksum(signed(number), event.key.map(u64::cast_signed), event.kind, &event.body);
-    let key = event.key.map(u64::cast_signed);
+    // What is imported is remembered apart, and takes no room among the last keys.
+    let key = event.key.filter(|_| event.import.is_none()).map(u64::cast_signed);
+    let checksum = event_checksum(signed(number), key, event.kind, &event.body);
     transaction.prepare_cached(insert)?.execute(params![signed(number), key, event.kind, event.body, checksum])?;
     Ok(())
 }

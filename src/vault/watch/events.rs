@@ -55,21 +55,22 @@ pub(super) fn handler(
                 signal(Signal::Root);
                 continue;
             }
-            let Some(relative) = rules.outside().vault_path(&root, path) else { continue };
             // A rename names the old path too, where an editor may be about to write the new text.
             let renamed = matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)));
             let gone = renamed && path.symlink_metadata().is_err();
             let change = if gone { Change::Removed } else { change };
-            let may_be_folder = change != Change::Removed && rules.enters(&relative);
-            let kind = may_be_folder.then(|| path.symlink_metadata().ok()).flatten();
-            // A folder may be named like a note; what is gone may have been a folder, with all it held. Links are listed.
-            if kind.as_ref().is_some_and(Metadata::is_dir) {
-                signal(Signal::Folder(relative));
-            } else if rules.takes(&relative)
-                || kind.is_some_and(|meta| meta.is_symlink())
-                || (change == Change::Removed && rules.enters(&relative))
-            {
-                signal(Signal::Changed(relative, change));
+            for relative in rules.outside().vault_paths(&root, path) {
+                let may_be_folder = change != Change::Removed && rules.enters(&relative);
+                let kind = may_be_folder.then(|| path.symlink_metadata().ok()).flatten();
+                // A folder may be named like a note; what is gone may have been a folder, with all it held. Links are listed.
+                if kind.as_ref().is_some_and(Metadata::is_dir) {
+                    signal(Signal::Folder(relative));
+                } else if rules.takes(&relative)
+                    || kind.is_some_and(|meta| meta.is_symlink())
+                    || (change == Change::Removed && rules.enters(&relative))
+                {
+                    signal(Signal::Changed(relative, change));
+                }
             }
         }
     }

@@ -230,9 +230,8 @@ impl Watcher {
     /// The folders that count at or below `top`.
     fn folders(&self, top: &Path) -> BTreeSet<PathBuf> {
         let outside = self.rules.outside();
-        let enter = |path: &Path| match outside.vault_path(&self.root, path) {
-            Some(folder) => self.rules.enters(&folder),
-            None => path == self.root,
+        let enter = |path: &Path| {
+            path == self.root || outside.vault_paths(&self.root, path).iter().any(|folder| self.rules.enters(folder))
         };
         walkdir::WalkDir::new(top)
             .follow_root_links(false)

@@ -11,6 +11,7 @@ mod graph;
 mod memory;
 mod recorded;
 mod summaries;
+mod sync;
 
 /// Holds a page against what the code makes of it, or writes it.
 #[track_caller]

@@ -1,0 +1,216 @@
+//! Notes of other programs, copied into `notes` as they are.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::event::EventKind;
+use super::event::takes;
+use crate::forgotten::{ForgottenLookup, Reach};
+use crate::note::{Note, compose, with_property};
+use crate::path::VaultPath;
+use crate::redact::redact;
+use crate::request::{RequestError, Workspace};
+use crate::state::{ImportTable, ImportedFile, LeftOut, NoteOrigin};
+use crate::vault::{Action, Files, WriteError, note_names, slug};
+use crate::wire::ImportNote;
+
+/// Maximum length of what a note is called, and of what tells it from others, in bytes.
+const MAX_NAME_BYTES: usize = 2000;
+/// Names that are looked at before a note is given up.
+const MAX_NAMES: usize = 10_000;
+
+/// What became of a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoteFate {
+    Added,
+    Updated,
+    /// It came before.
+    Existing,
+    /// It was forgotten for good.
+    Forgotten,
+    /// It was changed or taken away here.
+    Edited,
+}
+
+/// Copies notes.
+pub(super) struct NoteImporter<'i> {
+    workspace: &'i Arc<Workspace>,
+    files: &'i Files,
+    imports: &'i ImportTable,
+    asked: ForgottenLookup<'static>,
+    kind: &'i str,
+    /// Without one nothing is written.
+    import: Option<i64>,
+}
+
+impl<'i> NoteImporter<'i> {
+    /// For the notes of an import; without one it is only said what would become of them.
+    ///
+    /// # Errors
+    /// When notes are not captured, or the vault cannot be written.
+    pub(super) fn new(
+        workspace: &'i Arc<Workspace>,
+        imports: &'i ImportTable,
+        kind: &'i str,
+        import: Option<i64>,
+    ) -> Result<Self, RequestError> {
+        if !takes(&workspace.switches().capture(), EventKind::Notes) {
+            let message = "`[capture] notes` is false in memory.toml, so nothing is imported into `notes`";
+            return Err(RequestError::invalid(message));
+        }
+        let asked = workspace.forgotten().look().map_err(|error| kept_from(&error))?;
+        Ok(Self { workspace, files: workspace.files()?, imports, asked, kind, import })
+    }
+
+    /// Copies a note, or brings the copy up to date that nobody has changed since.
+    ///
+    /// # Errors
+    /// When its name is too long, or the disk refuses.
+    pub(super) fn put(&self, note: &ImportNote) -> Result<NoteFate, RequestError> {
+        if note.id.len() > MAX_NAME_BYTES || note.title.len() > MAX_NAME_BYTES {
+            return Err(RequestError::invalid(format!("`notes`: a name takes up to {MAX_NAME_BYTES} bytes")));
+        }
+        let title: String = note.title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let title = title.trim();
+        let text = named(&note.text, title);
+        let mut text = if self.workspace.redacts() { redact(&text).into_owned() } else { text };
+        let key = self.key(&note.id);
+        let source = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let parsed = Note::parse(&text, title);
+        if let Some(left) = self.asked.without_in_note(&parsed, &text, Reach::All, |_| false) {
+            let whole = left.text.is_none();
+            if let Some(import) = self.import {
+                let (by, into) = (format!("import {import}"), EventKind::Notes.folder().to_owned());
+                let tombstone = left.tombstone;
+                self.workspace.forgotten().note(LeftOut { at: Timestamp::now(), by, into, whole, tombstone });
+            }
+            let Some(kept) = left.text else { return Ok(NoteFate::Forgotten) };
+            text = kept;
+        }
+        let before = self.imports.note(key).map_err(|error| kept_from(&error))?;
+        match before {
+            Some(before) => self.again(before, source, &text),
+            None => self.anew(key, source, title, &text),
+        }
+    }
+
+    /// Tells it from all others.
+    fn key(&self, id: &str) -> u64 {
+        let mut hasher = blake3::Hasher::new();
+        for part in ["note", self.kind, id] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    /// A note that was imported before.
+    fn again(&self, before: NoteOrigin, source: String, text: &str) -> Result<NoteFate, RequestError> {
+        if before.source == source {
+            return Ok(NoteFate::Existing);
+        }
+        let Ok(path) = VaultPath::try_from(before.path.clone()) else { return Ok(NoteFate::Edited) };
+        let there = self.files.read(&path)?;
+        let Some((_, now)) = there.filter(|(_, now)| now.to_hex().as_str() == before.after) else {
+            return Ok(NoteFate::Edited);
+        };
+        let Some(import) = self.import else { return Ok(NoteFate::Updated) };
+        let after = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let checkpoint = match self.imports.has_file(import, path.as_str()).map_err(|error| kept_from(&error))? {
+            true => None,
+            false => Some(self.files.leave(&path, Some(now), Action::Edit.into())?.to_string()),
+        };
+        let file = ImportedFile { path: path.to_string(), checkpoint, after: after.clone() };
+        self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
+        self.files.replace(&path, now, text, Action::Edit.done_by(&format!("import {import}")))?;
+        self.keep(import, NoteOrigin { source, after, ..before }, None)?;
+        Ok(NoteFate::Updated)
+    }
+
+    /// A note that was not.
+    fn anew(&self, key: u64, source: String, title: &str, text: &str) -> Result<NoteFate, RequestError> {
+        let after = blake3::hash(text.as_bytes());
+        for path in note_names(EventKind::Notes.folder(), title).take(MAX_NAMES) {
+            let found = match self.files.read(&path) {
+                Err(WriteError::Refused { .. }) => continue,
+                found => found?.map(|(_, hash)| hash),
+            };
+            let origin =
+                NoteOrigin { key, path: path.to_string(), source: source.clone(), after: after.to_hex().to_string() };
+            match (found, self.import) {
+                // A kill came between, or the person has copied it.
+                (Some(found), import) if found == after => {
+                    import.map_or(Ok(()), |import| self.keep(import, origin, None))?;
+                    return Ok(NoteFate::Existing);
+                }
+                (Some(_), _) => {}
+                (None, None) => return Ok(NoteFate::Added),
+                (None, Some(import)) => {
+                    let file =
+                        ImportedFile { path: origin.path.clone(), checkpoint: None, after: origin.after.clone() };
+                    self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
+                    let act = Action::Create.done_by("import");
+                    match self.files.extend(&path, None, text, act) {
+                        // Somebody took the name at this very moment.
+                        Err(WriteError::Exists(_)) => {}
+                        made => {
+                            made?;
+                            self.keep(import, origin, None)?;
+                            return Ok(NoteFate::Added);
+                        }
+                    }
+                }
+            }
+        }
+        Err(RequestError::invalid(format!("`{title}`: all names like it are taken")))
+    }
+
+    fn keep(&self, import: i64, note: NoteOrigin, file: Option<&ImportedFile>) -> Result<(), RequestError> {
+        self.imports.keep_note(import, &note, file).map_err(|error| kept_from(&error))
+    }
+}
+
+fn kept_from(error: &crate::state::StateError) -> RequestError {
+    RequestError::unavailable(error.to_string(), "what came before is kept: import it again")
+}
+
+/// A note that can be found and linked to by what it was called, whatever its file is called now: its text with a title, or with one more
+/// alias. Frontmatter that cannot be read stays as it is.
+fn named(text: &str, title: &str) -> String {
+    let note = Note::parse(text, &slug(title));
+    if title.is_empty()
+        || !note.problems.is_empty()
+        || note.title == title
+        || note.aliases.iter().any(|alias| alias == title)
+    {
+        return text.to_owned();
+    }
+    if note.metadata.is_empty() {
+        let front = serde_json::Map::from_iter([("title".to_owned(), Value::from(title))]);
+        return compose(&front, &text[note.body.start..]);
+    }
+    let (key, value) = match note.metadata.contains_key("title") {
+        true => ("aliases", [note.aliases, vec![title.to_owned()]].concat().into()),
+        false => ("title", Value::from(title)),
+    };
+    with_property(text, key, &value).unwrap_or_else(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+    use crate::note::Note;
+
+    #[test]
+    fn a_note_is_found_by_what_it_was_called() {
+        for text in ["Body\n", "# Other\n\nBody\n", "---\ntags: [a]\n---\nBody\n", "---\ntitle: Mine\n---\nBody\n", ""]
+        {
+            let note = Note::parse(&named(text, "My Note"), "my-note");
+            assert!(note.title == "My Note" || note.aliases == ["My Note"], "{text:?} {note:?}");
+        }
+        let broken = "---\ntitle: [\n---\nBody\n";
+        assert_eq!(named(broken, "My Note"), broken);
+    }
+}

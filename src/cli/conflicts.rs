@@ -1,0 +1,169 @@
+//! `vault conflicts`
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+
+use super::backend::{Backend, home};
+use super::get::{CommandTarget, place};
+use super::outcome::Outcome;
+use super::output::remark_behind;
+use super::terminal::{DIM, TITLE, remark, say, stdout};
+use crate::wire::{ConflictParams, KeepParams, KeptSide};
+
+/// List the notes that were changed in two places, and settle each.
+///
+/// A sync service leaves a copy beside a note (`Plan.sync-conflict-….md`, `Plan (conflicted copy ….md)`), and a merge of git
+/// leaves conflict markers in it. Nothing is merged by itself: look at the difference, and keep one side or both. What is
+/// changed for that can be undone.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault conflicts\n  vault conflicts show notes/plan.md\n  vault conflicts keep notes/plan.md --ours"
+)]
+pub(super) struct ConflictsCommand {
+    #[command(subcommand)]
+    action: Option<ConflictsAction>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConflictsAction {
+    /// Show how the two sides differ: `-` is the note, or what stands above `=======`; `+` is the copy, or what stands below.
+    Show {
+        /// The copy, or the note that has one copy or conflict markers.
+        path: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep one side, or both. What goes is moved to `.trash/`, and `vault restore` undoes it.
+    Keep {
+        /// The copy, or the note that has one copy or conflict markers.
+        path: String,
+        #[command(flatten)]
+        side: SideArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct SideArgs {
+    /// Keep the note as it is; of conflict markers what stands above `=======`.
+    #[arg(long)]
+    ours: bool,
+    /// Keep the copy, in place of the note; of conflict markers what stands below `=======`.
+    #[arg(long)]
+    theirs: bool,
+    /// Keep both: the copy becomes a note of its own; of conflict markers one side after the other.
+    #[arg(long)]
+    both: bool,
+}
+
+impl SideArgs {
+    fn side(&self) -> KeptSide {
+        match (self.ours, self.theirs) {
+            (true, _) => KeptSide::Ours,
+            (false, true) => KeptSide::Theirs,
+            (false, false) => KeptSide::Both,
+        }
+    }
+}
+
+impl ConflictsCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let open = || Backend::open(vault, |config| config.embed.model = "none".into());
+        match self.action {
+            None => list(&mut open()?, self.json),
+            Some(ConflictsAction::Show { path, json }) => {
+                let params = ConflictParams { path: named(&path, vault)? };
+                let mut backend = open()?;
+                backend.catch_up(false)?;
+                show(&mut backend, &params, json)
+            }
+            Some(ConflictsAction::Keep { path, side, json }) => {
+                let params = KeepParams { path: named(&path, vault)?, keep: side.side() };
+                let mut backend = open()?;
+                backend.catch_up(false)?;
+                keep(&mut backend, &params, json)
+            }
+        }
+    }
+}
+
+/// The note's path in the vault, as it was named from the folder one is in.
+fn named(path: &str, vault: Option<&Path>) -> anyhow::Result<String> {
+    Ok(match place(path, &home(vault)?)? {
+        CommandTarget::Hash(text) => text,
+        CommandTarget::Note(path, _) => path.into(),
+    })
+}
+
+fn list(backend: &mut Backend, json: bool) -> anyhow::Result<Outcome> {
+    backend.catch_up(false)?;
+    backend.warn_if_read_only();
+    let found = backend.conflicts()?;
+    let outcome = if found.conflicts.is_empty() { Outcome::NothingFound } else { Outcome::Done };
+    let mut out = stdout();
+    if json {
+        out.json(&found)?;
+        return Ok(outcome);
+    }
+    for copy in &found.conflicts {
+        out.paint(TITLE, &copy.path)?;
+        out.paint(DIM, &format!("  {}", about(copy)))?;
+        writeln!(out)?;
+    }
+    match outcome {
+        Outcome::NothingFound => remark!("vault: no note was changed in two places"),
+        _ => remark!(
+            "vault: `vault conflicts show PATH` shows the difference, `vault conflicts keep PATH --ours`, `--theirs` or `--both` settles it"
+        ),
+    }
+    Ok(outcome)
+}
+
+/// What is said of a conflict behind its path.
+pub(super) fn about(copy: &crate::wire::ConflictCopy) -> String {
+    match (copy.path == copy.of, copy.same) {
+        (true, _) => format!("conflict markers of {}", copy.made_by),
+        (false, true) => format!("of {}, by {}; it says the same", copy.of, copy.made_by),
+        (false, false) => format!("of {}, by {}", copy.of, copy.made_by),
+    }
+}
+
+fn show(backend: &mut Backend, params: &ConflictParams, json: bool) -> anyhow::Result<Outcome> {
+    let found = backend.conflict(params)?;
+    let mut out = stdout();
+    if json {
+        out.json(&found)?;
+    } else if found.diff.is_empty() {
+        remark!(
+            "vault: both say the same; `vault conflicts keep {} --ours` moves the copy to .trash/",
+            found.conflict.path
+        );
+    } else {
+        out.write_all(found.diff.as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn keep(backend: &mut Backend, params: &KeepParams, json: bool) -> anyhow::Result<Outcome> {
+    let settled = backend.keep(params)?;
+    if json {
+        stdout().json(&settled)?;
+    } else {
+        match &settled.beside {
+            Some(beside) => say!("{} is kept, and {beside} beside it", settled.path)?,
+            None => say!("{} is kept", settled.path)?,
+        }
+        say!("to undo: vault restore {}", settled.checkpoint_ids.join(" "))?;
+    }
+    remark_behind(settled.searchable);
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,279 @@
+//! `vault connect`
+
+mod check;
+mod json;
+mod programs;
+mod settings;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use serde_json::{Value, json};
+
+use self::check::check;
+use self::programs::{PROGRAMS, Program, ProgramName};
+use self::settings::SettingsFile;
+use super::backend::{Backend, home};
+use super::forget::agreed;
+use super::outcome::Outcome;
+use super::service::as_called;
+use super::terminal::{DIM, TITLE, remark, say, stdout};
+use crate::policy::agent_file;
+use crate::vault::{Home, slug};
+use crate::wire::{AgentParams, AgentRules};
+
+/// Set a program up so that it searches your notes, over MCP.
+///
+/// It becomes an agent, which reads what you say and keeps a memory of its own. You are asked before its settings are
+/// touched, and a copy stays beside them (`….before-vault`); `--undo` takes it back. Without a program it lists those that it
+/// knows.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault connect claude-code --allow\n  vault connect codex --print\n  vault connect --check\n  vault connect cursor --undo"
+)]
+pub(super) struct ConnectCommand {
+    /// The program.
+    #[arg(value_enum)]
+    program: Option<ProgramName>,
+    /// The agent that it asks as; it is made where it is not there. When not said, it is called after the program.
+    #[arg(long, value_name = "NAME", requires = "program")]
+    agent: Option<String>,
+    /// Let a new agent read your notes, but for what is private.
+    #[arg(long, requires = "program")]
+    allow: bool,
+    /// Print what belongs into its settings, and write nothing.
+    #[arg(long, requires = "program", group = "what")]
+    print: bool,
+    /// Take it out of its settings: where nothing else has changed, they are again what they were, to the byte.
+    #[arg(long, requires = "program", group = "what")]
+    undo: bool,
+    /// Start what its settings say, as it would, and ask that how many notes it sees.
+    #[arg(long, group = "what")]
+    check: bool,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ConnectCommand {
+    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        let Some(name) = self.program else { return self.all() };
+        let program = Program::of(name);
+        if self.check {
+            return self.checked(&[program]);
+        }
+        if self.undo {
+            return self.take_out(program);
+        }
+        let home = home(vault)?;
+        let agent = slug(self.agent.as_deref().unwrap_or(program.agent));
+        match program.settings()? {
+            Some(file) => self.put_in(program, &file, &home, &agent, vault),
+            None => self.by_environment(program, &home, &agent),
+        }
+    }
+
+    /// What is known of each program.
+    fn all(&self) -> anyhow::Result<Outcome> {
+        let mut found = Vec::new();
+        for program in PROGRAMS {
+            let Some(file) = program.settings()? else { continue };
+            // What cannot be read has no entry of ours, as far as can be told.
+            let entry = file.read().ok().and_then(|text| file.entry(&text).ok().flatten());
+            found.push((program, file, entry.is_some_and(|entry| is_ours(&entry))));
+        }
+        if self.check {
+            let connected: Vec<&Program> =
+                found.iter().filter(|(.., ours)| *ours).map(|(program, ..)| *program).collect();
+            if connected.is_empty() {
+                bail!("no program is set up; `vault connect PROGRAM` sets one up");
+            }
+            return self.checked(&connected);
+        }
+        let mut out = stdout();
+        if self.json {
+            let programs: Vec<Value> = found
+                .iter()
+                .map(|(program, file, ours)| json!({ "program": program.name(), "file": file.path, "connected": ours }))
+                .collect();
+            out.json(&json!({ "programs": programs }))?;
+            return Ok(Outcome::Done);
+        }
+        for (program, file, ours) in &found {
+            out.paint(TITLE, program.name())?;
+            write!(out, "  {}", if *ours { "set up" } else { "not set up" })?;
+            out.paint(DIM, &format!("  {}", file.path.display()))?;
+            writeln!(out)?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn put_in(
+        &self,
+        program: &Program,
+        file: &SettingsFile,
+        home: &Home,
+        agent: &str,
+        vault: Option<&Path>,
+    ) -> anyhow::Result<Outcome> {
+        let entry = program.entry(&command()?, home.root(), agent);
+        let snippet = file.snippet(&entry)?;
+        if self.print {
+            if self.json {
+                stdout().json(&json!({ "program": program.name(), "file": file.path, "entry": entry }))?;
+            } else {
+                remark!("vault: into {}:", file.path.display());
+                say!("{}", snippet.trim_end())?;
+            }
+            return Ok(Outcome::Done);
+        }
+        let by_hand =
+            || format!("nothing was written. This is what belongs into {}:\n\n{snippet}", file.path.display());
+        let refused = |error: anyhow::Error| anyhow!("{error:#}; {}", by_hand());
+        let before = file.read()?;
+        let there = file.entry(&before).map_err(refused)?;
+        if let Some(other) = there.as_ref().filter(|there| !is_ours(there)) {
+            bail!("{} has another `vault` already: {other}. Rename it there; {}", file.path.display(), by_hand());
+        }
+        let after = file.with_entry(&before, Some(&entry)).map_err(refused)?;
+        let is_agent = agent_file(agent).is_some_and(|page| page.on_disk(home.root()).is_file());
+        if there.as_ref() == Some(&entry) && is_agent {
+            remark!("vault: {} is set up already; `vault connect {} --check` proves it", program.title, program.name());
+            return self.told(program, file, agent, false);
+        }
+        if !self.yes {
+            remark!("{}", snippet.trim_end());
+            let makes = match (is_agent, self.allow) {
+                (true, _) => String::new(),
+                (false, true) => {
+                    format!(", and make the agent `{agent}`, which reads your notes but for what is private")
+                }
+                (false, false) => format!(", and make the agent `{agent}`, which reads nothing of yours yet"),
+            };
+            if !agreed(&format!("Write this into {}{makes}?", file.path.display()))? {
+                bail!("nothing was written; --yes asks nothing");
+            }
+        }
+        if !is_agent {
+            let rules = AgentRules { can_read_user_memory: self.allow.then_some(true), ..AgentRules::default() };
+            let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
+            backend.add_agent(&AgentParams { name: agent.to_owned(), rules, chat_type: None, channel: None })?;
+        }
+        file.keep_and_write(&before, &after, there.is_none())?;
+        self.told(program, file, agent, !is_agent)
+    }
+
+    fn told(&self, program: &Program, file: &SettingsFile, agent: &str, made: bool) -> anyhow::Result<Outcome> {
+        if self.json {
+            let copy = file.copy();
+            let copy = copy.exists().then_some(copy);
+            stdout().json(&json!({ "program": program.name(), "file": file.path, "copy": copy, "agent": agent, "agent_made": made }))?;
+            return Ok(Outcome::Done);
+        }
+        say!("{} asks as the agent `{agent}`: {}", program.title, file.path.display())?;
+        if made && !self.allow {
+            say!("it reads nothing of yours yet: vault agent allow {agent}")?;
+        }
+        say!(
+            "{}\nto prove it: vault connect {} --check\nto undo: vault connect {} --undo",
+            program.then,
+            program.name(),
+            program.name()
+        )?;
+        Ok(Outcome::Done)
+    }
+
+    /// What takes an address and a token from its environment.
+    fn by_environment(&self, program: &Program, home: &Home, agent: &str) -> anyhow::Result<Outcome> {
+        let address = home.daemon().filter(|daemon| !daemon.is_stopgap()).map(|daemon| daemon.address);
+        let address = address.unwrap_or_else(|| "127.0.0.1:7833".into());
+        say!("export QMD_USER_MEMORY_URL=\"http://TOKEN@{address}\"")?;
+        remark!(
+            "vault: {} takes this from its environment, with a token in place of TOKEN: `vault agent add {agent} --allow` \
+             prints one, `vault agent rotate {agent}` another",
+            program.title
+        );
+        Ok(Outcome::Done)
+    }
+
+    fn take_out(&self, program: &Program) -> anyhow::Result<Outcome> {
+        let Some(file) = program.settings()? else {
+            bail!("{} has it in its environment; take QMD_USER_MEMORY_URL out of that", program.title);
+        };
+        let now = file.read()?;
+        let Some(entry) = file.entry(&now)?.filter(is_ours) else {
+            bail!("{} has no entry of `vault connect`", file.path.display());
+        };
+        let as_it_was = file.is_copy_with(&now, &entry)?;
+        if !self.yes && !agreed(&format!("Take `vault` out of {}?", file.path.display()))? {
+            bail!("nothing was written; --yes asks nothing");
+        }
+        if as_it_was {
+            file.put_back()?;
+        } else {
+            let without = file.with_entry(&now, None)?;
+            file.write(&now, &without)?;
+        }
+        if self.json {
+            stdout().json(&json!({ "program": program.name(), "file": file.path, "as_it_was": as_it_was }))?;
+        } else if as_it_was {
+            say!("{} is as it was", file.path.display())?;
+        } else {
+            say!("`vault` is out of {}; what else has changed there stays", file.path.display())?;
+            if file.copy().exists() {
+                say!("as it was before: {}", file.copy().display())?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn checked(&self, programs: &[&Program]) -> anyhow::Result<Outcome> {
+        let mut answers = Vec::new();
+        for program in programs {
+            let Some(file) = program.settings()? else {
+                bail!(
+                    "{} asks over HTTP: `curl \"$QMD_USER_MEMORY_URL/status\"` where it runs says what it sees",
+                    program.title
+                );
+            };
+            let text = file.read()?;
+            let Some(entry) = file.entry(&text)?.filter(is_ours) else {
+                bail!(
+                    "{} has no entry of `vault connect`; `vault connect {}` writes it",
+                    file.path.display(),
+                    program.name()
+                );
+            };
+            let answer = check(&entry).with_context(|| format!("what {} says does not answer", file.path.display()))?;
+            if self.json {
+                answers.push(json!({ "program": program.name(), "file": file.path, "tools": answer.tools, "notes": answer.notes }));
+            } else {
+                say!("{}: answers, with {} tools, and sees {} notes", program.name(), answer.tools, answer.notes)?;
+                if answer.notes == 0 {
+                    remark!("vault: it sees no note of yours; `vault agent list` says what each agent may read");
+                }
+            }
+        }
+        if self.json {
+            stdout().json(&json!({ "programs": answers }))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// Whether an entry starts `vault mcp`, and is no other program's of that name.
+fn is_ours(entry: &Value) -> bool {
+    let called = entry["command"].as_str().and_then(|command| Path::new(command).file_name()?.to_str());
+    called == Some("vault") && entry["args"][0] == "mcp"
+}
+
+/// The program by its whole path, as a program without a shell of its own finds it.
+fn command() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    Ok(std::env::args_os().next().and_then(|called| as_called(&called, &program)).unwrap_or(program))
+}

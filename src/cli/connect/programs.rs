@@ -1,0 +1,203 @@
+//! The programs that can be set up: where each has its settings, and how an MCP server stands there.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use directories::BaseDirs;
+use serde_json::{Value, json};
+
+use super::settings::{SettingsFile, SettingsFormat};
+
+/// A program, as it is named on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ProgramName {
+    /// Claude Code
+    ClaudeCode,
+    /// Claude Desktop
+    ClaudeDesktop,
+    /// Codex
+    Codex,
+    /// Cursor
+    Cursor,
+    /// Moltis
+    Moltis,
+    /// OpenClaw
+    Openclaw,
+    /// taOS, which takes an address from its environment
+    Taos,
+    /// VS Code
+    Vscode,
+}
+
+/// Where a program has its settings.
+#[derive(Debug, Clone, Copy)]
+enum SettingsPlace {
+    /// Below the home folder, or in the folder that an environment variable names; which, and the path in it.
+    Home(&'static [&'static str], Option<(&'static str, &'static str)>),
+    /// Below the user's folder of configurations, as the system names it.
+    Config(&'static str),
+    /// In its environment.
+    Environment,
+}
+
+/// A program.
+#[derive(Debug)]
+pub(super) struct Program {
+    named: ProgramName,
+    /// What it is called.
+    pub(super) title: &'static str,
+    /// The agent that it asks as, when nobody says.
+    pub(super) agent: &'static str,
+    place: SettingsPlace,
+    /// A variable that names the file itself.
+    file_in: Option<&'static str>,
+    format: SettingsFormat,
+    /// Where in the file MCP servers stand, each under its name.
+    servers: &'static [&'static str],
+    /// Whether an entry says that it is one of standard input and output.
+    says_stdio: bool,
+    /// What has to be done then.
+    pub(super) then: &'static str,
+}
+
+/// All of them, by name.
+pub(super) const PROGRAMS: &[Program] = &[
+    Program {
+        named: ProgramName::ClaudeCode,
+        title: "Claude Code",
+        agent: "claude",
+        place: SettingsPlace::Home(&[".claude.json"], Some(("CLAUDE_CONFIG_DIR", ".claude.json"))),
+        file_in: None,
+        format: SettingsFormat::Json,
+        servers: &["mcpServers"],
+        says_stdio: true,
+        then: "it counts from its next session on",
+    },
+    Program {
+        named: ProgramName::ClaudeDesktop,
+        title: "Claude Desktop",
+        agent: "claude",
+        place: SettingsPlace::Config("Claude/claude_desktop_config.json"),
+        file_in: None,
+        format: SettingsFormat::Json,
+        servers: &["mcpServers"],
+        says_stdio: false,
+        then: "end it and start it anew",
+    },
+    Program {
+        named: ProgramName::Codex,
+        title: "Codex",
+        agent: "codex",
+        place: SettingsPlace::Home(&[".codex", "config.toml"], Some(("CODEX_HOME", "config.toml"))),
+        file_in: None,
+        format: SettingsFormat::Toml,
+        servers: &["mcp_servers"],
+        says_stdio: false,
+        then: "it counts from its next session on",
+    },
+    Program {
+        named: ProgramName::Cursor,
+        title: "Cursor",
+        agent: "cursor",
+        place: SettingsPlace::Home(&[".cursor", "mcp.json"], None),
+        file_in: None,
+        format: SettingsFormat::Json,
+        servers: &["mcpServers"],
+        says_stdio: false,
+        then: "switch it on in its settings, under MCP",
+    },
+    Program {
+        named: ProgramName::Moltis,
+        title: "Moltis",
+        agent: "moltis",
+        place: SettingsPlace::Home(&[".config", "moltis", "moltis.toml"], Some(("MOLTIS_CONFIG_DIR", "moltis.toml"))),
+        file_in: None,
+        format: SettingsFormat::Toml,
+        servers: &["mcp", "servers"],
+        says_stdio: false,
+        then: "start its gateway anew",
+    },
+    Program {
+        named: ProgramName::Openclaw,
+        title: "OpenClaw",
+        agent: "openclaw",
+        place: SettingsPlace::Home(&[".openclaw", "openclaw.json"], Some(("OPENCLAW_STATE_DIR", "openclaw.json"))),
+        file_in: Some("OPENCLAW_CONFIG_PATH"),
+        format: SettingsFormat::Json,
+        servers: &["mcp", "servers"],
+        says_stdio: false,
+        then: "start its gateway anew",
+    },
+    Program {
+        named: ProgramName::Taos,
+        title: "taOS",
+        agent: "taos",
+        place: SettingsPlace::Environment,
+        file_in: None,
+        format: SettingsFormat::Json,
+        servers: &[],
+        says_stdio: false,
+        then: "",
+    },
+    Program {
+        named: ProgramName::Vscode,
+        title: "VS Code",
+        agent: "vscode",
+        place: SettingsPlace::Config("Code/User/mcp.json"),
+        file_in: None,
+        format: SettingsFormat::Json,
+        servers: &["servers"],
+        says_stdio: true,
+        then: "start it there with `MCP: List Servers`",
+    },
+];
+
+impl Program {
+    /// The program of a name.
+    pub(super) fn of(name: ProgramName) -> &'static Self {
+        PROGRAMS.iter().find(|program| program.named == name).expect("each name has a program")
+    }
+
+    /// Its name on the command line.
+    pub(super) fn name(&self) -> &'static str {
+        match self.named {
+            ProgramName::ClaudeCode => "claude-code",
+            ProgramName::ClaudeDesktop => "claude-desktop",
+            ProgramName::Codex => "codex",
+            ProgramName::Cursor => "cursor",
+            ProgramName::Moltis => "moltis",
+            ProgramName::Openclaw => "openclaw",
+            ProgramName::Taos => "taos",
+            ProgramName::Vscode => "vscode",
+        }
+    }
+
+    /// Its settings; `None` where they are its environment.
+    ///
+    /// # Errors
+    /// When there is no home folder.
+    pub(super) fn settings(&self) -> anyhow::Result<Option<SettingsFile>> {
+        let dirs = BaseDirs::new().context("you have no home folder, in which programs have their settings")?;
+        let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let path = match self.place {
+            SettingsPlace::Environment => return Ok(None),
+            SettingsPlace::Config(path) => dirs.config_dir().join(path),
+            SettingsPlace::Home(path, folder) => folder
+                .and_then(|(variable, path)| Some(named(variable)?.join(path)))
+                .unwrap_or_else(|| path.iter().fold(dirs.home_dir().to_owned(), |folder, part| folder.join(part))),
+        };
+        let path = self.file_in.and_then(named).unwrap_or(path);
+        Ok(Some(SettingsFile::new(path, self.format, self.servers)))
+    }
+
+    /// What stands in its settings for this vault.
+    pub(super) fn entry(&self, command: &Path, root: &Path, agent: &str) -> Value {
+        let (command, root) = (command.to_string_lossy(), root.to_string_lossy());
+        let args = json!(["mcp", "--vault", root, "--agent", agent]);
+        match self.says_stdio {
+            true => json!({ "type": "stdio", "command": command, "args": args }),
+            false => json!({ "command": command, "args": args }),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The settings of another program: one entry in them is read, written and taken out, and everything else stays as it is.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::{Map, Value};
+use toml_edit::{DocumentMut, Item, Table, TableLike};
+
+use super::json;
+use crate::fs::{create_dir, write_atomically, write_new, write_over};
+
+/// The name of our entry.
+const NAME: &str = "vault";
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SettingsFormat {
+    /// JSON, without comments.
+    Json,
+    /// TOML.
+    Toml,
+}
+
+/// A file of settings.
+#[derive(Debug)]
+pub(super) struct SettingsFile {
+    /// Where it is; the file itself where that is a link.
+    pub(super) path: PathBuf,
+    format: SettingsFormat,
+    /// Where the entry stands.
+    keys: Vec<&'static str>,
+}
+
+impl SettingsFile {
+    pub(super) fn new(path: PathBuf, format: SettingsFormat, servers: &[&'static str]) -> Self {
+        let keys = servers.iter().copied().chain([NAME]).collect();
+        Self { path: path.canonicalize().unwrap_or(path), format, keys }
+    }
+
+    /// Its text; empty where it is not there.
+    pub(super) fn read(&self) -> anyhow::Result<String> {
+        match std::fs::read_to_string(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+            read => read.with_context(|| format!("cannot read {}", self.path.display())),
+        }
+    }
+
+    /// The entry that a text has.
+    ///
+    /// # Errors
+    /// When the text is not of its format.
+    pub(super) fn entry(&self, text: &str) -> anyhow::Result<Option<Value>> {
+        let root: Value = match self.format {
+            SettingsFormat::Json if text.trim().is_empty() => Value::Null,
+            SettingsFormat::Json => serde_json::from_str(text).map_err(|error| self.unreadable(&error))?,
+            SettingsFormat::Toml => {
+                let document: DocumentMut = text.parse().map_err(|error| self.unreadable(&error))?;
+                value_of(document.as_item())
+            }
+        };
+        Ok(self.keys.iter().try_fold(&root, |value, key| value.get(key)).cloned())
+    }
+
+    /// A text with another entry, or without one.
+    ///
+    /// # Errors
+    /// When the text is not of its format, or something else stands where the entry belongs.
+    pub(super) fn with_entry(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
+        self.entry(text)?;
+        let changed = match self.format {
+            SettingsFormat::Json => json::with_member(text, &self.keys, entry),
+            SettingsFormat::Toml => with_table(text, &self.keys, entry),
+        };
+        let changed = changed.with_context(|| self.path.display().to_string())?;
+        // Whatever this made of it, the entry is there now and the rest is what it was.
+        if self.entry(&changed)?.as_ref() != entry {
+            bail!("{} cannot be edited", self.path.display());
+        }
+        Ok(changed)
+    }
+
+    /// The entry as a file of its own would have it.
+    pub(super) fn snippet(&self, entry: &Value) -> anyhow::Result<String> {
+        self.with_entry("", Some(entry))
+    }
+
+    /// Where the copy is that was made before the first change.
+    pub(super) fn copy(&self) -> PathBuf {
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(".before-vault");
+        self.path.with_file_name(name)
+    }
+
+    /// Writes over what the file has; `is_first` keeps that in the copy.
+    ///
+    /// # Errors
+    /// When somebody else has written it meanwhile, or the disk refuses.
+    pub(super) fn keep_and_write(&self, before: &str, after: &str, is_first: bool) -> anyhow::Result<()> {
+        if is_first {
+            match self.path.exists() {
+                true => write_atomically(&self.copy(), before.as_bytes(), mode(&self.path))?,
+                false if self.copy().exists() => {
+                    bail!("{} is of settings that are not there any more; move it away first", self.copy().display())
+                }
+                false => {}
+            }
+        }
+        self.write(before, after)
+    }
+
+    /// Writes over what the file has, or makes it.
+    ///
+    /// # Errors
+    /// As [`SettingsFile::keep_and_write`].
+    pub(super) fn write(&self, before: &str, after: &str) -> anyhow::Result<()> {
+        if !self.path.exists() {
+            create_dir(self.path.parent().unwrap_or(Path::new("/")))?;
+            return Ok(write_new(&self.path, after.as_bytes())?);
+        }
+        if !write_over(&self.path, before.as_bytes(), after.as_bytes(), mode(&self.path))? {
+            bail!("{} was written by somebody else at this moment; try again", self.path.display());
+        }
+        Ok(())
+    }
+
+    /// Whether a text is the copy, or nothing where there is none, with an entry in it and nothing else changed.
+    pub(super) fn is_copy_with(&self, text: &str, entry: &Value) -> anyhow::Result<bool> {
+        let copy = match std::fs::read_to_string(self.copy()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            read => read.with_context(|| format!("cannot read {}", self.copy().display()))?,
+        };
+        Ok(self.with_entry(&copy, Some(entry)).is_ok_and(|with| with == text))
+    }
+
+    /// Puts the copy in the place of the file; where there is none, the file goes.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn put_back(&self) -> anyhow::Result<()> {
+        let result = match self.copy().exists() {
+            true => std::fs::rename(self.copy(), &self.path),
+            false => std::fs::remove_file(&self.path),
+        };
+        result.with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    fn unreadable(&self, error: &dyn std::error::Error) -> anyhow::Error {
+        let what = match self.format {
+            SettingsFormat::Json => "JSON without comments",
+            SettingsFormat::Toml => "TOML",
+        };
+        anyhow::anyhow!("{} is not {what}: {}", self.path.display(), error.to_string().trim_end())
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().map_or(0o600, |meta| meta.permissions().mode() & 0o777)
+}
+
+/// A TOML text with another table, or without one, at a path of keys.
+fn with_table(text: &str, keys: &[&str], entry: Option<&Value>) -> anyhow::Result<String> {
+    let mut document: DocumentMut = text.parse()?;
+    let (name, above) = keys.split_last().context("an entry has a name")?;
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for key in above {
+        if !table.contains_key(key) && entry.is_none() {
+            return Ok(text.to_owned());
+        }
+        let mut made = Table::new();
+        made.set_implicit(true);
+        let item = table.entry(key).or_insert(Item::Table(made));
+        table = item.as_table_like_mut().with_context(|| format!("`{key}` is no table"))?;
+    }
+    match entry.and_then(Value::as_object) {
+        None => drop(table.remove(name)),
+        Some(entry) => drop(table.insert(name, Item::Table(table_of(entry)))),
+    }
+    Ok(document.to_string())
+}
+
+/// Texts and lists of texts, as an entry has them.
+fn table_of(entry: &Map<String, Value>) -> Table {
+    let mut table = Table::new();
+    for (key, value) in entry {
+        let value = match value.as_array() {
+            Some(list) => list.iter().filter_map(Value::as_str).collect::<toml_edit::Array>().into(),
+            None => toml_edit::Value::from(value.as_str().unwrap_or_default()),
+        };
+        table.insert(key, toml_edit::value(value));
+    }
+    table
+}
+
+/// What an item says, as far as entries have it: texts, lists and tables.
+fn value_of(item: &Item) -> Value {
+    if let Some(table) = item.as_table_like() {
+        return table.iter().map(|(key, item)| (key.to_owned(), value_of(item))).collect::<Map<_, _>>().into();
+    }
+    match (item.as_str(), item.as_array()) {
+        (Some(text), _) => text.into(),
+        (None, Some(list)) => list.iter().map(|value| value_of(&Item::Value(value.clone()))).collect(),
+        (None, None) => item.to_string().trim().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn file(format: SettingsFormat, servers: &[&'static str]) -> SettingsFile {
+        SettingsFile { path: "/nowhere/settings".into(), format, keys: servers.iter().copied().chain([NAME]).collect() }
+    }
+
+    #[test]
+    fn an_entry_comes_and_goes_and_the_rest_stays_to_the_byte() {
+        let entry = json!({ "command": "/usr/bin/vault", "args": ["mcp", "--vault", "/home/maya/my \"vault\""] });
+        let json = file(SettingsFormat::Json, &["mcp", "servers"]);
+        let toml = file(SettingsFormat::Toml, &["mcp", "servers"]);
+        let jsons = [
+            "",
+            "{}",
+            "{ \"a\": 1.50e3 }\n",
+            "{\n\t\"a\": [1, {\"b\": \"}\\\"\"}],\n\t\"mcp\": {}\n}\n",
+            "{\n  \"mcp\": {\n    \"servers\": {\n      \"other\": { \"command\": \"x\" }\n    },\n    \"z\": 12345678901234567890123\n  }\n}",
+            "{\"mcp\": {\"servers\": {}}, \"b\": null}",
+        ];
+        let tomls = [
+            "",
+            "# mine\nmodel = \"x\" # here\n",
+            "[mcp]\nrequest_timeout_secs = 30\n\n[mcp.servers.other]\ncommand = \"x\"\n# the end\n",
+            "mcp = { servers = { other = { command = \"x\" } } }\n",
+        ];
+        for (file, texts) in [(&json, &jsons[..]), (&toml, &tomls[..])] {
+            for text in texts {
+                let with = file.with_entry(text, Some(&entry)).unwrap();
+                assert_eq!(file.entry(&with).unwrap().as_ref(), Some(&entry), "{with}");
+                // All that was there is there, in its order.
+                let mut rest = with.as_str();
+                for word in
+                    text.split_whitespace().flat_map(|word| word.split(['{', '}', ','])).filter(|word| !word.is_empty())
+                {
+                    let at = rest.find(word).unwrap_or_else(|| panic!("{word} of {text} in {with}"));
+                    rest = &rest[at + word.len()..];
+                }
+                assert_eq!(file.with_entry(&with, Some(&entry)).unwrap(), with);
+                assert_eq!(file.entry(&file.with_entry(&with, None).unwrap()).unwrap(), None);
+            }
+        }
+        let added = json.with_entry(jsons[4], Some(&json!({ "command": "v" }))).unwrap();
+        let expected = "      \"other\": { \"command\": \"x\" },\n      \"vault\": {\n        \"command\": \"v\"\n      }\n    },\n    \"z\": 12345678901234567890123\n";
+        assert!(added.contains(expected), "{added}");
+        assert_eq!(json.with_entry(&added, None).unwrap(), jsons[4]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_not_written() {
+        let entry = json!({ "command": "v" });
+        for text in ["{ // mine\n}", "{,}", "[]", "{\"mcp\": 1}", "{\"mcp\": {\"servers\": []}}"] {
+            assert!(file(SettingsFormat::Json, &["mcp", "servers"]).with_entry(text, Some(&entry)).is_err(), "{text}");
+        }
+        for text in ["[mcp", "mcp = 1", "mcp.servers = []"] {
+            assert!(file(SettingsFormat::Toml, &["mcp", "servers"]).with_entry(text, Some(&entry)).is_err(), "{text}");
+        }
+    }
+}

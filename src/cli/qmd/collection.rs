@@ -1,0 +1,152 @@
+//! `qmd collection`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Subcommand;
+use serde_json::json;
+
+use super::index::QmdIndex;
+use crate::cli::outcome::Outcome;
+use crate::cli::terminal::{remark, say, stdout};
+use crate::qmd::{QmdCollection, QmdError};
+
+/// What can be done with collections.
+#[derive(Debug, Subcommand)]
+pub(super) enum QmdCollectionAction {
+    /// Add a folder.
+    Add {
+        /// The folder; the current one unless told.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        /// The collection's name; that of the folder unless told.
+        #[arg(long)]
+        name: Option<String>,
+        /// Which files of it count; only Markdown is read.
+        #[arg(long, visible_aliases = ["glob", "pattern"], value_name = "GLOB", default_value = "**/*.md")]
+        mask: String,
+    },
+    /// List the collections.
+    #[command(alias = "ls")]
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one; the exit code says whether it is there.
+    #[command(alias = "info")]
+    Show {
+        /// Its name.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove one from the index; its files stay.
+    #[command(visible_alias = "rm")]
+    Remove {
+        /// Its name.
+        name: String,
+    },
+    /// Give one another name.
+    #[command(visible_alias = "mv")]
+    Rename {
+        /// Its name.
+        name: String,
+        /// Its new name.
+        new: String,
+    },
+}
+
+impl QmdCollectionAction {
+    pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+        match self {
+            Self::Add { path, name, mask } => return add(index, &path, name, &mask),
+            Self::List { json: true } => {
+                stdout().json(&index.collections.collections.iter().map(described).collect::<Vec<_>>())?
+            }
+            Self::List { json: false } => {
+                let all = &index.collections.collections;
+                if all.is_empty() {
+                    say!("No collections found. Run 'qmd collection add .' to create one.")?;
+                    return Ok(Outcome::Done);
+                }
+                say!("Collections ({}):\n", all.len())?;
+                for collection in all {
+                    show(index, collection)?;
+                }
+            }
+            Self::Show { name, json } => {
+                let Some(collection) = index.collections.named(&name) else { return not_found(&name) };
+                match json {
+                    true => stdout().json(&described(collection))?,
+                    false => show(index, collection)?,
+                }
+            }
+            Self::Remove { name } => {
+                if index.collections.named(&name).is_none() {
+                    return not_found(&name);
+                }
+                index.change(|all| {
+                    all.collections.retain(|collection| collection.name != name);
+                    Ok(())
+                })?;
+                let dropped = index.documents.drop_other_collections()?;
+                say!("✓ Removed collection '{name}'\n  Deleted {dropped} documents")?;
+            }
+            Self::Rename { name, new } => {
+                let Some(before) = index.collections.named(&name) else { return not_found(&name) };
+                QmdCollection::new(&new, &before.path, &before.pattern)?;
+                index.change(|all| {
+                    all.is_free(&new)?;
+                    all.collections.iter_mut().filter(|one| one.name == name).for_each(|one| one.name.clone_from(&new));
+                    Ok(())
+                })?;
+                index.documents.refresh()?;
+                say!(
+                    "✓ Renamed collection '{name}' to '{new}'\n  Virtual paths updated: qmd://{name}/ → qmd://{new}/"
+                )?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> anyhow::Result<Outcome> {
+    let folder = path.canonicalize().or_else(|_| std::path::absolute(path)).context("there is no such folder")?;
+    let of_folder = || folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.or_else(of_folder).unwrap_or_else(|| "root".into());
+    let new = QmdCollection::new(&name, &folder, mask)?;
+    if !folder.is_dir() {
+        return Err(QmdError::Collection(format!("{} is no folder", folder.display())).into());
+    }
+    index.change(|all| Ok(all.add(new)?))?;
+    let found = index.documents.refresh()?.remove(&name).unwrap_or_default();
+    drop(index.client()?);
+    say!(
+        "Creating collection '{name}'...\n\nIndexed: {} new, {} updated, {} unchanged, {} removed",
+        found.new,
+        found.updated,
+        found.unchanged,
+        found.removed
+    )?;
+    say!("✓ Collection '{name}' created successfully")?;
+    Ok(Outcome::Done)
+}
+
+fn described(collection: &QmdCollection) -> serde_json::Value {
+    json!({ "name": collection.name, "path": collection.path, "pattern": collection.pattern, "mask": collection.pattern })
+}
+
+fn show(index: &QmdIndex, collection: &QmdCollection) -> anyhow::Result<()> {
+    let QmdCollection { name, path, pattern, .. } = collection;
+    let files = index.documents.all(Some(name))?.len();
+    say!("{name} (qmd://{name}/)\n  Path:     {}\n  Pattern:  {pattern}\n  Files:    {files}\n", path.display())?;
+    Ok(())
+}
+
+/// Says that there is no such collection.
+pub(super) fn not_found(name: &str) -> anyhow::Result<Outcome> {
+    remark!("Collection not found: {name}\nRun 'qmd collection list' to see those there are.");
+    Ok(Outcome::NothingFound)
+}

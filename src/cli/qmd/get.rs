@@ -1,0 +1,183 @@
+//! `qmd get` and `qmd multi-get`
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use clap::Args;
+
+use super::index::QmdIndex;
+use super::shapes::{GivenDocument, QmdFormatArgs, numbered, print_documents};
+use crate::cli::outcome::Outcome;
+use crate::cli::terminal::{remark, say};
+use crate::qmd::{QmdDocument, QmdError};
+use crate::vault::Globs;
+use crate::wire::split_lines;
+
+/// Bytes of a document that is given among others.
+const MAX_BYTES: u64 = 10_240;
+
+/// Which document, and which lines of it.
+#[derive(Debug, Args)]
+pub(super) struct QmdGetArgs {
+    /// #DOCID, COLLECTION/PATH, qmd://COLLECTION/PATH or a path on the disk, with :LINE behind it if you like.
+    what: String,
+    /// The first line.
+    #[arg(long, value_name = "LINE")]
+    from: Option<usize>,
+    /// Lines at most.
+    #[arg(short = 'l', long = "lines", value_name = "N")]
+    lines: Option<usize>,
+    /// Number the lines.
+    #[arg(long)]
+    line_numbers: bool,
+    /// Taken for QMD's sake: a document is given whole unless lines are named.
+    #[arg(long, hide = true)]
+    full: bool,
+}
+
+impl QmdGetArgs {
+    pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+        let (document, named) = match found(index, &self.what)? {
+            Some(found) => found,
+            // A file that nobody has looked at since it was made.
+            None => {
+                index.documents.refresh()?;
+                match found(index, &self.what)? {
+                    Some(found) => found,
+                    None => return missing(index, &self.what),
+                }
+            }
+        };
+        let Some(text) = index.documents.text(&document)? else { return missing(index, &self.what) };
+        let (named_first, named_last) = named.map_or((None, None), |(first, last)| (Some(first), last));
+        let first = self.from.or(named_first).unwrap_or(1).max(1);
+        let up_to = named_last.filter(|_| self.from.is_none()).map(|last| (last + 1).saturating_sub(first));
+        let most = self.lines.or(up_to).unwrap_or(usize::MAX);
+        if let Some(context) = context_of(index, &document) {
+            say!("Folder Context: {context}\n---\n")?;
+        }
+        let lines: Vec<&str> = text.lines().skip(first - 1).take(most).collect();
+        say!("{}", if self.line_numbers { numbered(&lines, first) } else { lines.join("\n") })?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// Which documents, and how to print them.
+#[derive(Debug, Args)]
+pub(super) struct QmdMultiGetArgs {
+    /// A glob over COLLECTION/PATH (or PATH), or names with commas between them.
+    pattern: String,
+    /// Lines of each at most.
+    #[arg(short = 'l', long = "lines", value_name = "N")]
+    lines: Option<usize>,
+    /// Documents of more bytes are left out.
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_BYTES)]
+    max_bytes: u64,
+    #[command(flatten)]
+    format: QmdFormatArgs,
+}
+
+impl QmdMultiGetArgs {
+    pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+        index.documents.refresh()?;
+        let mut documents = Vec::new();
+        if self.pattern.contains(['*', '?', '[', '{']) {
+            let globs = Globs::of_files(self.pattern.trim_start_matches("qmd://"))
+                .map_err(|error| QmdError::Collection(error.to_string()))?;
+            documents.extend(index.documents.all(None)?.into_iter().filter(|document| {
+                globs.is_match(&format!("{}/{}", document.collection, document.path)) || globs.is_match(&document.path)
+            }));
+        } else {
+            for name in self.pattern.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+                match found(index, name)? {
+                    Some((document, _)) => documents.push(document),
+                    None => remark!("File not found: {name}"),
+                }
+            }
+        }
+        if documents.is_empty() {
+            remark!("No files matched pattern: {}", self.pattern);
+            return Ok(Outcome::NothingFound);
+        }
+        let mut given = Vec::new();
+        for document in documents {
+            let Some(text) = index.documents.text(&document)? else { continue };
+            let lines: Vec<&str> = text.lines().take(self.lines.unwrap_or(usize::MAX)).collect();
+            let text = match text.len() as u64 > self.max_bytes {
+                true => Err(format!(
+                    "File too large ({} bytes; --max-bytes is {}). Use 'qmd get {}'",
+                    text.len(),
+                    self.max_bytes,
+                    document.address()
+                )),
+                false if self.format.line_numbers => Ok(numbered(&lines, 1)),
+                false => Ok(lines.join("\n")),
+            };
+            given.push(GivenDocument { context: context_of(index, &document), document, text });
+        }
+        print_documents(&given, self.format.format())
+    }
+}
+
+fn context_of(index: &QmdIndex, document: &QmdDocument) -> Option<String> {
+    let collection = index.collections.named(&document.collection)?;
+    index.collections.context_of(collection, &document.path)
+}
+
+type NamedLines = Option<(usize, Option<usize>)>;
+
+/// The document that somebody means, and the lines that are named with it. Only what is in the table is ever given.
+fn found(index: &mut QmdIndex, what: &str) -> anyhow::Result<Option<(QmdDocument, NamedLines)>> {
+    let (name, lines) = split_lines(what);
+    for (name, lines) in [(what, None), (name, lines)] {
+        if let Some(document) = document(index, name)? {
+            return Ok(Some((document, lines)));
+        }
+    }
+    Ok(None)
+}
+
+fn document(index: &mut QmdIndex, name: &str) -> anyhow::Result<Option<QmdDocument>> {
+    let hash = name.strip_prefix('#').unwrap_or(name);
+    if hash.len() >= 6 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let mut found = index.documents.by_hash(hash)?;
+        if let Some(first) = (!found.is_empty()).then(|| found.swap_remove(0)) {
+            return Ok(index.documents.look(&first.collection, &first.path)?);
+        }
+    }
+    let address = name.strip_prefix("qmd://").unwrap_or(name);
+    if let Some((collection, path)) = address.split_once('/')
+        && let Some(document) = index.documents.look(collection, path)?
+    {
+        return Ok(Some(document));
+    }
+    if name.starts_with("qmd://") || name.is_empty() {
+        return Ok(None);
+    }
+    let on_disk = Path::new(name).canonicalize().ok();
+    let all = index.documents.all(None)?;
+    let here = all.iter().find(|document| on_disk.is_some() && index.documents.on_disk(document) == on_disk);
+    let ending = |document: &&QmdDocument| {
+        document.path.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    let Some(document) = here.or_else(|| all.iter().find(ending)) else { return Ok(None) };
+    Ok(index.documents.look(&document.collection, &document.path)?)
+}
+
+fn missing(index: &QmdIndex, what: &str) -> anyhow::Result<Outcome> {
+    remark!("Document not found: {what}");
+    let name = split_lines(what).0.rsplit('/').next().unwrap_or(what).to_lowercase();
+    let name = name.trim_end_matches(".md");
+    let near: BTreeSet<String> = index
+        .documents
+        .all(None)?
+        .iter()
+        .filter(|document| name.len() > 2 && document.path.to_lowercase().contains(name))
+        .map(|document| format!("  {}", document.address()))
+        .take(5)
+        .collect();
+    if !near.is_empty() {
+        remark!("\nDid you mean one of these?\n{}", near.into_iter().collect::<Vec<_>>().join("\n"));
+    }
+    Ok(Outcome::NothingFound)
+}

@@ -1,0 +1,185 @@
+//! `qmd ls`, `qmd status`, `qmd update`, `qmd embed` and `qmd cleanup`
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::collection::not_found;
+use super::index::QmdIndex;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::bytes;
+use crate::cli::terminal::{say, stdout};
+
+/// Between two looks at how far the model is.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What to list.
+#[derive(Debug, Args)]
+pub(super) struct QmdLsArgs {
+    /// COLLECTION, COLLECTION/FOLDER or qmd://COLLECTION/FOLDER; the collections unless told.
+    what: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl QmdLsArgs {
+    pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+        index.documents.refresh()?;
+        let Some(what) = self.what.as_deref().map(|what| what.strip_prefix("qmd://").unwrap_or(what)) else {
+            return collections(index, self.json);
+        };
+        let (name, folder) = what.trim_end_matches('/').split_once('/').unwrap_or((what.trim_end_matches('/'), ""));
+        if index.collections.named(name).is_none() {
+            return not_found(name);
+        }
+        let mut documents = index.documents.all(Some(name))?;
+        documents.retain(|document| {
+            let rest = document.path.strip_prefix(folder);
+            folder.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        if self.json {
+            let object = |document: &crate::qmd::QmdDocument| {
+                let docid = format!("#{}", document.docid());
+                json!({ "file": document.address(), "docid": docid, "title": document.title, "modified_at": document.modified_at })
+            };
+            stdout().json(&documents.iter().map(object).collect::<Vec<_>>())?;
+            return Ok(Outcome::Done);
+        }
+        if documents.is_empty() {
+            say!("No files found in qmd://{what}")?;
+        }
+        for document in &documents {
+            let size =
+                index.documents.on_disk(document).and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
+            let day = document.modified_at.get(..10).unwrap_or_default();
+            say!("{:>9}  {day}  {}", bytes(size), document.address())?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn collections(index: &QmdIndex, as_json: bool) -> anyhow::Result<Outcome> {
+    let mut listed = Vec::new();
+    for collection in &index.collections.collections {
+        listed.push((collection.name.as_str(), index.documents.all(Some(&collection.name))?.len()));
+    }
+    if as_json {
+        let listed: Vec<Value> = listed.iter().map(|(name, files)| json!({ "name": name, "files": files })).collect();
+        stdout().json(&listed)?;
+        return Ok(Outcome::Done);
+    }
+    if listed.is_empty() {
+        say!("No collections found. Run 'qmd collection add .' to create one.")?;
+        return Ok(Outcome::Done);
+    }
+    say!("Collections:\n")?;
+    for (name, files) in listed {
+        say!("  qmd://{name}/  ({files} files)")?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// How to print the status.
+#[derive(Debug, Args)]
+pub(super) struct QmdStatusArgs {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl QmdStatusArgs {
+    pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+        let documents = index.documents.all(None)?;
+        let mut client = index.client()?;
+        let status = index.status(&mut client)?;
+        let (name, database, folder) = (&index.place.name, &index.place.database, &index.place.folder);
+        if self.json {
+            let collections: Vec<Value> = index.collections.collections.iter().map(|collection| {
+                let documents = documents.iter().filter(|document| document.collection == collection.name).count();
+                json!({ "name": collection.name, "path": collection.path, "pattern": collection.pattern, "documents": documents })
+            }).collect();
+            stdout().json(&json!({
+                "index": name, "database": database, "folder": folder, "totalDocuments": documents.len(),
+                "needsEmbedding": status["pending_embeddings"], "hasVectorIndex": status["embedded"] != 0,
+                "model": status["model"], "collections": collections,
+            }))?;
+            return Ok(Outcome::Done);
+        }
+        say!("QMD Status\n\nIndex: {}\nFolder: {}\n", database.display(), folder.display())?;
+        say!("Documents\n  Total:    {} files indexed", documents.len())?;
+        say!(
+            "  Vectors:  {} embedded\n  Pending:  {} need embedding",
+            status["embedded"],
+            status["pending_embeddings"]
+        )?;
+        say!("  Model:    {}", status["model"]["state"].as_str().unwrap_or_default())?;
+        say!("\nCollections")?;
+        for collection in &index.collections.collections {
+            let (name, path, pattern) = (&collection.name, collection.path.display(), &collection.pattern);
+            let files = documents.iter().filter(|document| document.collection == *name).count();
+            say!("  {name} (qmd://{name}/)\n    Path:     {path}\n    Pattern:  {pattern}\n    Files:    {files}")?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// Has all files compared with the index, and waits until they can be found by their words.
+pub(super) fn update(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+    let total = index.collections.collections.len();
+    if total == 0 {
+        say!("No collections found. Run 'qmd collection add .' to index markdown files.")?;
+        return Ok(Outcome::Done);
+    }
+    let changes = index.documents.refresh()?;
+    let mut client = index.client()?;
+    client.ask_as(None);
+    let _: Value = client.post("/reindex", &json!({ "full": false }))?;
+    index.catch_up(&mut client)?;
+    say!("Updating {total} collection(s)...\n")?;
+    for (at, collection) in index.collections.collections.iter().enumerate() {
+        let found = changes.get(&collection.name).copied().unwrap_or_default();
+        say!("[{}/{total}] {} ({})", at + 1, collection.name, collection.pattern)?;
+        say!(
+            "Indexed: {} new, {} updated, {} unchanged, {} removed\n",
+            found.new,
+            found.updated,
+            found.unchanged,
+            found.removed
+        )?;
+    }
+    say!("✓ All collections updated.")?;
+    Ok(Outcome::Done)
+}
+
+/// Waits until all can be found by its meaning, or no model is there for that.
+pub(super) fn embed(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+    let mut client = index.client()?;
+    index.catch_up(&mut client)?;
+    loop {
+        let status = index.status(&mut client)?;
+        match status["model"]["state"].as_str() {
+            Some("off") => say!("No model is configured; searches are by words.")?,
+            Some("failed") => say!("The model cannot be used; searches are by words: {}", status["model"])?,
+            Some("ready") if status["pending_embeddings"] == 0 => {
+                say!("✓ Done! {} passages have their embeddings.", status["embedded"])?
+            }
+            _ => {
+                super::keep::touch(&index.place.folder);
+                std::thread::sleep(LOOK_AGAIN);
+                continue;
+            }
+        }
+        return Ok(Outcome::Done);
+    }
+}
+
+/// Drops what is left of collections that there are no more, and of files that are gone.
+pub(super) fn clean_up(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+    let changes = index.documents.refresh()?;
+    index.documents.shrink()?;
+    let removed: usize = changes.values().map(|changes| changes.removed).sum();
+    say!("✓ Removed {removed} documents that are gone\n✓ Database vacuumed")?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,193 @@
+//! `vault qmd`, and `vault` called as `qmd`.
+
+mod collection;
+mod context;
+mod find;
+mod get;
+mod index;
+mod keep;
+mod listing;
+mod shapes;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use clap::{Args, Parser, Subcommand};
+
+use self::index::QmdIndex;
+use super::mcp::McpCommand;
+use super::outcome::Outcome;
+use super::terminal::remark;
+use crate::config::Mode;
+use crate::qmd::{AGENT, IndexPlace, IndexVariables, QmdError};
+
+/// The version of QMD whose commands these are, and what it is.
+const VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
+
+/// `vault` as it is called by the name of `qmd`.
+#[derive(Debug, Parser)]
+#[command(name = "qmd", version = VERSION, disable_help_subcommand = true)]
+pub(super) struct QmdCli {
+    #[command(flatten)]
+    pub(super) asked: QmdCommand,
+}
+
+/// Search folders of Markdown with the commands of QMD, for programs that call `qmd`.
+///
+/// A link called `qmd` that leads to `vault` does the same. Each `--index`, XDG_CACHE_HOME and QMD_CONFIG_DIR (or XDG_CONFIG_HOME) names an
+/// index of its own; the files are only read, and private notes are not in it. The first call starts a process in the background that
+/// answers the next ones, and ends after ten minutes without any.
+#[derive(Debug, Args)]
+#[command(
+    version = VERSION,
+    display_name = "qmd",
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = "-c, --collection may be given several times: a search then looks in one or more collections and merges what it finds.\n\nExamples:\n  qmd collection add ~/notes --name notes\n  qmd search \"sourdough\" --json -n 5 -c notes -c recipes\n  qmd query \"how do I know that the dough has risen\"\n  qmd get notes/bread.md:10 -l 20"
+)]
+pub(super) struct QmdCommand {
+    /// The index; `index` unless told.
+    #[arg(long, global = true, value_name = "NAME")]
+    index: Option<String>,
+    #[command(subcommand)]
+    action: QmdAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum QmdAction {
+    /// Add, list, show, rename and remove collections: folders whose Markdown files are searched.
+    #[command(subcommand)]
+    Collection(collection::QmdCollectionAction),
+    /// Say what a collection or a folder is about; it is shown with each hit in it.
+    #[command(subcommand)]
+    Context(context::QmdContextAction),
+    /// Find documents by their words.
+    Search(find::QmdFindArgs),
+    /// Find documents by their meaning.
+    #[command(alias = "vector-search")]
+    Vsearch(find::QmdFindArgs),
+    /// Find documents by their words and their meaning.
+    #[command(alias = "deep-search")]
+    Query(find::QmdFindArgs),
+    /// Print a document: by #docid, path or qmd:// address, from a line on.
+    Get(get::QmdGetArgs),
+    /// Print several documents: a glob, or names with commas between them.
+    MultiGet(get::QmdMultiGetArgs),
+    /// List the collections, or the documents of one.
+    Ls(listing::QmdLsArgs),
+    /// Say what is in the index and where it is.
+    Status(listing::QmdStatusArgs),
+    /// Look for changed files; searches find them without it, too.
+    Update {
+        /// Taken for QMD's sake; nothing is pulled.
+        #[arg(long, hide = true)]
+        pull: bool,
+    },
+    /// Wait until all can be found by its meaning.
+    Embed {
+        /// Taken for QMD's sake; what has changed is embedded anew in any case.
+        #[arg(short, long, hide = true)]
+        force: bool,
+        /// Taken for QMD's sake.
+        #[arg(short, long, hide = true, value_name = "NAME")]
+        collection: Vec<String>,
+    },
+    /// Drop what is left of removed collections.
+    Cleanup,
+    /// Serve the Model Context Protocol on standard input and output.
+    Mcp,
+    /// Answer for an index until nobody asks any more; the other commands start it.
+    #[command(hide = true)]
+    Keep {
+        /// The index's folder.
+        folder: std::path::PathBuf,
+    },
+}
+
+/// Whether the program was called by the name of `qmd`.
+pub(super) fn is_called(program: Option<&OsStr>) -> bool {
+    let name = program.and_then(|program| Path::new(program).file_name());
+    name.is_some_and(|name| name.as_encoded_bytes().ends_with(b"qmd"))
+}
+
+/// Puts a query that begins with a hyphen behind `--`, where clap takes it for a query and not for an option: programs pass on what
+/// people ask.
+pub(super) fn dashed_query_last(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    let finds = |arg: &OsString| ["search", "vsearch", "query"].iter().any(|name| arg == name);
+    if let Some(at) = args.iter().position(finds)
+        && let Some(query) = args.get(at + 1).map(|query| query.to_string_lossy().into_owned())
+        && query.starts_with('-')
+        && query != "--"
+        && (query.contains(char::is_whitespace) || !(query.starts_with("--") || query.len() == 2))
+        && !args.contains(&OsString::from("--"))
+    {
+        let query = args.remove(at + 1);
+        args.extend([OsString::from("--"), query]);
+    }
+    args
+}
+
+impl QmdCommand {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        if let QmdAction::Keep { folder } = &self.action {
+            return keep::keep(folder);
+        }
+        match self.asked() {
+            // Programs that call `qmd` look for 1, and for these words.
+            Err(error) if error.downcast_ref::<QmdError>().is_some() => {
+                remark!("{error}");
+                Ok(Outcome::NothingFound)
+            }
+            done => done,
+        }
+    }
+
+    fn asked(self) -> anyhow::Result<Outcome> {
+        let place = IndexPlace::of(self.index.as_deref(), &IndexVariables::of_process())?;
+        let mut index = QmdIndex::open(place)?;
+        match self.action {
+            QmdAction::Collection(action) => action.run(&mut index),
+            QmdAction::Context(action) => action.run(&mut index),
+            QmdAction::Search(args) => args.run(&mut index, Mode::Keyword),
+            QmdAction::Vsearch(args) => args.run(&mut index, Mode::Semantic),
+            QmdAction::Query(args) => args.run(&mut index, Mode::Hybrid),
+            QmdAction::Get(args) => args.run(&mut index),
+            QmdAction::MultiGet(args) => args.run(&mut index),
+            QmdAction::Ls(args) => args.run(&mut index),
+            QmdAction::Status(args) => args.run(&mut index),
+            QmdAction::Update { .. } => listing::update(&mut index),
+            QmdAction::Embed { .. } => listing::embed(&mut index),
+            QmdAction::Cleanup => listing::clean_up(&mut index),
+            QmdAction::Mcp => {
+                drop(index.client()?);
+                let folder = index.place.folder.clone();
+                let _asked = keep::asking(&folder);
+                McpCommand::of_agent(AGENT).run(Some(&folder))
+            }
+            QmdAction::Keep { folder } => keep::keep(&folder),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_that_begins_with_a_hyphen_is_a_query() {
+        for (typed, parsed) in [
+            (vec!["qmd", "search", "-5 degrees", "--json"], vec!["qmd", "search", "--json", "--", "-5 degrees"]),
+            (vec!["qmd", "query", "--json", "x"], vec!["qmd", "query", "--json", "x"]),
+            (vec!["qmd", "query", "-n", "3", "x"], vec!["qmd", "query", "-n", "3", "x"]),
+            (vec!["qmd", "search", "--", "-x y"], vec!["qmd", "search", "--", "-x y"]),
+            (vec!["qmd", "search", "-dogs"], vec!["qmd", "search", "--", "-dogs"]),
+        ] {
+            assert_eq!(dashed_query_last(typed.into_iter().map(OsString::from)), parsed);
+        }
+        for (name, called) in [("qmd", true), ("/usr/bin/qmd", true), ("vault", false), ("/qmd/vault", false)] {
+            assert_eq!(is_called(Some(OsStr::new(name))), called, "{name}");
+        }
+    }
+}

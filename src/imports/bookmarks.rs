@@ -1,0 +1,147 @@
+//! Bookmarks as all browsers export them: Netscape's HTML.
+
+use super::moments::moment;
+use super::sink::ImportSink;
+
+/// So far the end of a title is looked for.
+const MAX_TITLE_BYTES: usize = 16 * 1024;
+
+/// A page whose remark may follow.
+struct BookmarkedPage {
+    url: String,
+    title: String,
+    at_ms: Option<i64>,
+}
+
+/// Reads a file of bookmarks.
+pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
+    let mut folders: Vec<String> = Vec::new();
+    let mut folder: Option<String> = None;
+    let mut page: Option<BookmarkedPage> = None;
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        if sink.is_over() {
+            return;
+        }
+        rest = &rest[at + 1..];
+        let Some(end) = tag_end(rest) else { break };
+        let (tag, after) = (&rest[..end], &rest[end + 1..]);
+        let name = tag.split(|c: char| c.is_whitespace() || c == '>').next().unwrap_or_default().to_ascii_lowercase();
+        rest = after;
+        let text = |close: &str| {
+            let near = &after[..after.floor_char_boundary(MAX_TITLE_BYTES)];
+            let end = find_ignoring_case(near, close).unwrap_or_else(|| near.find('<').unwrap_or(near.len()));
+            unescaped(&without_tags(&after[..end]))
+        };
+        match name.as_str() {
+            "dl" => folders.extend(folder.take().or_else(|| Some(String::new()))),
+            "/dl" => {
+                give(page.take(), &folders, "", sink);
+                folders.pop();
+            }
+            "h3" => {
+                give(page.take(), &folders, "", sink);
+                folder = Some(text("</h3>").trim().to_owned());
+            }
+            "a" => {
+                give(page.take(), &folders, "", sink);
+                let url = attribute(tag, "href").unwrap_or_default();
+                let at_ms = attribute(tag, "add_date").and_then(|at| moment(&at.into()));
+                page = Some(BookmarkedPage { url, title: text("</a>"), at_ms });
+            }
+            "dd" => {
+                let end = after.find('<').unwrap_or(after.len());
+                let remark = unescaped(&after[..end]);
+                give(page.take(), &folders, remark.trim(), sink);
+            }
+            _ => {}
+        }
+    }
+    give(page, &folders, "", sink);
+}
+
+fn give(page: Option<BookmarkedPage>, folders: &[String], remark: &str, sink: &mut ImportSink<'_>) {
+    let Some(page) = page else { return };
+    let folders: Vec<&str> = folders.iter().map(String::as_str).filter(|folder| !folder.is_empty()).collect();
+    let place = if folders.is_empty() { String::new() } else { format!("In {}", folders.join(" / ")) };
+    let note = [remark, &place].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    sink.bookmark(&page.url, &page.title, &note, page.at_ms);
+}
+
+/// Where a tag ends: at the first `>` that stands in no quotes.
+fn tag_end(text: &str) -> Option<usize> {
+    let mut quote = None;
+    for (at, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (None, b'>') => return Some(at),
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), byte) if open == byte => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn find_ignoring_case(text: &str, what: &str) -> Option<usize> {
+    text.as_bytes().windows(what.len()).position(|window| window.eq_ignore_ascii_case(what.as_bytes()))
+}
+
+/// The value of an attribute of a tag.
+fn attribute(tag: &str, name: &str) -> Option<String> {
+    let mut from = 0;
+    loop {
+        let at = from + find_ignoring_case(&tag[from..], name)?;
+        from = at + name.len();
+        let is_begun = tag[..at].ends_with(|c: char| c.is_whitespace());
+        let Some(value) = tag[from..].trim_start().strip_prefix('=').filter(|_| is_begun) else { continue };
+        let value = value.trim_start();
+        let quoted = ['"', '\'']
+            .into_iter()
+            .find_map(|quote| Some(value.strip_prefix(quote)?.split(quote).next().unwrap_or_default()));
+        return Some(unescaped(quoted.unwrap_or_else(|| value.split_whitespace().next().unwrap_or_default())));
+    }
+}
+
+fn without_tags(text: &str) -> String {
+    let (mut kept, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('<') {
+        kept.push_str(&rest[..at]);
+        let Some(end) = rest[at..].find('>') else { return kept };
+        rest = &rest[at + end + 1..];
+    }
+    kept + rest
+}
+
+/// A text with its characters for the names that HTML has for them.
+fn unescaped(text: &str) -> String {
+    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('&') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let name = rest[1..].find(';').filter(|end| *end <= 10).map(|end| &rest[1..=end]);
+        let character = name.and_then(|name| match name {
+            "amp" => Some('&'),
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "quot" => Some('"'),
+            "apos" => Some('\''),
+            "nbsp" => Some(' '),
+            name => {
+                let digits = name.strip_prefix('#')?;
+                let hex = digits.strip_prefix(['x', 'X']).map(|digits| u32::from_str_radix(digits, 16));
+                char::from_u32(hex.unwrap_or_else(|| digits.parse()).ok()?)
+            }
+        });
+        match (name, character) {
+            (Some(name), Some(character)) => {
+                plain.push(character);
+                rest = &rest[name.len() + 2..];
+            }
+            _ => {
+                plain.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    plain + rest
+}

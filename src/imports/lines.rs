@@ -1,0 +1,70 @@
+//! Files of a JSON object a line.
+
+use std::io::{BufRead, BufReader, Read};
+
+use serde_json::Value;
+
+use super::elements::parse;
+use super::sink::ImportSink;
+
+/// Maximum length of a line: what tools answer may be long.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// The objects of a file that it may read, one after the other, to `each`, which says whether it understood it. What is no JSON is counted, and the last line, where it was cut short, said.
+pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, each: &mut dyn FnMut(&Value)) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) => return sink.remark(format!("{name} cannot be read to its end: {error}")),
+        }
+        let is_whole = line.ends_with(b"\n");
+        if line.len() as u64 == MAX_LINE_BYTES && !is_whole {
+            sink.leave_out("lines of more than 64 MB");
+            // The rest of it is no line.
+            while let Ok(more) = from.fill_buf() {
+                let end = more.iter().position(|byte| *byte == b'\n');
+                let length = end.map_or(more.len(), |end| end + 1);
+                from.consume(length);
+                if length == 0 || end.is_some() {
+                    break;
+                }
+            }
+            continue;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match parse(&line).filter(Value::is_object) {
+            Some(value) => each(&value),
+            None if is_whole => sink.leave_out("lines that are no JSON"),
+            None => {
+                sink.leave_out("lines that were cut short");
+                sink.remark(format!("{name} was cut short: its last line is not whole"));
+            }
+        }
+    }
+}
+
+/// The texts of a message: a text by itself, or the parts of a list that are texts of one of these types.
+pub(super) fn text_of(content: &Value, types: &[&str]) -> String {
+    if let Some(text) = content.as_str() {
+        return text.to_owned();
+    }
+    let parts = content.as_array().into_iter().flatten();
+    let texts = parts.filter_map(|part| match part {
+        Value::String(text) => Some(text.as_str()),
+        part => part["text"].as_str().filter(|_| part["type"].as_str().is_none_or(|kind| types.contains(&kind))),
+    });
+    texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// How many parts of a message are images or files.
+pub(super) fn media_of(content: &Value) -> usize {
+    let kinds = ["image", "image_url", "input_image", "document", "audio", "file", "media"];
+    let parts = content.as_array().into_iter().flatten();
+    parts.filter(|part| part["type"].as_str().is_some_and(|kind| kinds.contains(&kind))).count()
+}

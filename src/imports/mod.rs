@@ -1,0 +1,30 @@
+//! What other programs have kept of conversations, pages and notes, read as it lies there: exports, transcripts, folders. Pure but for the
+//! files that it reads; nothing is taken for a path that stands in them.
+//!
+//! A reader gives events, as programs send them, and notes, one after the other, and never holds more than a conversation of them. What
+//! it leaves out is counted with the reason, and what cannot be read keeps nothing else from being read.
+
+mod bookmarks;
+mod chat_lines;
+mod chatgpt;
+mod claude;
+mod claude_code;
+mod codex;
+mod elements;
+mod error;
+mod kind;
+mod lines;
+mod markdown;
+mod moments;
+mod read;
+mod said;
+mod sink;
+mod unpack;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use kind::SourceKind;
+pub(crate) use read::read;
+pub(crate) use sink::{ImportItem, ImportSink, ImportTally};
+pub(crate) use unpack::size;

@@ -1,0 +1,257 @@
+//! Where what is read goes: it is cleaned there, cut into what capture takes, and counted.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+
+use super::kind::SourceKind;
+use super::moments::written;
+use super::said::{is_program, said};
+use crate::wire::ImportNote;
+
+/// Maximum length of what is handed over as one turn, or as one remark on a page.
+const MAX_TEXT_BYTES: usize = 48 * 1024;
+/// What is longer is cut: it is a file that somebody has put into a conversation.
+const MAX_TURN_BYTES: usize = 2 << 20;
+/// Maximum length of a note.
+const MAX_NOTE_BYTES: usize = 512 << 10;
+/// Maximum length of a name.
+const MAX_NAME_BYTES: usize = 400;
+/// Remarks that are kept.
+const MAX_REMARKS: usize = 20;
+
+/// What is handed over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ImportItem {
+    /// An event, as programs send them.
+    Event(Value),
+    /// A note.
+    Note(ImportNote),
+}
+
+/// What was found, and what of it was left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ImportTally {
+    /// Conversations that have a turn.
+    pub conversations: usize,
+    /// Turns.
+    pub turns: usize,
+    /// Pages.
+    pub bookmarks: usize,
+    /// Notes.
+    pub notes: usize,
+    /// How often something was left out, by the reason.
+    pub left_out: BTreeMap<String, usize>,
+    /// What else there is to say, as sentences.
+    pub remarks: Vec<String>,
+}
+
+/// A conversation, as it was read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReadConversation {
+    /// Tells it from all others.
+    pub(super) session: String,
+    pub(super) title: Option<String>,
+    /// When it began, in milliseconds since 1970.
+    pub(super) at_ms: Option<i64>,
+    pub(super) turns: Vec<ReadTurn>,
+}
+
+/// A turn, as it was read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReadTurn {
+    /// Tells it from all others of its conversation; made of what it says, where there is none.
+    pub(super) id: Option<String>,
+    pub(super) role: String,
+    pub(super) at_ms: Option<i64>,
+    pub(super) text: String,
+}
+
+/// Where what is read goes.
+pub(crate) struct ImportSink<'s> {
+    take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>,
+    /// What was found so far.
+    pub tally: ImportTally,
+    is_over: bool,
+}
+
+impl<'s> ImportSink<'s> {
+    /// Hands everything to `take`, until that has enough.
+    pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
+        Self { take, tally: ImportTally::default(), is_over: false }
+    }
+
+    /// Whether nothing more is taken.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Counts what is left out.
+    pub(super) fn leave_out(&mut self, reason: &str) {
+        *self.tally.left_out.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// Says something besides.
+    pub(super) fn remark(&mut self, remark: String) {
+        if self.tally.remarks.len() < MAX_REMARKS && !self.tally.remarks.contains(&remark) {
+            self.tally.remarks.push(remark);
+        }
+    }
+
+    fn give(&mut self, item: ImportItem) {
+        self.is_over |= (self.take)(item).is_break();
+    }
+
+    /// A conversation: what somebody said of it, in its order.
+    pub(super) fn conversation(&mut self, kind: SourceKind, conversation: ReadConversation) {
+        let ReadConversation { session, title, mut at_ms, turns } = conversation;
+        let session = session_name(kind, &session);
+        let title = title.map(|title| line(&title)).filter(|title| !title.is_empty());
+        let (mut times, mut said_any) = (BTreeMap::<String, usize>::new(), false);
+        for turn in turns {
+            if self.is_over {
+                return;
+            }
+            if is_program(&turn.role) {
+                self.leave_out("what programs and tools said (system prompts, answers of tools)");
+                continue;
+            }
+            let (text, rules) = said(&turn.text);
+            rules.iter().for_each(|rule| self.leave_out(rule));
+            let text = plain(&text);
+            if text.trim().is_empty() {
+                if rules.is_empty() {
+                    self.leave_out("turns without a text");
+                }
+                continue;
+            }
+            at_ms = turn.at_ms.or(at_ms);
+            let role = Some(line(&turn.role)).filter(|role| !role.is_empty()).unwrap_or_else(|| "unknown".into());
+            // The same said twice is two turns: their order tells them apart.
+            let id = turn.id.map(|id| name(&id)).filter(|id| !id.is_empty()).unwrap_or_else(|| {
+                let what = json!([role, turn.at_ms, text]).to_string();
+                let what = blake3::hash(what.as_bytes()).to_hex()[..32].to_owned();
+                let nth = times.entry(what.clone()).or_default();
+                *nth += 1;
+                format!("{what}-{nth}")
+            });
+            if !said_any {
+                (said_any, self.tally.conversations) = (true, self.tally.conversations + 1);
+            }
+            self.tally.turns += 1;
+            let kept = &text[..text.floor_char_boundary(MAX_TURN_BYTES)];
+            if kept.len() < text.len() {
+                self.leave_out("the rest of turns of more than 2 MB");
+            }
+            for (at, part) in parts(kept).into_iter().enumerate() {
+                let id = if at == 0 { id.clone() } else { format!("{id}/{}", at + 1) };
+                let mut event = json!({ "type": "message", "session": session, "role": role, "text": part, "id": id });
+                if let Some(time) = at_ms.and_then(written) {
+                    event["time"] = time.into();
+                }
+                if let Some(title) = &title {
+                    event["title"] = title.as_str().into();
+                }
+                self.give(ImportItem::Event(event));
+            }
+        }
+        if !said_any {
+            self.leave_out("conversations in which nobody said anything");
+        }
+    }
+
+    /// A page that was kept.
+    pub(super) fn bookmark(&mut self, url: &str, title: &str, note: &str, at_ms: Option<i64>) {
+        let url = url.trim();
+        let is_web = ["http:", "https:"].iter().any(|scheme| {
+            url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) && url.len() > scheme.len()
+        });
+        if !is_web
+            || url.len() > 8000
+            || url.contains(|c: char| c.is_whitespace() || c.is_control() || "<>\"".contains(c))
+        {
+            return self.leave_out("bookmarks that are no address of the web (scripts, places of a browser)");
+        }
+        let title = Some(line(title))
+            .filter(|title| !title.is_empty())
+            .unwrap_or_else(|| url[..url.floor_char_boundary(MAX_NAME_BYTES)].to_owned());
+        let id = blake3::hash(json!([url, title, note]).to_string().as_bytes()).to_hex()[..32].to_owned();
+        let mut event = json!({ "type": "bookmark", "url": url, "title": title, "id": id });
+        let note = plain(note);
+        let note = note[..note.floor_char_boundary(MAX_TEXT_BYTES)].trim();
+        if !note.is_empty() {
+            event["note"] = note.into();
+        }
+        if let Some(time) = at_ms.and_then(written) {
+            event["time"] = time.into();
+        }
+        self.tally.bookmarks += 1;
+        self.give(ImportItem::Event(event));
+    }
+
+    /// A note. `id` tells it from all others of its kind.
+    pub(super) fn note(&mut self, id: &str, title: &str, text: String) {
+        if text.trim().is_empty() {
+            return self.leave_out("notes without a text");
+        }
+        if text.len() > MAX_NOTE_BYTES {
+            return self.leave_out("notes of more than 512 kB");
+        }
+        let id =
+            if id.len() > MAX_NAME_BYTES { blake3::hash(id.as_bytes()).to_hex().to_string() } else { id.to_owned() };
+        self.tally.notes += 1;
+        self.give(ImportItem::Note(ImportNote { id, title: line(title), text }));
+    }
+}
+
+/// What a session is called here. Transcripts of Claude Code have the name by which its hook sends them, so that what was captured already
+/// does not come again.
+fn session_name(kind: SourceKind, session: &str) -> String {
+    let session = name(session);
+    match kind {
+        SourceKind::ClaudeCode if !session.is_empty() => session,
+        _ => format!("{}/{session}", kind.name()),
+    }
+}
+
+/// A name on one line, and a digest where it is too long for one.
+fn name(text: &str) -> String {
+    let name = line(text);
+    if name.len() < text.trim().len() && text.len() > MAX_NAME_BYTES {
+        return blake3::hash(text.as_bytes()).to_hex().to_string();
+    }
+    name
+}
+
+/// A text on one line, of a length that a name may have.
+fn line(text: &str) -> String {
+    let line: String = text.chars().map(|c| if is_mark(c) || c == '\n' { ' ' } else { c }).collect();
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    line[..line.floor_char_boundary(MAX_NAME_BYTES)].trim_end().to_owned()
+}
+
+/// A text without control characters.
+fn plain(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}'], "\n");
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_mark(*c)).collect()
+}
+
+fn is_mark(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// A text in parts that capture takes, cut at lines where there are some. None is blank.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while rest.len() > MAX_TEXT_BYTES {
+        let most = rest.floor_char_boundary(MAX_TEXT_BYTES);
+        let at = rest[..most].rfind('\n').filter(|at| *at > 0).unwrap_or(most);
+        let (part, more) = rest.split_at(at);
+        parts.push(part);
+        rest = more.trim_start_matches('\n');
+    }
+    parts.push(rest);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}

@@ -1,0 +1,42 @@
+// Notes that were changed in two places: what a sync service left beside a note, or a merge in it. Nothing is merged by itself.
+
+import { api } from "./api.js";
+import { failure, h, say } from "./dom.js";
+import { address, route } from "./route.js";
+
+const SIDES = [["ours", "Keep ours"], ["theirs", "Keep theirs"], ["both", "Keep both"]];
+
+/** The conflicts as a section, which is not shown while there are none; `refresh` reads them again. */
+export function conflictList() {
+  const list = h("ul", { class: "changes" });
+  const section = h("section", { id: "conflicts", hidden: true }, h("h3", {}, "Changed in two places"),
+    h("p", { class: "hint" }, "A sync service or a merge left both. Nothing is merged by itself; what you keep can be taken back."), list);
+  const refresh = async () => {
+    try {
+      const { conflicts } = await api.conflicts();
+      section.hidden = !conflicts.length;
+      list.replaceChildren(...conflicts.map((conflict) => item(conflict, refresh)));
+    } catch (error) {
+      section.hidden = false;
+      list.replaceChildren(failure(error, refresh));
+    }
+  };
+  return { section, refresh };
+}
+
+function item({ path, of, made_by: by, same }, refresh) {
+  const about = path === of ? `conflict markers of ${by}` : `of ${of}, by ${by}${same ? "; it says the same" : ""}`;
+  const difference = h("pre", { hidden: true, tabindex: "0", "aria-label": `The difference in ${path}` });
+  const row = h("li", {}, h("a", { class: "cite", href: address({ ...route(), note: path }) }, path), h("span", { class: "hint" }, about));
+  const button = (name, act) => h("button", { type: "button", class: "quiet", "aria-label": `${name}: ${path}`, on: { click: () => act().catch((error) => row.append(failure(error))) } }, name);
+  row.append(button("Difference", async () => {
+    const { diff } = await api.conflict(path);
+    difference.textContent = diff || "Both say the same.";
+    difference.hidden = false;
+  }), ...SIDES.map(([side, name]) => button(name, async () => {
+    const { path: kept, checkpoint_ids: undo } = await api.keep(path, side);
+    say(`${kept} is kept; ${undo.length} change${undo.length === 1 ? "" : "s"} can be taken back below`);
+    await refresh();
+  })), difference);
+  return row;
+}

@@ -1,0 +1,88 @@
+//! The configuration of a QMD that was there before: `index.yml`. Its collections are taken over once; the commands that it may
+//! name are never run.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::collection::{QmdCollection, QmdCollections};
+use super::place::IndexPlace;
+use crate::note::Note;
+
+/// No configuration that a person writes is longer.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a collection without a pattern has.
+const EVERY_NOTE: &str = "**/*.md";
+
+impl QmdCollections {
+    /// Those that the configuration of a QMD names, and what of it could not be taken over.
+    pub(crate) fn take_over(place: &IndexPlace) -> (Self, Vec<String>) {
+        let mut text = String::new();
+        let read = File::open(&place.former).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
+        match read {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Self::default(), Vec::new()),
+            Err(error) => (Self::default(), vec![format!("{} cannot be read: {error}", place.former.display())]),
+            Ok(_) => Self::of_text(&text),
+        }
+    }
+
+    fn of_text(text: &str) -> (Self, Vec<String>) {
+        let text = text.strip_prefix("---\n").unwrap_or(text);
+        // Frontmatter is YAML, and is read within bounds.
+        let settings = Note::parse(&format!("---\n{text}\n---\n"), "qmd").metadata;
+        let (mut all, mut left) = (Self::default(), Vec::new());
+        all.global_context = settings.get("global_context").and_then(Value::as_str).map(str::to_owned);
+        let none = Map::new();
+        for (name, value) in settings.get("collections").and_then(Value::as_object).unwrap_or(&none) {
+            let said = |key: &str| value.get(key).and_then(Value::as_str);
+            let path = below_home(said("path").unwrap_or_default());
+            let made = QmdCollection::new(name, &path, said("pattern").unwrap_or(EVERY_NOTE)).and_then(|mut made| {
+                let context = value.get("context").and_then(Value::as_object).into_iter().flatten();
+                made.context =
+                    context.filter_map(|(folder, text)| Some((folder.clone(), text.as_str()?.into()))).collect();
+                all.add(made)
+            });
+            if let Err(error) = made {
+                left.push(error.to_string());
+            }
+            for (key, what) in [("update", "the command of an update, which is not run"), ("ignore", "what it ignores")]
+            {
+                if value.get(key).is_some_and(|value| !value.is_null()) {
+                    left.push(format!("the collection {name}: {what}"));
+                }
+            }
+        }
+        (all, left)
+    }
+}
+
+fn below_home(path: &str) -> std::path::PathBuf {
+    match (Path::new(path).strip_prefix("~"), std::env::home_dir()) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => path.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collections_are_taken_over_and_commands_are_not() {
+        let (all, left) = QmdCollections::of_text(
+            "global_context: Mine.\ncollections:\n  notes:\n    path: /home/me/notes\n    pattern: '**/*.md'\n    \
+             context:\n      /: All notes.\n    update: 'git pull; touch /tmp/x'\n  ../bad:\n    path: /x\n  \
+             \"a\\0b\":\n    path: /y\n  docs:\n    path: relative\n  more:\n    path: /z\n    ignore: ['x/**']\n",
+        );
+        let names: Vec<&str> = all.collections.iter().map(|collection| collection.name.as_str()).collect();
+        assert_eq!(names, ["notes", "more"]);
+        assert_eq!(all.context_of(&all.collections[0], "a.md").unwrap(), "Mine.\n\nAll notes.");
+        assert_eq!(left.len(), 5, "{left:?}");
+        for (hostile, count) in [("", 0), ("[[[[", 0), ("collections: 3", 0), ("a: &a [*a]", 0), ("---\n---\n", 0)] {
+            assert_eq!(QmdCollections::of_text(hostile).0.collections.len(), count, "{hostile}");
+        }
+    }
+}

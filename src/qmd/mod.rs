@@ -1,0 +1,17 @@
+//! Indexes that are asked as `qmd`: which one a command means, its collections, and the table of its documents.
+//!
+//! Each is a vault of its own without notes of its own, in a private folder of the user's state. Its collections are folders
+//! elsewhere, which are only ever read.
+
+mod collection;
+mod documents;
+mod error;
+mod former;
+mod place;
+mod settings;
+
+pub(crate) use collection::{QmdCollection, QmdCollections};
+pub(crate) use documents::{QmdDocument, QmdDocuments};
+pub(crate) use error::QmdError;
+pub(crate) use place::{IndexPlace, IndexVariables};
+pub(crate) use settings::AGENT;

@@ -1,0 +1,116 @@
+//! Which index a command means, and where it is.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::error::QmdError;
+use crate::vault::state_dir;
+
+/// The name of an index that nobody names.
+const DEFAULT_NAME: &str = "index";
+/// No name that a person gives is longer.
+const MAX_NAME_BYTES: usize = 100;
+
+/// What of the environment names an index.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct IndexVariables {
+    /// `XDG_CACHE_HOME`.
+    pub cache: Option<OsString>,
+    /// `XDG_CONFIG_HOME`.
+    pub config: Option<OsString>,
+    /// `QMD_CONFIG_DIR`.
+    pub qmd_config: Option<OsString>,
+}
+
+impl IndexVariables {
+    /// Those of this process.
+    pub(crate) fn of_process() -> Self {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        Self {
+            cache: variable("XDG_CACHE_HOME"),
+            config: variable("XDG_CONFIG_HOME"),
+            qmd_config: variable("QMD_CONFIG_DIR"),
+        }
+    }
+}
+
+/// An index and where it is: one for each name, cache folder and configuration folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IndexPlace {
+    /// Its name.
+    pub name: String,
+    /// The private folder that is its vault.
+    pub folder: PathBuf,
+    /// The database in which other programs look its documents up.
+    pub database: PathBuf,
+    /// Where the configuration of a QMD that was there before would be.
+    pub former: PathBuf,
+}
+
+impl IndexPlace {
+    /// The index of a name, or the usual one, as the environment has it.
+    ///
+    /// # Errors
+    /// When the name is none, or there is no home folder.
+    pub(crate) fn of(name: Option<&str>, variables: &IndexVariables) -> Result<Self, QmdError> {
+        let name = name.unwrap_or(DEFAULT_NAME);
+        let plain = |character: char| character.is_alphanumeric() || "-_.".contains(character);
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || name.starts_with('.') || !name.chars().all(plain) {
+            return Err(QmdError::Name(name.to_owned()));
+        }
+        let below_home = |folder: &str| std::env::home_dir().map(|home| home.join(folder)).ok_or(QmdError::Homeless);
+        let given = |folder: &OsString| std::path::absolute(folder).map_err(|_| QmdError::Homeless);
+        let cache = variables.cache.as_ref().map_or_else(|| below_home(".cache"), given)?.join("qmd");
+        let config = match (&variables.qmd_config, &variables.config) {
+            (Some(folder), _) => given(folder)?,
+            (None, Some(folder)) => given(folder)?.join("qmd"),
+            (None, None) => below_home(".config/qmd")?,
+        };
+        let folder = state_dir().ok_or(QmdError::Homeless)?.join("qmd").join(key(&cache, &config, name));
+        Ok(Self {
+            name: name.to_owned(),
+            folder,
+            database: cache.join(format!("{name}.sqlite")),
+            former: config.join(format!("{name}.yml")),
+        })
+    }
+}
+
+/// A short name for an index that no other on the machine has.
+fn key(cache: &Path, config: &Path, name: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in [cache.as_os_str().as_encoded_bytes(), config.as_os_str().as_encoded_bytes(), name.as_bytes()] {
+        hasher.update(part).update(b"\0");
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_cache_and_configuration_is_an_index_of_its_own() {
+        let variables = |cache: &str, config: &str, qmd: Option<&str>| IndexVariables {
+            cache: Some(cache.into()),
+            config: Some(config.into()),
+            qmd_config: qmd.map(Into::into),
+        };
+        let one = IndexPlace::of(None, &variables("/a/cache", "/a/config", None)).unwrap();
+        assert_eq!(one.database, Path::new("/a/cache/qmd/index.sqlite"));
+        assert_eq!(one.former, Path::new("/a/config/qmd/index.yml"));
+        let same = IndexPlace::of(Some("index"), &variables("/a/cache", "/x", Some("/a/config/qmd"))).unwrap();
+        assert_eq!(one, same, "however the folder is named");
+        let others = [
+            IndexPlace::of(Some("moltis"), &variables("/a/cache", "/a/config", None)).unwrap(),
+            IndexPlace::of(None, &variables("/b/cache", "/a/config", None)).unwrap(),
+            IndexPlace::of(None, &variables("/a/cache", "/b/config", None)).unwrap(),
+        ];
+        for other in others {
+            assert_ne!(one.folder, other.folder);
+        }
+        for bad in ["", "..", ".x", "a/b", "../x", "a\0b", "a\nb", &"x".repeat(101)] {
+            assert!(matches!(IndexPlace::of(Some(bad), &IndexVariables::default()), Err(QmdError::Name(_))), "{bad:?}");
+        }
+    }
+}

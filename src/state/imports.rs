@@ -1,0 +1,267 @@
+//! What was imported of other programs, so that it comes once and can be undone: no text of it, but which events and notes, and the files
+//! that came of them.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::error::StateError;
+use super::store::{Durability, Handle, State};
+
+/// One run of an import, with those that went on with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportRow {
+    /// Its number.
+    pub id: i64,
+    /// What kind of source it was.
+    pub kind: String,
+    /// What was read, as the person named it.
+    pub source: String,
+    /// When it began.
+    pub at: Timestamp,
+    /// How many files it made or changed.
+    pub files: usize,
+}
+
+/// A file that an import made or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedFile {
+    /// Where it is.
+    pub path: String,
+    /// The checkpoint of what it was before; none where the import made it.
+    pub checkpoint: Option<String>,
+    /// BLAKE3 of what the import left in it, in hexadecimal.
+    pub after: String,
+}
+
+/// A note that was imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteOrigin {
+    /// Tells what it was read from.
+    pub key: u64,
+    /// Where it is.
+    pub path: String,
+    /// BLAKE3 of what was read, in hexadecimal.
+    pub source: String,
+    /// BLAKE3 of what was written, in hexadecimal.
+    pub after: String,
+}
+
+/// All imports.
+#[derive(Debug)]
+pub struct ImportTable(Handle);
+
+impl ImportTable {
+    /// Those of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        Self(Handle::new(state, Durability::Later))
+    }
+
+    /// The number of a new import, or of the last of the same source that did not come to its end.
+    ///
+    /// # Errors
+    /// When the state cannot be written; so all that follow.
+    pub fn begin(&self, kind: &str, source: &str, at: Timestamp) -> Result<i64, StateError> {
+        self.0.with(|opened| {
+            let transaction = opened.connection.transaction()?;
+            let last =
+                "SELECT id FROM imports WHERE kind = ?1 AND source = ?2 AND is_done = 0 ORDER BY id DESC LIMIT 1";
+            let last = transaction.query_row(last, [kind, source], |row| row.get(0)).optional()?;
+            let id = match last {
+                Some(id) => id,
+                None => {
+                    let insert = "INSERT INTO imports(kind, source, at, is_done) VALUES (?1, ?2, ?3, 0)";
+                    transaction.execute(insert, params![kind, source, at.as_millisecond()])?;
+                    transaction.last_insert_rowid()
+                }
+            };
+            transaction.commit()?;
+            Ok(id)
+        })
+    }
+
+    /// Notes that an import came to its end.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn end(&self, id: i64) -> Result<(), StateError> {
+        self.0.with(|opened| opened.connection.execute("UPDATE imports SET is_done = 1 WHERE id = ?1", [id]))?;
+        Ok(())
+    }
+
+    /// Whether there is such an import.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn has(&self, id: i64) -> Result<bool, StateError> {
+        let has = |opened: &mut super::store::OpenedState| {
+            opened.connection.prepare_cached("SELECT 1 FROM imports WHERE id = ?1")?.exists([id])
+        };
+        Ok(self.0.if_there(has)?.unwrap_or(false))
+    }
+
+    /// The imports that have made or changed files, newest first.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn all(&self) -> Result<Vec<ImportRow>, StateError> {
+        let all = self.0.if_there(|opened| {
+            let all = "SELECT id, kind, source, at, (SELECT count(*) FROM import_files WHERE import = id) FROM imports ORDER BY id DESC";
+            let read = |row: &Row<'_>| {
+                let at = Timestamp::from_millisecond(row.get(3)?).unwrap_or(Timestamp::UNIX_EPOCH);
+                let files = usize::try_from(row.get::<_, i64>(4)?).unwrap_or_default();
+                Ok(ImportRow { id: row.get(0)?, kind: row.get(1)?, source: row.get(2)?, at, files })
+            };
+            let mut all = opened.connection.prepare_cached(all)?;
+            all.query_map([], read)?.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        Ok(all?.unwrap_or_default().into_iter().filter(|import| import.files > 0).collect())
+    }
+
+    /// Which of these events were imported.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn known(&self, keys: &[u64]) -> Result<Vec<bool>, StateError> {
+        let known = self.0.if_there(|opened| {
+            keys.iter().map(|key| is_imported(&opened.connection, *key)).collect::<rusqlite::Result<Vec<_>>>()
+        });
+        Ok(known?.unwrap_or_else(|| vec![false; keys.len()]))
+    }
+
+    /// Notes what an import is about to leave in files. What a file was before an import first came to it stays.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn note_files(&self, id: i64, files: &[ImportedFile]) -> Result<(), StateError> {
+        self.0.with(|opened| {
+            let transaction = opened.connection.transaction()?;
+            files.iter().try_for_each(|file| note_file(&transaction, id, file))?;
+            transaction.commit()
+        })
+    }
+
+    /// Whether an import made or changed a file.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn has_file(&self, id: i64, path: &str) -> Result<bool, StateError> {
+        let has = self.0.if_there(|opened| {
+            let has = "SELECT 1 FROM import_files WHERE import = ?1 AND path = ?2";
+            opened.connection.prepare_cached(has)?.exists(params![id, path])
+        });
+        Ok(has?.unwrap_or(false))
+    }
+
+    /// The files of an import.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn files(&self, id: i64) -> Result<Vec<ImportedFile>, StateError> {
+        let files = self.0.if_there(|opened| {
+            let files = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 ORDER BY path";
+            let read =
+                |row: &Row<'_>| Ok(ImportedFile { path: row.get(0)?, checkpoint: row.get(1)?, after: row.get(2)? });
+            let mut files = opened.connection.prepare_cached(files)?;
+            files.query_map([id], read)?.collect()
+        });
+        Ok(files?.unwrap_or_default())
+    }
+
+    /// Where the note is that was made of a source.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn note(&self, key: u64) -> Result<Option<NoteOrigin>, StateError> {
+        let note = self.0.if_there(|opened| {
+            let note = "SELECT path, source, after FROM import_notes WHERE key = ?1";
+            let read =
+                |row: &Row<'_>| Ok(NoteOrigin { key, path: row.get(0)?, source: row.get(1)?, after: row.get(2)? });
+            opened.connection.prepare_cached(note)?.query_row([key.cast_signed()], read).optional()
+        });
+        Ok(note?.flatten())
+    }
+
+    /// Keeps where the note of a source is about to be, and what an import is about to leave there if it writes it.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn keep_note(&self, id: i64, note: &NoteOrigin, file: Option<&ImportedFile>) -> Result<(), StateError> {
+        self.0.with(|opened| {
+            let transaction = opened.connection.transaction()?;
+            let keep =
+                "INSERT OR REPLACE INTO import_notes(key, import, path, source, after) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let row = params![note.key.cast_signed(), id, note.path, note.source, note.after];
+            transaction.prepare_cached(keep)?.execute(row)?;
+            file.map_or(Ok(()), |file| note_file(&transaction, id, file))?;
+            transaction.commit()
+        })
+    }
+
+    /// Forgets an import: the next of its source brings all of it again.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn forget(&self, id: i64) -> Result<(), StateError> {
+        self.0.with(|opened| {
+            let transaction = opened.connection.transaction()?;
+            for table in ["import_keys", "import_files", "import_notes"] {
+                transaction.execute(&format!("DELETE FROM {table} WHERE import = ?1"), [id])?;
+            }
+            transaction.execute("DELETE FROM imports WHERE id = ?1", [id])?;
+            transaction.commit()
+        })
+    }
+}
+
+fn note_file(connection: &Connection, id: i64, file: &ImportedFile) -> rusqlite::Result<()> {
+    let note = "INSERT INTO import_files(import, path, checkpoint, after) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT(import, path) DO UPDATE SET after = excluded.after";
+    connection.prepare_cached(note)?.execute(params![id, file.path, file.checkpoint, file.after]).map(drop)
+}
+
+/// Whether an event was imported.
+pub(super) fn is_imported(connection: &Connection, key: u64) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM import_keys WHERE key = ?1")?.exists([key.cast_signed()])
+}
+
+/// Keeps that an event was imported; says whether it was not before.
+pub(super) fn keep_imported(connection: &Connection, key: u64, import: i64) -> rusqlite::Result<bool> {
+    let keep = "INSERT OR IGNORE INTO import_keys(key, import) VALUES (?1, ?2)";
+    Ok(connection.prepare_cached(keep)?.execute(params![key.cast_signed(), import])? > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_import_that_did_not_end_is_gone_on_with_and_what_is_forgotten_comes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let imports = ImportTable::new(&State::in_folder(folder.path()));
+        assert_eq!((imports.all().unwrap(), imports.known(&[1]).unwrap()), (vec![], vec![false]));
+        let at = Timestamp::from_second(7).unwrap();
+        let first = imports.begin("chatgpt", "a.zip", at).unwrap();
+        assert_eq!(imports.begin("chatgpt", "a.zip", at).unwrap(), first);
+        assert_ne!(imports.begin("claude", "a.zip", at).unwrap(), first);
+        let file = |after: &str, checkpoint: Option<&str>| ImportedFile {
+            path: "notes/a.md".into(),
+            checkpoint: checkpoint.map(str::to_owned),
+            after: after.into(),
+        };
+        imports.note_files(first, &[file("1", Some("before"))]).unwrap();
+        imports.note_files(first, &[file("2", None)]).unwrap();
+        assert_eq!(imports.files(first).unwrap(), [file("2", Some("before"))]);
+        assert!(imports.has_file(first, "notes/a.md").unwrap() && !imports.has_file(first, "notes/b.md").unwrap());
+        let note = NoteOrigin { key: u64::MAX, path: "notes/b.md".into(), source: "s".into(), after: "3".into() };
+        imports.keep_note(first, &note, None).unwrap();
+        assert_eq!(imports.note(u64::MAX).unwrap(), Some(note));
+        imports.end(first).unwrap();
+        assert_ne!(imports.begin("chatgpt", "a.zip", at).unwrap(), first);
+        assert_eq!(imports.all().unwrap().iter().map(|import| import.id).collect::<Vec<_>>(), [first]);
+        imports.forget(first).unwrap();
+        assert!(imports.all().unwrap().is_empty() && imports.note(u64::MAX).unwrap().is_none());
+        assert!(!imports.has(first).unwrap());
+    }
+}

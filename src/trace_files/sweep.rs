@@ -1,0 +1,144 @@
+//! Takes what was forgotten for good out of all traces. A person's deletion goes before the promise that no event is lost: the event
+//! stays, and what it said of this goes.
+
+use std::fs;
+use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::error::TraceFilesError;
+use super::file::{agents, files_of, open_whole, torn_of};
+use super::line::{event_of, line_of};
+use super::needles::TraceNeedles;
+use super::text::change_texts;
+use super::write::TraceFiles;
+use crate::forgotten::{ForgottenLookup, Reach};
+use crate::fs::{Context, FsError, crash, replace_with, sync_folder};
+
+/// The fields of an event that are texts; all others are names and numbers.
+const TEXTS: [&str; 2] = ["payload", "error"];
+
+/// Takes out of an event what was forgotten; says whether there was any.
+pub(super) fn without_texts(event: &mut Value, change: &mut dyn FnMut(&str) -> Option<String>) -> bool {
+    let mut any = false;
+    for field in TEXTS {
+        if let Some(value) = event.get_mut(field) {
+            any |= change_texts(value, &mut |_, text| change(text));
+        }
+    }
+    any
+}
+
+impl TraceFiles {
+    /// Takes out of every agent's traces what is `known` as forgotten, and `texts` that are forgotten now, wherever in a text they stand;
+    /// gives how many events were changed. What was torn off files goes whole: it was never promised to be kept.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written; those before it are done.
+    pub(crate) fn sweep(&self, known: &ForgottenLookup<'_>, texts: &[String]) -> Result<usize, TraceFilesError> {
+        let needles = TraceNeedles::of(texts);
+        if known.is_empty() && needles.is_empty() {
+            return Ok(0);
+        }
+        let without = |text: &str| {
+            let left = known.without(text, Reach::All).map(|left| left.text.unwrap_or_default());
+            needles.without(left.as_deref().unwrap_or(text)).or(left)
+        };
+        let mut changed = 0;
+        for agent in agents(&self.root) {
+            for file in files_of(&self.root, &agent)? {
+                let mut files = self.files();
+                let events = rewrite(&file.path(&self.root), &without)?;
+                if events > 0 {
+                    files.close(&file);
+                    changed += events;
+                }
+            }
+            for torn in torn_of(&self.root, &agent)? {
+                fs::remove_file(&torn).on("remove", &torn)?;
+                sync_folder(&torn)?;
+            }
+        }
+        Ok(changed)
+    }
+}
+
+/// Writes a file anew without what is to go, in one step; gives how many of its events had any of it.
+fn rewrite(path: &Path, without: &dyn Fn(&str) -> Option<String>) -> Result<usize, FsError> {
+    let file = match open_whole(path, false) {
+        Err(error) if error.is_not_found() => return Ok(0),
+        file => file?,
+    };
+    let mode = file.metadata().on("look at", path)?.permissions().mode() & 0o777;
+    let (mut reader, mut line, mut first) = (BufReader::new(&file), Vec::new(), None);
+    let mut at = 0;
+    while first.is_none() && reader.read_until(b'\n', &mut line).on("read", path)? > 0 {
+        first = changed(&line, without).map(|_| at);
+        at += line.len() as u64;
+        line.clear();
+    }
+    let Some(first) = first else { return Ok(0) };
+    let mut events = 0;
+    replace_with(path, mode, |out| {
+        let mut out = BufWriter::new(out);
+        let mut reader = &file;
+        reader.seek(SeekFrom::Start(0))?;
+        std::io::copy(&mut std::io::Read::take(reader, first), &mut out)?;
+        let mut reader = BufReader::new(reader);
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            match changed(&line, without) {
+                Some(left) => {
+                    events += 1;
+                    out.write_all(&left)?;
+                }
+                None => out.write_all(&line)?,
+            }
+            line.clear();
+        }
+        out.flush()?;
+        drop(out);
+        crash::point("trace-sweeping");
+        Ok(())
+    })?;
+    Ok(events)
+}
+
+/// A line without what is to go; `None` where it has none of it. Of a damaged line that has it nothing stays.
+fn changed(line: &[u8], without: &dyn Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
+    match event_of(line) {
+        Some(mut event) => without_texts(&mut event, &mut |text| without(text)).then(|| line_of(&event)),
+        None => without(&String::from_utf8_lossy(line)).map(|_| Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forgotten::ForgottenTexts;
+    use crate::state::State;
+    use serde_json::json;
+
+    #[test]
+    fn what_goes_leaves_the_event_and_the_other_lines_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let forgotten = ForgottenTexts::new(&State::in_folder(folder.path()));
+        let path = folder.path().join("traces/ada/2026-03-02T10.jsonl");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let secret = "The key lies under the third pot of the garden.";
+        let event = |id: &str, said: &str| json!({ "id": id, "kind": "message_in", "created_at": 1.0, "payload": { "text": said } });
+        let other = line_of(&event("a", "Other"));
+        let with = line_of(&event("b", &format!("Context: {secret} (notes/a.md#L1)")));
+        fs::write(&path, [&other[..], &with, b"damaged: ", secret.as_bytes(), b"\n", &other].concat()).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        fs::write(path.with_extension("torn"), secret).unwrap();
+        let traces = TraceFiles::new(folder.path(), 1 << 30);
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap(), 2);
+        let left = line_of(&event("b", "Context:  (notes/a.md#L1)"));
+        assert_eq!(fs::read(&path).unwrap(), [&other[..], &left, &other].concat());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
+        assert!(!path.with_extension("torn").exists());
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap(), 0);
+    }
+}

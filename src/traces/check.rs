@@ -1,0 +1,251 @@
+//! What an event has to be: envelope v1 and the payloads of its kinds.
+
+use jiff::Timestamp;
+use serde_json::{Map, Number, Value, json};
+
+use crate::access::Token;
+use crate::request::RequestError;
+use crate::trace_files::TraceHour;
+use crate::wire::{TRACE_VERSION, TraceParams};
+
+/// What a field of a payload holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    Text,
+    List,
+    Fields,
+    YesOrNo,
+    Any,
+}
+
+/// A field of a payload: its name, what it holds, and whether it has to be there.
+pub(super) type PayloadField = (&'static str, Holds, bool);
+
+/// The kinds, each with what is known of its payload. Other fields are kept as they are.
+const KINDS: [(&str, &[PayloadField]); 8] = [
+    (
+        "message_in",
+        &[
+            ("from", Holds::Text, false),
+            ("text", Holds::Text, true),
+            ("attachments", Holds::List, false),
+            ("content_blocks", Holds::List, false),
+        ],
+    ),
+    ("message_out", &[("content", Holds::Text, true), ("content_blocks", Holds::List, false)]),
+    (
+        "llm_call",
+        &[
+            ("status", Holds::Text, true),
+            ("messages", Holds::List, false),
+            ("response", Holds::Any, false),
+            ("metadata", Holds::Fields, false),
+        ],
+    ),
+    ("tool_call", &[("tool", Holds::Text, true), ("args", Holds::Fields, false), ("caller", Holds::Text, false)]),
+    ("tool_result", &[("tool", Holds::Text, true), ("result", Holds::Any, false), ("success", Holds::YesOrNo, false)]),
+    ("reasoning", &[("text", Holds::Text, true), ("block_type", Holds::Text, false)]),
+    ("error", &[("stage", Holds::Text, false), ("message", Holds::Text, true), ("traceback", Holds::Text, false)]),
+    ("lifecycle", &[("event", Holds::Text, true), ("reason", Holds::Text, false)]),
+];
+
+/// Characters of a name.
+const MAX_NAME: usize = 200;
+/// A clock may be ahead by so much.
+const MAX_AHEAD_SECONDS: f64 = 24.0 * 3600.0;
+
+/// An event as it is kept.
+pub(super) struct CheckedTrace {
+    pub(super) id: String,
+    pub(super) hour: TraceHour,
+    pub(super) event: Value,
+}
+
+impl Holds {
+    fn fits(self, value: &Value) -> bool {
+        match self {
+            Self::Text => value.is_string(),
+            Self::List => value.is_array(),
+            Self::Fields => value.is_object(),
+            Self::YesOrNo => value.is_boolean(),
+            Self::Any => true,
+        }
+    }
+
+    fn said(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::List => "a list",
+            Self::Fields => "an object",
+            Self::YesOrNo => "true or false",
+            Self::Any => "anything",
+        }
+    }
+}
+
+/// What is known of a kind's payload.
+///
+/// # Errors
+/// When there is no such kind.
+pub(super) fn kind(name: &str) -> Result<&'static [PayloadField], RequestError> {
+    let known = KINDS.iter().find(|(kind, _)| *kind == name).map(|(_, fields)| *fields);
+    known.ok_or_else(|| {
+        let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+        let name: String = name.chars().take(MAX_NAME).collect();
+        RequestError::invalid(format!("`kind` is `{name}`; it takes {}", kinds.join(", ")))
+    })
+}
+
+/// The event that an agent or the person has sent, with all fields of the envelope.
+///
+/// # Errors
+/// When one of them is not right, by its name.
+pub(super) fn check(
+    params: &TraceParams,
+    agent: &str,
+    now: Timestamp,
+    max_payload: u64,
+) -> Result<CheckedTrace, RequestError> {
+    if let Some(v) = params.v.filter(|v| *v != TRACE_VERSION) {
+        return Err(RequestError::invalid(format!("`v` is {v}; it takes {TRACE_VERSION}")));
+    }
+    let payload = payload(params, max_payload)?;
+    let seconds = now.as_millisecond() as f64 / 1000.0;
+    let said = params.created_at.as_ref().filter(|time| time.as_f64() != Some(0.0));
+    let created_at = said.cloned().or_else(|| Number::from_f64(seconds));
+    let time = created_at.as_ref().and_then(Number::as_f64).filter(|time| *time <= seconds + MAX_AHEAD_SECONDS);
+    let hour = time.and_then(TraceHour::of).ok_or_else(|| {
+        let said = created_at.as_ref().map(Number::to_string).unwrap_or_default();
+        RequestError::invalid(format!("`created_at` is {said}; it takes seconds since 1970, and no time to come"))
+    })?;
+    let id = match name("id", params.id.as_deref())? {
+        Some(id) => id.to_owned(),
+        None => random_id()?,
+    };
+    let duration = params.duration_ms.clone().or_else(|| {
+        let start = params.ts_start.as_ref().and_then(Number::as_f64)?;
+        Some(Number::from(((seconds - start) * 1000.0).max(0.0) as u64))
+    });
+    for (field, value) in [("duration_ms", &duration), ("cost_usd", &params.cost_usd)] {
+        if let Some(value) = value.as_ref().filter(|value| value.as_f64().is_none_or(|value| value < 0.0)) {
+            return Err(RequestError::invalid(format!("`{field}` is {value}; it takes 0 and more")));
+        }
+    }
+    let event = json!({
+        "v": TRACE_VERSION,
+        "id": id,
+        "trace_id": name("trace_id", params.trace_id.as_deref())?,
+        "parent_id": name("parent_id", params.parent_id.as_deref())?,
+        "created_at": created_at,
+        "agent_name": agent,
+        "kind": params.kind,
+        "channel_id": name("channel_id", params.channel_id.as_deref())?,
+        "thread_id": name("thread_id", params.thread_id.as_deref())?,
+        "backend_name": name("backend_name", params.backend_name.as_deref())?,
+        "model": name("model", params.model.as_deref())?,
+        "duration_ms": duration,
+        "tokens_in": params.tokens_in,
+        "tokens_out": params.tokens_out,
+        "cost_usd": params.cost_usd,
+        "error": params.error,
+        "payload": payload,
+    });
+    Ok(CheckedTrace { id, hour, event })
+}
+
+fn payload(params: &TraceParams, max: u64) -> Result<Map<String, Value>, RequestError> {
+    let fields = kind(&params.kind)?;
+    let payload = params.payload.clone().unwrap_or_default();
+    for (name, holds, is_needed) in fields {
+        match payload.get(*name).filter(|value| !value.is_null()) {
+            Some(value) if !holds.fits(value) => {
+                return Err(RequestError::invalid(format!(
+                    "`payload.{name}` of `{}` is to be {}",
+                    params.kind,
+                    holds.said()
+                )));
+            }
+            None if *is_needed => {
+                return Err(RequestError::invalid(format!("`payload.{name}` of `{}` is missing", params.kind)));
+            }
+            _ => {}
+        }
+    }
+    let bytes = serde_json::to_vec(&payload).map_or(0, |json| json.len()) + params.error.as_deref().map_or(0, str::len);
+    match bytes as u64 > max {
+        true => Err(RequestError::invalid(format!("`payload` and `error` have {bytes} bytes, and take {max}"))),
+        false => Ok(payload),
+    }
+}
+
+/// A name of something; nothing is none.
+fn name<'p>(field: &str, text: Option<&'p str>) -> Result<Option<&'p str>, RequestError> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    match text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
+        true => Ok(Some(text)),
+        false => Err(RequestError::invalid(format!("`{field}` takes {MAX_NAME} characters on one line"))),
+    }
+}
+
+/// A name that nothing has.
+fn random_id() -> Result<String, RequestError> {
+    let random = Token::random().map_err(|error| {
+        RequestError::unavailable(format!("the system gives no random numbers: {error}"), "send an `id`")
+    })?;
+    Ok(random.reveal().chars().take(32).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(event: Value) -> Result<Value, String> {
+        let params: TraceParams = serde_json::from_value(event).unwrap();
+        let now = "2026-03-02T10:30:00Z".parse().unwrap();
+        check(&params, "ada", now, 1000).map(|checked| checked.event).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn an_event_has_all_fields_and_its_numbers_as_they_were() {
+        let event = read(json!({
+            "id": "e1", "kind": "llm_call", "created_at": 1_772_446_200, "tokens_in": 7, "cost_usd": 0.25, "ts_start": 1_772_447_399.5,
+            "payload": { "status": "success", "messages": [{ "role": "user", "content": "Hi" }], "own": 1 }, "else": true,
+        }))
+        .unwrap();
+        let keys: Vec<&str> = event.as_object().unwrap().keys().map(String::as_str).collect();
+        let all = "v id trace_id parent_id created_at agent_name kind channel_id thread_id backend_name model duration_ms tokens_in \
+                   tokens_out cost_usd error payload";
+        assert_eq!(keys, all.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(event["created_at"].to_string(), "1772446200");
+        assert_eq!(
+            (&event["duration_ms"], &event["cost_usd"], &event["agent_name"]),
+            (&json!(500), &json!(0.25), &json!("ada"))
+        );
+        assert_eq!(event["payload"]["own"], 1);
+        let own = read(json!({ "kind": "lifecycle", "payload": { "event": "start" } })).unwrap();
+        assert_eq!((own["id"].as_str().unwrap().len(), own["created_at"].as_f64()), (32, Some(1_772_447_400.0)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let payload = json!({ "text": "x" });
+        for (event, named) in [
+            (json!({ "kind": "thought", "payload": {} }), "`kind` is `thought`; it takes message_in, message_out"),
+            (json!({ "kind": "message_in", "payload": {} }), "`payload.text` of `message_in` is missing"),
+            (
+                json!({ "kind": "tool_call", "payload": { "tool": "x", "args": "y" } }),
+                "`payload.args` of `tool_call` is to be an object",
+            ),
+            (json!({ "kind": "reasoning", "v": 2, "payload": payload }), "`v` is 2"),
+            (json!({ "kind": "reasoning", "created_at": 1_772_447_399_500_i64, "payload": payload }), "`created_at`"),
+            (json!({ "kind": "reasoning", "created_at": -1, "payload": payload }), "`created_at`"),
+            (json!({ "kind": "reasoning", "duration_ms": -1, "payload": payload }), "`duration_ms`"),
+            (json!({ "kind": "reasoning", "id": "a\nb", "payload": payload }), "`id`"),
+            (json!({ "kind": "reasoning", "channel_id": "x".repeat(201), "payload": payload }), "`channel_id`"),
+            (json!({ "kind": "reasoning", "payload": { "text": "x".repeat(1000) } }), "`payload` and `error` have"),
+        ] {
+            let error = read(event).unwrap_err();
+            assert!(error.starts_with(named), "{named}: {error}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! `vault` called as `qmd`: the calls of the programs that know it, replayed from `tests/data/qmd-calls.txt`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{Ran, eventually, vault_command};
+
+/// A workspace with notes, and folders as an agent has its own.
+struct Workspace {
+    folder: TempDir,
+}
+
+impl Workspace {
+    fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("qmd-").tempdir().unwrap();
+        let workspace = Self { folder };
+        workspace.write("MEMORY.md", "# Memory\n\nThey bake sourdough.\n");
+        workspace.write("memory/2026-01-05.md", "# Monday\n\nWe made the quarter plans.\n\nLater more.\n");
+        workspace.write("memory/notes.md", "# Target\n\nThe keyword target stands here.\n");
+        workspace.write("memory/private.md", "---\nprivate: true\n---\nThe secret quarter plans target.\n");
+        fs::create_dir_all(workspace.path("bin")).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_vault"), workspace.path("bin/qmd")).unwrap();
+        workspace
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path("work").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> std::process::Command {
+        let like = vault_command();
+        let mut command = std::process::Command::new(self.path("bin/qmd"));
+        command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+            .env_remove("VAULT_DIR")
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("QMD_CONFIG_DIR", self.path("config/qmd"))
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env("NO_COLOR", "1")
+            .current_dir(self.path("work"))
+            .stdin(std::process::Stdio::null())
+            .args(args);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.command(args))
+    }
+
+    /// The folders of the indexes there are.
+    fn indexes(&self) -> Vec<PathBuf> {
+        let folder = self.path("state/memory-vault/qmd");
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+
+    /// Makes an index that searches by words alone: loading the model of a build without optimisation takes its time.
+    fn without_model(&self, index: &[&str]) {
+        let before = self.indexes();
+        self.run(&[index, &["collection", "list"]].concat()).ok();
+        let new = self.indexes().into_iter().find(|folder| !before.contains(folder)).unwrap();
+        let file = new.join("memory.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, format!("[embed]\nmodel = \"none\"\n\n{text}")).unwrap();
+    }
+
+    fn database(&self) -> PathBuf {
+        self.path("cache/qmd/index.sqlite")
+    }
+
+    fn documents(&self) -> Vec<(String, String)> {
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let database = rusqlite::Connection::open_with_flags(self.database(), flags).unwrap();
+        let sql = "SELECT collection, path FROM documents WHERE active = 1 ORDER BY collection, path";
+        let mut asked = database.prepare(sql).unwrap();
+        asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    }
+}
+
+impl Drop for Workspace {
+    /// The processes in the background end with their folders; so sooner.
+    fn drop(&mut self) {
+        for folder in self.indexes() {
+            let Ok(text) = fs::read(folder.join(".vault/daemon.json")) else { continue };
+            let said: Value = serde_json::from_slice(&text).unwrap_or_default();
+            let pid = said["pid"].as_i64().and_then(|pid| rustix::process::Pid::from_raw(pid as i32));
+            pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
+        }
+    }
+}
+
+/// The words of a line, as a shell has them with double quotes.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let (mut quoted, mut any) = (false, false);
+    for character in line.chars() {
+        match character {
+            '"' if !line.contains("#'") => (quoted, any) = (!quoted, true),
+            ' ' if !quoted => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(character),
+        }
+    }
+    words.retain(|word| any || !word.is_empty());
+    words
+}
+
+#[test]
+fn programs_that_call_qmd_find_what_they_look_for() {
+    let workspace = Workspace::new();
+    workspace.without_model(&[]);
+    workspace.without_model(&["--index", "moltis"]);
+    let work = workspace.path("work").to_str().unwrap().to_owned();
+    let (mut last, mut call, mut calls, mut docid) = (None::<Ran>, String::new(), 0, String::new());
+    for line in include_str!("../data/qmd-calls.txt").lines().filter(|line| !line.starts_with('#')) {
+        if let Some(args) = line.strip_prefix("qmd ") {
+            if let Some(before) = &last {
+                assert!(line.contains("Hostile") || before.code >= 0, "{call}: {before:?}");
+            }
+            let longer = workspace.full_hash(&docid);
+            let args = args.replace("{work}", &work).replace("{id+}", &longer).replace("{id}", &docid);
+            let args = words(&args);
+            let ran = workspace.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            if let Ok(Value::Array(hits)) = serde_json::from_str(&ran.stdout)
+                && let Some(id) = hits.first().and_then(|hit| hit["docid"].as_str())
+            {
+                id.clone_into(&mut docid);
+            }
+            (last, call, calls) = (Some(ran), line.to_owned(), calls + 1);
+            continue;
+        }
+        let Some((what, rest)) = line.trim_start().split_once(' ') else { continue };
+        let ran = last.as_ref().unwrap();
+        let so = match what {
+            "exit" => ran.code == rest.parse::<i32>().unwrap(),
+            "out" => ran.code == 0 && ran.stdout.contains(rest),
+            "err" => ran.stderr.contains(rest),
+            "not" => !ran.stdout.contains(rest),
+            "json" => {
+                let (pointer, value) = rest.split_once(' ').unwrap();
+                let value: Value = serde_json::from_str(value).unwrap();
+                let found = ran.json().pointer(pointer.trim_matches('"')).cloned().unwrap_or_default();
+                found == value
+            }
+            _ => panic!("{line}"),
+        };
+        assert!(so, "{call}\n{line}\n{ran:?}");
+    }
+    assert!(calls > 60, "{calls}");
+}
+
+impl Workspace {
+    /// Ten digits of the hash that a docid begins.
+    fn full_hash(&self, docid: &str) -> String {
+        let Some(prefix) = docid.strip_prefix('#') else { return String::new() };
+        let Ok(database) = rusqlite::Connection::open(self.path("cache/qmd/moltis.sqlite")) else {
+            return String::new();
+        };
+        let found = database.query_row(
+            "SELECT hash FROM documents WHERE hash LIKE ?1 || '%' AND active = 1",
+            [prefix],
+            |row| row.get::<_, String>(0),
+        );
+        found.map_or(String::new(), |hash| format!("#{}", &hash[..10]))
+    }
+}
+
+#[test]
+fn the_database_that_openclaw_opens_is_true_private_and_never_another_s() {
+    let workspace = Workspace::new();
+    fs::create_dir_all(workspace.path("cache/qmd")).unwrap();
+    let foreign = rusqlite::Connection::open(workspace.database()).unwrap();
+    foreign.execute_batch("CREATE TABLE documents(hash TEXT); INSERT INTO documents VALUES ('theirs')").unwrap();
+    drop(foreign);
+    let theirs = fs::read(workspace.database()).unwrap();
+    workspace.without_model(&[]);
+    assert_eq!(fs::read(workspace.path("cache/qmd/index.sqlite.before")).unwrap(), theirs);
+    let mode = workspace.database().metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let memory = workspace.path("work/memory");
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let document = |path: &str| ("memory".to_owned(), path.to_owned());
+    assert_eq!(workspace.documents(), [document("2026-01-05.md"), document("notes.md")]);
+    // A search notices what has changed of what it gives, and `update` all.
+    let hit = |query: &str| workspace.run(&["search", query, "--json"]).ok().json()[0].clone();
+    let before = hit("target");
+    workspace.write("memory/notes.md", "# Target\n\nThe keyword target moved.\n");
+    let after = eventually("the change", || {
+        Some(hit("target")).filter(|hit| hit["docid"].is_string() && hit["docid"] != before["docid"])
+    });
+    let database = rusqlite::Connection::open(workspace.database()).unwrap();
+    let path: String = database
+        .query_row(
+            "SELECT path FROM documents WHERE hash LIKE ?1 AND active = 1",
+            [format!("{}%", after["docid"].as_str().unwrap().trim_start_matches('#'))],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(path, "notes.md");
+    workspace.write("memory/new.md", "# New\n\nQuinoa.\n");
+    fs::remove_file(workspace.path("work/memory/notes.md")).unwrap();
+    workspace.run(&["update"]).ok();
+    assert_eq!(workspace.documents(), [document("2026-01-05.md"), document("new.md")]);
+    assert_eq!(hit("quinoa")["file"], "qmd://memory/new.md");
+    // What becomes private is found no more.
+    workspace.write("memory/new.md", "---\nprivate: true\n---\n# New\n\nQuinoa.\n");
+    eventually("it to be hidden", || hit("quinoa").is_null().then_some(()));
+    workspace.run(&["update"]).ok();
+    assert_eq!(workspace.documents(), [document("2026-01-05.md")]);
+}
+
+#[test]
+fn what_a_qmd_has_left_is_taken_over_and_its_commands_never_run() {
+    let workspace = Workspace::new();
+    let (memory, trap) = (workspace.path("work/memory"), workspace.path("trap"));
+    fs::create_dir_all(workspace.path("config/qmd")).unwrap();
+    let settings = format!(
+        "global_context: Mine.\ncollections:\n  memory:\n    path: {}\n    pattern: '**/*.md'\n    update: 'touch {}'\n  \
+         \"bad\\0name\":\n    path: {}\n  ../up:\n    path: {}\n",
+        memory.display(),
+        trap.display(),
+        memory.display(),
+        memory.display()
+    );
+    fs::write(workspace.path("config/qmd/index.yml"), &settings).unwrap();
+    workspace.without_model(&[]);
+    let listed = workspace.run(&["collection", "list", "--json"]).ok().json();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["name"]), (1, &"memory".into()));
+    workspace.run(&["update"]).ok();
+    let hit = workspace.run(&["query", "keyword target", "--json"]).ok().json()[0].clone();
+    assert_eq!((&hit["file"], &hit["context"]), (&"qmd://memory/notes.md".into(), &"Mine.".into()));
+    assert!(!trap.exists());
+    assert_eq!(fs::read_to_string(workspace.path("config/qmd/index.yml")).unwrap(), settings);
+    // OpenClaw's repair of a collection: take it away, and make it again.
+    workspace.run(&["collection", "remove", "memory"]).ok();
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory", "--mask", "**/*.md"]).ok();
+    assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["file"], "qmd://memory/notes.md");
+}
+
+#[test]
+fn a_call_starts_the_process_that_answers_once_and_it_ends_with_its_folder() {
+    let workspace = Workspace::new();
+    workspace.without_model(&[]);
+    let memory = workspace.path("work/memory");
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let [folder] = &workspace.indexes()[..] else { panic!("one index") };
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let pid = || -> Option<i64> {
+        let said: Value = serde_json::from_slice(&fs::read(folder.join(".vault/daemon.json")).ok()?).ok()?;
+        said["pid"].as_i64()
+    };
+    let first = pid().unwrap();
+    // All at once, and none is started beside it.
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope
+                .spawn(|| assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["title"], "Target"));
+        }
+    });
+    assert_eq!(pid(), Some(first));
+    let quickest = |args: &[&str]| {
+        let once = || {
+            let started = Instant::now();
+            workspace.run(args).ok();
+            started.elapsed()
+        };
+        (0..10).map(|_| once()).min().unwrap()
+    };
+    let (search, version) = (quickest(&["search", "target", "--json"]), quickest(&["--version"]));
+    println!("a search takes {search:?}, --version {version:?}");
+    assert!(search < Duration::from_millis(500), "{search:?}");
+    // Another vault of the person's is not in it, and `vault` finds this one like any.
+    assert!(!Path::new("/proc").exists() || Path::new(&format!("/proc/{first}")).exists());
+    let process = rustix::process::Pid::from_raw(i32::try_from(first).unwrap()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["title"], "Target", "it is started again");
+    let second = pid().unwrap();
+    assert_ne!(first, second);
+    fs::remove_file(folder.join("memory.toml")).unwrap();
+    let process = rustix::process::Pid::from_raw(i32::try_from(second).unwrap()).unwrap();
+    eventually("its end", || rustix::process::test_kill_process(process).is_err().then_some(()));
+}

@@ -1,0 +1,220 @@
+//! Notes that were changed in two places: listed, found once, shown, and settled as the person says.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::facts::git;
+use crate::support::{Daemon, Ran, eventually};
+
+const COPY: &str = "notes/plan.sync-conflict-20260105-183012-ABC2DEF.md";
+const OURS: &str = "# Plan\n\nSow beans.\n\nWater them.\n";
+const THEIRS: &str = "# Plan\n\nSow peas.\n\nWater them.\n";
+
+fn vault() -> Daemon {
+    let mut vault = Daemon::vault();
+    vault.write("notes/plan.md", OURS).write(COPY, THEIRS);
+    vault
+}
+
+fn text(vault: &Daemon, path: &str) -> Option<String> {
+    fs::read_to_string(vault.path(path)).ok()
+}
+
+fn conflicts(vault: &Daemon) -> Vec<Value> {
+    let ran = vault.run(&["conflicts", "--json"]);
+    let found = ran.json()["conflicts"].as_array().unwrap().clone();
+    assert_eq!(ran.code, i32::from(found.is_empty()), "{}", ran.stderr);
+    found
+}
+
+fn undo(vault: &Daemon, kept: &Ran) {
+    let ids = kept.json()["checkpoint_ids"].as_array().unwrap().clone();
+    for id in ids {
+        vault.run(&["restore", id.as_str().unwrap()]).ok();
+    }
+}
+
+#[test]
+fn a_copy_is_shown_as_a_difference_and_one_side_or_both_are_kept() {
+    for served in [false, true] {
+        let mut vault = vault();
+        if served {
+            vault.start();
+        }
+        assert_eq!(conflicts(&vault), [json!({"path": COPY, "of": "notes/plan.md", "made_by": "Syncthing"})]);
+        // By either name.
+        for name in ["notes/plan.md", COPY] {
+            let shown = vault.run(&["conflicts", "show", name]).ok().stdout;
+            assert!(shown.starts_with(&format!("--- notes/plan.md\n+++ {COPY}\n@@ ")), "{shown}");
+            assert!(shown.contains("\n-Sow beans.\n+Sow peas.\n"), "{shown}");
+        }
+        let keep = |side: &str| vault.run(&["conflicts", "keep", "notes/plan.md", side, "--json"]).ok();
+        let ours = keep("--ours");
+        assert_eq!((text(&vault, "notes/plan.md").as_deref(), text(&vault, COPY)), (Some(OURS), None));
+        assert!(conflicts(&vault).is_empty());
+        undo(&vault, &ours);
+        assert_eq!(text(&vault, COPY).as_deref(), Some(THEIRS));
+
+        let theirs = keep("--theirs");
+        assert_eq!((text(&vault, "notes/plan.md").as_deref(), text(&vault, COPY)), (Some(THEIRS), None));
+        undo(&vault, &theirs);
+        assert_eq!(text(&vault, "notes/plan.md").as_deref(), Some(OURS));
+        assert_eq!(text(&vault, COPY).as_deref(), Some(THEIRS));
+
+        let both = keep("--both");
+        assert_eq!(both.json()["beside"], "notes/plan 2.md");
+        assert_eq!(text(&vault, "notes/plan.md").as_deref(), Some(OURS));
+        assert_eq!((text(&vault, "notes/plan 2.md").as_deref(), text(&vault, COPY)), (Some(THEIRS), None));
+        assert!(conflicts(&vault).is_empty());
+        undo(&vault, &both);
+        assert_eq!((text(&vault, "notes/plan 2.md"), text(&vault, COPY).as_deref()), (None, Some(THEIRS)));
+    }
+}
+
+#[test]
+fn what_cannot_be_settled_is_refused_and_says_why() {
+    let mut vault = vault();
+    vault.write("notes/other.md", "# Other\n");
+    let refused = vault.run(&["conflicts", "keep", "notes/other.md", "--ours"]);
+    assert!(refused.code == 1 && refused.stderr.contains("`vault conflicts` lists"), "{}", refused.stderr);
+    assert_eq!(vault.run(&["conflicts", "keep", "notes/plan.md"]).code, 2);
+    assert_eq!(vault.run(&["conflicts", "keep", "notes/plan.md", "--ours", "--both"]).code, 2);
+    // Of two copies one has to be named.
+    vault.write("notes/plan (conflict).md", "# Plan\n\nSow corn.\n");
+    assert_eq!(conflicts(&vault).len(), 2);
+    let several = vault.run(&["conflicts", "show", "notes/plan.md"]);
+    assert!(several.code == 2 && several.stderr.contains(COPY), "{}", several.stderr);
+    vault.run(&["conflicts", "keep", "notes/plan (conflict).md", "--theirs"]).ok();
+    assert_eq!(text(&vault, "notes/plan.md").as_deref(), Some("# Plan\n\nSow corn.\n"));
+    // A copy of what is gone is all there is of it.
+    fs::remove_file(vault.path("notes/plan.md")).unwrap();
+    let refused = vault.run(&["conflicts", "keep", COPY, "--ours"]);
+    assert!(refused.stderr.contains("keep `theirs`"), "{}", refused.stderr);
+    vault.run(&["conflicts", "keep", COPY, "--theirs"]).ok();
+    assert_eq!((text(&vault, "notes/plan.md").as_deref(), text(&vault, COPY)), (Some(THEIRS), None));
+    // What is outside of the vault is no note of it.
+    assert_ne!(vault.run(&["conflicts", "keep", "../plan.md", "--ours"]).code, 0);
+}
+
+fn by(vault: &Daemon, query: &str) -> Vec<String> {
+    let found = vault.get(&format!("/api/user-memory/search?{query}")).json();
+    let hits = found["results"].as_array().unwrap().iter();
+    hits.map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_copy_that_says_the_same_is_found_once() {
+    let mut vault = vault();
+    vault.write(COPY, OURS).start();
+    assert_eq!(conflicts(&vault)[0]["same"], true);
+    vault.finds("beans", &["notes/plan.md"]);
+    assert_eq!(by(&vault, "q=plan"), ["notes/plan.md"]);
+    assert_eq!(by(&vault, "q=-zebra"), ["notes/plan.md"]);
+    // The copy alone, where that is what is asked for; and both once they differ.
+    assert_eq!(by(&vault, &format!("q=beans&path={COPY}")), [COPY]);
+    vault.write(COPY, THEIRS);
+    vault.finds("peas", &[COPY]).finds("beans", &["notes/plan.md"]);
+    assert_eq!(by(&vault, "q=water").len(), 2);
+}
+
+#[test]
+fn conflict_markers_are_listed_and_settled_side_by_side() {
+    let marked = "# Plan\n\n<<<<<<< HEAD\nSow beans.\n=======\nSow peas.\n>>>>>>> phone\n\nWater them.\n";
+    let mut vault = Daemon::vault();
+    vault.write("notes/plan.md", marked).write("notes/about.md", format!("# About\n\n```\n{marked}```\n")).start();
+    let listed = json!({"path": "notes/plan.md", "of": "notes/plan.md", "made_by": "git"});
+    assert_eq!(conflicts(&vault), [listed.clone()]);
+    let status = vault.run(&["status", "--json"]).ok().json();
+    assert_eq!((&status["conflict_copies"], &status["problems"]), (&json!([listed]), &json!([])));
+    assert!(vault.run(&["status"]).ok().stdout.contains("notes/plan.md  conflict markers of git\n"));
+    let shown = vault.run(&["conflicts", "show", "notes/plan.md"]).ok().stdout;
+    assert!(shown.starts_with("--- notes/plan.md (ours)\n+++ notes/plan.md (theirs)\n"), "{shown}");
+    assert!(shown.contains("\n-Sow beans.\n+Sow peas.\n"), "{shown}");
+    let both = OURS.replace("beans.\n", "beans.\nSow peas.\n");
+    for (side, left) in [("--ours", OURS), ("--theirs", THEIRS), ("--both", &both)] {
+        let kept = vault.run(&["conflicts", "keep", "notes/plan.md", side, "--json"]).ok();
+        assert_eq!(text(&vault, "notes/plan.md").as_deref(), Some(left));
+        assert!(conflicts(&vault).is_empty());
+        undo(&vault, &kept);
+        assert_eq!(text(&vault, "notes/plan.md").as_deref(), Some(marked));
+    }
+}
+
+/// What Syncthing does with two folders: what changed on one side alone goes over; of what changed on both, what is older there becomes a copy.
+fn synchronise(here: &Path, there: &Path, before: &str) {
+    let read = |root: &Path| fs::read_to_string(root.join("notes/plan.md")).unwrap();
+    let (ours, theirs) = (read(here), read(there));
+    if ours != before && theirs != before && ours != theirs {
+        for root in [here, there] {
+            fs::write(root.join(COPY), &theirs).unwrap();
+        }
+        fs::write(there.join("notes/plan.md"), &ours).unwrap();
+    } else if ours != before {
+        fs::write(there.join("notes/plan.md"), &ours).unwrap();
+    } else {
+        fs::write(here.join("notes/plan.md"), &theirs).unwrap();
+    }
+}
+
+#[test]
+fn two_daemons_whose_folders_are_synchronised_agree_on_what_waits() {
+    let (mut here, mut there) = (Daemon::vault(), Daemon::vault());
+    let first = "# Plan\n\nSow nothing.\n\nWater them.\n";
+    here.write("notes/plan.md", first).start();
+    there.write("notes/plan.md", first).start();
+    // One side alone goes over, and is found there.
+    here.write("notes/plan.md", OURS);
+    synchronise(&here.path(""), &there.path(""), first);
+    there.finds("beans", &["notes/plan.md"]);
+    // Both: each daemon lists the copy, finds either text, and has merged nothing.
+    here.write("notes/plan.md", "# Plan\n\nSow corn.\n");
+    there.write("notes/plan.md", THEIRS);
+    synchronise(&here.path(""), &there.path(""), OURS);
+    for side in [&here, &there] {
+        side.finds("corn", &["notes/plan.md"]).finds("peas", &[COPY]);
+        assert_eq!(conflicts(side).len(), 1);
+    }
+    // Settled on one machine; the service carries that over.
+    here.run(&["conflicts", "keep", "notes/plan.md", "--theirs"]).ok();
+    fs::remove_file(there.path(COPY)).unwrap();
+    there.write("notes/plan.md", THEIRS);
+    for side in [&here, &there] {
+        side.finds("peas", &["notes/plan.md"]).finds("corn", &[]);
+        eventually("nothing to settle", || conflicts(side).is_empty().then_some(()));
+    }
+}
+
+#[test]
+fn two_machines_by_git_settle_a_merge_that_stopped() {
+    let mut here = Daemon::vault();
+    here.write("notes/plan.md", "# Plan\n\nSow nothing.\n\nWater them.\n").write(".gitignore", ".vault/\n.trash/\n");
+    let root = here.path("");
+    git(&root, &["init", "--quiet", "--initial-branch", "main"]);
+    git(&root, &["add", "."]);
+    git(&root, &["commit", "--quiet", "-m", "one"]);
+    let folder = tempfile::tempdir().unwrap();
+    let clone = folder.path().join("clone");
+    git(&root, &["clone", "--quiet", ".", clone.to_str().unwrap()]);
+    fs::write(clone.join("notes/plan.md"), THEIRS).unwrap();
+    git(&clone, &["commit", "--quiet", "-am", "theirs"]);
+    here.write("notes/plan.md", OURS);
+    git(&root, &["commit", "--quiet", "-am", "ours"]);
+    here.start();
+    git(&root, &["fetch", "--quiet", clone.to_str().unwrap(), "main"]);
+    let merge = std::process::Command::new("git")
+        .current_dir(&root)
+        .args(["-c", "user.name=Maya", "-c", "user.email=maya@example.org", "merge", "--quiet", "FETCH_HEAD"])
+        .output()
+        .unwrap();
+    assert!(!merge.status.success());
+    here.finds("peas", &["notes/plan.md"]);
+    assert_eq!(conflicts(&here)[0]["made_by"], "git");
+    here.run(&["conflicts", "keep", "notes/plan.md", "--theirs"]).ok();
+    assert_eq!(text(&here, "notes/plan.md").as_deref(), Some(THEIRS));
+    git(&root, &["add", "notes/plan.md"]);
+    git(&root, &["commit", "--quiet", "-m", "merged"]);
+    here.run(&["backup"]).ok();
+    assert!(conflicts(&here).is_empty());
+}

@@ -1,0 +1,165 @@
+//! `vault connect`: the settings of other programs, in a home folder of the test's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, Ran};
+
+struct World {
+    vault: Daemon,
+    home: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut vault = Daemon::vault();
+        vault
+            .write("notes/bread.md", "# Bread\n\nThe dough rests.\n")
+            .write("notes/me.md", "---\nprivate: true\n---\nMine.\n");
+        Self { vault, home: tempfile::tempdir().unwrap() }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.vault.command(&["connect"]);
+        command.args(args).env("HOME", self.home.path()).env_remove("XDG_CONFIG_HOME");
+        for name in
+            ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "MOLTIS_CONFIG_DIR", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH"]
+        {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.command(args))
+    }
+
+    /// Where a program has its settings, as it is told.
+    fn file(&self, program: &str) -> PathBuf {
+        let listed = self.run(&["--json"]).ok().json();
+        let found =
+            listed["programs"].as_array().unwrap().iter().find(|found| found["program"] == program).unwrap().clone();
+        let path = PathBuf::from(found["file"].as_str().unwrap());
+        assert!(path.starts_with(self.home.path().canonicalize().unwrap()) || path.starts_with(self.home.path()));
+        path
+    }
+
+    fn before(&self, program: &str, text: &str) -> PathBuf {
+        let path = self.file(program);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+fn copy_of(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{}.before-vault", path.file_name().unwrap().to_str().unwrap()))
+}
+
+const JSON: &str = "{\n    \"theme\": \"dark\",\n    \"cost\": 1.50e3,\n    \"mcpServers\": {\n        \"other\": { \"command\": \"x\" }\n    }\n}\n";
+const TOML: &str = "# mine\nmodel = \"x\" # of this year\n\n[mcp_servers.other]\ncommand = \"x\"\n";
+
+#[test]
+fn every_program_is_set_up_asked_and_set_back_to_the_byte() {
+    let world = World::new();
+    for program in ["claude-code", "claude-desktop", "codex", "cursor", "moltis", "openclaw", "vscode"] {
+        for before in [None, Some(if matches!(program, "codex" | "moltis") { TOML } else { JSON })] {
+            let path = world.file(program);
+            if let Some(before) = before {
+                world.before(program, before);
+            }
+            let told = world.run(&[program, "--allow", "--yes"]).ok();
+            assert!(told.stdout.contains("to prove it: vault connect"), "{}", told.stdout);
+            let with = fs::read_to_string(&path).unwrap();
+            assert!(
+                with.contains("--agent") && before.is_none_or(|_| with.contains("mine") || with.contains("1.50e3")),
+                "{with}"
+            );
+            assert_eq!(fs::read_to_string(copy_of(&path)).ok().as_deref(), before);
+            // Again changes nothing.
+            world.run(&[program, "--yes"]).ok();
+            assert_eq!(fs::read_to_string(&path).unwrap(), with);
+            let proved = world.run(&[program, "--check", "--json"]).ok().json();
+            assert_eq!(proved["programs"][0]["notes"], 1, "all but what is private: {proved}");
+            world.run(&[program, "--undo", "--yes"]).ok();
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), before);
+            assert!(!copy_of(&path).exists());
+            assert_eq!(world.run(&[program, "--undo", "--yes"]).code, 2);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_written_unless_it_is_agreed_to() {
+    let world = World::new();
+    let path = world.before("claude-code", JSON);
+    let asked = world.run(&["claude-code"]);
+    assert_eq!(asked.code, 2);
+    assert!(asked.stderr.contains("\"mcpServers\"") && asked.stderr.contains("[y/N]"), "{}", asked.stderr);
+    assert!(asked.stderr.contains("make the agent `claude`, which reads nothing of yours yet"), "{}", asked.stderr);
+    let printed = world.run(&["claude-code", "--print"]).ok();
+    let entry: Value = serde_json::from_str(&printed.stdout).unwrap();
+    let args = json!(["mcp", "--vault", world.vault.path("").canonicalize().unwrap(), "--agent", "claude"]);
+    assert_eq!(entry["mcpServers"]["vault"]["args"], args);
+    assert_eq!(fs::read_to_string(&path).unwrap(), JSON);
+    assert!(!copy_of(&path).exists() && !world.vault.path("agents").exists());
+    let env = world.run(&["taos"]).ok();
+    assert!(env.stdout.starts_with("export QMD_USER_MEMORY_URL=\"http://TOKEN@127.0.0.1:"), "{}", env.stdout);
+}
+
+#[test]
+fn what_has_changed_since_stays_when_it_is_undone() {
+    let world = World::new();
+    let path = world.before("claude-code", JSON);
+    world.run(&["claude-code", "--yes"]).ok();
+    let with = fs::read_to_string(&path).unwrap();
+    fs::write(&path, with.replace("dark", "light")).unwrap();
+    let told = world.run(&["claude-code", "--undo", "--yes"]).ok().stdout;
+    assert!(told.contains("what else has changed there stays"), "{told}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), JSON.replace("dark", "light"));
+    assert_eq!(fs::read_to_string(copy_of(&path)).unwrap(), JSON);
+}
+
+#[test]
+fn settings_that_cannot_be_edited_are_left_alone_with_what_belongs_there_printed() {
+    let world = World::new();
+    let another = "{ \"mcpServers\": { \"vault\": { \"command\": \"hashicorp-vault-mcp\" } } }";
+    for (program, text, why) in [
+        ("openclaw", "{\n  // mine\n  mcp: {},\n}\n", "is not JSON without comments"),
+        ("vscode", "{ \"servers\": {}, }", "is not JSON without comments"),
+        ("codex", "model = ", "is not TOML"),
+        ("cursor", "{ \"mcpServers\": 1 }", "something else than an object"),
+        ("claude-code", another, "has another `vault` already"),
+    ] {
+        let path = world.before(program, text);
+        let refused = world.run(&[program, "--allow", "--yes"]);
+        assert_eq!(refused.code, 2, "{program}");
+        assert!(refused.stderr.contains(why) && refused.stderr.contains("--agent"), "{program}: {}", refused.stderr);
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        assert!(!copy_of(&path).exists());
+        // What another program has put there is not started either.
+        assert_eq!(world.run(&[program, "--check"]).code, 2, "{program}");
+    }
+    assert!(!world.vault.path("agents").exists());
+}
+
+#[test]
+fn a_link_stays_one_and_what_does_not_answer_is_told() {
+    let world = World::new();
+    let dotfiles = world.home.path().join("dotfiles.json");
+    fs::write(&dotfiles, JSON).unwrap();
+    let link = world.home.path().join(".claude.json");
+    std::os::unix::fs::symlink(&dotfiles, &link).unwrap();
+    world.run(&["claude-code", "--yes"]).ok();
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert!(fs::read_to_string(&dotfiles).unwrap().contains("--agent"));
+    // An agent that was not let in is told so; one that is gone cannot be asked.
+    let none = world.run(&["claude-code", "--check"]).ok();
+    assert!(none.stdout.contains("sees 0 notes") && none.stderr.contains("vault agent list"), "{}", none.stderr);
+    world.vault.run(&["agent", "remove", "claude"]).ok();
+    let refused = world.run(&["claude-code", "--check"]);
+    assert!(refused.code == 2 && refused.stderr.contains("there is no agent `claude`"), "{}", refused.stderr);
+}

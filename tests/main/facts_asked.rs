@@ -1,0 +1,232 @@
+//! Questions about facts: the same answer whichever way they are asked.
+
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, Mcp, Request};
+
+/// Facts with a past, a future, tags and a second scope.
+fn vault() -> Daemon {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let facts = "## Work\n\n- branch: ~~release~~ rel-2 #deploy\n- style: [short, plain]\n- trial: x (until 2020-01-01) #deploy\n\
+        - soon: z (from 2199-01-01)\n\n## Workshop\n\n- key: Priya #deploy/keys\n";
+    let history = "- 2026-01-10T00:00:00Z `work/branch`: — → `main` (from 2026-01-01) · by owner ^a1\n\
+        - 2026-03-20T00:00:00Z `work/branch`: `main` → `release` (from 2026-03-09) · by owner ^a2\n\
+        - 2026-05-05T00:00:00Z `work/branch`: `release` corrected to `rel-2` · by owner ^a3\n\
+        - 2026-01-11T00:00:00Z `work/old`: — → `gone` · by owner ^b1\n\
+        - 2026-01-12T00:00:00Z `work/old`: `gone` → — · by owner ^b2\n";
+    vault.write("facts.md", facts).write("facts.history.md", history);
+    vault.write("projects/mech/facts.md", "## Work\n\n- branch: main #deploy\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.start().settle();
+    vault
+}
+
+/// All that is said of facts, but for what the command line and programs are told beside them.
+fn said(found: &Value) -> Vec<Value> {
+    found["facts"].as_array().unwrap_or_else(|| panic!("{found}")).clone()
+}
+
+#[test]
+fn each_kind_of_question_has_one_answer_over_all_three_ways() {
+    let vault = vault();
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
+    let name = "work/branch";
+    let one = "namespace=work&key=branch";
+    // What is asked, how many facts that gives, and the first value.
+    let table: [(&[&str], String, &str, Value, usize, Value); 15] = [
+        (&["get", name], one.into(), "fact_get", json!({ "name": name }), 1, json!("rel-2")),
+        (
+            &["get", "work/none"],
+            "namespace=work&key=none".into(),
+            "fact_get",
+            json!({ "name": "work/none" }),
+            0,
+            Value::Null,
+        ),
+        (
+            &["get", name, "--resolve", "project:mech,user"],
+            format!("{one}&resolve=project:mech,user"),
+            "fact_get",
+            json!({ "name": name, "scopes": "project:mech,user" }),
+            1,
+            json!("main"),
+        ),
+        (&["list", "work"], "namespace=work".into(), "fact_list", json!({ "namespace": "work" }), 2, json!("rel-2")),
+        (
+            &["list", "--prefix", "work"],
+            "prefix=work".into(),
+            "fact_list",
+            json!({ "prefix": "work" }),
+            3,
+            json!("rel-2"),
+        ),
+        (
+            &["list", "work", "--expired"],
+            "namespace=work&expired=true".into(),
+            "fact_list",
+            json!({ "namespace": "work", "expired": true }),
+            4,
+            json!("rel-2"),
+        ),
+        (
+            &["list", "work", "-n", "1"],
+            "namespace=work&limit=1".into(),
+            "fact_list",
+            json!({ "namespace": "work", "limit": 1 }),
+            1,
+            json!("rel-2"),
+        ),
+        (
+            &["list", "--changed-since", "2026-05-01", "--prefix", "work/branch"],
+            "changed_since=2026-05-01&prefix=work/branch".into(),
+            "fact_list",
+            json!({ "changed_since": "2026-05-01", "prefix": "work/branch" }),
+            1,
+            json!("rel-2"),
+        ),
+        (
+            &["get", name, "--as-of", "2026-02-01"],
+            format!("{one}&as_of=2026-02-01"),
+            "fact_get",
+            json!({ "name": name, "as_of": "2026-02-01" }),
+            1,
+            json!("main"),
+        ),
+        (
+            &["get", name, "--as-of", "2026-04-01", "--known-at", "2026-04-01"],
+            format!("{one}&as_of=2026-04-01&known_at=2026-04-01"),
+            "fact_get",
+            json!({ "name": name, "as_of": "2026-04-01", "known_at": "2026-04-01" }),
+            1,
+            json!("release"),
+        ),
+        (
+            &["list", "--as-of", "2026-04-01", "--known-at", "2026-01-11"],
+            "as_of=2026-04-01&known_at=2026-01-11".into(),
+            "fact_list",
+            json!({ "as_of": "2026-04-01", "known_at": "2026-01-11" }),
+            2,
+            json!("main"),
+        ),
+        (
+            &["list", "--known-at", "2026-01-11"],
+            "known_at=2026-01-11".into(),
+            "fact_list",
+            json!({ "known_at": "2026-01-11" }),
+            2,
+            json!("main"),
+        ),
+        (&["history", name], format!("{one}&history=true"), "fact_history", json!({ "name": name }), 1, json!("rel-2")),
+        (&["list", "--tag", "deploy"], "tag=deploy".into(), "fact_list", json!({ "tag": "deploy" }), 3, json!("main")),
+        (
+            &["list", "--tag", "deploy/keys", "--scope", "user"],
+            "tag=deploy/keys&scope=user".into(),
+            "fact_list",
+            json!({ "tag": "deploy/keys", "scopes": "user" }),
+            1,
+            json!("Priya"),
+        ),
+    ];
+    for (args, query, tool, arguments, count, value) in table {
+        let by_command = said(&vault.run(&[&["fact"], args, &["--json"]].concat()).json());
+        let by_http = said(&vault.get(&format!("/api/facts?{query}")).json());
+        let by_mcp = said(&mcp.tool(tool, arguments));
+        assert_eq!(by_http, by_command, "{query}");
+        assert_eq!(by_mcp, by_http, "{query}");
+        let first = by_http.first().map_or(Value::Null, |fact| fact["value"].clone());
+        assert_eq!((by_http.len(), first), (count, value), "{query}: {by_http:?}");
+    }
+    mcp.finish();
+}
+
+#[test]
+fn a_tag_is_looked_for_in_all_scopes_that_who_asks_may_see_and_gives_ten() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+    let facts = |from: usize| (from..from + 6).map(|at| format!("- k{at:02}: v #deploy\n")).collect::<String>();
+    vault.write("facts.md", facts(0)).write("projects/mech/facts.md", facts(10)).write("system/facts.md", facts(20));
+    vault.write("projects/secret/facts.md", format!("---\nprivate: true\n---\n{}", facts(30)));
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    for at in 0..12 {
+        vault.write(&format!("notes/{at:02}.md"), format!("# Note {at}\n\nText. #deploy\n"));
+    }
+    vault.start().settle();
+    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
+    let as_ada = |query: &str| {
+        let request = Request::get(&format!("/api/facts?{query}")).header("Authorization", &format!("Bearer {token}"));
+        vault.send(&request).json()
+    };
+    let as_owner = |query: &str| vault.get(&format!("/api/facts?{query}")).json();
+    let count = |found: &Value| (said(found).len(), found["cut"] == true);
+    let scopes = |found: &Value| {
+        let mut scopes: Vec<String> =
+            said(found).iter().map(|fact| fact["scope"].as_str().unwrap().to_owned()).collect();
+        scopes.dedup();
+        scopes
+    };
+    for query in ["tag=deploy", "tag=deploy&scope=*"] {
+        assert_eq!((count(&as_owner(query)), count(&as_ada(query))), ((10, true), (10, true)), "{query}");
+    }
+    let (owner, ada) = (as_owner("tag=deploy&limit=100"), as_ada("tag=deploy&limit=100"));
+    assert_eq!((count(&owner), count(&ada)), ((24, false), (18, false)));
+    assert_eq!(scopes(&owner), ["project:mech", "project:secret", "system", "user"]);
+    assert_eq!(scopes(&ada), ["project:mech", "system", "user"], "what it may not see is no place");
+    assert_eq!(count(&as_owner("tag=deploy&scope=user,system,project:mech")), (18, false), "scopes that are named");
+    let listed = vault.run(&["fact", "list", "--tag", "deploy", "--json"]).ok().json();
+    assert_eq!(count(&listed), (10, true));
+    // Chunks of notes by a tag, whatever scope they are of.
+    let found = vault.get("/api/user-memory/search?q=tag:deploy").json();
+    assert_eq!(found["results"].as_array().unwrap_or_else(|| panic!("{found}")).len(), 10);
+}
+
+#[test]
+fn what_notes_say_of_themselves_is_found_by_its_key_with_its_line_and_only_where_it_may_be_seen() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n");
+    vault
+        .write("notes/Alien.md", "---\ntitle: Alien\nrating: 8\n---\n# Alien\n\nSeen with [with:: Ann].\n")
+        .write("notes/brazil.md", "# Brazil\n\n- rating:: 9.0\n\n`rating:: 1` and std::vec\n\n```\nrating:: 2\n```\n")
+        .write("notes/cube.md", "+++\nrating = 7\n+++\n# Cube\n\nRating:: [6, 7]\n")
+        .write("notes/dune.md", "---\nprivate: true\n---\n# Dune\n\nrating:: 5\nsecret_rating:: 4\n")
+        .write("projects/mech/notes/eraser.md", "# Eraser\n\nrating:: 3\n")
+        .write("facts.md", "- rating: high\n")
+        .write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.start().settle();
+    let token = vault.post("/api/agents/ada/rotate", &json!({})).json()["token"].as_str().unwrap().to_owned();
+    let as_ada = |query: &str| {
+        let request = Request::get(&format!("/api/facts?{query}")).header("Authorization", &format!("Bearer {token}"));
+        vault.send(&request).json()
+    };
+    let as_owner = |query: &str| vault.get(&format!("/api/facts?{query}")).json();
+    let shown = |found: &Value| -> Vec<String> {
+        said(found).iter().map(|fact| format!("{} {}", fact["citation"].as_str().unwrap(), fact["value"])).collect()
+    };
+    let seen = [
+        "facts.md#L1 \"high\"",
+        "notes/Alien.md#L3 \"8\"",
+        "notes/brazil.md#L3 \"9.0\"",
+        "notes/cube.md#L2 \"7\"",
+        "notes/cube.md#L6 [\"6\",\"7\"]",
+    ];
+    assert_eq!(shown(&as_owner("key=rating"))[..5], seen);
+    assert_eq!(shown(&as_owner("key=rating"))[5..], ["notes/dune.md#L6 \"5\""]);
+    assert_eq!(shown(&as_ada("key=rating")), seen);
+    assert_eq!(shown(&as_ada("key=secret_rating")), [""; 0]);
+    assert_eq!(as_ada("key=secret_rating"), as_ada("key=no_rating"), "nothing tells that it is there");
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
+    assert_eq!(shown(&mcp.tool("fact_list", json!({ "key": "rating" }))), seen);
+    mcp.finish();
+    let listed = vault.run(&["fact", "list", "--key", "rating", "--json"]).ok().json();
+    assert_eq!(shown(&listed), shown(&as_owner("key=rating")));
+    assert_eq!(vault.run(&["fact", "get", "notes/alien/rating"]).ok().stdout, "8\n");
+    assert_eq!(shown(&as_owner("key=with")), ["notes/Alien.md#L7 \"Ann\""]);
+    assert_eq!(shown(&as_owner("key=rating&scope=project:mech")), ["projects/mech/notes/eraser.md#L3 \"3\""]);
+    assert_eq!(shown(&as_owner("key=rating&prefix=notes/c")), seen[3..]);
+    assert_eq!(shown(&as_owner("namespace=notes/alien&key=rating")), seen[1..2]);
+    assert_eq!(shown(&as_owner("key=rating&tag=none")), [""; 0], "they have no tags of their own");
+    assert_eq!(shown(&as_owner("namespace=&key=rating")), seen[..1], "a fact by its exact name is that alone");
+    let some = as_owner("key=rating&limit=3");
+    assert_eq!((shown(&some).len(), &some["cut"]), (3, &json!(true)));
+    // As it is edited.
+    vault.write("notes/brazil.md", "# Brazil\n\n- stars:: 9.0\n").settle();
+    assert_eq!(shown(&vault.get("/api/facts?key=stars").json()), ["notes/brazil.md#L3 \"9.0\""]);
+    assert!(!vault.get("/api/facts?key=rating").json().to_string().contains("brazil"));
+}

@@ -1,0 +1,212 @@
+//! What other programs keep comes in once, can be undone, and stays forgotten.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::support::{Daemon, Ran};
+
+fn data(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/imports").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+fn import(vault: &Daemon, kind: &str, path: &str) -> Value {
+    vault.run(&["import", "--from", kind, path, "--json"]).ok().json()
+}
+
+/// The text of all files of a folder of the vault.
+fn texts(vault: &Daemon, folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(vault.path(folder)).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+/// The export as it is downloaded, with a picture beside it.
+fn zipped(vault: &Daemon, export: &str) -> String {
+    let path = vault
+        .path("../")
+        .join(format!("{}.zip", vault.path("x").parent().unwrap().file_name().unwrap().to_str().unwrap()));
+    let mut zip = ZipWriter::new(fs::File::create(&path).unwrap());
+    for (name, bytes) in [
+        ("conversations.json", fs::read(data(export)).unwrap()),
+        ("file-x.png", vec![1, 2, 3]),
+        ("../../evil.md", b"x".to_vec()),
+    ] {
+        zip.start_file(name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(&bytes).unwrap();
+    }
+    zip.finish().unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_zip_as_it_is_downloaded_comes_once_and_a_newer_one_brings_what_is_new() {
+    let vault = Daemon::vault();
+    let zip = zipped(&vault, "chatgpt/conversations.json");
+    let looked = vault.run(&["import", "--from", "chatgpt", &zip, "--dry-run", "--json"]).ok().json();
+    assert_eq!((&looked["added"], &looked["conversations"]), (&6.into(), &2.into()), "{looked}");
+    assert!(texts(&vault, "conversations").is_empty(), "it was only looked at");
+    let first = import(&vault, "chatgpt", &zip);
+    assert_eq!(
+        (&first["added"], &first["existing"], &first["import"]),
+        (&6.into(), &0.into(), &"import-1".into()),
+        "{first}"
+    );
+    let all = texts(&vault, "conversations");
+    assert_eq!(all.len(), 2);
+    assert!(all[0].contains("title: Sourdough at 18 degrees") && all[0].contains("ten to twelve hours"), "{}", all[0]);
+    assert!(all[0].contains("created: 2024-05-01") && !all[0].contains("discarded"), "{}", all[0]);
+    assert!(!all[1].contains("AKIAIOSFODNN7EXAMPLE"), "{}", all[1]);
+    assert!(!vault.path("../evil.md").exists() && texts(&vault, "notes").is_empty());
+    let again = import(&vault, "chatgpt", &zip);
+    assert_eq!((&again["added"], &again["existing"]), (&0.into(), &6.into()), "{again}");
+    assert_eq!(texts(&vault, "conversations"), all);
+    let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
+    assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &6.into()), "{newer}");
+    let grown = texts(&vault, "conversations");
+    assert!(grown[1].starts_with(all[1].trim_end()) && grown[1].contains("Testaccio"), "{}", grown[1]);
+    assert_eq!(vault.run(&["search", "Testaccio"]).ok().stdout.matches("Testaccio").count(), 1);
+    fs::remove_file(zip).unwrap();
+}
+
+#[test]
+fn an_import_is_undone_as_one_and_comes_again() {
+    let vault = Daemon::vault();
+    import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
+    let before = texts(&vault, "conversations");
+    let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
+    let name = newer["import"].as_str().unwrap();
+    assert!(vault.run(&["checkpoints"]).ok().stdout.contains(name));
+    assert!(vault.run(&["restore", name]).ok().stdout.contains("1 file "));
+    assert_eq!(texts(&vault, "conversations"), before, "what was there before is as it was");
+    let refused = vault.run(&["restore", name]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert_eq!(import(&vault, "chatgpt", &data("chatgpt/newer.json"))["added"], 1);
+    // What was written since is not lost in silence.
+    let path = fs::read_dir(vault.path("conversations")).unwrap().flatten().next().unwrap().path();
+    fs::write(&path, format!("{}\nMine.\n", fs::read_to_string(&path).unwrap())).unwrap();
+    let refused = vault.run(&["restore", "import-1"]);
+    assert!(refused.code == 2 && refused.stderr.contains("has changed since the import"), "{}", refused.stderr);
+    vault.run(&["restore", "import-1", "--force"]).ok();
+    assert!(texts(&vault, "conversations").is_empty());
+}
+
+/// The demo: forget → import again → still gone.
+#[test]
+fn what_was_forgotten_for_good_does_not_come_back_with_an_import() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
+    let path = fs::read_dir(vault.path("conversations")).unwrap().flatten().map(|entry| entry.path());
+    let path = path.into_iter().find(|path| path.to_str().unwrap().contains("2024-05-01")).unwrap();
+    let path = format!("conversations/{}", path.file_name().unwrap().to_str().unwrap());
+    vault.run(&["forget", &path, "--purge", "--yes"]).ok();
+    assert_eq!(import(&vault, "chatgpt", &data("chatgpt/conversations.json"))["added"], 0);
+    // As if it had never come: the same words under other names.
+    let export = fs::read_to_string(data("chatgpt/conversations.json")).unwrap();
+    let other = vault.path(".vault/other.json");
+    fs::write(&other, export.replace("c0ffee00", "decaf000").replace("\"u1\"", "\"n1\"")).unwrap();
+    let again = import(&vault, "chatgpt", other.to_str().unwrap());
+    assert!(again["forgotten"].as_u64().unwrap() >= 2, "{again}");
+    let all = texts(&vault, "conversations").concat();
+    assert!(!all.to_lowercase().contains("sourdough") && all.contains("Rome"), "{all}");
+    assert!(vault.find("sourdough").is_empty());
+}
+
+#[test]
+fn every_kind_comes_into_its_folder_and_nowhere_else() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    for (kind, added) in [
+        ("chatgpt", 6),
+        ("claude", 2),
+        ("claude-code", 5),
+        ("codex", 6),
+        ("openclaw", 5),
+        ("moltis", 6),
+        ("bookmarks", 4),
+        ("obsidian", 3),
+        ("notion", 3),
+        ("logseq", 3),
+        ("openclaw-memory", 3),
+    ] {
+        let path = match kind {
+            "chatgpt" | "claude" => format!("{kind}/conversations.json"),
+            "openclaw-memory" => "memory".into(),
+            kind => kind.to_owned(),
+        };
+        let came = import(&vault, kind, &data(&path));
+        assert_eq!(came["added"], added, "{kind} {came}");
+        assert_eq!(import(&vault, kind, &data(&path))["added"], 0, "{kind} once more");
+    }
+    let mut folders: Vec<String> =
+        fs::read_dir(vault.path("")).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap()).collect();
+    folders.sort();
+    assert_eq!(folders, [".vault", "bookmarks", "conversations", "memory.toml", "notes"]);
+    // What was private stays so, and links lead where they led.
+    let notes = texts(&vault, "notes");
+    assert!(notes.iter().any(|note| note.contains("private: true") && note.contains("quarrel")), "{notes:?}");
+    vault.settle();
+    let links = vault.run(&["links", "notes/bread.md", "--json"]).ok().stdout;
+    assert!(links.contains("notes/rye-starter.md"), "{links}");
+}
+
+#[test]
+fn a_copied_note_that_was_changed_here_is_left_alone() {
+    let vault = Daemon::vault();
+    let theirs = vault.path(".vault/theirs");
+    fs::create_dir_all(&theirs).unwrap();
+    let (one, two) = (theirs.join("One.md"), theirs.join("Two.md"));
+    fs::write(&one, "The first.\n").unwrap();
+    fs::write(&two, "The second.\n").unwrap();
+    let from = theirs.to_str().unwrap();
+    assert_eq!(import(&vault, "folder", from)["added"], 2);
+    fs::write(&one, "The first, newer.\n").unwrap();
+    fs::write(&two, "The second, newer.\n").unwrap();
+    fs::write(vault.path("notes/two.md"), "Mine.\n").unwrap();
+    let again = import(&vault, "folder", from);
+    assert_eq!((&again["updated"], &again["edited"], &again["added"]), (&1.into(), &1.into(), &0.into()), "{again}");
+    assert!(texts(&vault, "notes")[0].contains("newer") && texts(&vault, "notes")[1] == "Mine.\n");
+    vault.run(&["restore", again["import"].as_str().unwrap()]).ok();
+    assert!(!texts(&vault, "notes")[0].contains("newer"));
+}
+
+#[test]
+fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
+    for point in ["events-synced:1", "capture-planned:1", "captured-file-written:1", "capture-written:1"] {
+        let vault = Daemon::vault();
+        let export = data("chatgpt/conversations.json");
+        let mut killed = vault.command(&["import", "--from", "chatgpt", &export]);
+        let killed = Ran::of(killed.env("VAULT_CRASH_AT", point));
+        assert_ne!(killed.code, 0, "{point}");
+        import(&vault, "chatgpt", &export);
+        let all = texts(&vault, "conversations").concat();
+        for text in
+            ["sourdough rise", "ten to twelve hours", "crumb fine", "even and open", "Rome is quiet", "second week"]
+        {
+            assert_eq!(all.matches(text).count(), 1, "{point} {text}\n{all}");
+        }
+        // It is one import all the same.
+        vault.run(&["restore", "import-1"]).ok();
+        assert!(texts(&vault, "conversations").is_empty(), "{point}");
+    }
+}
+
+#[test]
+fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
+    let vault = Daemon::vault();
+    let refused = vault.run(&["import", "--from", "codex", &data("obsidian")]);
+    assert!(refused.code == 2 && refused.stderr.contains("rollout-"), "{}", refused.stderr);
+    let strange = vault.run(&["import", "--from", "chatgpt", &data("bookmarks/chrome.html")]);
+    assert!(strange.code == 1 && strange.stderr.contains("is no JSON"), "{}", strange.stderr);
+    let other = vault.run(&["import", "--from", "claude", &data("chatgpt/conversations.json")]);
+    assert!(other.code == 1 && other.stderr.contains("--from chatgpt"), "{}", other.stderr);
+    assert_eq!(vault.run(&["import", "--from", "chatgpt", "nowhere"]).code, 2);
+    assert!(!vault.path("conversations").exists());
+}

@@ -1,0 +1,182 @@
+//! The daemon is killed at every point between an event and its line, and at random instants while events come in. What was answered
+//! is in the files once; what was not, and is sent again, too.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{EVENT, files, get, ids, post, said, vault};
+use crate::support::{Connection, Daemon, Dice, Request, eventually, seed, soak_minutes};
+
+/// Points that every event passes, and which passings of them.
+const CASES: [(&str, usize); 5] =
+    [("trace-written", 1), ("trace-written", 3), ("trace-synced", 1), ("trace-synced", 2), ("trace-synced", 5)];
+/// Those that files pass as time passes, and while a text is swept out of them.
+const OTHERS: [&str; 3] = ["trace-set-aside", "trace-sealing", "trace-sweeping"];
+
+/// Events a second: 500.
+const PACE: Duration = Duration::from_millis(2);
+/// Programs that send at a time.
+const SENDERS: usize = 4;
+
+pub fn points() -> impl Iterator<Item = &'static str> {
+    CASES.iter().map(|(point, _)| *point).chain(OTHERS)
+}
+
+fn event(number: usize) -> Value {
+    let mut event = said(&format!("e{number}"), &format!("w{number}w and some more of what was said"));
+    // An event that says when it was is kept by that; others by when they come.
+    if number.is_multiple_of(3) {
+        event["created_at"] = json!(jiff::Timestamp::now().as_second());
+    }
+    event
+}
+
+/// Sends an event; says no when the daemon is gone.
+fn send(connection: &mut Connection, token: &str, event: &Value) -> bool {
+    let request = Request::new("POST", EVENT).header("Authorization", &format!("Bearer {token}"));
+    let reply = connection.send(&request.json(event.to_string()));
+    if let Some(reply) = &reply {
+        assert_eq!(reply.status, 200, "{}", reply.json());
+    }
+    reply.is_some()
+}
+
+/// Every event is in the files once, and each line is whole.
+#[track_caller]
+fn all_are_there_once(vault: &Daemon, sent: usize) {
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for (path, text) in
+        files(vault, "ada").iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl"))
+    {
+        for line in text.lines() {
+            let line: Value =
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {error}: {line}", path.display()));
+            *found.entry(line["id"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+    }
+    let missing: Vec<usize> = (0..sent).filter(|at| !found.contains_key(&format!("e{at}"))).collect();
+    let doubled: Vec<_> = found.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(missing.is_empty() && doubled.is_empty(), "missing {missing:?}, doubled {doubled:?} of {sent}");
+    assert_eq!(found.len(), sent);
+}
+
+#[test]
+fn killed_at_every_point_between_an_event_and_its_line() {
+    let (mut vault, ada) = vault("");
+    let mut sent = 0;
+    for (point, passing) in CASES {
+        vault.terminate();
+        assert!(vault.launch(Some(&format!("{point}:{passing}"))), "{point} is passed before any event");
+        let mut connection = Connection::open(vault.address());
+        while send(&mut connection, &ada, &event(sent)) {
+            sent += 1;
+        }
+        eventually("the daemon's end", || vault.was_killed().then_some(()));
+        vault.start();
+        assert!(send(&mut Connection::open(vault.address()), &ada, &event(sent)), "it is sent again");
+        sent += 1;
+        all_are_there_once(&vault, sent);
+    }
+    let newest = get(&vault, &ada, "/api/agents/ada/trace?limit=1000");
+    assert_eq!((ids(&newest).len(), &newest.json()["damaged"]), (sent, &Value::Null));
+}
+
+#[test]
+fn a_torn_line_is_mended_at_the_start_whenever_that_is_killed() {
+    let (mut vault, ada) = vault("");
+    assert_eq!(post(&vault, &ada, &event(0)).status, 200);
+    vault.terminate();
+    let (path, whole) = files(&vault, "ada")[0].clone();
+    fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
+    vault.spawn(Some("trace-set-aside:1"));
+    eventually("the daemon's end", || vault.was_killed().then_some(()));
+    vault.start();
+    eventually("the line to be cut off", || (fs::read_to_string(&path).unwrap() == whole).then_some(()));
+    let aside = fs::read_to_string(path.with_extension("torn")).unwrap();
+    assert!(aside.starts_with(&whole[..whole.len() / 2]), "{aside}");
+    eventually("the log", || vault.log().contains("was torn").then_some(()));
+    assert_eq!(post(&vault, &ada, &event(1)).status, 200);
+    all_are_there_once(&vault, 2);
+}
+
+#[test]
+fn an_old_file_is_sealed_and_what_comes_later_is_beside_it() {
+    let (mut vault, ada) = vault("");
+    assert_eq!(post(&vault, &ada, &event(1)).status, 200);
+    vault.terminate();
+    let (path, text) = files(&vault, "ada")[0].clone();
+    let old = path.with_file_name("2026-03-02T10.jsonl");
+    fs::write(&old, &text).unwrap();
+    fs::remove_file(&path).unwrap();
+    vault.spawn(Some("trace-sealing:1"));
+    eventually("the daemon's end", || vault.was_killed().then_some(()));
+    let mode = || fs::metadata(&old).unwrap().permissions().mode() & 0o777;
+    assert_ne!(mode(), 0o400);
+    vault.start();
+    eventually("the seal", || (mode() == 0o400).then_some(()));
+    let mut late = said("late", "x");
+    late["created_at"] = json!(1_772_445_600);
+    assert_eq!(post(&vault, &ada, &late).status, 200);
+    assert_eq!(fs::read_to_string(&old).unwrap(), text);
+    let beside = fs::read_to_string(path.with_file_name("2026-03-02T10.late.jsonl")).unwrap();
+    assert!(beside.contains("\"late\"") && beside.lines().count() == 1, "{beside}");
+}
+
+#[test]
+fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
+    let (events, kills): (usize, usize) = if soak_minutes().is_some() { (10_000, 40) } else { (2000, 5) };
+    let mut dice = Dice(seed());
+    let (mut vault, ada) = vault("");
+    let next = AtomicUsize::new(0);
+    let unanswered: Mutex<Vec<usize>> = Mutex::default();
+    for kill in 0..=kills {
+        let (until, first, last) = (events * (kill + 1) / (kills + 1), next.load(Ordering::SeqCst), kill == kills);
+        let share = until.saturating_sub(first).max(20) as u32;
+        // At some instant of the second half, while events are on their way.
+        let instant =
+            PACE * share / 2 + Duration::from_micros(dice.roll(PACE.as_micros() as usize * share as usize / 2) as u64);
+        let (pid, address) = (Pid::from_raw(vault.pid() as i32).unwrap(), vault.address().to_owned());
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..SENDERS {
+                scope.spawn(|| {
+                    let mut connection = Connection::open(&address);
+                    loop {
+                        let again = unanswered.lock().unwrap().pop();
+                        let is_over = last && next.load(Ordering::SeqCst) >= until;
+                        let at = match again {
+                            Some(at) => at,
+                            None if is_over => break,
+                            None => next.fetch_add(1, Ordering::SeqCst),
+                        };
+                        let due = begun + PACE * at.saturating_sub(first) as u32;
+                        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                        if !send(&mut connection, &ada, &event(at)) {
+                            unanswered.lock().unwrap().push(at);
+                            break;
+                        }
+                    }
+                });
+            }
+            if !last {
+                std::thread::sleep(instant);
+                kill_process(pid, Signal::KILL).unwrap();
+            }
+        });
+        if !last {
+            eventually("the daemon's end", || vault.was_killed().then_some(()));
+            assert!(vault.launch(None));
+        }
+    }
+    let sent = next.load(Ordering::SeqCst);
+    assert!(sent >= events && unanswered.lock().unwrap().is_empty());
+    println!("{sent} events, {kills} kills");
+    all_are_there_once(&vault, sent);
+}
