@@ -94,14 +94,15 @@ pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictSettled
     };
     drop(one);
     let changed = [Some(&found.path), Some(&found.of), settled.beside.as_ref()];
-    let settle = |path: &VaultPath| owner.workspace().settled_in_time(path).is_some();
-    let searchable = changed.into_iter().flatten().map(settle).fold(true, |all, one| all && one);
+    // Each of them is waited for.
+    let is_behind = |path: &&VaultPath| owner.workspace().settled_in_time(path).is_none();
+    let behind = changed.into_iter().flatten().filter(is_behind).count();
     Ok(ConflictSettled {
         ok: true,
         path: found.of.to_string(),
         beside: settled.beside.map(|path| path.to_string()),
         checkpoint_ids: settled.undo.iter().rev().map(ToString::to_string).collect(),
-        searchable,
+        searchable: behind == 0,
     })
 }
 

@@ -67,7 +67,10 @@ impl SettingsFile {
     /// # Errors
     /// When the text is not of its format, or something else stands where the entry belongs.
     pub(super) fn with_entry(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
-        self.entry(text)?;
+        if self.entry(text)?.as_ref() == entry {
+            // As whoever wrote it has laid it out.
+            return Ok(text.to_owned());
+        }
         let changed = match self.format {
             SettingsFormat::Json => json::with_member(text, &self.keys, entry),
             SettingsFormat::Toml => with_table(text, &self.keys, entry),
