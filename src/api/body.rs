@@ -8,8 +8,7 @@ use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 
 use super::error::{ApiError, MAX_OPEN_BODY_BYTES, MAX_TRACE_BYTES};
-use super::open::is_open;
-use super::traces::TRACE_PATH;
+use super::open::{is_open, is_trace};
 
 /// A JSON object, taken for what it says; errors name the field. An array is none, though serde would take one for the fields
 /// in their order.
@@ -29,7 +28,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message));
         }
         let is_open = is_open(request.uri().path());
-        let is_trace = request.uri().path() == TRACE_PATH;
+        let is_trace = is_trace(request.uri().path());
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE if is_open => ApiError::too_large(MAX_OPEN_BODY_BYTES),
             StatusCode::PAYLOAD_TOO_LARGE if is_trace => ApiError::too_large(MAX_TRACE_BYTES),

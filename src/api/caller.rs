@@ -13,8 +13,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::task::JoinHandle;
 
 use super::error::ApiError;
-use super::open::is_passed_on;
-use super::traces::TRACE_PATH;
+use super::open::{is_passed_on, is_trace};
 use super::visitor::Visitor;
 use crate::access::{Principal, Session, Turn};
 use crate::app::App;
@@ -128,7 +127,7 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
     let Some(limits) = app.limits_of(principal) else { return next.run(request).await };
     let rates = app.agents().rates();
     // What it tells of its work comes by the hundred, and takes nothing from what it asks. No agent has a name with a slash.
-    let (slug, per_minute) = match request.uri().path() == TRACE_PATH {
+    let (slug, per_minute) = match is_trace(request.uri().path()) {
         true => (format!("{slug}/trace"), app.config().traces.events_per_minute),
         false => (slug, limits.requests_per_minute),
     };

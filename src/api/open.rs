@@ -9,3 +9,8 @@ pub(super) fn is_open(path: &str) -> bool {
 pub(super) fn is_passed_on(path: &str) -> bool {
     path.starts_with("/v1/")
 }
+
+/// Whether what agents tell of their work is sent there; it has limits of its own.
+pub(super) fn is_trace(path: &str) -> bool {
+    path == "/api/trace"
+}

@@ -13,9 +13,6 @@ use crate::request::{RequestError, Viewer};
 use crate::traces;
 use crate::wire::{TraceKept, TraceParams, TracesParams, TracesView};
 
-/// Where events are sent to; they have limits of their own.
-pub(super) const TRACE_PATH: &str = "/api/trace";
-
 /// The routes, for the person and for agents.
 pub(super) fn routes() -> Router<AppState> {
     let sent = Router::new().route("/api/trace", post(keep_trace)).layer(DefaultBodyLimit::max(MAX_TRACE_BYTES));

@@ -37,12 +37,12 @@ impl FoundFile<'_> {
 pub(super) type EachFile<'e, 's> = dyn FnMut(FoundFile<'_>, &mut ImportSink<'s>) + 'e;
 
 /// Counts what is read.
-struct Counted<R> {
+struct CountedSource<R> {
     from: R,
     bytes: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedSource<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.from.read(into)?;
         self.bytes.set(self.bytes.get() + read as u64);
@@ -50,7 +50,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-impl<R: Seek> Seek for Counted<R> {
+impl<R: Seek> Seek for CountedSource<R> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.from.seek(to)
     }
@@ -90,7 +90,7 @@ pub(super) fn each_file<'s>(
     };
     file.rewind().map_err(failed)?;
     let at_ms = changed(&meta);
-    let mut counted = Counted { from: file, bytes: Rc::clone(bytes) };
+    let mut counted = CountedSource { from: file, bytes: Rc::clone(bytes) };
     if is_zip {
         return Ok(of_zip(counted, path, at_ms, wants, sink, each));
     }
@@ -120,7 +120,7 @@ fn of_folder<'s>(
         match File::open(&file) {
             Ok(opened) => {
                 let at_ms = opened.metadata().ok().as_ref().and_then(changed);
-                let mut counted = Counted { from: opened, bytes: Rc::clone(bytes) };
+                let mut counted = CountedSource { from: opened, bytes: Rc::clone(bytes) };
                 each(FoundFile { name, at_ms, from: &mut counted }, sink);
             }
             Err(error) => {
@@ -133,7 +133,7 @@ fn of_folder<'s>(
 }
 
 fn of_zip<'s>(
-    mut from: Counted<File>,
+    mut from: CountedSource<File>,
     path: &Path,
     at_ms: Option<i64>,
     wants: &dyn Fn(&str) -> bool,

@@ -7,6 +7,7 @@ mod error;
 mod file;
 mod hour;
 mod ids;
+mod known;
 mod line;
 mod needles;
 mod read;
@@ -17,6 +18,7 @@ mod write;
 
 pub(crate) use error::TraceFilesError;
 pub(crate) use hour::TraceHour;
+pub(crate) use known::without_known;
 pub(crate) use read::{FoundTraces, TraceQuestion};
 pub(crate) use text::change_texts;
 pub(crate) use write::{NewTrace, TraceFiles};

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::error::TraceFilesError;
 use super::file::{agents, files_of, open_whole, torn_of};
+use super::known::without_known;
 use super::line::{event_of, line_of};
 use super::needles::TraceNeedles;
 use super::text::change_texts;
@@ -43,7 +44,7 @@ impl TraceFiles {
             return Ok(0);
         }
         let without = |text: &str| {
-            let left = known.without(text, Reach::All).map(|left| left.text.unwrap_or_default());
+            let left = without_known(known, text, Reach::All).map(|left| left.text.unwrap_or_default());
             needles.without(left.as_deref().unwrap_or(text)).or(left)
         };
         let mut changed = 0;

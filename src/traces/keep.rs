@@ -8,7 +8,7 @@ use crate::forgotten::{ForgottenLookup, Reach};
 use crate::redact::redact;
 use crate::request::{RequestError, Viewer};
 use crate::state::LeftOut;
-use crate::trace_files::{NewTrace, change_texts};
+use crate::trace_files::{NewTrace, change_texts, without_known};
 use crate::wire::{TRACE_VERSION, TraceKept, TraceParams};
 
 /// The fields of an envelope that may hold what somebody has said; the others are names and numbers.
@@ -90,7 +90,7 @@ fn leave_out(asked: &ForgottenLookup<'_>, event: &mut Value, reach: Reach<'_>) -
     for field in TEXTS {
         let Some(value) = event.get_mut(field) else { continue };
         change_texts(value, &mut |_, text| {
-            let left = asked.without(text, reach)?;
+            let left = without_known(asked, text, reach)?;
             met.get_or_insert(left.tombstone);
             Some(left.text.unwrap_or_default())
         });

@@ -24,7 +24,7 @@ use crate::qmd::{AGENT, IndexPlace, IndexVariables, QmdError};
 /// The version of QMD whose commands these are, and what it is.
 const VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
 
-/// `vault` as it is called by the name of `qmd`.
+/// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]
 #[command(name = "qmd", version = VERSION, disable_help_subcommand = true)]
 pub(super) struct QmdCli {

@@ -71,7 +71,8 @@ fn what_is_purged_goes_out_of_every_agents_traces_and_does_not_come_again() {
     let text = on_disk(&vault, "ada");
     assert!(!text.contains("third pot") && text.contains("Yes."), "{text}");
     let left_out = eventually("the row", || {
-        let rows = vault.run(&["forgotten", "--json"]).ok().json()["left_out"].as_array().cloned().unwrap_or_default();
+        let rows =
+            vault.run(&["forgotten", "list", "--json"]).ok().json()["left_out"].as_array().cloned().unwrap_or_default();
         rows.into_iter().find(|row| row["into"] == "traces/ada/")
     });
     assert_eq!(left_out["by"], "agent ada");
