@@ -29,10 +29,14 @@ fn walk(value: &mut Value, name: Option<&str>, depth: usize, change: &mut TraceT
                 None => is_changed,
             }
         }
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| walk(item, name, depth, change) || any),
+        // All of them, also after the first that is changed.
+        Value::Array(items) => {
+            items.iter_mut().filter_map(|item| walk(item, name, depth, change).then_some(())).count() > 0
+        }
         Value::Object(fields) => {
-            let mut any =
-                fields.iter_mut().fold(false, |any, (name, field)| walk(field, Some(name), depth, change) || any);
+            let changed =
+                fields.iter_mut().filter_map(|(name, field)| walk(field, Some(name), depth, change).then_some(()));
+            let mut any = changed.count() > 0;
             let names: Vec<(usize, String)> =
                 fields.keys().enumerate().filter_map(|(at, name)| Some((at, change(None, name)?))).collect();
             if !names.is_empty() {

@@ -125,7 +125,7 @@ fn conflict_markers_are_listed_and_settled_side_by_side() {
     let mut vault = Daemon::vault();
     vault.write("notes/plan.md", marked).write("notes/about.md", format!("# About\n\n```\n{marked}```\n")).start();
     let listed = json!({"path": "notes/plan.md", "of": "notes/plan.md", "made_by": "git"});
-    assert_eq!(conflicts(&vault), [listed.clone()]);
+    assert_eq!(conflicts(&vault), std::slice::from_ref(&listed));
     let status = vault.run(&["status", "--json"]).ok().json();
     assert_eq!((&status["conflict_copies"], &status["problems"]), (&json!([listed]), &json!([])));
     assert!(vault.run(&["status"]).ok().stdout.contains("notes/plan.md  conflict markers of git\n"));

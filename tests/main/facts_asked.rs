@@ -26,14 +26,16 @@ fn said(found: &Value) -> Vec<Value> {
     found["facts"].as_array().unwrap_or_else(|| panic!("{found}")).clone()
 }
 
+/// What is asked of the command line, HTTP and MCP, how many facts that gives, and the first value.
+type FactQuestion<'a> = (&'a [&'a str], String, &'a str, Value, usize, Value);
+
 #[test]
 fn each_kind_of_question_has_one_answer_over_all_three_ways() {
     let vault = vault();
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
     let name = "work/branch";
     let one = "namespace=work&key=branch";
-    // What is asked, how many facts that gives, and the first value.
-    let table: [(&[&str], String, &str, Value, usize, Value); 15] = [
+    let table: [FactQuestion<'_>; 15] = [
         (&["get", name], one.into(), "fact_get", json!({ "name": name }), 1, json!("rel-2")),
         (
             &["get", "work/none"],
