@@ -11,7 +11,7 @@ const SIGNS: [char; 13] = ['!', '#', '@', '%', '^', '*', '$', '+', '~', '=', '?'
 
 /// Whether a text that is said to be a password looks like one.
 pub(super) fn is_said_password(text: &str) -> bool {
-    let Some(Spelling { bare, letters, digits, .. }) = Spelling::of(text, 6) else { return false };
+    let Some(SecretSpelling { bare, letters, digits, .. }) = SecretSpelling::of(text, 6) else { return false };
     let is_number = letters == 0 && bare.chars().all(|c| c.is_ascii_digit());
     let has_both_cases = bare.contains(char::is_lowercase) && bare.contains(char::is_uppercase);
     let has_sign = bare.contains(SIGNS);
@@ -20,12 +20,12 @@ pub(super) fn is_said_password(text: &str) -> bool {
 
 /// Whether a text that is said to be a token or a key looks like one: those are made by programs.
 pub(super) fn is_said_token(text: &str) -> bool {
-    let Some(Spelling { letters, digits, changes, .. }) = Spelling::of(text, 12) else { return false };
+    let Some(SecretSpelling { letters, digits, changes, .. }) = SecretSpelling::of(text, 12) else { return false };
     letters > 0 && digits > 1 && changes > 2
 }
 
 /// How what may be a secret is spelt.
-struct Spelling<'t> {
+struct SecretSpelling<'t> {
     /// Without what ends a sentence.
     bare: &'t str,
     letters: usize,
@@ -34,7 +34,7 @@ struct Spelling<'t> {
     changes: usize,
 }
 
-impl<'t> Spelling<'t> {
+impl<'t> SecretSpelling<'t> {
     /// Of a text of at least so many bytes that is neither a name in code, a place, a version, a number with a unit nor a term.
     fn of(text: &'t str, least: usize) -> Option<Self> {
         let bare = text.trim_matches(['(', ')', '.', ',', ';', ':', '?', '!', '*', '_']);
