@@ -82,8 +82,13 @@ pub(crate) fn adopt(folder: &Path) -> Result<Home, InitError> {
 
 /// The configuration of a folder that somebody else's files are in: nothing is written there that nobody asked for.
 fn adopted(shipped: &str) -> String {
-    let off = |text: String, key: &str| text.replacen(&format!("\n{key} = true\n"), &format!("\n{key} = false\n"), 1);
-    ["history", "enabled"].into_iter().fold(shipped.to_owned(), off)
+    let off = |text: String, (section, key): (&str, &str)| {
+        let (before, after) =
+            text.split_once(&format!("\n[{section}]\n")).expect("a section of the shipped configuration");
+        let after = after.replacen(&format!("\n{key} = true\n"), &format!("\n{key} = false\n"), 1);
+        format!("{before}\n[{section}]\n{after}")
+    };
+    [("facts", "history"), ("memory", "enabled")].into_iter().fold(shipped.to_owned(), off)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -269,17 +268,6 @@ fn a_call_starts_the_process_that_answers_once_and_it_ends_with_its_folder() {
         }
     });
     assert_eq!(pid(), Some(first));
-    let quickest = |args: &[&str]| {
-        let once = || {
-            let started = Instant::now();
-            workspace.run(args).ok();
-            started.elapsed()
-        };
-        (0..10).map(|_| once()).min().unwrap()
-    };
-    let (search, version) = (quickest(&["search", "target", "--json"]), quickest(&["--version"]));
-    println!("a search takes {search:?}, --version {version:?}");
-    assert!(search < Duration::from_millis(500), "{search:?}");
     // Another vault of the person's is not in it, and `vault` finds this one like any.
     assert!(!Path::new("/proc").exists() || Path::new(&format!("/proc/{first}")).exists());
     let process = rustix::process::Pid::from_raw(i32::try_from(first).unwrap()).unwrap();
