@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 #[serde(default, deny_unknown_fields)]
 pub struct ImportParams {
     /// What kind of source it is: `chatgpt`, `claude`, …
+    #[schema(required, min_length = 1, max_length = 100)]
     pub kind: String,
     /// What is read, as you call it. An import of the same kind and source that did not come to its end is gone on with.
     pub source: String,

@@ -12,6 +12,7 @@ pub(crate) const TRACE_VERSION: u32 = 1;
 pub(crate) struct TraceParams {
     /// The version of the envelope: 1, or absent.
     #[serde(default)]
+    #[schema(minimum = 1, maximum = 1)]
     pub v: Option<u32>,
     /// The event's name: sent again it is not kept twice. Without one it gets one.
     #[serde(default)]

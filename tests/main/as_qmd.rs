@@ -272,6 +272,7 @@ fn a_call_starts_the_process_that_answers_once_and_it_ends_with_its_folder() {
     assert!(!Path::new("/proc").exists() || Path::new(&format!("/proc/{first}")).exists());
     let process = rustix::process::Pid::from_raw(i32::try_from(first).unwrap()).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    eventually("its end", || rustix::process::test_kill_process(process).is_err().then_some(()));
     assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["title"], "Target", "it is started again");
     let second = pid().unwrap();
     assert_ne!(first, second);

@@ -161,7 +161,9 @@ fn source() -> impl Strategy<Value = String> {
 
 /// What can be read in a text, apart from blank space and headings.
 fn bodies(chunks: &[Chunk]) -> String {
-    chunks.iter().map(Chunk::body).flat_map(str::chars).filter(|c| !c.is_whitespace()).collect()
+    // The first of a note brings along the headings above it that have nothing else.
+    let lines = chunks.iter().map(Chunk::body).flat_map(str::lines).filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect()
 }
 
 fn blank_runs(text: &str) -> usize {

@@ -80,6 +80,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "TurnsParams.agent_id",
             "TurnsParams.conversation_id",
             "POST /v1/chat/completions X-Osaurus-Agent-Id",
+            "POST /v1/chat/completions X-Vault-Session",
             "GET /browse collection",
             "GET /query collection",
             "GET /query tags",
