@@ -271,8 +271,14 @@ impl<'a> Drafts<'a> {
             path: draft.path.to_string(),
             reason: "that it is imported cannot be noted: the state cannot be written",
         };
+        let known = imports.file(import, draft.path.as_str()).map_err(refused)?;
+        let before = draft.before.map(|before| before.to_hex().to_string());
+        if known.as_ref().is_some_and(|known| before.as_ref() != Some(&known.after)) {
+            // Somebody else came between: the undo is to find what it does not know, and to ask.
+            return Ok(());
+        }
         let checkpoint = match draft.before {
-            Some(before) if !imports.has_file(import, draft.path.as_str()).map_err(refused)? => {
+            Some(before) if known.is_none() => {
                 Some(self.files.leave(&draft.path, Some(before), Action::Edit.into())?.to_string())
             }
             _ => None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::event::EventKind;
 use super::event::takes;
-use crate::forgotten::{ForgottenLookup, Reach};
+use crate::forgotten::Reach;
 use crate::note::{Note, compose, with_property};
 use crate::path::VaultPath;
 use crate::redact::redact;
@@ -39,7 +39,6 @@ pub(super) struct NoteImporter<'i> {
     workspace: &'i Arc<Workspace>,
     files: &'i Files,
     imports: &'i ImportTable,
-    asked: ForgottenLookup<'static>,
     kind: &'i str,
     /// Without one nothing is written.
     import: Option<i64>,
@@ -60,8 +59,7 @@ impl<'i> NoteImporter<'i> {
             let message = "`[capture] notes` is false in memory.toml, so nothing is imported into `notes`";
             return Err(RequestError::invalid(message));
         }
-        let asked = workspace.forgotten().look().map_err(|error| kept_from(&error))?;
-        Ok(Self { workspace, files: workspace.files()?, imports, asked, kind, import })
+        Ok(Self { workspace, files: workspace.files()?, imports, kind, import })
     }
 
     /// Copies a note, or brings the copy up to date that nobody has changed since.
@@ -79,7 +77,9 @@ impl<'i> NoteImporter<'i> {
         let key = self.key(&note.id);
         let source = blake3::hash(text.as_bytes()).to_hex().to_string();
         let parsed = Note::parse(&text, title);
-        if let Some(left) = self.asked.without_in_note(&parsed, &text, Reach::All, |_| false) {
+        // Held until it is written: what is purged meanwhile would come back.
+        let asked = self.workspace.forgotten().ask().map_err(|error| kept_from(&error))?;
+        if let Some(left) = asked.without_in_note(&parsed, &text, Reach::All, |_| false) {
             let whole = left.text.is_none();
             if let Some(import) = self.import {
                 let (by, into) = (format!("import {import}"), EventKind::Notes.folder().to_owned());

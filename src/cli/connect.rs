@@ -214,7 +214,7 @@ impl ConnectCommand {
             bail!("nothing was written; --yes asks nothing");
         }
         if as_it_was {
-            file.put_back()?;
+            file.put_back(&now)?;
         } else {
             let without = file.with_entry(&now, None)?;
             file.write(&now, &without)?;

@@ -134,7 +134,7 @@ impl Sending {
         let piece = ImportParams { import: self.taken.import, done, events, notes, ..self.base.clone() };
         match self.backend.import(piece.clone()) {
             Ok(taken) => self.count(&taken),
-            Err(error) if is_invalid(&error) && piece.events.len() + piece.notes.len() > 1 => self.one_by_one(piece)?,
+            Err(error) if is_invalid(&error) && piece.events.len() + piece.notes.len() > 0 => self.one_by_one(piece)?,
             Err(error) => return Err(error),
         }
         while self.taken.pending > MOST_PENDING {

@@ -34,6 +34,8 @@ struct FrozenContext {
     /// What it was made of and decided by, as far as that was seen.
     seen: Vec<VaultPath>,
     slug: String,
+    /// How many purges had ended before it was made.
+    purges: u64,
     last: Instant,
 }
 
@@ -54,7 +56,9 @@ impl FrozenContexts {
     ) -> Result<Option<ContextView>, RequestError> {
         let Some(slug) = viewer.agent().filter(|_| is_frozen(viewer)) else { return Ok(None) };
         let key = SessionKey { asker: asker_of(viewer), session: *blake3::hash(session.as_bytes()).as_bytes() };
-        let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT;
+        // A purged text is known again as a whole only, and a block has cut it: so all goes that was made before.
+        let purges = viewer.workspace().purges();
+        let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT && known.purges == purges;
         let known = self.kept().get(&key).filter(fresh).map(|known| (known.view.clone(), known.seen.clone()));
         let still = known.as_ref().map(|(view, seen)| may_be_given_still(viewer, view, seen)).transpose()?;
         if still == Some(StillSeen::Unknown) {
@@ -73,7 +77,10 @@ impl FrozenContexts {
         kept.remove(&key);
         if !view.text.is_empty() {
             make_room(&mut kept, slug);
-            kept.insert(key, FrozenContext { view: view.clone(), seen, slug: slug.to_owned(), last: Instant::now() });
+            kept.insert(
+                key,
+                FrozenContext { view: view.clone(), seen, slug: slug.to_owned(), purges, last: Instant::now() },
+            );
         }
         Ok(Some(view))
     }

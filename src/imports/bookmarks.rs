@@ -118,7 +118,8 @@ fn unescaped(text: &str) -> String {
     while let Some(at) = rest.find('&') {
         plain.push_str(&rest[..at]);
         rest = &rest[at..];
-        let name = rest[1..].find(';').filter(|end| *end <= 10).map(|end| &rest[1..=end]);
+        let end = rest.bytes().skip(1).take(11).position(|byte| byte == b';');
+        let name = end.map(|end| &rest[1..=end]);
         let character = name.and_then(|name| match name {
             "amp" => Some('&'),
             "lt" => Some('<'),

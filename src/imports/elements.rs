@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use serde_json::Value;
 
 /// Maximum length of an element, and of a text that is none of an array: a conversation of a hundred thousand messages.
-const MAX_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 64 << 20;
 const BUFFER: usize = 64 * 1024;
 
 /// How a text ended.
@@ -38,10 +38,10 @@ pub(super) fn elements(mut from: impl Read, each: &mut dyn FnMut(Option<Value>) 
                 SplitStep::On => {}
                 SplitStep::Strange => return Ending::Strange,
                 SplitStep::Element => {
-                    let value = state.take();
-                    let wrapped =
-                        value.as_ref().filter(|_| state.is_object).and_then(|value| value["conversations"].as_array());
-                    let ended = match wrapped.cloned() {
+                    let mut value = state.take();
+                    let wrapped = value.as_mut().filter(|_| state.is_object);
+                    let wrapped = wrapped.and_then(|value| value.get_mut("conversations")?.as_array_mut());
+                    let ended = match wrapped.map(std::mem::take) {
                         Some(values) => values.into_iter().try_for_each(|value| each(Some(value))),
                         None => each(value),
                     };

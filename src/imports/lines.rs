@@ -9,10 +9,12 @@ use super::sink::ImportSink;
 
 /// Maximum length of a line: what tools answer may be long.
 const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Maximum length of a file, unpacked: its turns are held together. What is behind it counts as cut off.
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// The objects of a file that it may read, one after the other, to `each`, which says whether it understood it. What is no JSON is counted, and the last line, where it was cut short, said.
 pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, each: &mut dyn FnMut(&Value)) {
-    let mut from = BufReader::new(from);
+    let mut from = BufReader::new(from.take(MAX_FILE_BYTES));
     let mut line = Vec::new();
     loop {
         line.clear();

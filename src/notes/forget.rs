@@ -57,7 +57,7 @@ impl GoneForGood {
 }
 
 /// Takes texts, and all that was forgotten before, out of the traces of agents; gives out of how many events.
-fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<usize, RequestError> {
+pub(super) fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<usize, RequestError> {
     let known = owner.workspace().forgotten().look()?;
     Ok(owner.workspace().traces().sweep(&known, texts)?)
 }

@@ -10,6 +10,7 @@ use crate::fs::crash;
 use crate::note::{Note, summary_of};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
+use crate::state::ImportTable;
 use crate::vault::Files;
 
 /// A word that more than this share of everyday texts has says nothing of what was forgotten.
@@ -24,6 +25,13 @@ pub(super) struct Purge<'a> {
     pub(super) tombstone: Option<i64>,
     /// That of its facts.
     facts: Option<i64>,
+}
+
+impl Drop for Purge<'_> {
+    /// However it ended: what was made of the text meanwhile is not given any more.
+    fn drop(&mut self) {
+        self.owner.workspace().note_purge();
+    }
 }
 
 impl<'a> Purge<'a> {
@@ -92,6 +100,8 @@ impl<'a> Purge<'a> {
             "the log of what agents read",
             log.forget(path.as_str(), instead, |query| plain_words(query, true).iter().any(tells)),
         );
+        let imports = ImportTable::new(workspace.state());
+        note("what is kept of imports", imports.purge_file(path.as_str(), self.place.gone));
         if self.place.gone {
             note("the log of changes", files.hide_in_log(path, &folder));
             note("what was forgotten before", workspace.forgotten().gone(path, &self.place.readers));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::forget::sweep_traces;
 use super::purge::Purge;
 use crate::config::MemoryScope;
 use crate::derive::facts::{Fact, FactChange, FactsFile, full_name, split_name};
@@ -158,17 +159,14 @@ impl FactTarget {
         let none = || Ok::<_, RequestError>(());
         let ((), left) =
             owner.workspace().ledger().purge(files, &self.path, |change, text| self.gone.means(change, text), none)?;
-        let remains = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
-        let tombstone = purge.tombstone;
-        forgotten.purged = Some(PurgedView {
-            checkpoints: 0,
-            trashed: 0,
-            embeddings: 0,
-            traces: 0,
-            commits: None,
-            tombstone,
-            remains,
+        let mut remains: Vec<String> = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
+        let traces = sweep_traces(owner, purge.texts()).unwrap_or_else(|error| {
+            remains.push(format!("the traces of agents may have the text: {}", error.message));
+            0
         });
+        let tombstone = purge.tombstone;
+        forgotten.purged =
+            Some(PurgedView { checkpoints: 0, trashed: 0, embeddings: 0, traces, commits: None, tombstone, remains });
         Ok(forgotten)
     }
 }

@@ -78,10 +78,19 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
         let Ok(path) = VaultPath::try_from(file.path.clone()) else { continue };
         let checkpoint: Option<CheckpointId> =
             file.checkpoint.as_deref().and_then(|checkpoint| checkpoint.parse().ok());
-        if let Some(checkpoint) = &checkpoint {
-            files.checkpoint(checkpoint)?;
-        }
         let Some((_, now)) = files.read(&path)? else { continue };
+        match checkpoint.as_ref().map(|checkpoint| files.checkpoint(checkpoint)) {
+            Some(Err(WriteError::NoCheckpoint(_))) if force => continue,
+            Some(Err(WriteError::NoCheckpoint(_))) => {
+                return Err(RequestError {
+                    kind: ErrorKind::Conflict,
+                    message: format!("what `{path}` was before the import is not kept any more; nothing was undone"),
+                    hint: Some("`--force`, or `force` over HTTP, leaves it as it is and undoes the rest".into()),
+                });
+            }
+            Some(found) => drop(found?),
+            None => {}
+        }
         if now.to_hex().as_str() != file.after && !force {
             return Err(RequestError {
                 kind: ErrorKind::Conflict,

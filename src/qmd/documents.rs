@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::config::CollectionConfig;
 use crate::fs::{Context, FsError, create_private_dir, move_new};
 use crate::note::{Note, Visibility};
 use crate::path::VaultPath;
-use crate::vault::{NoteRules, Outside, ReadError, Stamp, read, scan};
+use crate::vault::{NoteRules, Outside, ReadError, Stamp, is_note, read, scan};
 
 /// `vqmd`: whose database it is.
 const APPLICATION: i64 = 0x7671_6d64;
@@ -168,6 +168,10 @@ impl QmdDocuments {
 
     /// The text, its stamp and its title; `None` for what is no note that programs may see.
     fn read(&self, path: &VaultPath) -> Result<Option<(String, Stamp, String)>, QmdError> {
+        // A link on the way leads out of the collection.
+        if !is_note(&self.root, &self.rules, path) {
+            return Ok(None);
+        }
         let (folder, Some(within)) = self.places.place(&self.root, path) else { return Ok(None) };
         for _ in 0..LOOKS {
             match read(folder, &within, MAX_FILE_BYTES) {
@@ -350,17 +354,16 @@ impl QmdDocuments {
     }
 }
 
-/// Whether a database of ours is at a path, or one that is being made by another process of ours.
+/// Whether a database of ours is at a path, by its first page: SQLite would refuse to read one whose writer was killed, and wait for one that
+/// is being written.
 fn is_ours(file: &Path) -> bool {
-    if !file.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
-        return false;
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let asked = Connection::open_with_flags(file, flags).and_then(|connection| {
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))
-    });
-    asked.is_ok_and(|application| application == APPLICATION)
+    const APPLICATION_AT: usize = 68;
+    let mut head = [0_u8; APPLICATION_AT + 4];
+    let is_file = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    is_file
+        && File::open(file).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+        && head.starts_with(b"SQLite format 3\0")
+        && head[APPLICATION_AT..] == (APPLICATION as u32).to_be_bytes()
 }
 
 fn connect(file: &Path) -> Result<Connection, QmdError> {

@@ -1,6 +1,7 @@
 //! One vault at work, as requests need it: its notes on disk, its index, and who may write.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -66,6 +67,8 @@ pub struct Workspace {
     chat: ChatHelp,
     reranker: RerankHelp,
     usage: UsageTable,
+    /// How many purges have ended since the start.
+    purges: AtomicU64,
 }
 
 /// Captured events on their way into their files: what is purged must not be left there.
@@ -84,7 +87,7 @@ impl Workspace {
         let chat = ChatHelp::of(&parts.config.chat);
         let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
         let usage = UsageTable::new(&parts.state);
-        Self { parts, saving: Mutex::default(), chat, reranker, usage }
+        Self { parts, saving: Mutex::default(), chat, reranker, usage, purges: AtomicU64::default() }
     }
 
     /// Its place.
@@ -120,6 +123,16 @@ impl Workspace {
     /// What is not derived.
     pub fn state(&self) -> &Arc<State> {
         &self.parts.state
+    }
+
+    /// How many times something was forgotten for good since the start: what was made of notes before the last of them may have it still.
+    pub fn purges(&self) -> u64 {
+        self.purges.load(Ordering::Acquire)
+    }
+
+    /// Says that something was forgotten for good, once it is in no file any more.
+    pub fn note_purge(&self) {
+        self.purges.fetch_add(1, Ordering::AcqRel);
     }
 
     /// How often chunks were given.

@@ -154,6 +154,39 @@ impl ImportTable {
         Ok(has?.unwrap_or(false))
     }
 
+    /// What an import noted of a file, if it made or changed it.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn file(&self, id: i64, path: &str) -> Result<Option<ImportedFile>, StateError> {
+        Ok(self.files(id)?.into_iter().find(|file| file.path == path))
+    }
+
+    /// Takes out what is kept of a file of which text went for good: its digests, by which a guess could be confirmed, and where it is all
+    /// `gone` its name. The undo of an import then asks before it touches such a file, and the note of its source does not come again.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn purge_file(&self, path: &str, gone: bool) -> Result<(), StateError> {
+        self.0.if_there(|opened| {
+            let transaction = opened.connection.transaction()?;
+            let (files, notes) = match gone {
+                true => (
+                    "DELETE FROM import_files WHERE path = ?1",
+                    "UPDATE import_notes SET path = '', source = '', after = '' WHERE path = ?1",
+                ),
+                false => (
+                    "UPDATE import_files SET after = '' WHERE path = ?1",
+                    "UPDATE import_notes SET source = '', after = '' WHERE path = ?1",
+                ),
+            };
+            transaction.execute(files, [path])?;
+            transaction.execute(notes, [path])?;
+            transaction.commit()
+        })?;
+        Ok(())
+    }
+
     /// The files of an import.
     ///
     /// # Errors

@@ -74,6 +74,8 @@ fn read(root: &Path, agent: &str, hour: TraceHour) -> Result<HashSet<IdDigest>, 
             Err(error) if error.is_not_found() => continue,
             file => file?,
         };
+        // What a kill left unsynced is found here, and answered as kept.
+        file.sync_data().on("sync", &path)?;
         let (mut reader, mut line) = (BufReader::new(file), Vec::new());
         while reader.read_until(b'\n', &mut line).on("read", &path)? > 0 {
             ids.extend(TraceHead::of(&line).map(|head| digest(&head.id)));

@@ -19,7 +19,7 @@ use crate::forgotten::{ForgottenLookup, Reach};
 use crate::fs::{Context, FsError, crash, replace_with, sync_folder};
 
 /// The fields of an event that are texts; all others are names and numbers.
-const TEXTS: [&str; 2] = ["payload", "error"];
+const TEXTS: [&str; 4] = ["payload", "error", "backend_name", "model"];
 
 /// Takes out of an event what was forgotten; says whether there was any.
 pub(super) fn without_texts(event: &mut Value, change: &mut dyn FnMut(&str) -> Option<String>) -> bool {
@@ -110,7 +110,11 @@ fn rewrite(path: &Path, without: &dyn Fn(&str) -> Option<String>) -> Result<usiz
 fn changed(line: &[u8], without: &dyn Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     match event_of(line) {
         Some(mut event) => without_texts(&mut event, &mut |text| without(text)).then(|| line_of(&event)),
-        None => without(&String::from_utf8_lossy(line)).map(|_| Vec::new()),
+        None => {
+            let text = String::from_utf8_lossy(line);
+            let plain = ["\\n", "\\r", "\\t"].iter().fold(text.into_owned(), |text, blank| text.replace(blank, " "));
+            without(&plain).map(|_| Vec::new())
+        }
     }
 }
 

@@ -136,16 +136,21 @@ impl SettingsFile {
         Ok(self.with_entry(&copy, Some(entry)).is_ok_and(|with| with == text))
     }
 
-    /// Puts the copy in the place of the file; where there is none, the file goes.
+    /// Puts the copy in the place of the file that says `now`; where there is none, the file goes.
     ///
     /// # Errors
-    /// When the disk refuses.
-    pub(super) fn put_back(&self) -> anyhow::Result<()> {
-        let result = match self.copy().exists() {
-            true => std::fs::rename(self.copy(), &self.path),
-            false => std::fs::remove_file(&self.path),
-        };
-        result.with_context(|| format!("cannot write {}", self.path.display()))
+    /// When somebody else has written the file meanwhile, or the disk refuses.
+    pub(super) fn put_back(&self, now: &str) -> anyhow::Result<()> {
+        let copy = self.copy();
+        if copy.exists() {
+            let before = std::fs::read_to_string(&copy).with_context(|| format!("cannot read {}", copy.display()))?;
+            self.write(now, &before)?;
+            return std::fs::remove_file(&copy).with_context(|| format!("cannot remove {}", copy.display()));
+        }
+        if self.read()? != now {
+            anyhow::bail!("{} was written by another program at this moment; nothing was done", self.path.display());
+        }
+        std::fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
     }
 
     fn unreadable(&self, error: &dyn std::error::Error) -> anyhow::Error {

@@ -100,20 +100,26 @@ impl QmdIndex {
             if let Some(client) = connect(home)? {
                 return Ok(client);
             }
-            // One that has ended found another at work, which is there in a moment, or could not do it.
             if started.elapsed() > STARTS_WITHIN {
                 bail!(
                     "the process that answers for this index does not start; `vault serve --vault {}` says why",
                     self.place.folder.display()
                 );
             }
-            if let Ok(Some(status)) = child.try_wait()
-                && !status.success()
-            {
-                bail!(
+            match child.try_wait() {
+                Ok(Some(status)) if !status.success() => bail!(
                     "the process that answers for this index cannot start; `vault serve --vault {}` says why",
                     self.place.folder.display()
-                );
+                ),
+                // It found another at work, which may have been about to end.
+                Ok(Some(_)) => {
+                    std::thread::sleep(LOOK_AGAIN);
+                    if let Some(client) = connect(home)? {
+                        return Ok(client);
+                    }
+                    child = command.spawn().context("cannot start the process that answers")?;
+                }
+                _ => {}
             }
             std::thread::sleep(LOOK_AGAIN);
         }

@@ -91,9 +91,15 @@ pub(super) struct QmdStatusArgs {
 
 impl QmdStatusArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
+        index.documents.refresh()?;
         let documents = index.documents.all(None)?;
         let mut client = index.client()?;
         let status = index.status(&mut client)?;
+        // What a program may see, counted as it sees it.
+        let seen: Value = client.get("/status", &())?;
+        let chunks = seen["chunks"].as_u64().unwrap_or_default();
+        let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
+        let pending = chunks.saturating_sub(embedded);
         let (name, database, folder) = (&index.place.name, &index.place.database, &index.place.folder);
         if self.json {
             let collections: Vec<Value> = index.collections.collections.iter().map(|collection| {
@@ -102,18 +108,14 @@ impl QmdStatusArgs {
             }).collect();
             stdout().json(&json!({
                 "index": name, "database": database, "folder": folder, "totalDocuments": documents.len(),
-                "needsEmbedding": status["pending_embeddings"], "hasVectorIndex": status["embedded"] != 0,
+                "needsEmbedding": pending, "hasVectorIndex": embedded != 0,
                 "model": status["model"], "collections": collections,
             }))?;
             return Ok(Outcome::Done);
         }
         say!("QMD Status\n\nIndex: {}\nFolder: {}\n", database.display(), folder.display())?;
         say!("Documents\n  Total:    {} files indexed", documents.len())?;
-        say!(
-            "  Vectors:  {} embedded\n  Pending:  {} need embedding",
-            status["embedded"],
-            status["pending_embeddings"]
-        )?;
+        say!("  Vectors:  {embedded} embedded\n  Pending:  {pending} need embedding")?;
         say!("  Model:    {}", status["model"]["state"].as_str().unwrap_or_default())?;
         say!("\nCollections")?;
         for collection in &index.collections.collections {
@@ -162,9 +164,7 @@ pub(super) fn embed(index: &mut QmdIndex) -> anyhow::Result<Outcome> {
         match status["model"]["state"].as_str() {
             Some("off") => say!("No model is configured; searches are by words.")?,
             Some("failed") => say!("The model cannot be used; searches are by words: {}", status["model"])?,
-            Some("ready") if status["pending_embeddings"] == 0 => {
-                say!("✓ Done! {} passages have their embeddings.", status["embedded"])?
-            }
+            Some("ready") if status["pending_embeddings"] == 0 => say!("✓ Done! All passages have their embeddings.")?,
             _ => {
                 super::keep::touch(&index.place.folder);
                 std::thread::sleep(LOOK_AGAIN);

@@ -31,8 +31,10 @@ export function update(now, before) {
 /** Files have changed. */
 export function changed() {
   // What is being written is not made anew.
-  if (!view.place.querySelector(".fact-form")) load({ quiet: true });
+  if (!isWriting()) load({ quiet: true });
 }
+
+const isWriting = () => Boolean(view.place.querySelector(".fact-form"));
 
 async function load({ quiet = false } = {}) {
   asked += 1;
@@ -40,6 +42,8 @@ async function load({ quiet = false } = {}) {
   try {
     const answer = await api.proposals({ agent: route().agent });
     if (mine !== asked) return;
+    // Nor is what is being written meanwhile: the list is made anew once that is done.
+    if (isWriting()) return;
     const text = JSON.stringify(answer);
     if (quiet && text === told) return;
     told = text;
@@ -71,6 +75,7 @@ function item(proposal) {
     try {
       const done = await api.decide({ decisions: [{ agent: entry.agent, ...decision }] });
       say(`${what}: ${count(done.accepted.length + done.rejected.length, "proposal")}`);
+      if (isWriting()) return made.remove();
       load();
       view.place.querySelector("h2")?.focus();
     } catch (error) {
@@ -107,7 +112,7 @@ function ask(at, label, value, then) {
     h("div", { class: "row" }, text),
     h("div", { class: "row" },
       h("button", { type: "submit", class: "primary" }, label === "Why" ? "Reject" : "Accept"),
-      h("button", { type: "button", on: { click: () => form.remove() } }, "Cancel")));
+      h("button", { type: "button", on: { click: () => { form.remove(); load({ quiet: true }); } } }, "Cancel")));
   at.append(form);
   text.focus();
 }
