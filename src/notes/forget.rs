@@ -8,7 +8,7 @@ use super::annotations::annotations;
 use super::derived::{derived, made_of};
 use super::derived_entries::forget_entry;
 use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
-use super::purge::Purge;
+use super::purge::{Purge, sweep_traces};
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::retitle::{retitled, title_says};
 use crate::derive::generated::GeneratedNote;
@@ -54,12 +54,6 @@ impl GoneForGood {
         self.places.push(place);
         self.texts.extend_from_slice(purge.texts());
     }
-}
-
-/// Takes texts, and all that was forgotten before, out of the traces of agents; gives out of how many events.
-pub(super) fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<usize, RequestError> {
-    let known = owner.workspace().forgotten().look()?;
-    Ok(owner.workspace().traces().sweep(&known, texts)?)
 }
 
 /// Removes a chunk, lines or a whole note. Returns when none of it can be found.

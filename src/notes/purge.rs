@@ -109,3 +109,9 @@ impl<'a> Purge<'a> {
         failures
     }
 }
+
+/// Takes texts, and all that was forgotten before, out of the traces of agents; gives out of how many events.
+pub(super) fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<usize, RequestError> {
+    let known = owner.workspace().forgotten().look()?;
+    Ok(owner.workspace().traces().sweep(&known, texts)?)
+}

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::forget::sweep_traces;
-use super::purge::Purge;
+use super::purge::{Purge, sweep_traces};
 use crate::config::MemoryScope;
 use crate::derive::facts::{Fact, FactChange, FactsFile, full_name, split_name};
 use crate::ledger::{FactsBook, LedgerError};
