@@ -118,9 +118,9 @@ impl<'i> NoteImporter<'i> {
         };
         let Some(import) = self.import else { return Ok(NoteFate::Updated) };
         let after = blake3::hash(text.as_bytes()).to_hex().to_string();
-        let checkpoint = match self.imports.has_file(import, path.as_str()).map_err(|error| kept_from(&error))? {
-            true => None,
-            false => Some(self.files.leave(&path, Some(now), Action::Edit.into())?.to_string()),
+        let checkpoint = match self.imports.file(import, path.as_str()).map_err(|error| kept_from(&error))? {
+            Some(_) => None,
+            None => Some(self.files.leave(&path, Some(now), Action::Edit.into())?.to_string()),
         };
         let file = ImportedFile { path: path.to_string(), checkpoint, after: after.clone() };
         self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;

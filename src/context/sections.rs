@@ -182,7 +182,7 @@ impl<'a> Sections<'a> {
     /// Turns of conversations.
     pub(super) fn transcript(&mut self, query: &str) -> Result<BlockSection, RequestError> {
         // By its folder: of a collection that is not there a search says which ones are, and looks at every file of an agent's for that
-        // (107 ms with 20,000 notes, and 6 so).
+        // (107 ms with 20,000 notes).
         let filter = Filter { path: Some(format!("{CONVERSATIONS}/")), ..self.filter() };
         let limit = self.memory().recall_top_k;
         let looking = Looking { text: query, filter, limit, floor: self.floor() / 2.0, whole: true };

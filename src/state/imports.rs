@@ -142,24 +142,18 @@ impl ImportTable {
         })
     }
 
-    /// Whether an import made or changed a file.
-    ///
-    /// # Errors
-    /// As above.
-    pub fn has_file(&self, id: i64, path: &str) -> Result<bool, StateError> {
-        let has = self.0.if_there(|opened| {
-            let has = "SELECT 1 FROM import_files WHERE import = ?1 AND path = ?2";
-            opened.connection.prepare_cached(has)?.exists(params![id, path])
-        });
-        Ok(has?.unwrap_or(false))
-    }
-
     /// What an import noted of a file, if it made or changed it.
     ///
     /// # Errors
     /// As above.
     pub fn file(&self, id: i64, path: &str) -> Result<Option<ImportedFile>, StateError> {
-        Ok(self.files(id)?.into_iter().find(|file| file.path == path))
+        let file = self.0.if_there(|opened| {
+            let file = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 AND path = ?2";
+            let read =
+                |row: &Row<'_>| Ok(ImportedFile { path: row.get(0)?, checkpoint: row.get(1)?, after: row.get(2)? });
+            opened.connection.prepare_cached(file)?.query_row(params![id, path], read).optional()
+        });
+        Ok(file?.flatten())
     }
 
     /// Takes out what is kept of a file of which text went for good: its digests, by which a guess could be confirmed, and where it is all
@@ -286,7 +280,10 @@ mod tests {
         imports.note_files(first, &[file("1", Some("before"))]).unwrap();
         imports.note_files(first, &[file("2", None)]).unwrap();
         assert_eq!(imports.files(first).unwrap(), [file("2", Some("before"))]);
-        assert!(imports.has_file(first, "notes/a.md").unwrap() && !imports.has_file(first, "notes/b.md").unwrap());
+        assert!(
+            imports.file(first, "notes/a.md").unwrap().is_some()
+                && imports.file(first, "notes/b.md").unwrap().is_none()
+        );
         let note = NoteOrigin { key: u64::MAX, path: "notes/b.md".into(), source: "s".into(), after: "3".into() };
         imports.keep_note(first, &note, None).unwrap();
         assert_eq!(imports.note(u64::MAX).unwrap(), Some(note));
