@@ -10,38 +10,53 @@ use super::backend::{Backend, home};
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{remark, say, stdout};
+use crate::attachments::{AttachmentReader, page_lines};
 use crate::config::Config;
 use crate::note::Lines;
 use crate::path::VaultPath;
 use crate::request::RequestError;
 use crate::search::nearest_notes;
-use crate::vault::{Home, NoteRules, Outside, ReadError, read, scan};
-use crate::wire::{citation, split_lines};
+use crate::vault::{Home, NoteRules, Outside, ReadError, open_file, read, scan};
+use crate::wire::{passage_citation, split_lines, split_page};
 
 /// Print a note, some lines of it, or the passage with a hash.
 ///
-/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, or a hash. A
+/// Takes what a search names: a path in the vault (or from the current folder), path:line, path:line-line, path#L12-L20, path#page=3 of a PDF, or a hash. A
 /// name does as well: of the note that is called so, else of the one whose name begins so, has it, or is a slip of the finger away.
 #[derive(Debug, Args)]
 pub(super) struct GetCommand {
-    /// PATH, PATH:LINE, PATH:LINE-LINE, NAME or HASH.
+    /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#page=PAGE, NAME or HASH.
     what: String,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
+/// Why an attachment is not shown.
+const ATTACHMENTS_OFF: &str =
+    "the text of attachments is not read: `[index] attachments = true` in memory.toml has it read";
+
 impl GetCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
         let config = Config::load(home.root())?;
-        let (name, lines) = named_lines(&self.what);
+        let page = split_page(&self.what).map(|(_, page)| page);
+        let (name, lines) = split_page(&self.what).map_or_else(|| named_lines(&self.what), |(name, _)| (name, None));
         let outside = Outside::new(home.root(), &config.collections)?;
         let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
+        let attachments = AttachmentReader::looking_at(&home.index_dir(&config.index.dir));
         let read_it = |path: &VaultPath| {
             let (folder, within) = outside.place(home.root(), path);
             let max_bytes = config.index.max_file_bytes.max(1 << 30);
-            within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes))
+            let within = within.ok_or(ReadError::Gone)?;
+            if !path.is_document() {
+                return read(folder, &within, max_bytes);
+            }
+            let opened = open_file(folder, &within, config.index.max_file_bytes)?;
+            if !config.index.attachments {
+                return Err(ReadError::Unfit(ATTACHMENTS_OFF.into()));
+            }
+            Ok(attachments.read(path, opened)?.source)
         };
         let (mut found, mut tried) = (None, false);
         for spelled in readings(name, home.root(), &outside, current.as_deref()) {
@@ -72,6 +87,13 @@ impl GetCommand {
         let name = path.as_str();
         let index = Lines::new(&source.text);
         let last = index.count().max(1);
+        let lines = match page {
+            Some(page) => {
+                let of_page = page_lines(&source.text, page);
+                Some(of_page.with_context(|| format!("{name} has no text on a page {page}"))?)
+            }
+            None => lines,
+        };
         let (first, until) = lines.unwrap_or((1, last));
         if first == 0 || first > last || until < first {
             let asked =
@@ -83,7 +105,7 @@ impl GetCommand {
         if self.json {
             let value = serde_json::json!({
                 "path": name, "line_start": first, "line_end": until, "content": text,
-                "citation": citation(name, first as u32, until as u32),
+                "citation": passage_citation(name, page, first as u32, until as u32),
             });
             stdout().json(&value)?;
         } else {
@@ -142,7 +164,9 @@ fn nearest(name: &str, home: &Home, outside: &Outside, config: &Config) -> anyho
     if name.split('/').any(|part| part.starts_with('.')) {
         return Err(absent(name, home));
     }
-    let rules = NoteRules::new(home.root(), &config.index.exclude)?.with_outside(outside.clone());
+    let rules = NoteRules::new(home.root(), &config.index.exclude)?
+        .with_outside(outside.clone())
+        .with_attachments(config.index.attachments);
     let there: Vec<VaultPath> = scan(home.root(), &rules, None).files.into_iter().map(|found| found.path).collect();
     match &nearest_notes(name, &there)[..] {
         [] => Err(absent(name, home)),
@@ -202,7 +226,7 @@ fn no_note(name: &str) -> anyhow::Error {
 /// Whether a path, as it is without links and `..`, can be that of a note: what is hidden is the program's or another's.
 fn can_be_note(path: &VaultPath) -> bool {
     let extension = path.as_str().rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
-    matches!(extension.as_deref(), Some("md" | "markdown"))
+    (matches!(extension.as_deref(), Some("md" | "markdown")) || path.is_document())
         && !path.as_str().split('/').any(|part| part.starts_with('.'))
 }
 
@@ -229,7 +253,7 @@ fn as_on_disk(home: &Home, outside: &Outside, path: VaultPath) -> VaultPath {
         return path;
     }
     let Ok(rules) = NoteRules::new(home.root(), &[]) else { return path };
-    let rules = rules.with_outside(outside.clone());
+    let rules = rules.with_outside(outside.clone()).with_attachments(true);
     let found = scan(home.root(), &rules, None).files.into_iter().find(|found| found.path.same_as(path.as_str()));
     found.map_or(path, |found| found.path)
 }

@@ -7,14 +7,18 @@ use clap::Args;
 
 use super::backend::Backend;
 use super::outcome::Outcome;
+use super::output::count;
 use super::terminal::{DIM, TITLE, remark, stdout};
-use crate::wire::NotesParams;
+use crate::wire::{AttachmentState, NotesParams};
 
 /// List notes with their titles, the newest first.
 #[derive(Debug, Args)]
 pub(super) struct LsCommand {
     /// Only this collection, or this folder and those below it.
     folder: Option<String>,
+    /// List the files beside the notes instead, PDF, Word documents, web pages and pictures, with why one is not searched.
+    #[arg(long, conflicts_with = "limit")]
+    attachments: bool,
     /// Notes at most; 50 unless told.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
@@ -29,6 +33,9 @@ impl LsCommand {
         backend.catch_up(false)?;
         backend.warn_if_read_only();
         let folder = self.folder.map(|folder| folder.trim_start_matches("./").to_owned());
+        if self.attachments {
+            return attachments(&mut backend, folder.as_deref(), self.json);
+        }
         let found = backend.notes(&NotesParams { folder, limit: self.limit, offset: None })?;
         let outcome = if found.notes.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
@@ -52,4 +59,38 @@ impl LsCommand {
         }
         Ok(outcome)
     }
+}
+
+fn attachments(backend: &mut Backend, folder: Option<&str>, json: bool) -> anyhow::Result<Outcome> {
+    let mut found = backend.attachments()?;
+    if let Some(folder) = folder.map(|folder| folder.trim_matches('/')) {
+        let is_in = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        found.attachments.retain(|attachment| is_in(&attachment.path));
+    }
+    let outcome = if found.attachments.is_empty() { Outcome::NothingFound } else { Outcome::Done };
+    if json {
+        stdout().json(&found)?;
+        return Ok(outcome);
+    }
+    let mut out = stdout();
+    for attachment in &found.attachments {
+        out.paint(DIM, attachment.updated_at.get(..10).unwrap_or_default())?;
+        write!(out, "  ")?;
+        out.paint(TITLE, &attachment.path)?;
+        match attachment.state {
+            AttachmentState::Searched => write!(out, "  {}", count(attachment.passages, "passage"))?,
+            AttachmentState::Waiting => write!(out, "  waits to be read")?,
+            AttachmentState::NotRead => write!(out, "  not read")?,
+        }
+        match attachment.reasons.is_empty() {
+            true => writeln!(out)?,
+            false => writeln!(out, ": {}", attachment.reasons.join("; "))?,
+        }
+    }
+    if found.attachments.is_empty() {
+        remark!("vault: there are no attachments");
+    } else if !found.searched {
+        remark!("vault: `[index] attachments = true` in memory.toml has their text searched");
+    }
+    Ok(outcome)
 }

@@ -110,7 +110,7 @@ fn is_private(scope: &ReadScope, file: &FileEntry) -> Result<bool, RequestError>
         return Ok(true);
     }
     match scope.workspace().source(&file.path) {
-        Ok(source) => Ok(Note::parse(&source.text, file.path.stem()).is_private()),
+        Ok(source) => Ok(Note::of(&file.path, &source.text).is_private()),
         Err(ReadError::Gone) => Err(WriteError::Gone(file.path.clone()).into()),
         // In doubt it is.
         Err(ReadError::Changing | ReadError::Unfit(_)) => Ok(true),

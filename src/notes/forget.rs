@@ -1,5 +1,6 @@
 //! Removes a chunk or a note, so that it can be undone, or with `purge` so that it cannot.
 
+use std::string::FromUtf8Error;
 use std::time::Duration;
 
 use blake3::Hash;
@@ -97,7 +98,11 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
     if seen.is_some_and(|seen| seen != *hash.as_bytes()) || params.seen.as_ref().is_some_and(|seen| *seen != name) {
         return Err(changed());
     }
-    let had = match (&part, String::from_utf8(bytes)) {
+    if path.is_document() && !matches!(part, ForgottenPart::Whole) {
+        let message = format!("`{path}` is an attachment, which is never written; only all of it can go");
+        return Err(RequestError::invalid(message));
+    }
+    let had = match (&part, text_of(workspace, &path, bytes)) {
         (_, Ok(text)) => text,
         (ForgottenPart::Whole, Err(error)) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         (_, Err(_)) => return Err(RequestError::invalid(format!("`{path}` is not text; only all of it can go"))),
@@ -169,6 +174,7 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
         true => Some(files.purge(&path)?),
         false => None,
     };
+    let kept_text = path.is_document().then(|| workspace.attachments().forget(&path)).flatten();
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
     if params.derived {
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
@@ -194,6 +200,7 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
         tombstone: purge.tombstone,
         remains: in_trash(&purged)
             .chain(kept)
+            .chain(kept_text)
             .chain(in_history.as_ref().map(purge_facts::in_history))
             .chain(workspace.sweep_given())
             .chain(purge.clear_logs(files))
@@ -204,6 +211,14 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
             .collect(),
     });
     Ok(forgotten)
+}
+
+/// What a file says: of an attachment the text that is searched, where it can be read.
+fn text_of(workspace: &Workspace, path: &VaultPath, bytes: Vec<u8>) -> Result<String, FromUtf8Error> {
+    if path.is_document() {
+        return Ok(workspace.source(path).map(|source| source.text).unwrap_or_default());
+    }
+    String::from_utf8(bytes)
 }
 
 /// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left. It goes
@@ -339,7 +354,8 @@ fn purge_gone(
         return Ok(forgotten);
     }
     // What it said last is what goes.
-    let had = files.last_content(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let had = files.last_content(path)?.filter(|_| !path.is_document());
+    let had = had.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let had = had.as_deref().unwrap_or_default();
     let facts = GoneFacts::of(owner, path, had, None);
     let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
@@ -464,7 +480,7 @@ fn remainder(
     text: &str,
     part: ForgottenPart,
 ) -> Result<(Remainder, Option<LineSpan>), Option<RemoveError>> {
-    let note = Note::parse(text, path.stem());
+    let note = Note::of(path, text);
     match part {
         ForgottenPart::Lines(first, last) => Ok((without_lines(&note, text, first, last)?, Some((first, last)))),
         ForgottenPart::Chunk(id) => {

@@ -2,6 +2,7 @@
 
 mod annotate;
 mod annotations;
+mod attachments;
 mod browse;
 mod conflicts;
 mod derived;
@@ -24,6 +25,7 @@ mod undo;
 
 pub use annotate::annotate;
 pub use annotations::{annotations, passage};
+pub(crate) use attachments::attachments;
 pub(crate) use browse::chunk;
 pub use browse::{browse, collections};
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};

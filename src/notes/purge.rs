@@ -45,7 +45,7 @@ impl<'a> Purge<'a> {
         gone: bool,
         values: Vec<String>,
     ) -> Result<Self, RequestError> {
-        let note = Note::parse(text, path.stem());
+        let note = Note::of(path, text);
         // But for the summary frontmatter says nothing that would come again.
         let mut texts: Vec<String> = match gone {
             true => summary_of(text).into_iter().chain([text[note.body.clone()].to_owned()]).collect(),
