@@ -6,6 +6,7 @@ mod agents;
 mod annotations;
 mod as_qmd;
 mod asking;
+mod attachments;
 mod backup;
 mod bad_files;
 mod batches;
