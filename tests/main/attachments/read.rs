@@ -16,7 +16,8 @@ fn a_pdf_is_read_page_by_page_compressed_or_not() {
 
 #[test]
 fn a_pdf_in_any_script_is_read_by_the_table_of_its_font() {
-    for text in ["Grüße aus Köln", "Чай и хлеб", "茶和面包在桌上", "お茶とパン", "café 😀"] {
+    for text in ["Grüße aus Köln", "Чай и хлеб", "茶和面包在桌上", "お茶とパン", "naïve café"]
+    {
         for flate in [false, true] {
             let read = texts("pdf", &pdf(&[text], PdfStyle { flate, unicode: true }));
             assert_eq!(read, ["page 1", text]);
