@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::part::{DocumentPart, EnoughTold, MAX_TEXT, Tell};
+use super::text::DocumentText;
 use super::{docx, html, jail, pdf};
+use crate::path::AttachmentKind;
 
 /// What such a process is started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +68,32 @@ pub(crate) fn run(job: &ReaderJob, mut input: impl Read, output: impl Write) -> 
 fn put(output: &mut impl Write, part: &DocumentPart) -> io::Result<()> {
     serde_json::to_writer(&mut *output, part)?;
     output.write_all(b"\n")
+}
+
+/// The text of a document that is in memory, or why there is none. Read in this process, without its limits: for those who try the readers.
+///
+/// # Errors
+/// When there is no text in it that can be read.
+pub fn read_in_memory(kind: AttachmentKind, bytes: &[u8]) -> Result<String, String> {
+    let job = match kind {
+        AttachmentKind::Pdf => ReaderJob::Pdf,
+        AttachmentKind::Docx => ReaderJob::Docx,
+        AttachmentKind::Html => ReaderJob::Html,
+        AttachmentKind::Image => return Err("it is a picture".into()),
+    };
+    let (mut text, mut page, mut refused) = (DocumentText::default(), None, None);
+    // Nobody wants no more.
+    let _ = read(&job, bytes, &mut |part| {
+        match part {
+            DocumentPart::Refused(reason) => refused = Some(reason),
+            part => text.add(part, &mut page),
+        }
+        Ok(())
+    });
+    match refused {
+        Some(reason) if text.text.is_empty() => Err(reason),
+        _ => Ok(text.text),
+    }
 }
 
 /// Reads a document that is in memory.

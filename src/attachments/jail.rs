@@ -28,6 +28,9 @@ pub(super) fn enter() -> io::Result<Option<String>> {
         (Resource::Cpu, SECONDS, SECONDS + 1),
         (Resource::As, mapped() + MEMORY, mapped() + MEMORY),
     ];
+    // Nobody listens when who started it is gone.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     // Whoever else computes comes first.
     let _ = rustix::process::nice(10);
     for (resource, current, maximum) in limits {

@@ -20,6 +20,7 @@ mod process;
 mod reader;
 mod text;
 
+pub use confined::read_in_memory;
 pub(crate) use confined::{ReaderJob, run};
 pub(crate) use process::COMMAND;
 pub use reader::AttachmentReader;

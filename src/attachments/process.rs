@@ -32,7 +32,7 @@ const SIGSEGV: i32 = 11;
 pub(super) struct ReadOutcome {
     /// Its text, or why there is none.
     pub(super) text: Result<DocumentText, String>,
-    /// Whether another try may come to something else: it was stopped by the clock, and others computed meanwhile.
+    /// Whether another try may come to something else: it was stopped by the clock, and others computed meanwhile; or from outside.
     pub(super) may_change: bool,
     /// What of the confinement this system does not have.
     pub(super) unconfined: Option<String>,
@@ -49,6 +49,8 @@ pub(super) fn read(kind: AttachmentKind, file: File) -> std::io::Result<ReadOutc
         .args([COMMAND, kind.as_str()])
         .env_clear()
         .current_dir("/")
+        // What ends the daemon from its terminal is not meant for it.
+        .process_group(0)
         .stdin(Stdio::from(file))
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -151,7 +153,8 @@ impl Told {
                 Ok(text)
             }
         };
-        ReadOutcome { text, may_change: late, unconfined }
+        let is_its_own = matches!(status.signal(), Some(SIGXCPU | SIGABRT | SIGSEGV));
+        ReadOutcome { text, may_change: late || !(ended || is_its_own), unconfined }
     }
 }
 

@@ -267,7 +267,7 @@ fn it_is_never_written_and_forgotten_as_a_whole_alone() {
             let refused = vault.run(&["forget", what, "--yes"]);
             assert!(refused.code != 0 && refused.stderr.contains("never written"), "{}", refused.stderr);
         }
-        assert_eq!(vault.run(&["forget", "files/report.pdf#page=3", "--yes"]).code, 2);
+        assert_ne!(vault.run(&["forget", "files/report.pdf#page=3", "--yes"]).code, 0);
         assert_eq!(fs::read(vault.path("files/report.pdf")).unwrap(), bytes);
         let remarked = vault.run(&["annotate", found["hash"].as_str().unwrap(), "Read it again.", "--json"]);
         let remark = remarked.ok().json()["path"].as_str().unwrap().to_owned();
