@@ -46,7 +46,7 @@ pub(crate) fn run(job: &ReaderJob, mut input: impl Read, output: impl Write) -> 
             failed = put(&mut output, &DocumentPart::Problem(rest));
             return Err(EnoughTold);
         }
-        failed.as_ref().map(|()| ()).map_err(|_| EnoughTold)
+        if failed.is_ok() { Ok(()) } else { Err(EnoughTold) }
     };
     let told = unconfined.map_or(Ok(()), |unconfined| tell(DocumentPart::Unconfined(unconfined)));
     let read = match (told, job) {

@@ -131,7 +131,7 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
 
 /// Tells the paragraphs of a part.
 fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -> Result<(), EnoughTold> {
-    let mut body = Body::of(styles);
+    let mut body = DocxBody::of(styles);
     let wrong = each(xml, &mut |event| {
         match event {
             Event::Start(element) => body.open(element),
@@ -163,7 +163,7 @@ fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -
 }
 
 /// Where in a document's text the reader is.
-struct Body<'a> {
+struct DocxBody<'a> {
     styles: &'a HashMap<String, u8>,
     /// What is to be told.
     told: Vec<DocumentPart>,
@@ -186,7 +186,7 @@ const MAX_PARAGRAPH: usize = 64 * 1024;
 /// Maximum bytes of a row.
 const MAX_ROW: usize = 64 * 1024;
 
-impl<'a> Body<'a> {
+impl<'a> DocxBody<'a> {
     fn of(styles: &'a HashMap<String, u8>) -> Self {
         Self {
             styles,

@@ -30,7 +30,7 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), EnoughTold> {
     let text = decode(bytes);
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
-    let mut page = Page::new(tell);
+    let mut page = WebPage::new(tell);
     for token in Tokenizer::new_with_emitter(&*text, emitter) {
         let Ok(token) = token;
         match token {
@@ -70,7 +70,7 @@ fn hides(name: &[u8], value: &[u8]) -> bool {
 }
 
 /// A page as far as it was read.
-struct Page<'a> {
+struct WebPage<'a> {
     tell: Tell<'a>,
     /// The element that is left out with all that is in it, and how many of its name are open.
     left_out: Option<(String, usize)>,
@@ -85,7 +85,7 @@ struct Page<'a> {
     line: String,
 }
 
-impl<'a> Page<'a> {
+impl<'a> WebPage<'a> {
     fn new(tell: Tell<'a>) -> Self {
         Self { tell, left_out: None, heading: None, in_title: false, title: None, preformatted: 0, line: String::new() }
     }

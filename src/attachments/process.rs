@@ -56,7 +56,7 @@ pub(super) fn read(kind: AttachmentKind, file: File) -> std::io::Result<ReadOutc
         .stderr(Stdio::null())
         .spawn()?;
     let parts = listen(&mut child);
-    let mut told = Told::new(started + PATIENCE);
+    let mut told = ToldSoFar::new(started + PATIENCE);
     told.take(&parts);
     // It may have more to say, and nobody listens.
     let _ = child.kill();
@@ -91,7 +91,7 @@ fn listen(child: &mut Child) -> Receiver<DocumentPart> {
 }
 
 /// What a process has told so far.
-struct Told {
+struct ToldSoFar {
     deadline: Instant,
     text: DocumentText,
     page: Option<u32>,
@@ -103,7 +103,7 @@ struct Told {
     late: bool,
 }
 
-impl Told {
+impl ToldSoFar {
     fn new(deadline: Instant) -> Self {
         Self {
             deadline,

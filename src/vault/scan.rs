@@ -46,7 +46,7 @@ pub struct Scan {
 /// Symbolic links are not followed: their targets inside the vault are found where they are, others are not the vault's.
 pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
     let mut scan = Scan::default();
-    let wanted = Wanted { rules, takes: NoteRules::takes };
+    let wanted = WantedFiles { rules, takes: NoteRules::takes };
     match start.map(|start| (start, rules.outside().of(start))) {
         None => scan.whole(root, wanted),
         Some((start, None)) => scan.walk(&ScanWalk { folder: root, name: None, wanted }, Some(start)),
@@ -58,18 +58,18 @@ pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
 /// Lists all attachments, be they searched or not, as [`scan`] lists notes.
 pub(crate) fn scan_attachments(root: &Path, rules: &NoteRules) -> Scan {
     let mut scan = Scan::default();
-    scan.whole(root, Wanted { rules, takes: NoteRules::takes_attachment });
+    scan.whole(root, WantedFiles { rules, takes: NoteRules::takes_attachment });
     scan
 }
 
 /// Which files are listed.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
+struct WantedFiles<'a> {
     rules: &'a NoteRules,
     takes: fn(&NoteRules, &VaultPath) -> bool,
 }
 
-impl Wanted<'_> {
+impl WantedFiles<'_> {
     fn takes(&self, path: &VaultPath) -> bool {
         (self.takes)(self.rules, path)
     }
@@ -79,7 +79,7 @@ impl Wanted<'_> {
 struct ScanWalk<'a> {
     folder: &'a Path,
     name: Option<&'a VaultPath>,
-    wanted: Wanted<'a>,
+    wanted: WantedFiles<'a>,
 }
 
 impl ScanWalk<'_> {
@@ -102,7 +102,7 @@ impl ScanWalk<'_> {
 }
 
 impl Scan {
-    fn whole(&mut self, root: &Path, wanted: Wanted<'_>) {
+    fn whole(&mut self, root: &Path, wanted: WantedFiles<'_>) {
         self.walk(&ScanWalk { folder: root, name: None, wanted }, None);
         wanted.rules.outside().iter().for_each(|outside| self.enter_outside(root, wanted, outside, outside.name()));
     }
@@ -124,7 +124,7 @@ impl Scan {
     }
 
     /// Lists what is at or below `start` in a folder elsewhere. While that is not there, its notes are unknown, not gone.
-    fn enter_outside(&mut self, root: &Path, wanted: Wanted<'_>, outside: &OutsideFolder, start: &VaultPath) {
+    fn enter_outside(&mut self, root: &Path, wanted: WantedFiles<'_>, outside: &OutsideFolder, start: &VaultPath) {
         let (name, folder) = (outside.name(), outside.folder());
         let whole = start == name;
         let mut problem = |reason: String| {
@@ -145,7 +145,7 @@ impl Scan {
         self.walk(&walk, below.and_then(|below| VaultPath::new(below).ok()).as_ref());
     }
 
-    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, wanted: Wanted<'_>) {
+    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, wanted: WantedFiles<'_>) {
         let rules = wanted.rules;
         let shown = || entry.file_name().to_string_lossy().into_owned();
         let path = match path {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::tokens::{ContentToken, Operand, Tokens};
+use super::tokens::{ContentToken, ContentTokens, Operand};
 
 /// Maximum characters and ranges of a table.
 const MAX_ENTRIES: usize = 200_000;
@@ -23,7 +23,7 @@ impl CodeMap {
     /// Reads a table.
     pub(super) fn read(bytes: &[u8]) -> Self {
         let mut map = Self::default();
-        let mut tokens = Tokens::new(bytes);
+        let mut tokens = ContentTokens::new(bytes);
         let mut waiting = Vec::new();
         while let Some(token) = tokens.next() {
             match token {

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, GB18030, SHIFT_JIS, UTF_16BE};
 use lopdf::{Dictionary, Document, Object};
 
-use super::MAX_STREAM;
 use super::cmap::CodeMap;
 
+/// Maximum bytes that a stream of a document unpacks to.
+pub(super) const MAX_STREAM: usize = 64 << 20;
 /// Maximum widths that are known of a font.
 const MAX_WIDTHS: usize = 70_000;
 
@@ -51,7 +52,7 @@ impl PdfFont {
             let letters = named_encoding(document, font).map_or(Letters::Unknown, Letters::Named);
             let descendant = font.get_deref(b"DescendantFonts", document).and_then(Object::as_array);
             let descendant = descendant.ok().and_then(|fonts| fonts.first());
-            let descendant = descendant.and_then(|font| Some(document.dereference(font).ok()?.1.as_dict().ok()?));
+            let descendant = descendant.and_then(|font| document.dereference(font).ok()?.1.as_dict().ok());
             let (widths, usual) = descendant.map(|font| composite_widths(document, font)).unwrap_or_default();
             return Self { map, letters, widths, usual_width: Some(usual.unwrap_or(1.0)) };
         }

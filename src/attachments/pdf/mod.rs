@@ -14,11 +14,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lopdf::{DecompressError, Document, Error, LoadOptions};
 
+use self::font::MAX_STREAM;
 use self::page::PageReader;
 use super::part::{DocumentPart, EnoughTold, Tell};
 
-/// Maximum bytes that a stream unpacks to.
-const MAX_STREAM: usize = 64 << 20;
 /// A file may have something before it, as mail puts there.
 const LOOKED_AT: usize = 1024;
 

@@ -5,11 +5,10 @@ use std::rc::Rc;
 
 use lopdf::{Dictionary, Document, Error, Object, ObjectId};
 
-use super::MAX_STREAM;
-use super::font::PdfFont;
+use super::font::{MAX_STREAM, PdfFont};
 use super::layout::Layout;
 use super::matrix::Matrix;
-use super::tokens::{ContentToken, Operand, Tokens};
+use super::tokens::{ContentToken, ContentTokens, Operand};
 use crate::attachments::part::MAX_TEXT;
 
 /// What is drawn within what is drawn nests no deeper.
@@ -116,7 +115,7 @@ fn resource<'d>(document: &'d Document, resources: &[&'d Dictionary], kind: &[u8
 
 impl<'d> Drawing<'_, 'd> {
     fn draw(&mut self, content: &[u8], resources: &[&'d Dictionary], depth: usize) {
-        let mut tokens = Tokens::new(content);
+        let mut tokens = ContentTokens::new(content);
         let mut operands = Vec::new();
         while let Some(token) = tokens.next() {
             match token {

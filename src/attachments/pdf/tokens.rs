@@ -28,7 +28,7 @@ pub(super) enum ContentToken<'a> {
 const MAX_DEPTH: usize = 16;
 
 /// Takes tokens from bytes.
-pub(super) struct Tokens<'a> {
+pub(super) struct ContentTokens<'a> {
     bytes: &'a [u8],
     at: usize,
 }
@@ -41,7 +41,7 @@ fn ends_word(byte: u8) -> bool {
     is_blank(byte) || matches!(byte, b'(' | b')' | b'<' | b'>' | b'[' | b']' | b'{' | b'}' | b'/' | b'%')
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> ContentTokens<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     fn all(text: &[u8]) -> Vec<ContentToken<'_>> {
-        let mut tokens = Tokens::new(text);
+        let mut tokens = ContentTokens::new(text);
         std::iter::from_fn(|| tokens.next()).collect()
     }
 
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn pictures_are_passed_over() {
-        let mut tokens = Tokens::new(b"ID \x01EIx(\x02 EI Q");
+        let mut tokens = ContentTokens::new(b"ID \x01EIx(\x02 EI Q");
         assert_eq!(tokens.next(), Some(ContentToken::Operator(b"ID")));
         tokens.skip_picture();
         assert_eq!(tokens.next(), Some(ContentToken::Operator(b"Q")));
