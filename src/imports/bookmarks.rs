@@ -6,6 +6,9 @@ use super::sink::ImportSink;
 /// So far the end of a title is looked for.
 const MAX_TITLE_BYTES: usize = 16 * 1024;
 
+/// What begins an entry or ends a folder.
+const ENTRIES: [&str; 6] = ["<a ", "<a>", "<dt", "<dl", "</dl", "<h3"];
+
 /// A page whose remark may follow.
 struct BookmarkedPage {
     url: String,
@@ -29,9 +32,7 @@ pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
         let name = tag.split(|c: char| c.is_whitespace() || c == '>').next().unwrap_or_default().to_ascii_lowercase();
         rest = after;
         let text = |close: &str| {
-            let near = &after[..after.floor_char_boundary(MAX_TITLE_BYTES)];
-            let end = find_ignoring_case(near, close).unwrap_or_else(|| near.find('<').unwrap_or(near.len()));
-            unescaped(&without_tags(&after[..end]))
+            unescaped(&without_tags(&after[..title_end(after, close)]))
         };
         match name.as_str() {
             "dl" => folders.extend(folder.take().or_else(|| Some(String::new()))),
@@ -80,6 +81,16 @@ fn tag_end(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Where a title ends: at its closing tag, or where that is missing at the next entry. No entry is looked past, so that many of them cost no
+/// more than other text.
+fn title_end(text: &str, close: &str) -> usize {
+    let near = &text[..text.floor_char_boundary(MAX_TITLE_BYTES)];
+    let begins = |rest: &str, tag: &str| rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
+    let ends = |rest: &str| begins(rest, close) || ENTRIES.iter().any(|tag| begins(rest, tag));
+    let mut tags = near.match_indices('<').map(|(at, _)| at);
+    tags.clone().find(|at| ends(&near[*at..])).or_else(|| tags.next()).unwrap_or(near.len())
 }
 
 fn find_ignoring_case(text: &str, what: &str) -> Option<usize> {

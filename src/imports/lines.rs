@@ -1,5 +1,6 @@
 //! Files of a JSON object a line.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 
 use serde_json::Value;
@@ -48,6 +49,27 @@ pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, ea
                 sink.remark(format!("{name} was cut short: its last line is not whole"));
             }
         }
+    }
+}
+
+/// How often something of a file was left out, by the reason: however often that is, a few numbers.
+#[derive(Debug, Default)]
+pub(super) struct LeftOutCounts(BTreeMap<&'static str, usize>);
+
+impl LeftOutCounts {
+    /// Counts what is left out.
+    pub(super) fn add(&mut self, reason: &'static str) {
+        self.add_times(reason, 1);
+    }
+
+    /// The same, so many times.
+    pub(super) fn add_times(&mut self, reason: &'static str, times: usize) {
+        *self.0.entry(reason).or_default() += times;
+    }
+
+    /// Has all of it counted.
+    pub(super) fn tell(self, sink: &mut ImportSink<'_>) {
+        self.0.into_iter().for_each(|(reason, times)| sink.leave_out_times(reason, times));
     }
 }
 

@@ -19,6 +19,7 @@ mod moments;
 mod read;
 mod said;
 mod sink;
+mod tools;
 mod unpack;
 
 #[cfg(test)]
