@@ -70,13 +70,14 @@ fn the_branch_of_chatgpt_that_was_shown_is_followed() {
         [
             "2024-05-01T07:53:21.25Z user: How long does a sourdough rise at 18 degrees?",
             "2024-05-01T07:53:26.5Z assistant: Plan for ten to twelve hours at 18 degrees.",
+            "2024-05-01T07:53:27Z tool: search result: hydration table",
             "2024-05-01T07:54:20Z user: Is this crumb fine?",
             "2024-05-01T07:54:30Z assistant: The crumb looks even and open.",
             "2024-05-02T07:53:20Z user: Which week in Rome is quiet? My key is AKIAIOSFODNN7EXAMPLE",
             "2024-05-02T07:53:30Z assistant: The second week of November, mostly.",
         ]
     );
-    assert_eq!((tally.conversations, tally.turns, left_out(&tally)), (2, 6, 5), "{tally:?}");
+    assert_eq!((tally.conversations, tally.turns, left_out(&tally)), (2, 7, 4), "{tally:?}");
     let newer = found(SourceKind::ChatGpt, &data("chatgpt/newer.json")).0;
     assert_eq!(ids(&newer).difference(&ids(&items)).count(), 1, "a newer export has the same names");
     let (older, tally) = found(SourceKind::ChatGpt, &data("chatgpt/older.json"));
@@ -107,6 +108,7 @@ fn transcripts_of_claude_code_are_called_as_its_hook_calls_them() {
         said(&items),
         [
             "2025-03-01T09:00:01Z user: Write a scheduler for the three ovens.",
+            "2025-03-01T09:00:03Z tool: Bash: oven.rs …",
             "2025-03-01T09:00:04Z assistant: The scheduler is in oven.rs now.",
             "2025-03-02T09:00:01Z user: What did the other agent do?",
             "2025-03-02T09:00:03Z user: Thanks, the timetable holds.",
@@ -123,9 +125,10 @@ fn transcripts_of_claude_code_are_called_as_its_hook_calls_them() {
 fn rollouts_of_codex_are_read_with_envelopes_and_without() {
     let (items, _) = found(SourceKind::Codex, &data("codex"));
     let said = said(&items);
-    assert_eq!(said.len(), 6, "{said:?}");
+    assert_eq!(said.len(), 7, "{said:?}");
+    assert!(said.iter().any(|turn| turn.ends_with(" tool: shell: ok")), "{said:?}");
     assert!(said.iter().any(|turn| turn.ends_with("It slices bytes; it slices characters now.")));
-    assert_eq!(ids(&items).len(), 6, "who says yes twice has said it twice");
+    assert_eq!(ids(&items).len(), 7, "who says yes twice has said it twice");
 }
 
 #[test]
@@ -138,6 +141,7 @@ fn sessions_of_openclaw_and_moltis_are_without_their_machinery() {
         [
             "Remind me of the dentist on Friday.",
             "The dentist is on Friday at ten.",
+            "write: file written",
             "No line names this session.",
             "東京の天気は？",
             "晴れです。"
@@ -147,7 +151,8 @@ fn sessions_of_openclaw_and_moltis_are_without_their_machinery() {
     let (items, _) = found(SourceKind::Moltis, &data("moltis"));
     let said = said(&items);
     assert_eq!(said[0], "2025-10-09T08:53:20Z user: Where is the spare key?");
-    assert_eq!((said.len(), ids(&items).len()), (6, 6), "{said:?}");
+    assert!(said.contains(&"2025-10-09T08:53:22Z tool: exec: pots.txt …".to_owned()), "{said:?}");
+    assert_eq!((said.len(), ids(&items).len()), (7, 7), "{said:?}");
 }
 
 #[test]

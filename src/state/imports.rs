@@ -58,6 +58,11 @@ impl ImportTable {
         Self(Handle::new(state, Durability::Later))
     }
 
+    /// The way to the state.
+    pub(super) fn handle(&self) -> &Handle {
+        &self.0
+    }
+
     /// The number of a new import, or of the last of the same source that did not come to its end.
     ///
     /// # Errors

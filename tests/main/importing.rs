@@ -50,12 +50,12 @@ fn a_zip_as_it_is_downloaded_comes_once_and_a_newer_one_brings_what_is_new() {
     let vault = Daemon::vault();
     let zip = zipped(&vault, "chatgpt/conversations.json");
     let looked = vault.run(&["import", "--from", "chatgpt", &zip, "--dry-run", "--json"]).ok().json();
-    assert_eq!((&looked["added"], &looked["conversations"]), (&6.into(), &2.into()), "{looked}");
+    assert_eq!((&looked["added"], &looked["conversations"]), (&7.into(), &2.into()), "{looked}");
     assert!(texts(&vault, "conversations").is_empty(), "it was only looked at");
     let first = import(&vault, "chatgpt", &zip);
     assert_eq!(
         (&first["added"], &first["existing"], &first["import"]),
-        (&6.into(), &0.into(), &"import-1".into()),
+        (&7.into(), &0.into(), &"import-1".into()),
         "{first}"
     );
     let all = texts(&vault, "conversations");
@@ -65,10 +65,10 @@ fn a_zip_as_it_is_downloaded_comes_once_and_a_newer_one_brings_what_is_new() {
     assert!(!all[1].contains("AKIAIOSFODNN7EXAMPLE"), "{}", all[1]);
     assert!(!vault.path("../evil.md").exists() && texts(&vault, "notes").is_empty());
     let again = import(&vault, "chatgpt", &zip);
-    assert_eq!((&again["added"], &again["existing"]), (&0.into(), &6.into()), "{again}");
+    assert_eq!((&again["added"], &again["existing"]), (&0.into(), &7.into()), "{again}");
     assert_eq!(texts(&vault, "conversations"), all);
     let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
-    assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &6.into()), "{newer}");
+    assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &7.into()), "{newer}");
     let grown = texts(&vault, "conversations");
     assert!(grown[1].starts_with(all[1].trim_end()) && grown[1].contains("Testaccio"), "{}", grown[1]);
     assert_eq!(vault.run(&["search", "Testaccio"]).ok().stdout.matches("Testaccio").count(), 1);
@@ -124,12 +124,12 @@ fn every_kind_comes_into_its_folder_and_nowhere_else() {
     let mut vault = Daemon::vault();
     vault.start();
     for (kind, added) in [
-        ("chatgpt", 6),
+        ("chatgpt", 7),
         ("claude", 2),
-        ("claude-code", 5),
-        ("codex", 6),
-        ("openclaw", 5),
-        ("moltis", 6),
+        ("claude-code", 6),
+        ("codex", 7),
+        ("openclaw", 6),
+        ("moltis", 7),
         ("bookmarks", 4),
         ("obsidian", 3),
         ("notion", 3),
@@ -209,4 +209,25 @@ fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
     assert!(other.code == 1 && other.stderr.contains("--from chatgpt"), "{}", other.stderr);
     assert_eq!(vault.run(&["import", "--from", "chatgpt", "nowhere"]).code, 2);
     assert!(!vault.path("conversations").exists());
+}
+
+#[test]
+fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
+    let vault = Daemon::vault();
+    import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
+    import(&vault, "obsidian", &data("obsidian"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
+    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
+    Ran::of(crate::support::vault_command().arg("import").args([&archive, &copy])).ok();
+    let run = |args: &[&str]| Ran::of(crate::support::vault_command().args(args).arg("--vault").arg(&copy)).ok();
+    for (kind, path, existing) in [("chatgpt", "chatgpt/conversations.json", 7), ("obsidian", "obsidian", 3)] {
+        let again = run(&["import", "--from", kind, &data(path), "--json"]).json();
+        assert_eq!((&again["added"], &again["existing"]), (&0.into(), &existing.into()), "{kind} {again}");
+    }
+    let newer = run(&["import", "--from", "chatgpt", &data("chatgpt/newer.json"), "--json"]).json();
+    assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &7.into()), "{newer}");
+    // And the import can be undone there.
+    assert!(run(&["restore", "import-2"]).stdout.contains("3 files"));
+    assert!(!copy.join("notes/bread.md").exists() && !copy.join(".vault/state/imports.json").exists());
 }
