@@ -123,12 +123,16 @@ mod tests {
     #[test]
     fn the_files_of_a_conversation_are_found_by_its_name_the_last_first() {
         let folder = tempfile::tempdir().unwrap();
-        let files = ["2026-01-05-a.md", "2026-01-05-a-2.md", "2026-01-05-a-10.md", "2026-01-06-a-2.md", "2026-01-05-a-b.md"];
+        let files =
+            ["2026-01-05-a.md", "2026-01-05-a-2.md", "2026-01-05-a-10.md", "2026-01-06-a-2.md", "2026-01-05-a-b.md"];
         for name in files.iter().chain(&["a.md", "2026-01-05-a.txt", "2026-01-05-ä.md"]) {
             fs::write(folder.path().join(name), "").unwrap();
         }
         let names = SessionNames::of(folder.path());
-        assert_eq!(names.with("a"), ["2026-01-06-a-2.md", "2026-01-05-a-10.md", "2026-01-05-a-2.md", "2026-01-05-a.md"]);
+        assert_eq!(
+            names.with("a"),
+            ["2026-01-06-a-2.md", "2026-01-05-a-10.md", "2026-01-05-a-2.md", "2026-01-05-a.md"]
+        );
         assert_eq!(names.with("a-2"), ["2026-01-06-a-2.md", "2026-01-05-a-2.md"], "it may be called so itself");
         assert_eq!((names.with("a-b"), names.with("b")), (vec!["2026-01-05-a-b.md"], vec![]));
         assert!(SessionNames::of(&folder.path().join("nowhere")).with("a").is_empty());

@@ -95,7 +95,11 @@ fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
         ForgottenTexts::as_files(&home.state())?.into_iter().map(|(name, bytes)| (PathBuf::from(name), bytes));
     let imported = ImportTable::new(&home.state()).as_file()?.into_iter();
     let imported = imported.map(|(name, bytes)| (PathBuf::from(name), bytes));
-    Ok(files.chain(forgotten).chain(imported).map(|(path, bytes)| (Path::new(".vault/state").join(path), bytes)).collect())
+    Ok(files
+        .chain(forgotten)
+        .chain(imported)
+        .map(|(path, bytes)| (Path::new(".vault/state").join(path), bytes))
+        .collect())
 }
 
 /// How many captured events are in no file, after a moment for a daemon to write them.

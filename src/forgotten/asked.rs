@@ -8,9 +8,7 @@ use std::sync::{Arc, RwLockReadGuard};
 use super::place::{KeptPlace, Reach};
 use crate::derive::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
 use crate::note::{Note, summary_of, without_summary};
-use crate::state::{
-    Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, Tombstones, join_brought,
-};
+use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, Tombstones, join_brought};
 
 /// What was forgotten, to be asked by one who is about to write. While it is held nothing more is forgotten.
 pub struct ForgottenLookup<'f> {

@@ -31,9 +31,7 @@ pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
         let (tag, after) = (&rest[..end], &rest[end + 1..]);
         let name = tag.split(|c: char| c.is_whitespace() || c == '>').next().unwrap_or_default().to_ascii_lowercase();
         rest = after;
-        let text = |close: &str| {
-            unescaped(&without_tags(&after[..title_end(after, close)]))
-        };
+        let text = |close: &str| unescaped(&without_tags(&after[..title_end(after, close)]));
         match name.as_str() {
             "dl" => folders.extend(folder.take().or_else(|| Some(String::new()))),
             "/dl" => {

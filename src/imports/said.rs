@@ -251,7 +251,9 @@ mod tests {
     #[test]
     fn ten_megabytes_that_mean_ill_are_read_as_fast_as_others() {
         const LENGTH: usize = 10 << 20;
-        for (pattern, length) in [("a <b ", LENGTH), ("<think></think>", LENGTH / 5), ("\n<system-reminder x", LENGTH / 5)] {
+        for (pattern, length) in
+            [("a <b ", LENGTH), ("<think></think>", LENGTH / 5), ("\n<system-reminder x", LENGTH / 5)]
+        {
             let text = pattern.repeat(length / pattern.len());
             let (left, _) = said(&format!("{text}\nend"));
             assert!(left.ends_with("end"), "{pattern}");

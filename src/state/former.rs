@@ -30,7 +30,9 @@ const READ_LOG_TAKEN: &str = "agents.taken-over";
 
 /// Whether there is anything to be taken over.
 pub(super) fn is_there(folder: &Path) -> bool {
-    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT, imported::BROUGHT].iter().any(|name| folder.join(name).exists())
+    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT, imported::BROUGHT]
+        .iter()
+        .any(|name| folder.join(name).exists())
 }
 
 /// Takes over what there is.

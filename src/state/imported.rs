@@ -41,8 +41,9 @@ impl ImportTable {
             let imports = rows(connection, "SELECT id, kind, source, at, is_done FROM imports ORDER BY id", |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
             })?;
-            let keys =
-                rows(connection, "SELECT key, import FROM import_keys ORDER BY key", |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let keys = rows(connection, "SELECT key, import FROM import_keys ORDER BY key", |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
             let files = rows(
                 connection,
                 "SELECT import, path, checkpoint, after FROM import_files ORDER BY import, path",
@@ -77,8 +78,8 @@ fn insert(transaction: &Connection, carried: &CarriedImports) -> rusqlite::Resul
     let mut numbers: HashMap<i64, i64> = HashMap::new();
     for (id, kind, source, at, is_done) in &carried.imports {
         let taken = "SELECT 1 FROM imports WHERE id = ?1";
-        let is_taken = !(1..MAX_BROUGHT_ID).contains(id)
-            || transaction.query_row(taken, [id], |_| Ok(())).optional()?.is_some();
+        let is_taken =
+            !(1..MAX_BROUGHT_ID).contains(id) || transaction.query_row(taken, [id], |_| Ok(())).optional()?.is_some();
         let insert = "INSERT INTO imports(id, kind, source, at, is_done) VALUES (?1, ?2, ?3, ?4, ?5)";
         transaction.execute(insert, params![(!is_taken).then_some(*id), kind, source, at, is_done])?;
         numbers.insert(*id, transaction.last_insert_rowid());
@@ -150,8 +151,7 @@ mod tests {
         imports.handle().with(|opened| keep_imported(&opened.connection, u64::MAX, id)).unwrap();
         let file = |path: &str| ImportedFile { path: path.into(), checkpoint: None, after: "digest".into() };
         imports.note_files(id, &[file("notes/a.md"), file("notes/b.md")]).unwrap();
-        let note =
-            NoteOrigin { key: 8, path: "notes/a.md".into(), source: "digest".into(), after: "digest".into() };
+        let note = NoteOrigin { key: 8, path: "notes/a.md".into(), source: "digest".into(), after: "digest".into() };
         imports.keep_note(id, &note, None).unwrap();
         imports.end(id).unwrap();
         imports
@@ -166,7 +166,10 @@ mod tests {
         std::fs::write(other.path().join(name), &bytes).unwrap();
         let there = ImportTable::new(&State::in_folder(other.path()));
         assert_eq!(there.known(&[u64::MAX, 5]).unwrap(), [true, false]);
-        assert_eq!((there.all().unwrap(), there.files(1).unwrap()), (imports.all().unwrap(), imports.files(1).unwrap()));
+        assert_eq!(
+            (there.all().unwrap(), there.files(1).unwrap()),
+            (imports.all().unwrap(), imports.files(1).unwrap())
+        );
         assert_eq!(there.note(8).unwrap(), imports.note(8).unwrap());
         assert!(!other.path().join(name).exists());
         // Numbers that are taken are not given again.
@@ -187,7 +190,10 @@ mod tests {
         purge_brought_imports(other.path(), &[("notes/a.md".into(), true), ("notes/b.md".into(), false)]).unwrap();
         let there = ImportTable::new(&State::in_folder(other.path()));
         let files = there.files(1).unwrap();
-        assert_eq!(files.iter().map(|file| (file.path.as_str(), file.after.as_str())).collect::<Vec<_>>(), [("notes/b.md", "")]);
+        assert_eq!(
+            files.iter().map(|file| (file.path.as_str(), file.after.as_str())).collect::<Vec<_>>(),
+            [("notes/b.md", "")]
+        );
         let note = there.note(8).unwrap().unwrap();
         assert_eq!((note.path, note.source, note.after), (String::new(), String::new(), String::new()));
     }

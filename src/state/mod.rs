@@ -40,7 +40,5 @@ pub use read_log::LogTable;
 pub use seen::SeenTable;
 pub use store::State;
 pub use tokens::{TokenRow, TokenTable};
-pub use tombstones::{
-    ForgottenKind, KnownTombstones, Tombstone, TombstoneTable, Tombstones, join_brought,
-};
+pub use tombstones::{ForgottenKind, KnownTombstones, Tombstone, TombstoneTable, Tombstones, join_brought};
 pub use usage::{ChunkUse, UsageTable, UsageTotals};

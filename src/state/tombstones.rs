@@ -347,7 +347,8 @@ pub fn join_brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Option<
         for tombstone in &known.all {
             let Some(key) = known_keys.get(tombstone.key) else { continue };
             let one = Tombstone { key: place(&mut keys, key), ..tombstone.clone() };
-            let is_same = |other: &Tombstone| (other.at, other.key) == (one.at, one.key) && other.digests == one.digests;
+            let is_same =
+                |other: &Tombstone| (other.at, other.key) == (one.at, one.key) && other.digests == one.digests;
             if !all[..before].iter().any(is_same) {
                 all.push(one);
             }
@@ -417,7 +418,14 @@ mod tests {
         assert_eq!(brought().unwrap(), None);
         write(FILE, b"[]");
         assert_eq!(brought().unwrap(), None);
-        let one = Tombstone { id: 1, at: Timestamp::now(), place: "a.md".into(), about: "{}".into(), digests: vec![], key: 0 };
+        let one = Tombstone {
+            id: 1,
+            at: Timestamp::now(),
+            place: "a.md".into(),
+            about: "{}".into(),
+            digests: vec![],
+            key: 0,
+        };
         write(FILE, &serde_json::to_vec(&[one]).unwrap());
         assert!(brought().is_err(), "there is no key");
         write(KEY, b"short");

@@ -168,7 +168,10 @@ fn a_link_stays_one_and_what_does_not_answer_is_told() {
 fn what_a_person_has_added_to_the_entry_stays_when_it_is_brought_up_to_date() {
     let world = World::new();
     for (program, added) in [
-        ("claude-code", vec![("\"command\"", "\"env\": { \"LANG\":  \"C\" },\n      \"timeout\": 1.50e3,\n      \"command\"")]),
+        (
+            "claude-code",
+            vec![("\"command\"", "\"env\": { \"LANG\":  \"C\" },\n      \"timeout\": 1.50e3,\n      \"command\"")],
+        ),
         ("codex", vec![("command = ", "startup_timeout_sec = 20 # mine\nenabled = true\ncommand = ")]),
     ] {
         world.run(&[program, "--yes"]).ok();
@@ -188,8 +191,16 @@ fn what_a_person_has_added_to_the_entry_stays_when_it_is_brought_up_to_date() {
         assert!(told.contains("- args: [") && told.contains("+ args: [") && !told.contains("env"), "{told}");
         let now = fs::read_to_string(&path).unwrap();
         assert!(now.contains("second"), "{now}");
-        let lines = |text: &str| text.lines().filter(|line| !line.contains("agent") && !line.contains("args")).map(str::to_owned).collect::<Vec<_>>();
-        for line in lines(&text).iter().filter(|line| ["env", "LANG", "timeout", "startup", "enabled"].iter().any(|key| line.contains(key))) {
+        let lines = |text: &str| {
+            text.lines()
+                .filter(|line| !line.contains("agent") && !line.contains("args"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        for line in lines(&text)
+            .iter()
+            .filter(|line| ["env", "LANG", "timeout", "startup", "enabled"].iter().any(|key| line.contains(key)))
+        {
             assert!(now.contains(line.as_str()), "{line}\n{now}");
         }
         world.run(&[program, "--check"]).ok();

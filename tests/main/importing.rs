@@ -126,19 +126,20 @@ fn every_kind_comes_into_its_folder_and_nowhere_else() {
     for (kind, added) in [
         ("chatgpt", 7),
         ("claude", 2),
-        ("claude-code", 6),
-        ("codex", 7),
+        ("claude-code", 10),
+        ("codex", 10),
         ("openclaw", 6),
         ("moltis", 7),
-        ("bookmarks", 4),
+        ("bookmarks", 6),
         ("obsidian", 3),
         ("notion", 3),
         ("logseq", 3),
-        ("openclaw-memory", 3),
+        ("folder", 3),
+        ("openclaw-memory", 4),
+        ("moltis-memory", 3),
     ] {
         let path = match kind {
             "chatgpt" | "claude" => format!("{kind}/conversations.json"),
-            "openclaw-memory" => "memory".into(),
             kind => kind.to_owned(),
         };
         let came = import(&vault, kind, &data(&path));

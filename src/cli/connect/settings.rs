@@ -203,7 +203,8 @@ fn with_table(text: &str, keys: &[&str], entry: Option<&Value>) -> anyhow::Resul
     };
     let there = table.entry(name).or_insert(Item::Table(Table::new()));
     let there = there.as_table_like_mut().with_context(|| format!("`{name}` is no table"))?;
-    let gone: Vec<String> = there.iter().map(|(key, _)| key.to_owned()).filter(|key| !entry.contains_key(key)).collect();
+    let gone: Vec<String> =
+        there.iter().map(|(key, _)| key.to_owned()).filter(|key| !entry.contains_key(key)).collect();
     gone.iter().for_each(|key| drop(there.remove(key)));
     // What is the same stays as it was written: numbers, switches and tables of a person are no texts.
     for (key, value) in entry {
