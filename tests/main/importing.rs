@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::support::{Daemon, Ran};
+use crate::disk::Disk;
+use crate::support::{Daemon, Ran, vault_command};
 
 fn data(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/imports").join(name);
@@ -220,8 +221,8 @@ fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
     let elsewhere = tempfile::tempdir().unwrap();
     let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
     vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
-    Ran::of(crate::support::vault_command().arg("import").args([&archive, &copy])).ok();
-    let run = |args: &[&str]| Ran::of(crate::support::vault_command().args(args).arg("--vault").arg(&copy)).ok();
+    Ran::of(vault_command().arg("import").args([&archive, &copy])).ok();
+    let run = |args: &[&str]| Ran::of(vault_command().args(args).arg("--vault").arg(&copy)).ok();
     for (kind, path, existing) in [("chatgpt", "chatgpt/conversations.json", 7), ("obsidian", "obsidian", 3)] {
         let again = run(&["import", "--from", kind, &data(path), "--json"]).json();
         assert_eq!((&again["added"], &again["existing"]), (&0.into(), &existing.into()), "{kind} {again}");
@@ -231,4 +232,65 @@ fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
     // And the import can be undone there.
     assert!(run(&["restore", "import-2"]).stdout.contains("3 files"));
     assert!(!copy.join("notes/bread.md").exists() && !copy.join(".vault/state/imports.json").exists());
+}
+
+#[test]
+fn a_killed_import_of_notes_goes_on_and_is_one() {
+    for point in ["note-made:1", "note-made:2", "note-made:3"] {
+        let vault = Daemon::vault();
+        let mut killed = vault.command(&["import", "--from", "obsidian", &data("obsidian")]);
+        assert_ne!(Ran::of(killed.env("VAULT_CRASH_AT", point)).code, 0, "{point}");
+        let again = import(&vault, "obsidian", &data("obsidian"));
+        assert_eq!(again["import"], "import-1", "{point} {again}");
+        let notes = texts(&vault, "notes");
+        assert_eq!(notes.len(), 3, "{point} {notes:?}");
+        assert_eq!(import(&vault, "obsidian", &data("obsidian"))["added"], 0);
+        vault.run(&["restore", "import-1"]).ok();
+        assert!(texts(&vault, "notes").is_empty(), "{point}");
+    }
+}
+
+/// An export of so many conversations of two turns, each with a word of its own.
+fn export(count: usize) -> Value {
+    let conversation = |at: usize| {
+        let message = |id: &str, parent: Value, children: Value, role: &str| {
+            let text = format!("{role}word{at}q {}", "of a river and a boat ".repeat(40));
+            let message = json!({"id": id, "author": {"role": role}, "create_time": 1_700_000_000 + at, "content": {"content_type": "text", "parts": [text]}});
+            json!({"id": id, "message": message, "parent": parent, "children": children})
+        };
+        let mapping = json!({"u": message("u", Value::Null, json!(["a"]), "user"), "a": message("a", json!("u"), json!([]), "assistant")});
+        json!({"title": format!("Number {at}"), "conversation_id": format!("c-{at}"), "current_node": "a", "mapping": mapping})
+    };
+    (0..count).map(conversation).collect()
+}
+
+#[test]
+fn an_import_that_a_full_disk_stopped_goes_on_when_there_is_room() {
+    const COUNT: usize = 300;
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("conversations.json");
+    fs::write(&file, export(COUNT).to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    for pages in [0, 40, 400] {
+        let Some(disk) = Disk::new(24) else { return };
+        let vault = Daemon::below(disk.path(), "[embed]\nmodel = \"none\"\n");
+        // What is there before.
+        import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
+        disk.fill(pages);
+        let stopped = vault.run(&["import", "--from", "chatgpt", file]);
+        assert!(stopped.code == 2 && !stopped.stderr.is_empty(), "{pages} {stopped:?}");
+        disk.empty();
+        let went_on = import(&vault, "chatgpt", file);
+        let all = texts(&vault, "conversations").concat();
+        assert_eq!(texts(&vault, "conversations").len(), COUNT + 2, "{pages} {went_on}");
+        for at in 0..COUNT {
+            for role in ["user", "assistant"] {
+                assert_eq!(all.matches(&format!("{role}word{at}q")).count(), 1, "{pages} {role} {at}");
+            }
+        }
+        let again = import(&vault, "chatgpt", file);
+        assert_eq!((&again["added"], &again["existing"]), (&0.into(), &(2 * COUNT).into()), "{pages} {again}");
+        vault.run(&["restore", "import-2"]).ok();
+        assert_eq!(texts(&vault, "conversations").len(), 2, "{pages}: it is one import all the same");
+    }
 }
