@@ -180,6 +180,23 @@ fn a_copied_note_that_was_changed_here_is_left_alone() {
 }
 
 #[test]
+fn many_notes_of_one_title_have_a_file_each() {
+    let vault = Daemon::vault();
+    let theirs = vault.path(".vault/theirs");
+    for at in 0..40 {
+        fs::create_dir_all(theirs.join(at.to_string())).unwrap();
+        // Some say the same.
+        fs::write(theirs.join(format!("{at}/Untitled.md")), format!("Number {}.\n", at / 2 * 2)).unwrap();
+    }
+    let from = theirs.to_str().unwrap();
+    assert_eq!(import(&vault, "folder", from)["added"], 20);
+    let again = import(&vault, "folder", from);
+    assert_eq!((&again["added"], &again["existing"]), (&0.into(), &40.into()), "{again}");
+    let notes = texts(&vault, "notes");
+    assert!((0..20).all(|at| notes.iter().filter(|note| note.contains(&format!("Number {}.", at * 2))).count() == 1));
+}
+
+#[test]
 fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
     for point in ["events-synced:1", "capture-planned:1", "captured-file-written:1", "capture-written:1"] {
         let vault = Daemon::vault();
