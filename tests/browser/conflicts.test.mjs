@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, openBrowser, overflow, text, violations } from "./support.mjs";
+import { Tabs, Vault, eventually, focused, openBrowser, overflow, text, violations } from "./support.mjs";
 
 const HOSTILE = "<img src=x onerror=window.__xss=7>";
 const COPY = "notes/plan.sync-conflict-20260105-183012-ABC2DEF.md";
@@ -70,6 +70,7 @@ describe("what was changed in two places", () => {
     assert.deepEqual(await violations(page), []);
     await press(page, "Keep theirs", COPY);
     await page.waitForSelector("#conflicts", { state: "hidden" });
+    await focused(page, "#main");
     assert.match(await page.locator("#said").textContent(), /notes\/plan\.md is kept; 2 changes can be taken back/);
     assert.equal(vault.read("notes/plan.md"), THEIRS);
     assert.equal(there(COPY), false);
@@ -91,6 +92,7 @@ describe("what was changed in two places", () => {
     assert.match(await row(page, "notes/list.md").innerText(), /conflict markers of git/);
     await press(page, "Keep both", "notes/list.md");
     await row(page, "notes/list.md").waitFor({ state: "detached" });
+    await focused(page, "#conflicts button");
     assert.equal(vault.read("notes/list.md"), "# List\n\nBeans.\nPeas.\n");
     await row(page, COPY).waitFor();
     await press(page, "Keep both", COPY);
