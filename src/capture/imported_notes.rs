@@ -190,10 +190,10 @@ impl<'i> NoteImporter<'i> {
 
 /// Notes what the file of a name has, where all those before it are noted.
 fn note_taken(taken: &mut Vec<Option<Hash>>, at: usize, found: Option<Hash>) {
-    match taken.get_mut(at) {
-        Some(known) => *known = found,
-        None if at == taken.len() => taken.push(found),
-        None => {}
+    if let Some(known) = taken.get_mut(at) {
+        *known = found;
+    } else if at == taken.len() {
+        taken.push(found);
     }
 }
 

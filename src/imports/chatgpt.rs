@@ -64,8 +64,11 @@ fn turn(node: &str, message: &Value, sink: &mut ImportSink<'_>) -> Option<ReadTu
         return None;
     }
     if is_answer {
-        let parts: Vec<&str> = content["parts"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let text = if parts.is_empty() { answer(content) } else { parts.join("\n") };
+        let parts = content["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let texts: Vec<&str> =
+            parts.iter().filter_map(|part| part.as_str().or_else(|| part["text"].as_str())).collect();
+        sink.leave_out_times("images, sounds and other files", parts.len() - texts.len());
+        let text = if texts.is_empty() { answer(content) } else { texts.join("\n") };
         let tool = message["author"]["name"].as_str().map(str::to_owned);
         return Some(ReadTurn { id: Some(id), role: SPEAKER.into(), tool, at_ms, text });
     }

@@ -238,6 +238,20 @@ fn exports_of_another_account_in_another_script_are_read_and_what_was_cut_is_sai
     );
 }
 
+#[test]
+fn bookmarks_that_mean_ill_are_read_as_fast_as_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ill.html");
+    for pattern in
+        ["<a\t>", "<A HREF=x><b>", "<<", "<h3>x", "<dd>&amp", "<a href href href>", "<dl>", "<dl><a href=javascript:x>"]
+    {
+        let end = "<DT><A HREF=\"https://example.org/end\">The end</A>\n";
+        fs::write(&file, pattern.repeat((2 << 20) / pattern.len()) + ">\n" + end).unwrap();
+        let (items, _) = found(SourceKind::Bookmarks, &file);
+        assert_eq!(items.len(), 1, "{pattern}");
+    }
+}
+
 /// The files of the data of a kind.
 fn files(kind: SourceKind) -> Vec<PathBuf> {
     let (mut folders, mut files) = (vec![data(kind.name())], Vec::new());

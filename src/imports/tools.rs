@@ -9,6 +9,8 @@ pub(super) const TOOLS: &str = "what tools answered, but for its first line";
 /// Maximum length of the line, and of the name of the tool before it, in characters.
 const MAX_LINE_CHARS: usize = 200;
 const MAX_NAME_CHARS: usize = 60;
+/// So much of an answer is held until its line is taken: a transcript may have a thousand answers of a megabyte.
+const MAX_ANSWER_BYTES: usize = 16 << 10;
 /// Who speaks in a turn that is the answer of a tool, as other programs call it; and what it is called here.
 const SPEAKERS: [&str; 7] = ["tool", "tools", "function", "ipython", "toolresult", "tool_result", "bashexecution"];
 pub(super) const SPEAKER: &str = "tool";
@@ -22,9 +24,12 @@ pub(super) fn is_tool(role: &str) -> bool {
     SPEAKERS.iter().any(|known| role.trim().eq_ignore_ascii_case(known))
 }
 
-/// The text of an answer, whatever shape it has; empty where it has none.
+/// The text of an answer, whatever shape it has, as far as its first line is looked for; empty where it has none.
 pub(super) fn answer(value: &Value) -> String {
-    within(value, 0)
+    let mut text = within(value, 0);
+    text.truncate(text.floor_char_boundary(MAX_ANSWER_BYTES));
+    text.shrink_to_fit();
+    text
 }
 
 fn within(value: &Value, depth: usize) -> String {
@@ -90,6 +95,7 @@ mod tests {
         assert_eq!((answer(&json!("{not json")), answer(&json!(null))), ("{not json".into(), String::new()));
         let deep = (0..100).fold(json!("deep"), |inner, _| json!({ "result": inner }));
         assert_eq!(answer(&deep), "");
+        assert_eq!(answer(&json!("東\n".repeat(1 << 20))).len(), MAX_ANSWER_BYTES / 4 * 4);
         assert!(is_tool("toolResult") && is_tool(" TOOL ") && !is_tool("system") && !is_tool("tool_use"));
     }
 }
