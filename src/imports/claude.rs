@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::lines::text_of;
 use super::moments::first_moment;
+use super::parts::text_of;
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
 use super::tools::{SPEAKER, answer};
 

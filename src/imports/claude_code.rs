@@ -5,8 +5,9 @@ use std::io::Read;
 
 use serde_json::Value;
 
-use super::lines::{LeftOutCounts, media_of, objects, text_of};
+use super::lines::{LeftOutCounts, objects};
 use super::moments::first_moment;
+use super::parts::{media_of, text_of};
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
 use super::tools::{SPEAKER, answer};
 

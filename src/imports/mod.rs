@@ -16,6 +16,7 @@ mod kind;
 mod lines;
 mod markdown;
 mod moments;
+mod parts;
 mod read;
 mod said;
 mod sink;

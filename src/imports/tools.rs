@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::lines::text_of;
+use super::parts::text_of;
 
 /// Why the rest of an answer, or one that says nothing, does not come.
 pub(super) const TOOLS: &str = "what tools answered, but for its first line";

@@ -8,7 +8,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use super::error::StateError;
-use super::imports::ImportTable;
 use crate::fs::{Context, write_atomically};
 
 /// The file's name in the vault's state.
@@ -30,35 +29,26 @@ struct CarriedImports {
     notes: Vec<(i64, i64, String, String, String)>,
 }
 
-impl ImportTable {
-    /// All that is known of imports, as a file below the vault's state; `None` where nothing was imported.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn as_file(&self) -> Result<Option<(&'static str, Vec<u8>)>, StateError> {
-        let carried = self.handle().if_there(|opened| {
-            let connection = &opened.connection;
-            let imports = rows(connection, "SELECT id, kind, source, at, is_done FROM imports ORDER BY id", |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-            })?;
-            let keys = rows(connection, "SELECT key, import FROM import_keys ORDER BY key", |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
-            let files = rows(
-                connection,
-                "SELECT import, path, checkpoint, after FROM import_files ORDER BY import, path",
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-            )?;
-            let notes =
-                rows(connection, "SELECT key, import, path, source, after FROM import_notes ORDER BY key", |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-                })?;
-            Ok(CarriedImports { imports, keys, files, notes })
-        })?;
-        let Some(carried) = carried.filter(|carried| !carried.imports.is_empty()) else { return Ok(None) };
-        let json = serde_json::to_vec(&carried).map_err(std::io::Error::other);
-        Ok(Some((FILE, json.on("encode", self.handle().state().file())?)))
+/// All that is known of imports, as a file below the vault's state has it; `None` where nothing was imported.
+pub(super) fn carried(connection: &Connection) -> rusqlite::Result<Option<(&'static str, Vec<u8>)>> {
+    let imports = rows(connection, "SELECT id, kind, source, at, is_done FROM imports ORDER BY id", |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+    })?;
+    if imports.is_empty() {
+        return Ok(None);
     }
+    let keys =
+        rows(connection, "SELECT key, import FROM import_keys ORDER BY key", |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let files =
+        rows(connection, "SELECT import, path, checkpoint, after FROM import_files ORDER BY import, path", |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?;
+    let notes = rows(connection, "SELECT key, import, path, source, after FROM import_notes ORDER BY key", |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+    })?;
+    // It is made of numbers and texts alone.
+    let json = serde_json::to_vec(&CarriedImports { imports, keys, files, notes }).unwrap_or_default();
+    Ok(Some((FILE, json)))
 }
 
 fn rows<T>(
@@ -106,7 +96,8 @@ fn insert(transaction: &Connection, carried: &CarriedImports) -> rusqlite::Resul
 const MAX_BROUGHT_ID: i64 = 1 << 40;
 
 /// Takes out of what an archive has brought into `folder` what is known of files of which text did not come along: their digests, by which a
-/// guess could be confirmed, and of those that are `gone` the names. The same as [`ImportTable::purge_file`] does of what was taken over.
+/// guess could be confirmed, and of those that are `gone` the names. The same as
+/// [`ImportTable::purge_file`](super::ImportTable::purge_file) does of what was taken over.
 ///
 /// # Errors
 /// When it cannot be read or written.
@@ -127,7 +118,8 @@ pub fn purge_brought_imports(folder: &Path, files: &[(String, bool)]) -> Result<
     }
     for (_, _, path, source, after) in &mut carried.notes {
         if let Some(gone) = fates.get(path.as_str()) {
-            (source.clear(), after.clear());
+            source.clear();
+            after.clear();
             if *gone {
                 path.clear();
             }
@@ -141,14 +133,15 @@ pub fn purge_brought_imports(folder: &Path, files: &[(String, bool)]) -> Result<
 mod tests {
     use jiff::Timestamp;
 
-    use super::super::imports::{ImportedFile, NoteOrigin, keep_imported};
+    use super::super::imports::{ImportTable, ImportedFile, NoteOrigin, keep_imported};
     use super::super::store::State;
     use super::*;
 
     fn imported(folder: &Path) -> ImportTable {
         let imports = ImportTable::new(&State::in_folder(folder));
         let id = imports.begin("chatgpt", "a.zip", Timestamp::from_second(7).unwrap()).unwrap();
-        imports.handle().with(|opened| keep_imported(&opened.connection, u64::MAX, id)).unwrap();
+        let state = Connection::open(State::in_folder(folder).file()).unwrap();
+        keep_imported(&state, u64::MAX, id).unwrap();
         let file = |path: &str| ImportedFile { path: path.into(), checkpoint: None, after: "digest".into() };
         imports.note_files(id, &[file("notes/a.md"), file("notes/b.md")]).unwrap();
         let note = NoteOrigin { key: 8, path: "notes/a.md".into(), source: "digest".into(), after: "digest".into() };

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::error::StateError;
+use super::imported;
 use super::store::{Durability, Handle, State};
 
 /// One run of an import, with those that went on with it.
@@ -58,9 +59,12 @@ impl ImportTable {
         Self(Handle::new(state, Durability::Later))
     }
 
-    /// The way to the state.
-    pub(super) fn handle(&self) -> &Handle {
-        &self.0
+    /// All that is known of imports, as a file below the vault's state: what an archive carries. `None` where nothing was imported.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn as_file(&self) -> Result<Option<(&'static str, Vec<u8>)>, StateError> {
+        Ok(self.0.if_there(|opened| imported::carried(&opened.connection))?.flatten())
     }
 
     /// The number of a new import, or of the last of the same source that did not come to its end.
