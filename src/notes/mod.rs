@@ -16,6 +16,7 @@ mod note;
 mod purge;
 mod purge_facts;
 mod related;
+mod remains;
 mod retitle;
 mod save;
 mod search;

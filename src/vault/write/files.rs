@@ -64,7 +64,7 @@ impl Files {
         Self { log: Some(log), ..self }
     }
 
-    /// Says whether a note may be at a path: visible, an `.md` file, and below no symbolic link.
+    /// Says whether a note may be at a path: visible, an `.md` or `.markdown` file, and below no symbolic link.
     ///
     /// # Errors
     /// When none may be there.
@@ -73,8 +73,8 @@ impl Files {
         if path.attachment().is_some() {
             return refuse("it is an attachment, which is read and never written");
         }
-        if !path.as_str().ends_with(".md") || path.stem().is_empty() {
-            return refuse("notes end in .md");
+        if ![".md", ".markdown"].iter().any(|end| path.as_str().ends_with(end)) || path.stem().is_empty() {
+            return refuse("notes end in .md or .markdown");
         }
         self.check_place(path)
     }
@@ -382,6 +382,8 @@ mod tests {
             ".md",
             "a.txt",
             "a.MD",
+            ".markdown",
+            "a.Markdown",
             "memory.toml",
             "a\nb.md",
             "a\\b.md",

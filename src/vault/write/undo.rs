@@ -334,13 +334,14 @@ impl Files {
 fn numbered(path: &VaultPath, at: usize) -> String {
     let text = path.as_str();
     let (folder, name) = text.rsplit_once('/').map_or(("", text), |(folder, name)| (folder, name));
-    let (stem, end) = match path.is_document() {
-        true => name.rsplit_once('.').unwrap_or((name, "md")),
-        false => (name.strip_suffix(".md").unwrap_or(name), "md"),
+    let (stem, extension) = match (path.is_document(), name.strip_suffix(".markdown")) {
+        (true, _) => name.rsplit_once('.').unwrap_or((name, "md")),
+        (false, Some(stem)) => (stem, "markdown"),
+        (false, None) => (name.strip_suffix(".md").unwrap_or(name), "md"),
     };
     let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
     let slash = if folder.is_empty() { "" } else { "/" };
-    format!("{TRASH}/{folder}{slash}{stem} {at}.{end}")
+    format!("{TRASH}/{folder}{slash}{stem} {at}.{extension}")
 }
 
 #[cfg(test)]
