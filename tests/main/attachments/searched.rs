@@ -218,11 +218,14 @@ fn what_cannot_be_read_is_listed_with_the_reason_and_keeps_nothing_else_back() {
 #[test]
 fn an_agent_sees_it_where_it_sees_notes() {
     let mut vault = vault(ON);
-    vault
-        .write("private/own.pdf", report("A bilby."))
-        .write("files/diary/day.html", "<p>A bettong")
-        .write("agents/ada/agent.md", "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [files]\n---\n");
-    vault.write("agents/bob/agent.md", "---\ntitle: Bob\ncan_read_user_memory: true\ncollections: [notes]\n---\n");
+    vault.write("private/own.pdf", report("A bilby.")).write("files/diary/day.html", "<p>A bettong").write(
+        "agents/ada/agent.md",
+        "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [files, annotations]\n---\n",
+    );
+    vault.write(
+        "agents/bob/agent.md",
+        "---\ntitle: Bob\ncan_read_user_memory: true\ncollections: [notes, annotations]\n---\n",
+    );
     vault.start();
     finds(&vault, "bilby", &["private/own.pdf"]);
     finds(&vault, "bettong", &["files/diary/day.html"]);
@@ -247,6 +250,12 @@ fn an_agent_sees_it_where_it_sees_notes() {
         let reply = who(&vault, &note(hidden));
         assert_eq!((reply.status, reply.error()), (404, absent.error().replace("files/nothing.pdf", hidden)));
     }
+    // What quotes a document is seen where that is.
+    let hash = vault.get(&search("xylophone")).json()["results"][0]["hash"].clone();
+    let remarked = vault.post("/api/user-memory/annotate", &json!({ "hash": hash, "note": "A numbat said so." }));
+    assert_eq!(remarked.status, 200, "{}", remarked.json());
+    let remark = note(remarked.json()["path"].as_str().unwrap());
+    assert_eq!((ada(&vault, &remark).status, bob(&vault, &remark).status), (200, 404));
     // What is no note of the vault's is for the person alone.
     assert_eq!(ada(&vault, "/api/attachments").status, 403);
     // Nobody who did not ask for it is given what others may have written.
@@ -271,7 +280,8 @@ fn it_is_never_written_and_forgotten_as_a_whole_alone() {
         assert_eq!(fs::read(vault.path("files/report.pdf")).unwrap(), bytes);
         let remarked = vault.run(&["annotate", found["hash"].as_str().unwrap(), "Read it again.", "--json"]);
         let remark = remarked.ok().json()["path"].as_str().unwrap().to_owned();
-        assert!(fs::read_to_string(vault.path(&remark)).unwrap().contains("files/report.pdf"));
+        let remark = fs::read_to_string(vault.path(&remark)).unwrap();
+        assert!(remark.contains("On [[files/report.pdf#page=3]], `files/report.pdf#page=3`:"), "{remark}");
         assert_eq!(fs::read(vault.path("files/report.pdf")).unwrap(), bytes);
 
         let gone = vault.run(&["forget", "files/report.pdf", "--yes", "--keep-derived", "--json"]).ok().json();
@@ -324,5 +334,5 @@ fn what_was_read_once_is_not_read_again_and_the_index_is_as_one_made_anew() {
     assert!(vault.run(&["get", "files/report.pdf#page=3"]).ok().stdout.contains("xylophone"));
     vault.start();
     finds(&vault, "xylophone", &["files/report.pdf"]);
-    assert_as_rebuilt(&mut vault, &["xylophone", "wombat", "emu", "marsupial"]);
+    assert_as_rebuilt(&vault, &["xylophone", "wombat", "emu", "marsupial"]);
 }
