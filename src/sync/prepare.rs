@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use serde_json::Map;
 
+use crate::access::is_agents_elsewhere;
+use crate::derive::entries::{EntriesFile, shelf_of};
 use crate::derive::words::Stemming;
 use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading};
 use crate::engine::{FileEntry, FileUpdate, NewChunk, UpdatePart};
@@ -38,7 +41,7 @@ pub fn prepare(
 ) -> PreparedFile {
     let read_ns = now.as_nanosecond() as i64;
     let (folder, within) = rules.outside().place(root, &path);
-    let source = within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes));
+    let source = within.as_ref().map_or(Err(ReadError::Gone), |within| read(folder, within, max_bytes));
     match source {
         Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => {
             PreparedFile::Changing(path)
@@ -46,7 +49,11 @@ pub fn prepare(
         Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
             PreparedFile::Unchanged(path, source.stamp, read_ns)
         }
-        Ok(source) => PreparedFile::Changed(Box::new(update(path, source, read_ns, stemming))),
+        Ok(source) => {
+            let elsewhere = rules.outside().of(&path).zip(within);
+            let elsewhere = elsewhere.map(|(folder, within)| (folder.name().clone(), within.into_owned()));
+            PreparedFile::Changed(Box::new(update(path, elsewhere, source, read_ns, stemming)))
+        }
         Err(ReadError::Gone) => PreparedFile::Gone(path),
         Err(ReadError::Changing) => PreparedFile::Changing(path),
         Err(ReadError::Unfit(reason)) => PreparedFile::Unfit(path, reason),
@@ -73,7 +80,27 @@ fn is_as_known(known: &FileEntry, path: &VaultPath, source: &Source) -> bool {
         && (before == modified_ms(&source.stamp) || !dated_by_file)
 }
 
-fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming) -> FileUpdate {
+/// The notes that a note was made of: those that its frontmatter names, and those that each entry cites, also where a person wrote it.
+fn sources_of(note: &Note, within: &VaultPath, text: &str) -> Vec<String> {
+    let mut all = sources(&note.metadata);
+    if let Some((_, shelf)) = shelf_of(within) {
+        let entries = EntriesFile::read(text, shelf).entries;
+        let cited: Vec<String> = entries.into_iter().flat_map(|entry| entry.sources).collect();
+        all.extend(sources(&Map::from_iter([("sources".to_owned(), cited.into())])));
+        all.sort_unstable();
+        all.dedup();
+    }
+    all
+}
+
+/// What the index takes of a file. One `elsewhere` is of a collection, and has a path within that folder.
+fn update(
+    path: VaultPath,
+    elsewhere: Option<(VaultPath, VaultPath)>,
+    source: Source,
+    read_ns: i64,
+    stemming: &mut Stemming,
+) -> FileUpdate {
     let mut note = Note::parse(&source.text, path.stem());
     note.title = cut_heading(&note.title).to_owned();
     let language = TextLanguage::of_note(&note, &source.text);
@@ -99,9 +126,18 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
     }
     let chunks = NewChunk::all(cut.chunks, &note, &path, language, stemming);
     let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
+    let (sources, is_agents) = match &elsewhere {
+        None => (sources_of(&note, &path, &source.text), false),
+        // What it names lies beside it: a note of the same name here says nothing of how private that is.
+        Some((folder, within)) => {
+            let sources = sources_of(&note, within, &source.text);
+            let here = sources.iter().map(|source| format!("{folder}/{source}"));
+            (here.collect(), is_agents_elsewhere(within.as_str()))
+        }
+    };
     FileUpdate {
-        private: note.is_private(),
-        sources: sources(&note.metadata),
+        private: note.is_private() || is_agents,
+        sources,
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),
         read_ns,
