@@ -14,6 +14,7 @@
 //!
 //! Everything here blocks. Async callers call it from a blocking thread.
 
+mod asker;
 mod batch;
 mod breaker;
 mod calibration;
@@ -41,10 +42,11 @@ mod tests;
 mod token_vectors;
 mod unit;
 
+pub use asker::ModelAsker;
 pub(crate) use batch::{BatchFile, BatchLook, BatchPlace, BatchStatus};
 pub(crate) use calibration::{Calibration, Sameness};
 pub(crate) use chat::Reranker;
-pub(crate) use chat::{ChatAsker, ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants};
+pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub(crate) use choice::{ChosenModel, FormerModel, ModelChoice};
 pub(crate) use claim::ModelClaim;

@@ -53,7 +53,7 @@ pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::{Principal, Scope, Turn};
 use crate::engine::{FileEntry, Reader};
-use crate::models::ChatAsker;
+use crate::models::ModelAsker;
 use crate::policy::LogEntry;
 use crate::search::has_by_itself;
 
@@ -161,14 +161,14 @@ impl Request {
 
     fn asker(&self) -> Asker {
         let is_agents = !matches!(self.principal, Principal::Owner);
-        let chat_asker = match &self.principal {
-            Principal::Owner => Some(ChatAsker::Person),
-            Principal::Agent(caller) if !self.is_tried => Some(ChatAsker::Agent(caller.slug.clone())),
+        let model_asker = match &self.principal {
+            Principal::Owner => Some(ModelAsker::Person),
+            Principal::Agent(caller) if !self.is_tried => Some(ModelAsker::Agent(caller.slug.clone())),
             // An agent does not learn by how soon it is answered what the person has tried in its place.
             Principal::Agent(_) | Principal::Capture(_) => None,
         };
         let counted = self.counted().unwrap_or_default().to_owned();
-        Asker { limits: self.limits, turn: self.turn.clone(), is_agents, chat_asker, counted }
+        Asker { limits: self.limits, turn: self.turn.clone(), is_agents, model_asker, counted }
     }
 
     /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.

@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use llama_cpp_2::token::LlamaToken;
 
-use super::super::query_cache::QueryCache;
+use super::super::asker::{ByAsker, ModelAsker};
 use super::super::{
     Document, EmbeddedText, Embedder, Fingerprint, ModelError, TokenEmbedder, TokenQuery, TokenVectors,
 };
@@ -27,8 +27,8 @@ pub struct GgufEmbedder {
     pub(super) model: Arc<LoadedModel>,
     pub(super) tokenizer: Tokenizer,
     pub(super) queue: Arc<TextQueue>,
-    queries: Mutex<QueryCache>,
-    pub(super) queries_with_tokens: Mutex<QueryCache<(Vec<f32>, TokenVectors)>>,
+    queries: ByAsker<Vec<f32>>,
+    pub(super) queries_with_tokens: ByAsker<(Vec<f32>, TokenVectors)>,
     /// The mean of its tokens, where those of chunks are kept.
     typical: Option<Vec<f32>>,
     pub(super) token_cache: Mutex<TokenCache>,
@@ -55,8 +55,8 @@ impl GgufEmbedder {
             tokenizer: Tokenizer::new(Arc::clone(&model), &options.query_prefix, &options.document_prefix),
             model,
             queue: Arc::default(),
-            queries: Mutex::default(),
-            queries_with_tokens: Mutex::default(),
+            queries: ByAsker::default(),
+            queries_with_tokens: ByAsker::default(),
             typical: None,
             token_cache: Mutex::default(),
             threads: Vec::new(),
@@ -101,10 +101,6 @@ impl GgufEmbedder {
         let replies = self.queue.documents(sequences.into())?;
         collect(documents.len(), &replies, deadline)
     }
-
-    fn query_cache(&self) -> MutexGuard<'_, QueryCache> {
-        self.queries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Embedder for GgufEmbedder {
@@ -126,16 +122,23 @@ impl Embedder for GgufEmbedder {
 
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
         if self.typical.is_some() {
-            return Ok(self.query_with_tokens(text, deadline)?.0);
-        }
-        if let Some(vector) = self.query_cache().get(text) {
-            return Ok(vector);
+            return Ok(self.query_with_tokens(None, text, deadline)?.0);
         }
         let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text), wanted: EncoderOutput::Pooled };
         let replies = self.queue.query(sequence, deadline)?;
-        let vector = collect(1, &replies, deadline)?.remove(0);
-        self.query_cache().put(text, &vector);
-        Ok(vector)
+        Ok(collect(1, &replies, deadline)?.remove(0))
+    }
+
+    fn embed_query_of(
+        &self,
+        asker: Option<&ModelAsker>,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<f32>, ModelError> {
+        if self.typical.is_some() {
+            return Ok(self.query_with_tokens(asker, text, deadline)?.0);
+        }
+        self.queries.get_or(asker, text, || self.embed_query(text, deadline))
     }
 
     fn embed(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<EmbeddedText>, ModelError> {
@@ -148,11 +151,16 @@ impl Embedder for GgufEmbedder {
         }
     }
 
-    fn token_query(&self, text: &str, deadline: Option<Instant>) -> Result<Option<TokenQuery>, ModelError> {
+    fn token_query(
+        &self,
+        asker: Option<&ModelAsker>,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Option<TokenQuery>, ModelError> {
         if self.typical.is_none() {
             return Ok(None);
         }
-        Ok(Some(TokenQuery::new(&self.query_with_tokens(text, deadline)?.1)))
+        Ok(Some(TokenQuery::new(&self.query_with_tokens(asker, text, deadline)?.1)))
     }
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {

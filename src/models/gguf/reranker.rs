@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use super::super::{ChatAsker, ModelError, Reranker};
+use super::super::{ModelAsker, ModelError, Reranker};
 use super::embedder::collect;
 use super::model::{GgufOptions, LoadedModel, ModelSource};
 use super::queue::{EncoderOutput, Sequence, TextQueue, WorkerLane};
@@ -53,7 +53,7 @@ impl Reranker for GgufReranker {
         &self,
         query: &str,
         passages: &[String],
-        _: Option<&ChatAsker>,
+        _: Option<&ModelAsker>,
         deadline: Instant,
     ) -> Result<Arc<[f64]>, ModelError> {
         let sequence = |(index, passage): (usize, &String)| {

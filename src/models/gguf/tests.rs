@@ -488,10 +488,10 @@ fn tokens_are_kept_beside_the_same_vector() {
     }
     let query = "quartz violin";
     assert!(cosine(&keeps.embed_query(query, None).unwrap(), &plain.embed_query(query, None).unwrap()) > 0.9999);
-    assert!(plain.token_query(query, None).unwrap().is_none());
+    assert!(plain.token_query(None, query, None).unwrap().is_none());
     assert!(plain.embed(&documents, None).unwrap().iter().all(|made| made.tokens.as_bytes().is_empty()));
     // What says the query's words is nearest.
-    let asked = keeps.token_query(query, None).unwrap().unwrap();
+    let asked = keeps.token_query(None, query, None).unwrap().unwrap();
     let texts = ["A violin of quartz stood in the window.", "The ledger lists every engine.", "Saffron grows here."];
     let kept = keeps.embed(&texts.map(document), None).unwrap();
     let near: Vec<f64> = kept.iter().map(|made| asked.max_sim(&made.tokens).unwrap()).collect();
