@@ -159,7 +159,7 @@ impl FactTarget {
         let ((), left) =
             owner.workspace().ledger().purge(files, &self.path, |change, text| self.gone.means(change, text), none)?;
         let mut remains: Vec<String> = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
-        let traces = sweep_traces(owner, purge.texts()).unwrap_or_else(|error| {
+        let traces = sweep_traces(owner, &[purge.gone_texts()]).unwrap_or_else(|error| {
             remains.push(format!("the traces of agents may have the text: {}", error.message));
             0
         });

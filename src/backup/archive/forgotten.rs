@@ -14,7 +14,7 @@ use crate::ledger::Ledger;
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::state::{LeftOut, State};
-use crate::trace_files::TraceFiles;
+use crate::trace_files::{TraceFiles, TraceShare};
 use crate::vault::{Files, Home, Outside};
 
 /// Whose the texts are, by the list of what was left out.
@@ -37,7 +37,7 @@ pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> R
     let unpacked = Unpacked { root, asked: &asked, ledger };
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
-    let swept = TraceFiles::new(root, 0).sweep(&asked, &[])?;
+    let swept = TraceFiles::new(root, 0).sweep(&asked, &|_| TraceShare::default())?;
     if swept > 0 {
         tracing::warn!("{swept} events of agents' traces said what was forgotten, and say it no more");
     }
