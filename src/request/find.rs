@@ -67,8 +67,9 @@ impl ReadScope {
                 found = self.found(config, &request, assisted.as_ref())?;
             }
             found.hits.retain(|hit| self.is_as_indexed(&hit.file));
-            if matches!(found.degraded, Some(Degraded::Unknown(_))) || !found.misread.is_empty() {
-                // What it says that there is, is named.
+            let names = matches!(found.degraded, Some(Degraded::Unknown(_))) || !found.misread.is_empty();
+            if names || !found.corrections.is_empty() {
+                // What it says that there is, is named: a property, a tag, the words that stand in the place of others.
                 self.settle()?;
                 found = self.found(config, &request, assisted.as_ref())?;
             }

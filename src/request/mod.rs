@@ -52,7 +52,7 @@ pub(crate) use time::{Edge, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::{Principal, Scope, Turn};
-use crate::engine::{FileEntry, Reader};
+use crate::engine::{FileEntry, FileTable, Reader};
 use crate::models::ModelAsker;
 use crate::policy::LogEntry;
 use crate::search::has_by_itself;
@@ -152,11 +152,11 @@ impl Request {
         Ok(ReadScope::new(&self.workspace, self.workspace.reader()?, rights, self.asker()))
     }
 
-    /// Whether a file would be seen if it were made of nothing, as of `is_own` memory or of the person's: each of its lines is then seen
-    /// where its own sources are.
-    pub(crate) fn sees_by_itself(&self, file: &FileEntry, is_own: bool) -> bool {
-        let rights = if is_own { self.own_rights() } else { self.reading_rights() };
-        self.read_scope().is_ok_and(|scope| has_by_itself(&rights, scope.reader().files(), file.id))
+    /// Whether a file of a state of the index would be seen if it were made of nothing, as of `is_own` memory or of the person's: each of
+    /// its lines is then seen where its own sources are.
+    pub(crate) fn sees_by_itself(&self, files: &FileTable, file: &FileEntry, is_own: bool) -> bool {
+        let rights = if is_own { self.rights_to_its_own() } else { self.reading_rights() };
+        has_by_itself(&rights, files, file.id)
     }
 
     fn asker(&self) -> Asker {
