@@ -57,8 +57,8 @@ fn left_behind(owner: &Owner, slug: &str) -> Vec<String> {
     let root = owner.workspace().home().root();
     let folders = [format!("agents/{slug}/"), format!("traces/{slug}/")].into_iter();
     let has_any = |folder: &String| {
-        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
-        entries.filter(|entry| entry.file_name() != "agent.md").next().is_some()
+        let mut entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+        entries.any(|entry| entry.file_name() != "agent.md")
     };
     folders.filter(has_any).collect()
 }
