@@ -9,12 +9,12 @@ use super::ask::{Answer, AppState, ask, query};
 use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use crate::{agents, entries};
 use crate::request::{Owner, RequestError, Viewer};
 use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained,
     ListedAgents, LogParams, LogView, RotateParams,
 };
+use crate::{agents, entries};
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()

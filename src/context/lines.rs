@@ -133,7 +133,8 @@ impl LineSight {
     fn file_by_itself(&self, path: &str) -> Option<&Arc<FileEntry>> {
         let files = self.given.reader().files();
         let file = files.at(path)?;
-        let is_seen = || self.viewer.sees_by_itself(files, file, is_agents(path)) && self.given.workspace().has_stamp(file);
+        let is_seen =
+            || self.viewer.sees_by_itself(files, file, is_agents(path)) && self.given.workspace().has_stamp(file);
         (!self.given.is_agents() || is_seen()).then_some(file)
     }
 

@@ -1,7 +1,7 @@
 //! Entries of memory that were learned from what is forgotten, and go with it.
 
-use crate::fs::crash;
 use crate::derive::entries::shelf_of;
+use crate::fs::crash;
 use crate::layers::{EntryEdit, LayerWriter};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, note_path};

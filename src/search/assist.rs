@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::FileEntry;
-use crate::models::{ModelAsker, ChatExpander, QueryVariants, Reranker};
+use crate::models::{ChatExpander, ModelAsker, QueryVariants, Reranker};
 
 /// Who helps a search, and with what.
 pub(crate) struct Assistant<'a> {

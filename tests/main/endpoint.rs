@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use memory_vault::access::{Principal, Turn};
 use memory_vault::app::App;
 use memory_vault::config::{Config, Mode};
-use memory_vault::models::{Document, Embedder, EndpointEmbedder, EndpointOptions, ModelAsker, ModelError, ModelErrorKind};
+use memory_vault::models::{
+    Document, Embedder, EndpointEmbedder, EndpointOptions, ModelAsker, ModelError, ModelErrorKind,
+};
 use memory_vault::notes;
 use memory_vault::request::{Role, Viewer};
 use memory_vault::wire::{SearchQuery, SearchResponse, Status};

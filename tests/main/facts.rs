@@ -249,7 +249,11 @@ fn an_agent_is_given_no_history_that_it_may_not_read() {
         let mut ada = Connection::open(vault.address()).with_token(made["token"].as_str().unwrap());
         for query in ["history=true", "as_of=2026-02-01", "changed_since=2020-01-01"] {
             let found = ada.get(&format!("/api/facts?scope=user&key=animal&{query}")).to_string();
-            assert_eq!(found.contains("wombat"), is_given && !query.starts_with("changed"), "{by_place} {rules}: {found}");
+            assert_eq!(
+                found.contains("wombat"),
+                is_given && !query.starts_with("changed"),
+                "{by_place} {rules}: {found}"
+            );
         }
         let now = ada.get("/api/facts?scope=user&key=animal");
         assert_eq!(now["facts"][0]["value"], "quokka", "{by_place} {rules}: {now}");

@@ -140,7 +140,6 @@ impl EndpointEmbedder {
             vectors(&body, request.input.len(), dimension).map_err(|bad| client.bad_answer(bad))
         })
     }
-
 }
 
 impl Embedder for EndpointEmbedder {

@@ -12,7 +12,7 @@ use crate::access::{Scope, Turn};
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{Engine, FileEntry, FileUpdate, Filter};
-use crate::models::{ModelAsker, ChatExpander, ChatModel, ChatReply, ChatRequest, ModelError, Reranker};
+use crate::models::{ChatExpander, ChatModel, ChatReply, ChatRequest, ModelAsker, ModelError, Reranker};
 
 /// Says of each chunk what it is told, and notes what it was given.
 struct Scripted {
