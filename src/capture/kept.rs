@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::drafts::Drafts;
 use super::event::EventKind;
 use super::frontmatter::{SOURCE, head, urls_of};
+use super::names::is_number;
 use crate::note::{Note, compose, untagged};
 use crate::path::VaultPath;
 use crate::vault::Globs;
@@ -150,10 +151,6 @@ fn snippet(text: &str) -> String {
     let says = |line: &&str| line.trim().is_empty() || !line.split_whitespace().all(is_tag);
     let lines: Vec<&str> = body.lines().filter(says).collect();
     untagged(lines.join("\n").trim(), 0)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
