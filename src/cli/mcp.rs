@@ -21,7 +21,6 @@ use self::stdio::InputLine;
 use super::backend::home;
 use super::exit;
 use super::outcome::Outcome;
-use super::serve::stopped;
 use crate::policy::agent_file;
 use crate::vault::slug;
 
@@ -70,14 +69,7 @@ impl McpCommand {
                  `vault agent list` names those there are"
             );
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let closed = runtime.block_on(serve(Arc::new(DaemonLink::new(home, agent, answers))))?;
-        // Blocking calls that outlived the drain must not hold the process.
-        runtime.shutdown_timeout(Duration::from_millis(200));
-        if !closed {
-            exit::at_once(0);
-        }
-        Ok(Outcome::Done)
+        exit::after(serve(Arc::new(DaemonLink::new(home, agent, answers))))
     }
 
     /// The folder's name of the agent that asks; `None` is the owner, who must have been named.
@@ -103,7 +95,7 @@ async fn serve(link: Arc<DaemonLink>) -> anyhow::Result<bool> {
     let (answers, written) = stdio::answers();
     let free = Arc::new(Semaphore::new(AT_A_TIME));
     let mut tasks = JoinSet::new();
-    let mut stop = std::pin::pin!(stopped()?);
+    let mut stop = std::pin::pin!(exit::told()?);
     let ended = loop {
         while tasks.try_join_next().is_some() {}
         let line = tokio::select! {

@@ -4,6 +4,7 @@
 //! elsewhere, which are only ever read.
 
 mod collection;
+mod database;
 mod documents;
 mod error;
 mod former;
@@ -13,5 +14,5 @@ mod settings;
 pub(crate) use collection::{QmdCollection, QmdCollections};
 pub(crate) use documents::{QmdDocument, QmdDocuments};
 pub(crate) use error::QmdError;
-pub(crate) use place::{IndexPlace, IndexVariables};
+pub(crate) use place::{IndexPlace, IndexVariables, indexes_folder};
 pub(crate) use settings::AGENT;

@@ -3,6 +3,7 @@
 mod collection;
 mod context;
 mod find;
+mod follow;
 mod get;
 mod index;
 mod keep;
@@ -97,12 +98,9 @@ enum QmdAction {
     Cleanup,
     /// Serve the Model Context Protocol on standard input and output.
     Mcp,
-    /// Answer for an index until nobody asks any more; the other commands start it.
+    /// Answer for all indexes until nobody asks any more; the other commands start it.
     #[command(hide = true)]
-    Keep {
-        /// The index's folder.
-        folder: std::path::PathBuf,
-    },
+    Keep,
 }
 
 /// Whether the program was called by the name of `qmd`.
@@ -131,8 +129,8 @@ pub(super) fn dashed_query_last(args: impl IntoIterator<Item = OsString>) -> Vec
 
 impl QmdCommand {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        if let QmdAction::Keep { folder } = &self.action {
-            return keep::keep(folder);
+        if let QmdAction::Keep = self.action {
+            return keep::keep();
         }
         match self.asked() {
             // Programs that call `qmd` look for 1, and for these words.
@@ -166,7 +164,7 @@ impl QmdCommand {
                 let _asked = keep::asking(&folder);
                 McpCommand::of_agent(AGENT).run(Some(&folder))
             }
-            QmdAction::Keep { folder } => keep::keep(&folder),
+            QmdAction::Keep => keep::keep(),
         }
     }
 }
