@@ -345,7 +345,8 @@ impl QmdDocuments {
         let sql = "SELECT path, mtime_ns, ctime_ns, size, inode FROM documents JOIN stamps ON document = id
                    WHERE owner = ? AND collection = ?";
         let mut asked = self.connection.prepare_cached(sql).map_err(&refused)?;
-        let rows = asked.query_map([&*self.owner, collection], |row| Ok((row.get(0)?, stamp(row, 1)?))).map_err(&refused)?;
+        let rows =
+            asked.query_map([&*self.owner, collection], |row| Ok((row.get(0)?, stamp(row, 1)?))).map_err(&refused)?;
         rows.collect::<Result<_, _>>().map_err(&refused)
     }
 
@@ -471,7 +472,8 @@ mod tests {
         let hash = &other.look("notes", "a.md").unwrap().unwrap().hash;
         assert!(one.by_hash(hash).unwrap().is_empty() && other.by_hash(hash).unwrap().len() == 1);
         let seen = rusqlite::Connection::open(&place.database).unwrap();
-        let count = || seen.query_row("SELECT COUNT(*) FROM documents WHERE active = 1", [], |row| row.get::<_, i64>(0));
+        let count =
+            || seen.query_row("SELECT COUNT(*) FROM documents WHERE active = 1", [], |row| row.get::<_, i64>(0));
         assert_eq!(count().unwrap(), 3, "each of the three");
         fs::remove_dir_all(&other_place.folder).unwrap();
         one.refresh().unwrap();

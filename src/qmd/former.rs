@@ -86,7 +86,10 @@ mod tests {
         );
         let names: Vec<&str> = all.collections.iter().map(|collection| collection.name.as_str()).collect();
         assert_eq!(names, ["notes", "more", "single"]);
-        assert_eq!((&all.collections[1].ignore[..], &all.collections[2].ignore[..]), (&["x/**".to_owned()][..], &["old".to_owned()][..]));
+        assert_eq!(
+            (&all.collections[1].ignore[..], &all.collections[2].ignore[..]),
+            (&["x/**".to_owned()][..], &["old".to_owned()][..])
+        );
         assert_eq!(all.context_of(&all.collections[0], "a.md").unwrap(), "Mine.\n\nAll notes.");
         assert_eq!(left.len(), 5, "{left:?}");
         for (hostile, count) in [("", 0), ("[[[[", 0), ("collections: 3", 0), ("a: &a [*a]", 0), ("---\n---\n", 0)] {

@@ -1,5 +1,6 @@
 //! `vault qmd`, and `vault` called as `qmd`.
 
+mod bench;
 mod collection;
 mod context;
 mod find;
@@ -8,6 +9,7 @@ mod get;
 mod index;
 mod keep;
 mod listing;
+mod mcp;
 mod shapes;
 
 use std::ffi::{OsStr, OsString};
@@ -16,11 +18,10 @@ use std::path::Path;
 use clap::{Args, Parser, Subcommand};
 
 use self::index::QmdIndex;
-use super::mcp::McpCommand;
 use super::outcome::Outcome;
 use super::terminal::remark;
 use crate::config::Mode;
-use crate::qmd::{AGENT, IndexPlace, IndexVariables, QmdError};
+use crate::qmd::{IndexPlace, IndexVariables, QmdError};
 
 /// The version of QMD whose commands these are, and what it is.
 const VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
@@ -96,8 +97,10 @@ enum QmdAction {
     },
     /// Drop what is left of removed collections.
     Cleanup,
-    /// Serve the Model Context Protocol on standard input and output.
-    Mcp,
+    /// Measure how well each way of searching finds the files that a fixture names.
+    Bench(bench::QmdBenchArgs),
+    /// Serve the Model Context Protocol on standard input and output, or over HTTP.
+    Mcp(mcp::QmdMcpArgs),
     /// Answer for all indexes until nobody asks any more; the other commands start it.
     #[command(hide = true)]
     Keep,
@@ -157,13 +160,9 @@ impl QmdCommand {
             QmdAction::Status(args) => args.run(&mut index),
             QmdAction::Update { .. } => listing::update(&mut index),
             QmdAction::Embed { .. } => listing::embed(&mut index),
+            QmdAction::Bench(args) => args.run(&mut index),
             QmdAction::Cleanup => listing::clean_up(&mut index),
-            QmdAction::Mcp => {
-                drop(index.client()?);
-                let folder = index.place.folder.clone();
-                let _asked = keep::asking(&folder);
-                McpCommand::of_agent(AGENT).run(Some(&folder))
-            }
+            QmdAction::Mcp(args) => args.run(index),
             QmdAction::Keep => keep::keep(),
         }
     }

@@ -52,7 +52,8 @@ impl GgufEmbedder {
         mean: &[f32],
         deadline: Option<Instant>,
     ) -> Result<Vec<EmbeddedText>, ModelError> {
-        let own = |tokens: &[LlamaToken]| EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_document(tokens));
+        let own =
+            |tokens: &[LlamaToken]| EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_document(tokens));
         let dimension = self.working.model.dimension;
         let packed = |both: Vec<f32>| {
             let (vector, tokens) = both.split_at(dimension);

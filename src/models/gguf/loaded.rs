@@ -76,11 +76,7 @@ impl<M> LoadedModels<M> {
         Self(Mutex::new(Vec::new()))
     }
 
-    fn get(
-        &self,
-        key: ModelKey,
-        load: impl FnOnce() -> Result<Arc<M>, ModelError>,
-    ) -> Result<Arc<M>, ModelError> {
+    fn get(&self, key: ModelKey, load: impl FnOnce() -> Result<Arc<M>, ModelError>) -> Result<Arc<M>, ModelError> {
         let slot = self.slot(key);
         let mut model = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = model.upgrade() {

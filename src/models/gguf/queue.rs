@@ -314,7 +314,8 @@ mod tests {
         let saved = other.documents((10..13).map(text).collect()).unwrap();
         let order: Vec<usize> = (0..6).map(|_| next(&queue, WorkerLane::All)).collect();
         assert_eq!(order, [0, 10, 0, 11, 0, 12], "one text of the other after each of the busy one");
-        let (query, late) = (other.query(text(20), None).unwrap(), other.documents((21..22).map(text).collect()).unwrap());
+        let (query, late) =
+            (other.query(text(20), None).unwrap(), other.documents((21..22).map(text).collect()).unwrap());
         other.stop();
         assert!(query.recv().is_err() && late.recv().is_err() && saved.recv().is_err());
         assert!(matches!(other.query(text(0), None), Err(ModelError::Stopped)));

@@ -203,7 +203,10 @@ fn prefixes_are_read_by_the_model() {
         GgufOptions { query_prefix: "query: ".to_owned(), document_prefix: "passage: ".to_owned(), ..options() };
     let embedder = GgufEmbedder::open(&ModelSource::Bundled, &prefixed).unwrap();
     assert_eq!(embedder.working.tokenizer.query("river"), shared().working.tokenizer.query("query: river"));
-    assert_eq!(embedder.working.tokenizer.document(&document("river")), shared().working.tokenizer.query("passage: river"));
+    assert_eq!(
+        embedder.working.tokenizer.document(&document("river")),
+        shared().working.tokenizer.query("passage: river")
+    );
 }
 
 #[test]
