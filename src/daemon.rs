@@ -2,6 +2,8 @@
 
 mod control;
 mod host;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -22,12 +22,15 @@ const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Requests that are answered at a time; more wait.
 const AT_A_TIME: usize = 8;
 
-/// What answers. It may block.
+/// Makes of one thing another. It may block.
+type Answering<T> = Box<dyn Fn(&Value) -> T + Send + Sync>;
+
+/// What answers.
 pub(crate) struct OpenService {
     /// The answer to a message of MCP; `None` where none is due.
-    pub(crate) message: Box<dyn Fn(&Value) -> Option<Value> + Send + Sync>,
+    pub(crate) message: Answering<Option<Value>>,
     /// What a search finds, or why it finds nothing.
-    pub(crate) search: Box<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>,
+    pub(crate) search: Answering<Result<Value, String>>,
 }
 
 struct Serving {

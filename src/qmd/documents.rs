@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
-use sha2::{Digest as _, Sha256};
 
 use super::collection::QmdCollections;
 use super::database;
 use super::error::QmdError;
 use super::place::IndexPlace;
+use super::rows::{COLUMNS, QmdDocument, forget, put, stamp};
 use crate::access::Globs;
 use crate::config::Config;
 use crate::note::{Note, Visibility};
@@ -24,45 +24,6 @@ use crate::vault::{NoteRules, Outside, ReadError, Stamp, globs, is_note, read, s
 /// How often a file is looked at that is just being written, and how long after.
 const LOOKS: usize = 5;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-const COLUMNS: &str = "collection, path, title, hash, modified_at";
-
-/// A file of a collection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct QmdDocument {
-    /// Its collection.
-    pub collection: String,
-    /// Its path there.
-    pub path: String,
-    /// Its title.
-    pub title: String,
-    /// SHA-256 of its bytes, 64 hex digits.
-    pub hash: String,
-    /// When it was last changed, as RFC 3339.
-    pub modified_at: String,
-}
-
-impl QmdDocument {
-    /// The name by which it is given: six digits of its hash.
-    pub(crate) fn docid(&self) -> &str {
-        &self.hash[..6]
-    }
-
-    /// Its address: `qmd://collection/path`.
-    pub(crate) fn address(&self) -> String {
-        format!("qmd://{}/{}", self.collection, self.path)
-    }
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            collection: row.get(0)?,
-            path: row.get(1)?,
-            title: row.get(2)?,
-            hash: row.get(3)?,
-            modified_at: row.get(4)?,
-        })
-    }
-}
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -358,46 +319,6 @@ impl QmdDocuments {
         });
         written.map_err(QmdError::of(&self.file))
     }
-}
-
-/// Whose a document is, its collection and its path there.
-type DocumentPlace<'a> = (String, &'a str, &'a str);
-
-fn stamp(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
-    // SQLite has no numbers without a sign.
-    let bits = |number: i64| number as u64;
-    Ok(Stamp {
-        mtime_ns: row.get(at)?,
-        ctime_ns: row.get(at + 1)?,
-        size: bits(row.get(at + 2)?),
-        inode: bits(row.get(at + 3)?),
-    })
-}
-
-fn put(
-    transaction: &Transaction<'_>,
-    (owner, collection, path): &DocumentPlace<'_>,
-    title: &str,
-    text: &str,
-    stamp: Stamp,
-) -> rusqlite::Result<()> {
-    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
-    let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active, owner)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6)
-               ON CONFLICT(owner, collection, path) DO UPDATE SET title = ?3, hash = ?4, modified_at = ?5, active = 1
-               RETURNING id";
-    let id: i64 = transaction.query_row(sql, params![collection, path, title, hash, at, owner], |row| row.get(0))?;
-    let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64];
-    transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5)", stamp).map(drop)
-}
-
-fn forget(transaction: &Transaction<'_>, (owner, collection, path): &DocumentPlace<'_>) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM stamps WHERE document IN
-               (SELECT id FROM documents WHERE owner = ?1 AND collection = ?2 AND path = ?3)";
-    transaction.execute(sql, [owner, *collection, *path])?;
-    let sql = "DELETE FROM documents WHERE owner = ?1 AND collection = ?2 AND path = ?3";
-    transaction.execute(sql, [owner, *collection, *path]).map(drop)
 }
 
 #[cfg(test)]

@@ -9,10 +9,12 @@ mod documents;
 mod error;
 mod former;
 mod place;
+mod rows;
 mod settings;
 
 pub(crate) use collection::{QmdCollection, QmdCollections};
-pub(crate) use documents::{QmdDocument, QmdDocuments};
+pub(crate) use documents::QmdDocuments;
 pub(crate) use error::QmdError;
 pub(crate) use place::{IndexPlace, IndexVariables, indexes_folder};
+pub(crate) use rows::QmdDocument;
 pub(crate) use settings::AGENT;

@@ -1,5 +1,6 @@
 //! `qmd mcp`: the Model Context Protocol as QMD speaks it, on standard input and output or over HTTP.
 
+mod described;
 mod http;
 mod rpc;
 mod tools;

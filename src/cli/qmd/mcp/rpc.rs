@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::tools;
+use super::{described, tools};
 use crate::cli::qmd::VERSION;
 use crate::cli::qmd::index::QmdIndex;
 use crate::qmd::IndexPlace;
@@ -43,7 +43,7 @@ impl QmdAnswers {
         Some(match method {
             "initialize" => answer("result", hello(params)),
             "ping" => answer("result", json!({})),
-            "tools/list" => answer("result", json!({ "tools": tools::list() })),
+            "tools/list" => answer("result", json!({ "tools": described::list() })),
             "tools/call" => {
                 let name = params["name"].as_str().unwrap_or_default();
                 let called = self.index().map(|mut index| tools::call(&mut index, name, &params["arguments"]));
