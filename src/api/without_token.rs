@@ -23,14 +23,14 @@ const MAX_MESSAGE_BYTES: usize = 1 << 20;
 const AT_A_TIME: usize = 8;
 
 /// Makes of one thing another. It may block.
-type Answering<T> = Box<dyn Fn(&Value) -> T + Send + Sync>;
+type OpenAnswer<T> = Box<dyn Fn(&Value) -> T + Send + Sync>;
 
 /// What answers.
 pub(crate) struct OpenService {
     /// The answer to a message of MCP; `None` where none is due.
-    pub(crate) message: Answering<Option<Value>>,
+    pub(crate) message: OpenAnswer<Option<Value>>,
     /// What a search finds, or why it finds nothing.
-    pub(crate) search: Answering<Result<Value, String>>,
+    pub(crate) search: OpenAnswer<Result<Value, String>>,
 }
 
 struct Serving {

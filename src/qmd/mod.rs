@@ -17,4 +17,4 @@ pub(crate) use documents::QmdDocuments;
 pub(crate) use error::QmdError;
 pub(crate) use place::{IndexPlace, IndexVariables, indexes_folder};
 pub(crate) use rows::QmdDocument;
-pub(crate) use settings::AGENT;
+pub(crate) use settings::{AGENT, QMD_VERSION};

@@ -12,6 +12,9 @@ use crate::fs::{Context, create_private_dir, write_atomically};
 /// The agent as which an index is asked: it sees all but private notes, and writes nothing.
 pub(crate) const AGENT: &str = "qmd";
 
+/// The version of QMD whose commands and tools these are, and what answers.
+pub(crate) const QMD_VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
+
 const COLLECTIONS: &str = "qmd.json";
 
 /// What stands above is the person's, what stands below is written anew.

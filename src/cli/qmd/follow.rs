@@ -18,7 +18,7 @@ const PAUSES_FOR_LOOKS: u32 = 10;
 const UNTIL_LATER: Duration = Duration::from_secs(3600);
 
 /// Ends the thread when it is dropped, and waits for it.
-struct Following {
+struct FollowingThread {
     stop: Arc<AtomicBool>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -35,7 +35,7 @@ pub(super) fn follow(app: &App) -> BesideVault {
             tracing::warn!("the documents of {} are looked at by commands alone: {error}", place.folder.display());
         }
     });
-    Box::new(Following { stop, shared, thread: Some(thread) })
+    Box::new(FollowingThread { stop, shared, thread: Some(thread) })
 }
 
 fn keep_true(place: &IndexPlace, shared: &Shared, stop: &AtomicBool) -> Result<(), QmdError> {
@@ -58,7 +58,7 @@ fn keep_true(place: &IndexPlace, shared: &Shared, stop: &AtomicBool) -> Result<(
     Ok(())
 }
 
-impl Drop for Following {
+impl Drop for FollowingThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.shared.wake();

@@ -21,14 +21,11 @@ use self::index::QmdIndex;
 use super::outcome::Outcome;
 use super::terminal::remark;
 use crate::config::Mode;
-use crate::qmd::{IndexPlace, IndexVariables, QmdError};
-
-/// The version of QMD whose commands these are, and what it is.
-const VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
+use crate::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]
-#[command(name = "qmd", version = VERSION, disable_help_subcommand = true)]
+#[command(name = "qmd", version = QMD_VERSION, disable_help_subcommand = true)]
 pub(super) struct QmdCli {
     #[command(flatten)]
     pub(super) asked: QmdCommand,
@@ -41,7 +38,7 @@ pub(super) struct QmdCli {
 /// answers the next ones, and ends after ten minutes without any.
 #[derive(Debug, Args)]
 #[command(
-    version = VERSION,
+    version = QMD_VERSION,
     display_name = "qmd",
     disable_help_subcommand = true,
     arg_required_else_help = true,

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{described, tools};
-use crate::cli::qmd::VERSION;
 use crate::cli::qmd::index::QmdIndex;
-use crate::qmd::IndexPlace;
+use crate::qmd::{IndexPlace, QMD_VERSION};
 
 /// The versions of the protocol whose messages these are, the newest first.
 const PROTOCOL: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -94,6 +93,6 @@ fn hello(params: &Value) -> Value {
     let version = PROTOCOL.iter().find(|known| **known == asked).unwrap_or(&PROTOCOL[1]);
     json!({
         "protocolVersion": version, "capabilities": { "tools": {}, "resources": {} },
-        "serverInfo": { "name": "qmd", "title": "vault", "version": VERSION }, "instructions": INSTRUCTIONS,
+        "serverInfo": { "name": "qmd", "title": "vault", "version": QMD_VERSION }, "instructions": INSTRUCTIONS,
     })
 }

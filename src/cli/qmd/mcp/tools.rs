@@ -23,7 +23,7 @@ pub(super) const MAX_PARTS: usize = 10;
 #[serde(default, rename_all = "camelCase")]
 struct SearchArguments {
     query: Option<String>,
-    searches: Option<Vec<QueryPart>>,
+    searches: Option<Vec<SearchPart>>,
     limit: Option<f64>,
     min_score: Option<f64>,
     collection: Option<CollectionNames>,
@@ -32,7 +32,7 @@ struct SearchArguments {
 }
 
 #[derive(Debug, Deserialize)]
-struct QueryPart {
+struct SearchPart {
     #[serde(rename = "type")]
     kind: PartKind,
     query: String,
@@ -137,7 +137,7 @@ fn search_hits(index: &mut QmdIndex, asked: SearchArguments, mode: Mode) -> anyh
                 () if all(&[PartKind::Vec, PartKind::Hyde]) => Mode::Semantic,
                 () => mode,
             };
-            let line = |part: &QueryPart| {
+            let line = |part: &SearchPart| {
                 let kind = match part.kind {
                     PartKind::Lex => "lex",
                     PartKind::Vec => "vec",
