@@ -5,87 +5,25 @@
 //! renamed, never written.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use sha2::{Digest as _, Sha256};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::collection::QmdCollections;
+use super::database;
 use super::error::QmdError;
 use super::place::IndexPlace;
-use crate::config::CollectionConfig;
-use crate::fs::{Context, FsError, create_private_dir, move_new};
+use super::rows::{COLUMNS, QmdDocument, forget, put, stamp};
+use crate::access::Globs;
+use crate::config::Config;
 use crate::note::{Note, Visibility};
 use crate::path::VaultPath;
-use crate::vault::{NoteRules, Outside, ReadError, Stamp, is_note, read, scan};
-
-/// `vqmd`: whose database it is.
-const APPLICATION: i64 = 0x7671_6d64;
-
-/// How long a connection waits for another's transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// As `[index] max_file_bytes` has it: what is longer is not indexed.
-const MAX_FILE_BYTES: u64 = 20_000_000;
+use crate::vault::{NoteRules, Outside, ReadError, Stamp, globs, is_note, read, scan};
 
 /// How often a file is looked at that is just being written, and how long after.
 const LOOKS: usize = 5;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// How many files may be put aside that stood in the place of ours.
-const MAX_SET_ASIDE: usize = 100;
-
-const SCHEMA: &str = "
-CREATE TABLE documents(
-    id INTEGER PRIMARY KEY, collection TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, hash TEXT NOT NULL,
-    created_at TEXT NOT NULL, modified_at TEXT NOT NULL, active INTEGER NOT NULL DEFAULT 1, UNIQUE(collection, path));
-CREATE INDEX documents_by_hash ON documents(hash);
-CREATE TABLE stamps(
-    document INTEGER PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL,
-    inode INTEGER NOT NULL);
-";
-
-const COLUMNS: &str = "collection, path, title, hash, modified_at";
-
-/// A file of a collection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct QmdDocument {
-    /// Its collection.
-    pub collection: String,
-    /// Its path there.
-    pub path: String,
-    /// Its title.
-    pub title: String,
-    /// SHA-256 of its bytes, 64 hex digits.
-    pub hash: String,
-    /// When it was last changed, as RFC 3339.
-    pub modified_at: String,
-}
-
-impl QmdDocument {
-    /// The name by which it is given: six digits of its hash.
-    pub(crate) fn docid(&self) -> &str {
-        &self.hash[..6]
-    }
-
-    /// Its address: `qmd://collection/path`.
-    pub(crate) fn address(&self) -> String {
-        format!("qmd://{}/{}", self.collection, self.path)
-    }
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            collection: row.get(0)?,
-            path: row.get(1)?,
-            title: row.get(2)?,
-            hash: row.get(3)?,
-            modified_at: row.get(4)?,
-        })
-    }
-}
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -104,8 +42,12 @@ pub(crate) struct DocumentChanges {
 pub(crate) struct QmdDocuments {
     connection: Connection,
     file: PathBuf,
+    /// Whose rows are this index's: its folder. Another index may have the same file.
+    owner: String,
     places: Outside,
     rules: NoteRules,
+    private: Globs,
+    max_file_bytes: u64,
     root: PathBuf,
     names: BTreeMap<String, String>,
 }
@@ -116,36 +58,25 @@ impl QmdDocuments {
     /// # Errors
     /// When it cannot be written, or the collections make no sense together.
     pub(crate) fn open(place: &IndexPlace, collections: &QmdCollections) -> Result<Self, QmdError> {
-        let file = place.database.clone();
-        create_private_dir(file.parent().unwrap_or(Path::new("/")))?;
-        let connection = match is_ours(&file) {
-            true => connect(&file)?,
-            false => {
-                let lock = place.folder.join("qmd.lock");
-                let guard = File::options().write(true).create(true).truncate(false).open(&lock).on("open", &lock)?;
-                guard.lock().on("lock", &lock)?;
-                if !is_ours(&file) {
-                    set_aside(&file)?;
-                    make(&file)?;
-                }
-                connect(&file)?
-            }
-        };
-        let config = |collection: &super::QmdCollection| CollectionConfig {
-            name: collection.name_in_vault(),
-            path: collection.path.clone(),
-            pattern: collection.pattern.clone(),
-            scope: None,
-            overlap: true,
-        };
-        let configs: Vec<CollectionConfig> = collections.collections.iter().map(config).collect();
-        let wrong = |error: String| QmdError::Collection(error);
-        let places = Outside::new(&place.folder, &configs).map_err(|error| wrong(error.to_string()))?;
-        let rules = NoteRules::new(&place.folder, &[]).map_err(|error| wrong(error.to_string()))?;
-        let rules = rules.with_outside(places.clone());
+        let connection = database::open(&place.database, &place.folder)?;
+        let wrong = |error: &dyn std::fmt::Display| QmdError::Collection(error.to_string());
+        let config = Config::load(&place.folder).map_err(|error| wrong(&error))?;
+        let places = Outside::new(&place.folder, &collections.in_vault()).map_err(|error| wrong(&error))?;
+        let rules = NoteRules::new(&place.folder, &config.index.exclude).map_err(|error| wrong(&error))?;
+        let private = globs("access.private", &config.access.private).map_err(|error| wrong(&error))?;
         let names = collections.collections.iter();
         let names = names.map(|collection| (collection.name.clone(), collection.name_in_vault())).collect();
-        Ok(Self { connection, file, places, rules, root: place.folder.clone(), names })
+        Ok(Self {
+            connection,
+            file: place.database.clone(),
+            owner: place.folder.to_string_lossy().into_owned(),
+            rules: rules.with_outside(places.clone()),
+            places,
+            private,
+            max_file_bytes: config.index.max_file_bytes,
+            root: place.folder.clone(),
+            names,
+        })
     }
 
     /// Where a document is on disk.
@@ -169,12 +100,12 @@ impl QmdDocuments {
     /// The text, its stamp and its title; `None` for what is no note that programs may see.
     fn read(&self, path: &VaultPath) -> Result<Option<(String, Stamp, String)>, QmdError> {
         // A link on the way leads out of the collection.
-        if !is_note(&self.root, &self.rules, path) {
+        if !is_note(&self.root, &self.rules, path) || self.private.is_match(path.as_str()) {
             return Ok(None);
         }
         let (folder, Some(within)) = self.places.place(&self.root, path) else { return Ok(None) };
         for _ in 0..LOOKS {
-            match read(folder, &within, MAX_FILE_BYTES) {
+            match read(folder, &within, self.max_file_bytes) {
                 Ok(source) => {
                     let note = Note::parse(&source.text, path.stem());
                     let seen = note.visibility == Visibility::Public;
@@ -202,9 +133,13 @@ impl QmdDocuments {
             return Ok(Some(document.clone()));
         }
         let found = if self.rules.takes(&in_vault) { self.read(&in_vault)? } else { None };
+        let place = (self.owner.clone(), collection, path);
+        let is_now = |stamp: &Stamp| on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == *stamp);
         self.write(|transaction| match &found {
-            Some((text, stamp, title)) => put(transaction, collection, path, title, text, *stamp),
-            None => forget(transaction, collection, path).map(drop),
+            Some((text, stamp, title)) if is_now(stamp) => put(transaction, &place, title, text, *stamp),
+            // Whoever has written it since looks at it, too.
+            Some(_) => Ok(()),
+            None => forget(transaction, &place),
         })?;
         Ok(self.at(collection, path)?.map(|(document, _)| document))
     }
@@ -247,17 +182,50 @@ impl QmdDocuments {
             let gone: Vec<&String> = known.keys().filter(|path| !seen.contains(*path) && !unknown(path)).collect();
             changes.removed = gone.len();
             if !fresh.is_empty() || !gone.is_empty() {
+                let (owner, places, root) = (self.owner.clone(), self.places.clone(), self.root.clone());
+                let is_now = |path: &str, stamp: &Stamp| {
+                    let in_vault = VaultPath::new(format!("{in_vault}/{path}"));
+                    let meta = in_vault.ok().and_then(|path| places.on_disk(&root, &path).symlink_metadata().ok());
+                    meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
+                };
                 self.write(|transaction| {
                     for (path, (text, stamp, title)) in &fresh {
-                        put(transaction, &name, path, title, text, *stamp)?;
+                        // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
+                        if is_now(path, stamp) {
+                            put(transaction, &(owner.clone(), &name, path), title, text, *stamp)?;
+                        }
                     }
-                    gone.iter().try_for_each(|path| forget(transaction, &name, path).map(drop))
+                    gone.iter().try_for_each(|path| forget(transaction, &(owner.clone(), &name, path)))
                 })?;
             }
             all.insert(name, changes);
         }
         self.drop_other_collections()?;
+        self.drop_other_indexes()?;
         Ok(all)
+    }
+
+    /// Drops what is left of indexes whose folder is gone.
+    fn drop_other_indexes(&mut self) -> Result<(), QmdError> {
+        let owners = self.listed("SELECT DISTINCT owner FROM documents WHERE owner <> ?")?;
+        for owner in owners.iter().filter(|owner| !Path::new(owner).exists()) {
+            self.write(|transaction| {
+                transaction.execute(
+                    "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE owner = ?)",
+                    [owner],
+                )?;
+                transaction.execute("DELETE FROM documents WHERE owner = ?", [owner])
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A column of texts, of a question about this index.
+    fn listed(&self, sql: &str) -> Result<Vec<String>, QmdError> {
+        let refused = QmdError::of(&self.file);
+        let mut asked = self.connection.prepare(sql).map_err(&refused)?;
+        let rows = asked.query_map([&self.owner], |row| row.get(0)).map_err(&refused)?;
+        rows.collect::<Result<_, _>>().map_err(&refused)
     }
 
     /// Drops the documents of collections that there are no more. Tells how many.
@@ -265,24 +233,22 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn drop_other_collections(&mut self) -> Result<usize, QmdError> {
-        let listed: Vec<String> = {
-            let refused = QmdError::of(&self.file);
-            let mut asked = self.connection.prepare("SELECT DISTINCT collection FROM documents").map_err(&refused)?;
-            let rows = asked.query_map([], |row| row.get(0)).map_err(&refused)?;
-            rows.collect::<Result<_, _>>().map_err(&refused)?
-        };
+        let listed = self.listed("SELECT DISTINCT collection FROM documents WHERE owner = ?")?;
         let others: Vec<String> = listed.into_iter().filter(|name| !self.names.contains_key(name)).collect();
         if others.is_empty() {
             return Ok(0);
         }
+        let owner = self.owner.clone();
         self.write(|transaction| {
             let mut dropped = 0;
             for name in &others {
                 transaction.execute(
-                    "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE collection = ?)",
-                    [name],
+                    "DELETE FROM stamps WHERE document IN
+                     (SELECT id FROM documents WHERE owner = ? AND collection = ?)",
+                    [&owner, name],
                 )?;
-                dropped += transaction.execute("DELETE FROM documents WHERE collection = ?", [name])?;
+                let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
+                dropped += transaction.execute(sql, [&owner, name])?;
             }
             Ok(dropped)
         })
@@ -305,7 +271,7 @@ impl QmdDocuments {
             return Ok(Vec::new());
         }
         let (first, end) = (prefix.to_ascii_lowercase(), format!("{}g", prefix.to_ascii_lowercase()));
-        self.ask("hash >= ?1 AND hash < ?2", params![first, end])
+        self.ask("owner = ?1 AND hash >= ?2 AND hash < ?3", params![self.owner, first, end])
     }
 
     /// All, or those of a collection, by their paths.
@@ -313,7 +279,7 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn all(&self, collection: Option<&str>) -> Result<Vec<QmdDocument>, QmdError> {
-        self.ask("(?1 IS NULL OR collection = ?1)", params![collection])
+        self.ask("owner = ?1 AND (?2 IS NULL OR collection = ?2)", params![self.owner, collection])
     }
 
     fn ask(&self, condition: &str, params: impl rusqlite::Params) -> Result<Vec<QmdDocument>, QmdError> {
@@ -326,10 +292,10 @@ impl QmdDocuments {
 
     fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp)>, QmdError> {
         let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode
-                   FROM documents JOIN stamps ON document = id WHERE collection = ?1 AND path = ?2";
+                   FROM documents JOIN stamps ON document = id WHERE owner = ?1 AND collection = ?2 AND path = ?3";
         let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?));
         let found = self.connection.prepare_cached(sql).and_then(|mut asked| {
-            let found = asked.query_row([collection, path], row);
+            let found = asked.query_row([&*self.owner, collection, path], row);
             found.optional()
         });
         found.map_err(QmdError::of(&self.file))
@@ -338,9 +304,10 @@ impl QmdDocuments {
     fn stamps(&self, collection: &str) -> Result<BTreeMap<String, Stamp>, QmdError> {
         let refused = QmdError::of(&self.file);
         let sql = "SELECT path, mtime_ns, ctime_ns, size, inode FROM documents JOIN stamps ON document = id
-                   WHERE collection = ?";
+                   WHERE owner = ? AND collection = ?";
         let mut asked = self.connection.prepare_cached(sql).map_err(&refused)?;
-        let rows = asked.query_map([collection], |row| Ok((row.get(0)?, stamp(row, 1)?))).map_err(&refused)?;
+        let rows =
+            asked.query_map([&*self.owner, collection], |row| Ok((row.get(0)?, stamp(row, 1)?))).map_err(&refused)?;
         rows.collect::<Result<_, _>>().map_err(&refused)
     }
 
@@ -354,112 +321,9 @@ impl QmdDocuments {
     }
 }
 
-/// Whether a database of ours is at a path, by its first page: SQLite would refuse to read one whose writer was killed, and wait for one that
-/// is being written.
-fn is_ours(file: &Path) -> bool {
-    const APPLICATION_AT: usize = 68;
-    let mut head = [0_u8; APPLICATION_AT + 4];
-    let is_file = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    is_file
-        && File::open(file).and_then(|mut file| file.read_exact(&mut head)).is_ok()
-        && head.starts_with(b"SQLite format 3\0")
-        && head[APPLICATION_AT..] == (APPLICATION as u32).to_be_bytes()
-}
-
-fn connect(file: &Path) -> Result<Connection, QmdError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connect = || {
-        let mut connection = Connection::open_with_flags(file, flags)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        connection.set_transaction_behavior(TransactionBehavior::Immediate);
-        connection.pragma_update(None, "journal_mode", "DELETE")?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        connection.pragma_update(None, "secure_delete", "ON")?;
-        Ok(connection)
-    };
-    connect().map_err(QmdError::of(file))
-}
-
-/// Makes the database beside its place and moves it there whole.
-fn make(file: &Path) -> Result<(), QmdError> {
-    let beside = crate::fs::write_beside(file.parent().unwrap_or(Path::new("/")), b"", Some(0o600))?;
-    let made = Connection::open(&beside).and_then(|connection| {
-        connection.pragma_update(None, "application_id", APPLICATION)?;
-        connection.execute_batch(SCHEMA)
-    });
-    if let Err(error) = made {
-        drop(fs::remove_file(&beside));
-        return Err(QmdError::of(file)(error));
-    }
-    Ok(move_new(&beside, file)?)
-}
-
-/// Renames what stands at a path, with what SQLite keeps beside it.
-fn set_aside(file: &Path) -> Result<(), FsError> {
-    if file.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        return Ok(());
-    }
-    let with = |path: &Path, end: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    };
-    for number in 0..MAX_SET_ASIDE {
-        let to = with(file, &if number == 0 { ".before".into() } else { format!(".before-{number}") });
-        match move_new(file, &to) {
-            Err(error) if error.source.kind() == ErrorKind::AlreadyExists => {}
-            moved => {
-                moved?;
-                for end in ["-wal", "-shm", "-journal"] {
-                    // Most of them are not there.
-                    drop(move_new(&with(file, end), &with(&to, end)));
-                }
-                tracing::warn!("{} is another program's, and is now {}", file.display(), to.display());
-                return Ok(());
-            }
-        }
-    }
-    Err(ErrorKind::AlreadyExists.into()).on("rename", file)
-}
-
-fn stamp(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
-    // SQLite has no numbers without a sign.
-    let bits = |number: i64| number as u64;
-    Ok(Stamp {
-        mtime_ns: row.get(at)?,
-        ctime_ns: row.get(at + 1)?,
-        size: bits(row.get(at + 2)?),
-        inode: bits(row.get(at + 3)?),
-    })
-}
-
-fn put(
-    transaction: &Transaction<'_>,
-    collection: &str,
-    path: &str,
-    title: &str,
-    text: &str,
-    stamp: Stamp,
-) -> rusqlite::Result<()> {
-    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
-    let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1)
-               ON CONFLICT(collection, path) DO UPDATE SET title = ?3, hash = ?4, modified_at = ?5, active = 1
-               RETURNING id";
-    let id: i64 = transaction.query_row(sql, params![collection, path, title, hash, at], |row| row.get(0))?;
-    let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64];
-    transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5)", stamp).map(drop)
-}
-
-fn forget(transaction: &Transaction<'_>, collection: &str, path: &str) -> rusqlite::Result<usize> {
-    let sql = "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE collection = ?1 AND path = ?2)";
-    transaction.execute(sql, [collection, path])?;
-    transaction.execute("DELETE FROM documents WHERE collection = ?1 AND path = ?2", [collection, path])
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::super::{IndexVariables, QmdCollection};
@@ -506,30 +370,52 @@ mod tests {
     }
 
     #[test]
-    fn what_is_another_program_s_is_set_aside() {
+    fn two_indexes_of_one_cache_have_each_its_own_rows() {
         let folder = tempfile::tempdir().unwrap();
         let (place, all) = index(folder.path());
-        create_private_dir(place.database.parent().unwrap()).unwrap();
-        let foreign = Connection::open(&place.database).unwrap();
-        foreign.execute_batch("CREATE TABLE documents(x); INSERT INTO documents VALUES (7)").unwrap();
-        drop(foreign);
-        let before = fs::read(&place.database).unwrap();
-        drop(QmdDocuments::open(&place, &all).unwrap());
-        let aside = place.database.with_extension("sqlite.before");
-        assert_eq!(fs::read(&aside).unwrap(), before);
-        drop(QmdDocuments::open(&place, &all).unwrap());
-        assert!(!place.database.with_extension("sqlite.before-1").exists(), "ours is not");
-        for foreign in ["not a database, and long enough to be none of SQLite's, whatever it looks like", ""] {
-            fs::write(&place.database, foreign).unwrap();
-            QmdDocuments::open(&place, &all).unwrap().refresh().unwrap();
+        fs::write(folder.path().join("notes/a.md"), "# One\n").unwrap();
+        let other_place = IndexPlace { folder: folder.path().join("other"), ..place.clone() };
+        let mut other_all = QmdCollections::default();
+        let mine = folder.path().join("mine");
+        fs::create_dir_all(&mine).unwrap();
+        fs::write(mine.join("a.md"), "# Other\n").unwrap();
+        fs::write(mine.join("b.md"), "# Other too\n").unwrap();
+        other_all.add(QmdCollection::new("notes", &mine, "**/*.md").unwrap()).unwrap();
+        other_all.add(QmdCollection::new("more", &mine.join("x"), "**/*.md").unwrap()).unwrap();
+        other_all.save(&other_place).unwrap();
+        let mut one = QmdDocuments::open(&place, &all).unwrap();
+        let mut other = QmdDocuments::open(&other_place, &other_all).unwrap();
+        for _ in 0..2 {
+            one.refresh().unwrap();
+            other.refresh().unwrap();
         }
-        assert!(place.database.with_extension("sqlite.before-2").exists());
-        // A link leads nowhere that is written.
-        let elsewhere = folder.path().join("elsewhere");
-        fs::write(&elsewhere, "mine").unwrap();
-        fs::remove_file(&place.database).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, &place.database).unwrap();
-        drop(QmdDocuments::open(&place, &all).unwrap());
-        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
+        assert_eq!((one.all(None).unwrap().len(), other.all(None).unwrap().len()), (1, 2));
+        let hash = &other.look("notes", "a.md").unwrap().unwrap().hash;
+        assert!(one.by_hash(hash).unwrap().is_empty() && other.by_hash(hash).unwrap().len() == 1);
+        let seen = rusqlite::Connection::open(&place.database).unwrap();
+        let count =
+            || seen.query_row("SELECT COUNT(*) FROM documents WHERE active = 1", [], |row| row.get::<_, i64>(0));
+        assert_eq!(count().unwrap(), 3, "each of the three");
+        fs::remove_dir_all(&other_place.folder).unwrap();
+        one.refresh().unwrap();
+        assert_eq!(count().unwrap(), 1, "what is gone leaves nothing");
+    }
+
+    #[test]
+    fn what_the_person_has_left_out_or_made_private_by_its_place_is_no_document() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, all) = index(folder.path());
+        let (notes, settings) = (folder.path().join("notes"), place.folder.join("memory.toml"));
+        for name in ["a.md", "diary.md", "old.md"] {
+            fs::write(notes.join(name), "# One\n").unwrap();
+        }
+        let text = fs::read_to_string(&settings).unwrap();
+        let own = "[access]\nprivate = [\"notes/diary.md\"]\n\n[index]\nexclude = [\"notes/old.md\"]\n\n";
+        fs::write(&settings, format!("{own}{text}")).unwrap();
+        let mut documents = QmdDocuments::open(&place, &all).unwrap();
+        documents.refresh().unwrap();
+        let paths: Vec<String> = documents.all(None).unwrap().into_iter().map(|document| document.path).collect();
+        assert_eq!(paths, ["a.md"]);
+        assert_eq!(documents.look("notes", "diary.md").unwrap(), None);
     }
 }

@@ -12,6 +12,9 @@ use crate::fs::{Context, create_private_dir, write_atomically};
 /// The agent as which an index is asked: it sees all but private notes, and writes nothing.
 pub(crate) const AGENT: &str = "qmd";
 
+/// The version of QMD whose commands and tools these are, and what answers.
+pub(crate) const QMD_VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
+
 const COLLECTIONS: &str = "qmd.json";
 
 /// What stands above is the person's, what stands below is written anew.
@@ -72,6 +75,7 @@ impl QmdCollections {
         write_atomically(&page, PAGE.as_bytes(), 0o600)?;
         let path = folder.join(COLLECTIONS);
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other).on("encode", &path)?;
+        place.remember()?;
         write_atomically(&folder.join(FILE_NAME), self.vault_settings(folder).as_bytes(), 0o600)?;
         // Last: while it is not there, the index is not.
         Ok(write_atomically(&path, &text, 0o600)?)
@@ -84,13 +88,16 @@ impl QmdCollections {
         let mut text = format!("{head}{BELOW}");
         // TOML reads the strings of JSON as JSON does; no name and no path has a control character.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        for collection in &self.collections {
+        for collection in self.in_vault() {
             text += &format!(
                 "\n[[collections]]\nname = {}\npath = {}\npattern = {}\noverlap = true\n",
-                quoted(&collection.name_in_vault()),
+                quoted(&collection.name),
                 quoted(&collection.path.to_string_lossy()),
                 quoted(&collection.pattern)
             );
+            if !collection.exclude.is_empty() {
+                text += &format!("exclude = {}\n", serde_json::Value::from(collection.exclude));
+            }
         }
         text
     }
@@ -112,12 +119,15 @@ mod tests {
         assert_eq!(QmdCollections::load(&place).unwrap(), None);
         let mut all = QmdCollections::default();
         all.add(QmdCollection::new("my \"notes\"", Path::new("/a \\ b"), "**/*.md").unwrap()).unwrap();
-        all.add(QmdCollection::new("agents", Path::new("/a \\ b/c"), "*.md").unwrap()).unwrap();
+        let agents = QmdCollection::new("agents", Path::new("/a \\ b/c"), "*.md").unwrap();
+        all.add(agents.ignoring(vec!["old \"x\"/**".into(), "y".into()]).unwrap()).unwrap();
         all.save(&place).unwrap();
         let config = Config::load(&place.folder).unwrap();
         let names: Vec<&str> = config.collections.iter().map(|collection| collection.name.as_str()).collect();
         assert_eq!(names, ["my \"notes\"", "_agents"]);
         assert_eq!(config.collections[0].path, Path::new("/a \\ b"));
+        assert_eq!(config.collections[1].exclude, ["old \"x\"/**", "y"]);
+        assert_eq!(IndexPlace::of_folder(&place.folder), Some(place.clone()));
         let file = place.folder.join(FILE_NAME);
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, format!("[embed]\nmodel = \"none\"\n{text}")).unwrap();

@@ -32,11 +32,11 @@ impl GgufEmbedder {
     /// When the model fails on one.
     pub(super) fn typical_token(&self) -> Result<Vec<f32>, ModelError> {
         let documents = TYPICAL.map(|text| Document { context: String::new(), text: text.to_owned() });
-        let own = |tokens: &[LlamaToken]| EncoderOutput::Tokens(self.tokenizer.text_in_document(tokens));
-        let mut sum = vec![0.0_f64; self.model.dimension];
+        let own = |tokens: &[LlamaToken]| EncoderOutput::Tokens(self.working.tokenizer.text_in_document(tokens));
+        let mut sum = vec![0.0_f64; self.working.model.dimension];
         let mut count = 0.0_f64;
         for vectors in self.encode(&documents, own, None)? {
-            for token in TokenVectors::new(self.model.dimension, &vectors).iter() {
+            for token in TokenVectors::new(self.working.model.dimension, &vectors).iter() {
                 sum.iter_mut().zip(&token).for_each(|(sum, value)| *sum += f64::from(*value));
                 count += 1.0;
             }
@@ -51,8 +51,9 @@ impl GgufEmbedder {
         mean: &[f32],
         deadline: Option<Instant>,
     ) -> Result<Vec<EmbeddedText>, ModelError> {
-        let own = |tokens: &[LlamaToken]| EncoderOutput::PooledAndTokens(self.tokenizer.text_in_document(tokens));
-        let dimension = self.model.dimension;
+        let own =
+            |tokens: &[LlamaToken]| EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_document(tokens));
+        let dimension = self.working.model.dimension;
         let packed = |both: Vec<f32>| {
             let (vector, tokens) = both.split_at(dimension);
             let tokens = PackedTokens::of(&TokenVectors::new(dimension, tokens), mean);
@@ -76,12 +77,12 @@ impl GgufEmbedder {
         text: &str,
         deadline: Option<Instant>,
     ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
-        let tokens = self.tokenizer.query(text);
-        let own = self.tokenizer.text_in_query(&tokens);
+        let tokens = self.working.tokenizer.query(text);
+        let own = self.working.tokenizer.text_in_query(&tokens);
         let sequence = Sequence { index: 0, tokens, wanted: EncoderOutput::PooledAndTokens(own) };
-        let replies = self.queue.query(sequence, deadline)?;
+        let replies = self.user.query(sequence, deadline)?;
         let both = collect(1, &replies, deadline)?.remove(0);
-        let (vector, tokens) = both.split_at(self.model.dimension);
-        Ok((vector.to_vec(), TokenVectors::new(self.model.dimension, tokens)))
+        let (vector, tokens) = both.split_at(self.working.model.dimension);
+        Ok((vector.to_vec(), TokenVectors::new(self.working.model.dimension, tokens)))
     }
 }
