@@ -14,7 +14,7 @@ use crate::fs::{Context, FsError, create_private_dir, move_new};
 const APPLICATION: i64 = 0x7671_6d64;
 
 /// Raised when a table is another than before.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// How long a connection waits for another's transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +30,8 @@ CREATE TABLE documents(
 CREATE INDEX documents_by_hash ON documents(hash);
 CREATE TABLE stamps(
     document INTEGER PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL,
-    inode INTEGER NOT NULL);
+    inode INTEGER NOT NULL, derived INTEGER NOT NULL);
+CREATE TABLE rules(owner TEXT PRIMARY KEY, digest TEXT NOT NULL);
 ";
 
 /// Opens the database at a path, and makes it where there is none of ours. `folder` is the index's, in which its lock is.
@@ -77,7 +78,10 @@ fn connect(file: &Path) -> Result<Connection, QmdError> {
             let transaction = connection.transaction()?;
             // Another process may have been quicker.
             if version(&transaction)? != VERSION {
-                transaction.execute_batch("DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS stamps;")?;
+                transaction.execute_batch(
+                    "DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS stamps;
+                     DROP TABLE IF EXISTS rules;",
+                )?;
                 transaction.execute_batch(SCHEMA)?;
                 transaction.pragma_update(None, "user_version", VERSION)?;
             }

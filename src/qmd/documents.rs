@@ -1,10 +1,10 @@
 //! The documents of an index in a small SQLite database, where other programs look up which file a hash means.
 //!
-//! It holds names, titles, hashes and times, of no private note, and is kept true by transactions with a rollback journal: a
+//! It holds names, titles, hashes and times, of no note that a search would not give, and is kept true by transactions with a rollback journal: a
 //! program that has it open reads what was there before or after one. What stands in its place and is another program's is
 //! renamed, never written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,16 +14,21 @@ use super::collection::QmdCollections;
 use super::database;
 use super::error::QmdError;
 use super::place::IndexPlace;
-use super::rows::{COLUMNS, QmdDocument, forget, put, stamp};
-use crate::access::Globs;
+use super::rows::{COLUMNS, QmdDocument, SeenText, forget, put, stamp};
+use super::sight::QmdSight;
+use crate::access::is_agents_elsewhere;
 use crate::config::Config;
-use crate::note::{Note, Visibility};
+use crate::derive::note_sources;
+use crate::note::Note;
 use crate::path::VaultPath;
-use crate::vault::{NoteRules, Outside, ReadError, Stamp, globs, is_note, read, scan};
+use crate::vault::{NoteRules, Outside, OutsideFolder, ReadError, Stamp, is_note, read, scan};
 
 /// How often a file is looked at that is just being written, and how long after.
 const LOOKS: usize = 5;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Maximum number of notes that one may have been made of, each of another: of more it is not known whether all are seen.
+const MAX_SOURCES: usize = 500;
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,7 +51,9 @@ pub(crate) struct QmdDocuments {
     owner: String,
     places: Outside,
     rules: NoteRules,
-    private: Globs,
+    sight: QmdSight,
+    /// Whether all documents were looked at by these rules.
+    is_current: bool,
     max_file_bytes: u64,
     root: PathBuf,
     names: BTreeMap<String, String>,
@@ -63,20 +70,38 @@ impl QmdDocuments {
         let config = Config::load(&place.folder).map_err(|error| wrong(&error))?;
         let places = Outside::new(&place.folder, &collections.in_vault()).map_err(|error| wrong(&error))?;
         let rules = NoteRules::new(&place.folder, &config.index.exclude).map_err(|error| wrong(&error))?;
-        let private = globs("access.private", &config.access.private).map_err(|error| wrong(&error))?;
+        let sight = QmdSight::of(&place.folder, &config)?;
         let names = collections.collections.iter();
         let names = names.map(|collection| (collection.name.clone(), collection.name_in_vault())).collect();
-        Ok(Self {
+        let mut documents = Self {
             connection,
             file: place.database.clone(),
             owner: place.folder.to_string_lossy().into_owned(),
             rules: rules.with_outside(places.clone()),
             places,
-            private,
+            sight,
+            is_current: false,
             max_file_bytes: config.index.max_file_bytes,
             root: place.folder.clone(),
             names,
-        })
+        };
+        documents.is_current = documents.rules_digest()?.as_deref() == Some(&*documents.sight.digest);
+        Ok(documents)
+    }
+
+    /// The digest of the rules by which all documents were looked at last.
+    fn rules_digest(&self) -> Result<Option<String>, QmdError> {
+        let found =
+            self.connection.query_row("SELECT digest FROM rules WHERE owner = ?", [&self.owner], |row| row.get(0));
+        found.optional().map_err(QmdError::of(&self.file))
+    }
+
+    /// Reads the rules anew: the person may have changed them.
+    fn look_at_rules(&mut self) -> Result<(), QmdError> {
+        let config = Config::load(&self.root).map_err(|error| QmdError::Collection(error.to_string()))?;
+        self.sight = QmdSight::of(&self.root, &config)?;
+        self.is_current = self.rules_digest()?.as_deref() == Some(&*self.sight.digest);
+        Ok(())
     }
 
     /// Where a document is on disk.
@@ -94,22 +119,45 @@ impl QmdDocuments {
     /// When it cannot be read.
     pub(crate) fn text(&self, document: &QmdDocument) -> Result<Option<String>, QmdError> {
         let Some(path) = self.vault_path(&document.collection, &document.path) else { return Ok(None) };
-        Ok(self.read(&path)?.map(|(text, ..)| text))
+        Ok(self.read(&path)?.map(|read| read.text))
     }
 
-    /// The text, its stamp and its title; `None` for what is no note that programs may see.
-    fn read(&self, path: &VaultPath) -> Result<Option<(String, Stamp, String)>, QmdError> {
+    /// What is read of a file; `None` for what is no note that programs may see.
+    fn read(&self, path: &VaultPath) -> Result<Option<SeenText>, QmdError> {
+        self.read_with_sources(path, &mut BTreeSet::new())
+    }
+
+    /// The same, given the notes that were made of it: in a circle each is seen where all others are.
+    fn read_with_sources(&self, path: &VaultPath, above: &mut BTreeSet<String>) -> Result<Option<SeenText>, QmdError> {
         // A link on the way leads out of the collection.
-        if !is_note(&self.root, &self.rules, path) || self.private.is_match(path.as_str()) {
+        if above.len() > MAX_SOURCES || !is_note(&self.root, &self.rules, path) {
             return Ok(None);
         }
         let (folder, Some(within)) = self.places.place(&self.root, path) else { return Ok(None) };
+        if is_agents_elsewhere(within.as_str()) {
+            return Ok(None);
+        }
         for _ in 0..LOOKS {
             match read(folder, &within, self.max_file_bytes) {
                 Ok(source) => {
                     let note = Note::parse(&source.text, path.stem());
-                    let seen = note.visibility == Visibility::Public;
-                    return Ok(seen.then_some((source.text, source.stamp, note.title)));
+                    if !self.sight.gives(path, &note) {
+                        return Ok(None);
+                    }
+                    above.insert(path.to_string());
+                    let elsewhere = self.places.of(path).map(OutsideFolder::name);
+                    let sources = note_sources(&note, &within, elsewhere, &source.text);
+                    for named in &sources {
+                        if above.contains(named) {
+                            continue;
+                        }
+                        let Ok(named) = VaultPath::new(named.as_str()) else { return Ok(None) };
+                        if self.read_with_sources(&named, above)?.is_none() {
+                            return Ok(None);
+                        }
+                    }
+                    let derived = !sources.is_empty();
+                    return Ok(Some(SeenText { text: source.text, stamp: source.stamp, title: note.title, derived }));
                 }
                 Err(ReadError::Changing) => std::thread::sleep(LOOK_AGAIN),
                 Err(ReadError::Gone | ReadError::Unfit(_)) => break,
@@ -127,21 +175,23 @@ impl QmdDocuments {
         let on_disk = self.places.on_disk(&self.root, &in_vault);
         let stamp = on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta));
         let known = self.at(collection, path)?;
-        if let (Some((document, before)), Some(stamp)) = (&known, &stamp)
+        if let (Some((document, before, derived)), Some(stamp)) = (&known, &stamp)
             && before == stamp
+            && self.is_current
+            && !derived
         {
             return Ok(Some(document.clone()));
         }
-        let found = if self.rules.takes(&in_vault) { self.read(&in_vault)? } else { None };
+        let found = self.read(&in_vault)?;
         let place = (self.owner.clone(), collection, path);
         let is_now = |stamp: &Stamp| on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == *stamp);
         self.write(|transaction| match &found {
-            Some((text, stamp, title)) if is_now(stamp) => put(transaction, &place, title, text, *stamp),
+            Some(read) if is_now(&read.stamp) => put(transaction, &place, read),
             // Whoever has written it since looks at it, too.
             Some(_) => Ok(()),
             None => forget(transaction, &place),
         })?;
-        Ok(self.at(collection, path)?.map(|(document, _)| document))
+        Ok(self.at(collection, path)?.map(|(document, ..)| document))
     }
 
     /// Compares all documents with the files, and gives what has changed in each collection.
@@ -149,20 +199,25 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn refresh(&mut self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
+        self.look_at_rules()?;
         let mut all = BTreeMap::new();
         for (name, in_vault) in self.names.clone() {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
             let scan = scan(&self.root, &self.rules, Some(&start));
             let mut changes = DocumentChanges::default();
             let known = self.stamps(&name)?;
-            let (mut fresh, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
+            let (mut fresh, mut seen) = (Vec::new(), BTreeSet::new());
             for found in &scan.files {
                 let Some(path) = found.path.as_str().strip_prefix(start.as_str()).map(|rest| &rest[1..]) else {
                     continue;
                 };
                 match known.get(path) {
-                    Some(stamp) if *stamp == found.stamp => changes.unchanged += 1,
+                    Some((stamp, derived)) if *stamp == found.stamp && self.is_current && !derived => {
+                        changes.unchanged += 1;
+                    }
                     before => match self.read(&found.path)? {
+                        // By other rules, or as what it was made of is seen still.
+                        Some(read) if before.is_some_and(|(stamp, _)| *stamp == read.stamp) => changes.unchanged += 1,
                         Some(read) => {
                             *if before.is_some() { &mut changes.updated } else { &mut changes.new } += 1;
                             fresh.push((path.to_owned(), read));
@@ -189,10 +244,10 @@ impl QmdDocuments {
                     meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
                 };
                 self.write(|transaction| {
-                    for (path, (text, stamp, title)) in &fresh {
+                    for (path, read) in &fresh {
                         // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
-                        if is_now(path, stamp) {
-                            put(transaction, &(owner.clone(), &name, path), title, text, *stamp)?;
+                        if is_now(path, &read.stamp) {
+                            put(transaction, &(owner.clone(), &name, path), read)?;
                         }
                     }
                     gone.iter().try_for_each(|path| forget(transaction, &(owner.clone(), &name, path)))
@@ -202,6 +257,13 @@ impl QmdDocuments {
         }
         self.drop_other_collections()?;
         self.drop_other_indexes()?;
+        if !self.is_current {
+            let (owner, digest) = (self.owner.clone(), self.sight.digest.clone());
+            self.write(|transaction| {
+                transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", [owner, digest])
+            })?;
+            self.is_current = true;
+        }
         Ok(all)
     }
 
@@ -214,6 +276,7 @@ impl QmdDocuments {
                     "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE owner = ?)",
                     [owner],
                 )?;
+                transaction.execute("DELETE FROM rules WHERE owner = ?", [owner])?;
                 transaction.execute("DELETE FROM documents WHERE owner = ?", [owner])
             })?;
         }
@@ -290,10 +353,10 @@ impl QmdDocuments {
         rows.collect::<Result<_, _>>().map_err(&refused)
     }
 
-    fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp)>, QmdError> {
-        let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode
+    fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp, bool)>, QmdError> {
+        let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode, derived
                    FROM documents JOIN stamps ON document = id WHERE owner = ?1 AND collection = ?2 AND path = ?3";
-        let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?));
+        let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?, row.get(9)?));
         let found = self.connection.prepare_cached(sql).and_then(|mut asked| {
             let found = asked.query_row([&*self.owner, collection, path], row);
             found.optional()
@@ -301,13 +364,15 @@ impl QmdDocuments {
         found.map_err(QmdError::of(&self.file))
     }
 
-    fn stamps(&self, collection: &str) -> Result<BTreeMap<String, Stamp>, QmdError> {
+    /// The stamp of each document of a collection, and whether it was made of others.
+    fn stamps(&self, collection: &str) -> Result<BTreeMap<String, (Stamp, bool)>, QmdError> {
         let refused = QmdError::of(&self.file);
-        let sql = "SELECT path, mtime_ns, ctime_ns, size, inode FROM documents JOIN stamps ON document = id
+        let sql = "SELECT path, mtime_ns, ctime_ns, size, inode, derived FROM documents JOIN stamps ON document = id
                    WHERE owner = ? AND collection = ?";
         let mut asked = self.connection.prepare_cached(sql).map_err(&refused)?;
-        let rows =
-            asked.query_map([&*self.owner, collection], |row| Ok((row.get(0)?, stamp(row, 1)?))).map_err(&refused)?;
+        let rows = asked
+            .query_map([&*self.owner, collection], |row| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?))))
+            .map_err(&refused)?;
         rows.collect::<Result<_, _>>().map_err(&refused)
     }
 
@@ -367,6 +432,56 @@ mod tests {
         assert_eq!(place.database.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(documents.look("notes", "../index/qmd.json").unwrap(), None);
         assert_eq!(documents.look("other", "a.md").unwrap(), None);
+    }
+
+    #[test]
+    fn what_a_search_would_not_give_is_no_document() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, all) = index(folder.path());
+        let notes = folder.path().join("notes");
+        let write = |name: &str, text: &str| {
+            let path = notes.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("open.md", "# Open\n");
+        write("of-open.md", "---\nsources: [open.md]\n---\n# Made of it\n");
+        write("of-that.md", "---\nsources: [of-open.md]\n---\n# Made of that\n");
+        write("secret.md", "---\nprivate: true\n---\n# Secret\n");
+        write("of-secret.md", "---\nsources: [secret.md]\n---\n# Made of it\n");
+        write("remark.md", "---\nannotates: { path: secret.md, quote: x }\n---\n> x\n");
+        write("memories/user.md", "- [fact] Hides (source secret.md#L1)\n");
+        write("agents/ada/MEMORY.md", "# Hers\n");
+        write("ill.md", "---\ntags: [health/teeth]\n---\n# Ill\n");
+        let mut documents = QmdDocuments::open(&place, &all).unwrap();
+        let paths = |documents: &mut QmdDocuments| {
+            documents.refresh().unwrap();
+            let all = documents.all(None).unwrap().into_iter();
+            all.map(|document| document.path).collect::<Vec<_>>()
+        };
+        assert_eq!(paths(&mut documents), ["ill.md", "of-open.md", "of-that.md", "open.md"]);
+        for hidden in ["of-secret.md", "remark.md", "memories/user.md", "agents/ada/MEMORY.md"] {
+            assert_eq!(documents.look("notes", hidden).unwrap(), None, "{hidden}");
+        }
+        // What it was made of is private now, and it is as it was.
+        let made = documents.look("notes", "of-that.md").unwrap().unwrap();
+        write("open.md", "---\nprivate: true\n---\n# Open\n");
+        assert_eq!((documents.text(&made).unwrap(), documents.look("notes", "of-that.md").unwrap()), (None, None));
+        assert_eq!(paths(&mut documents), ["ill.md"]);
+        write("open.md", "# Open\n");
+        // The page of the index's agent counts, and stays as the person has it.
+        let page = super::super::settings::page_of(&place.folder);
+        for (rules, seen) in [
+            ("can_read_user_memory: true\nexclude_tags: [health]", &["of-open.md", "of-that.md", "open.md"][..]),
+            ("can_read_user_memory: false", &[]),
+            ("can_read_user_memory: true\npaths: [notes/ill.md]", &["ill.md"]),
+        ] {
+            fs::write(&page, format!("---\n{rules}\n---\n")).unwrap();
+            all.save(&place).unwrap();
+            let mut other = QmdDocuments::open(&place, &all).unwrap();
+            assert_eq!(other.look("notes", "ill.md").unwrap().is_some(), seen == ["ill.md"], "{rules}");
+            assert_eq!(paths(&mut documents), seen, "{rules}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod former;
 mod place;
 mod rows;
 mod settings;
+mod sight;
 
 pub(crate) use collection::{QmdCollection, QmdCollections};
 pub(crate) use documents::QmdDocuments;

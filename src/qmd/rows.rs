@@ -49,6 +49,16 @@ impl QmdDocument {
     }
 }
 
+/// What was read of a note that programs may see.
+#[derive(Debug)]
+pub(super) struct SeenText {
+    pub(super) text: String,
+    pub(super) stamp: Stamp,
+    pub(super) title: String,
+    /// Whether it was made of other notes, so that it is seen where those are, though it is as it was.
+    pub(super) derived: bool,
+}
+
 /// Whose a document is, its collection and its path there.
 pub(super) type DocumentPlace<'a> = (String, &'a str, &'a str);
 
@@ -74,10 +84,9 @@ pub(super) fn stamp(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
 pub(super) fn put(
     transaction: &Transaction<'_>,
     (owner, collection, path): &DocumentPlace<'_>,
-    title: &str,
-    text: &str,
-    stamp: Stamp,
+    read: &SeenText,
 ) -> rusqlite::Result<()> {
+    let SeenText { text, stamp, title, derived } = read;
     let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     let at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
     let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active, owner)
@@ -85,8 +94,8 @@ pub(super) fn put(
                ON CONFLICT(owner, collection, path) DO UPDATE SET title = ?3, hash = ?4, modified_at = ?5, active = 1
                RETURNING id";
     let id: i64 = transaction.query_row(sql, params![collection, path, title, hash, at, owner], |row| row.get(0))?;
-    let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64];
-    transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5)", stamp).map(drop)
+    let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64, derived];
+    transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5, ?6)", stamp).map(drop)
 }
 
 /// Takes a document away.

@@ -1,7 +1,7 @@
 //! The files of an index: `qmd.json`, which has its collections, and what is made of that for the vault that it is.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::collection::QmdCollections;
 use super::error::QmdError;
@@ -48,6 +48,11 @@ limits:
 Programs that call `qmd` read as this agent: private notes stay hidden from them.
 ";
 
+/// The page of the agent, given the folder of an index.
+pub(super) fn page_of(folder: &Path) -> PathBuf {
+    folder.join("agents").join(AGENT).join("agent.md")
+}
+
 impl QmdCollections {
     /// Those of an index; `None` where there is none yet.
     ///
@@ -70,9 +75,12 @@ impl QmdCollections {
     pub(crate) fn save(&self, place: &IndexPlace) -> Result<(), QmdError> {
         let folder = &place.folder;
         create_private_dir(folder)?;
-        let page = folder.join("agents").join(AGENT).join("agent.md");
+        let page = page_of(folder);
         create_private_dir(page.parent().unwrap_or(folder))?;
-        write_atomically(&page, PAGE.as_bytes(), 0o600)?;
+        // What a person has changed in it counts.
+        if !page.exists() {
+            write_atomically(&page, PAGE.as_bytes(), 0o600)?;
+        }
         let path = folder.join(COLLECTIONS);
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other).on("encode", &path)?;
         place.remember()?;

@@ -3,14 +3,12 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::Map;
 
 use crate::access::is_agents_elsewhere;
-use crate::derive::entries::{EntriesFile, shelf_of};
 use crate::derive::words::Stemming;
-use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading};
+use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::engine::{FileEntry, FileUpdate, NewChunk, UpdatePart};
-use crate::note::{Note, PrivateReason, Visibility, sources};
+use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
 use crate::vault::{NoteRules, ReadError, Source, Stamp, read};
 
@@ -80,19 +78,6 @@ fn is_as_known(known: &FileEntry, path: &VaultPath, source: &Source) -> bool {
         && (before == modified_ms(&source.stamp) || !dated_by_file)
 }
 
-/// The notes that a note was made of: those that its frontmatter names, and those that each entry cites, also where a person wrote it.
-fn sources_of(note: &Note, within: &VaultPath, text: &str) -> Vec<String> {
-    let mut all = sources(&note.metadata);
-    if let Some((_, shelf)) = shelf_of(within) {
-        let entries = EntriesFile::read(text, shelf).entries;
-        let cited: Vec<String> = entries.into_iter().flat_map(|entry| entry.sources).collect();
-        all.extend(sources(&Map::from_iter([("sources".to_owned(), cited.into())])));
-        all.sort_unstable();
-        all.dedup();
-    }
-    all
-}
-
 /// What the index takes of a file. One `elsewhere` is of a collection, and has a path within that folder.
 fn update(
     path: VaultPath,
@@ -126,15 +111,9 @@ fn update(
     }
     let chunks = NewChunk::all(cut.chunks, &note, &path, language, stemming);
     let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
-    let (sources, is_agents) = match &elsewhere {
-        None => (sources_of(&note, &path, &source.text), false),
-        // What it names lies beside it: a note of the same name here says nothing of how private that is.
-        Some((folder, within)) => {
-            let sources = sources_of(&note, within, &source.text);
-            let here = sources.iter().map(|source| format!("{folder}/{source}"));
-            (here.collect(), is_agents_elsewhere(within.as_str()))
-        }
-    };
+    let within = elsewhere.as_ref().map_or(&path, |(_, within)| within);
+    let sources = note_sources(&note, within, elsewhere.as_ref().map(|(folder, _)| folder), &source.text);
+    let is_agents = elsewhere.is_some() && is_agents_elsewhere(within.as_str());
     FileUpdate {
         private: note.is_private() || is_agents,
         sources,
