@@ -19,7 +19,7 @@ pub(super) const MOST_BYTES: usize = 50_000;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct GetParams {
-    /// A hash, a path (`notes/api.md`, `notes/api.md:42`, `notes/api.md#L42-L58`, `files/report.pdf#page=3`) or a URI (`vault://notes/api.md`).
+    /// A hash, a path (`notes/api.md`, `notes/api.md#L42-L58`, `a.pdf#page=3`) or a URI (`vault://notes/api.md`).
     #[schema(min_length = 1)]
     what: String,
     /// The first line.

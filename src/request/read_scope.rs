@@ -10,7 +10,7 @@ use crate::access::{Scope, Turn};
 use crate::attachments::page_of;
 use crate::derive::{ChunkId, Label, target_name};
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
-use crate::models::ChatAsker;
+use crate::models::ModelAsker;
 use crate::path::VaultPath;
 use crate::search::Visible;
 use crate::wire::{ChunkView, passage_citation, percent_encode};
@@ -24,7 +24,7 @@ pub struct ReadScope {
     pub(super) limits: Option<AgentLimits>,
     pub(super) turn: Turn,
     is_agents: bool,
-    pub(super) chat_asker: Option<ChatAsker>,
+    pub(super) model_asker: Option<ModelAsker>,
     /// By whose counts a search goes.
     pub(super) counted: String,
 }
@@ -36,7 +36,7 @@ pub(super) struct Asker {
     /// Whether it is told nothing of what it does not see.
     pub(super) is_agents: bool,
     /// For whom the answers of a chat model are remembered.
-    pub(super) chat_asker: Option<ChatAsker>,
+    pub(super) model_asker: Option<ModelAsker>,
     /// Whose answers are counted as this one's.
     pub(super) counted: String,
 }
@@ -45,8 +45,8 @@ impl ReadScope {
     /// What rights show to who asks.
     pub(super) fn new(workspace: &Arc<Workspace>, reader: Arc<dyn Reader>, rights: &Scope, asker: Asker) -> Self {
         let visible = Visible::of(rights, reader.files());
-        let Asker { limits, turn, is_agents, chat_asker, counted } = asker;
-        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents, chat_asker, counted }
+        let Asker { limits, turn, is_agents, model_asker, counted } = asker;
+        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents, model_asker, counted }
     }
 
     /// The vault.

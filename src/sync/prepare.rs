@@ -5,11 +5,15 @@ use std::path::Path;
 use blake3::Hash;
 use jiff::Timestamp;
 
+<<<<<<< HEAD
 use crate::attachments::{AttachmentReader, ReadAttachment};
+=======
+use crate::access::is_agents_elsewhere;
+>>>>>>> main
 use crate::derive::words::Stemming;
-use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading};
+use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::engine::{FileEntry, FileUpdate, NewChunk, UpdatePart};
-use crate::note::{Note, PrivateReason, Visibility, sources};
+use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
 use crate::vault::{NoteRules, ReadError, Source, Stamp, open_file, read};
 
@@ -51,6 +55,7 @@ pub fn prepare(
     let FileReading { root, rules, max_bytes, attachments } = *from;
     let read_ns = now.as_nanosecond() as i64;
     let (folder, within) = rules.outside().place(root, &path);
+<<<<<<< HEAD
     let read = || -> Result<PreparedFile, ReadError> {
         let within = within.ok_or(ReadError::Gone)?;
         let (source, problems) = if path.is_document() {
@@ -74,6 +79,21 @@ pub fn prepare(
     };
     match read() {
         Ok(prepared) => prepared,
+=======
+    let source = within.as_ref().map_or(Err(ReadError::Gone), |within| read(folder, within, max_bytes));
+    match source {
+        Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => {
+            PreparedFile::Changing(path)
+        }
+        Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
+            PreparedFile::Unchanged(path, source.stamp, read_ns)
+        }
+        Ok(source) => {
+            let elsewhere = rules.outside().of(&path).zip(within);
+            let elsewhere = elsewhere.map(|(folder, within)| (folder.name().clone(), within.into_owned()));
+            PreparedFile::Changed(Box::new(update(path, elsewhere, source, read_ns, stemming)))
+        }
+>>>>>>> main
         Err(ReadError::Gone) => PreparedFile::Gone(path),
         Err(ReadError::Changing) => PreparedFile::Changing(path),
         Err(ReadError::Unfit(reason)) => PreparedFile::Unfit(path, reason),
@@ -113,8 +133,20 @@ fn is_as_known(known: &FileEntry, path: &VaultPath, stamp: &Stamp, hash: Hash) -
     known.hash == *hash.as_bytes() && known.path == *path && (before == modified_ms(stamp) || !dated_by_file)
 }
 
+<<<<<<< HEAD
 fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming) -> FileUpdate {
     let mut note = Note::of(&path, &source.text);
+=======
+/// What the index takes of a file. One `elsewhere` is of a collection, and has a path within that folder.
+fn update(
+    path: VaultPath,
+    elsewhere: Option<(VaultPath, VaultPath)>,
+    source: Source,
+    read_ns: i64,
+    stemming: &mut Stemming,
+) -> FileUpdate {
+    let mut note = Note::parse(&source.text, path.stem());
+>>>>>>> main
     note.title = cut_heading(&note.title).to_owned();
     let language = TextLanguage::of_note(&note, &source.text);
     let cut = chunk_within(&path, &note, &source.text, Bounds::INDEX);
@@ -139,9 +171,12 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
     }
     let chunks = NewChunk::all(cut.chunks, &note, &path, language, stemming);
     let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
+    let within = elsewhere.as_ref().map_or(&path, |(_, within)| within);
+    let sources = note_sources(&note, within, elsewhere.as_ref().map(|(folder, _)| folder), &source.text);
+    let is_agents = elsewhere.is_some() && is_agents_elsewhere(within.as_str());
     FileUpdate {
-        private: note.is_private(),
-        sources: sources(&note.metadata),
+        private: note.is_private() || is_agents,
+        sources,
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),
         read_ns,

@@ -41,9 +41,13 @@ pub use attachments::{AttachmentState, AttachmentView, AttachmentsView};
 pub use browse::BrowseParams;
 pub(crate) use browse::{Browse, Collection, Collections, Growth, Stats};
 pub(crate) use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
+<<<<<<< HEAD
 pub(crate) use citation::{
     citation, passage_citation, percent_encode, percent_encode_path, source_line, split_lines, split_page,
 };
+=======
+pub(crate) use citation::{citation, percent_decode, percent_encode, percent_encode_path, source_line, split_lines};
+>>>>>>> main
 pub use conflicts::*;
 pub use context::*;
 pub(crate) use embedding::{EmbeddedAs, Embedding};
