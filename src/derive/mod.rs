@@ -15,6 +15,7 @@ mod machinery;
 mod properties;
 mod relations;
 mod said;
+mod sentences;
 pub(crate) mod stop_words;
 pub(crate) mod summary;
 mod user_page;
