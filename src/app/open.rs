@@ -17,6 +17,7 @@ use crate::fs::FsError;
 use crate::layers::Layers;
 use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
 use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
+use crate::notes::finish_purges;
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::profile::ProfileKeeper;
@@ -179,6 +180,8 @@ impl App {
             traces,
         });
         let workspace = Arc::new(workspace);
+        // Before anybody makes anything of what was to go.
+        finish_purges(&workspace);
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
         let traces_keeper = watch.then(|| TracesKeeper::start(&workspace)).transpose()?;

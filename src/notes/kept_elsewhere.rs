@@ -1,0 +1,68 @@
+//! What is kept of other files, and says what went for good: an entry has gone from one file to the next, a note had another name.
+
+use crate::derive::entries::{EntriesFile, EntryShelf};
+use crate::derive::{is_a_sentence, is_a_text, plain, said};
+use crate::path::VaultPath;
+use crate::request::Workspace;
+use crate::vault::{Files, WriteError};
+
+/// Collections of which each file may have had what another has.
+const MEMORY: [&str; 3] = ["memories", "profile", "summaries"];
+
+/// Drops the checkpoints that say one of the texts, of files of the memory, of facts, and of files that are not there any more. Of an agent's
+/// files only where it could read what went (`readers`): else it would see by a checkpoint that is gone that it had guessed right.
+///
+/// # Errors
+/// When the disk refuses.
+pub(super) fn drop_kept_elsewhere(
+    workspace: &Workspace,
+    files: &Files,
+    texts: &[String],
+    readers: &[String],
+) -> Result<usize, WriteError> {
+    let needles = needles(texts);
+    if needles.is_empty() {
+        return Ok(0);
+    }
+    let is_looked_at = |path: &VaultPath| {
+        let agent = path.as_str().strip_prefix("agents/").and_then(|rest| rest.split('/').next());
+        match agent {
+            Some(slug) => readers.iter().any(|reader| reader == slug),
+            None => {
+                MEMORY.contains(&path.collection())
+                    || workspace.ledger().scope_of(path).is_some()
+                    || path.on_disk(workspace.home().root()).symlink_metadata().is_err()
+            }
+        }
+    };
+    files.drop_checkpoints(is_looked_at, |_, had| {
+        let words = plain(&String::from_utf8_lossy(had));
+        needles.iter().any(|needle| words.contains(needle))
+    })
+}
+
+/// The words by which a text is known again: its blocks, its sentences, and the entries of memory in it without what is noted beside them.
+fn needles(texts: &[String]) -> Vec<String> {
+    let entries = texts.iter().flat_map(|text| EntriesFile::read(text, EntryShelf::Known).entries);
+    let mut needles: Vec<String> = entries.map(|entry| plain(&entry.text)).filter(|words| is_a_text(words)).collect();
+    for block in texts.iter().flat_map(|text| said(text).blocks).filter(|block| !block.heading) {
+        needles.extend(Some(block.words).filter(|words| is_a_text(words)));
+        needles.extend(block.sentences.into_iter().map(|sentence| sentence.words).filter(|words| is_a_sentence(words)));
+    }
+    needles.sort_unstable();
+    needles.dedup();
+    needles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_known_whatever_is_noted_beside_it() {
+        let texts = ["- [fact] The bilby code is seven (source notes/a.md#L1) (confidence 0.9) ^e-2\n".to_owned()];
+        let archived = plain("- [fact] The bilby code is seven (until 2026-01-05) ^e-2");
+        assert!(needles(&texts).iter().any(|needle| archived.contains(needle)), "{:?}", needles(&texts));
+        assert!(needles(&["Thanks!".to_owned()]).is_empty());
+    }
+}
