@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::App;
+use crate::access::{Principal, Turn};
 use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
@@ -21,7 +22,7 @@ use crate::notes::finish_purges;
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::profile::ProfileKeeper;
-use crate::request::{PendingEvents, Workspace, WorkspaceParts};
+use crate::request::{Owner, PendingEvents, Request, Role, Workspace, WorkspaceParts};
 use crate::state::{ChangeTable, State};
 use crate::summaries::{SummariesKeeper, SummariesParts};
 use crate::sync::{Shared, SyncOptions, Syncer};
@@ -181,7 +182,8 @@ impl App {
         });
         let workspace = Arc::new(workspace);
         // Before anybody makes anything of what was to go.
-        finish_purges(&workspace);
+        let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
+        Owner::of(request).iter().for_each(finish_purges);
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
         let traces_keeper = watch.then(|| TracesKeeper::start(&workspace)).transpose()?;

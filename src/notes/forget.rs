@@ -8,14 +8,14 @@ use super::derived_entries::forget_entry;
 use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
 use super::generated::{citing, is_only_generated};
 use super::kept_elsewhere::drop_kept_elsewhere;
-use super::purge::{Purge, TellingWords, close, sweep_traces, whole_texts};
+use super::purge::{GoneTexts, Purge, TellingWords, close, sweep_traces, whole_texts};
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::remains::{clear_pending, in_copy, in_summary, in_title, in_trash, other_names, remains};
 use super::retitle::retitled;
+use crate::derive::entries::shelf_of;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
 use crate::fs::crash;
-use crate::layers::shelf_of;
 use crate::note::{Note, summary_of, without_summary};
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
@@ -45,9 +45,7 @@ struct Target {
 #[derive(Default)]
 struct GoneForGood {
     places: Vec<GonePlace>,
-    texts: Vec<String>,
-    /// The agents that could read some of it.
-    readers: Vec<String>,
+    texts: Vec<GoneTexts>,
     /// The purges that are not finished before all of this is.
     open: Vec<i64>,
     /// The notes that were begun with: two generated pages may name each other.
@@ -59,8 +57,7 @@ struct GoneForGood {
 impl GoneForGood {
     fn add(&mut self, place: GonePlace, purge: &Purge<'_>) {
         self.places.push(place);
-        self.texts.extend_from_slice(purge.texts());
-        self.readers.extend_from_slice(&purge.place().readers);
+        self.texts.push(purge.gone_texts());
         self.open.push(purge.open());
     }
 }
@@ -79,7 +76,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.places.is_empty()) {
         let workspace = owner.workspace();
         purged.remains.extend(hide_places(workspace, &gone.places));
-        match drop_kept_elsewhere(workspace, workspace.files()?, &gone.texts, &gone.readers) {
+        match drop_kept_elsewhere(workspace, workspace.files()?, &gone.texts) {
             Ok(dropped) => purged.checkpoints += dropped,
             Err(error) => purged.remains.push(format!("checkpoints of other files may have the text: {error}")),
         }
@@ -424,7 +421,7 @@ fn purge_gone(
     let (purged, in_history) = purged.inspect_err(|_| purge.take_back())?;
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
     // One that was killed may have left what names it, or what says it.
-    let traces = sweep_traces(owner, purge.texts())?;
+    let traces = sweep_traces(owner, &[purge.gone_texts()])?;
     let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || traces > 0;
     if !is_known && forgotten.derived.is_empty() {
         close(owner.workspace(), &[purge.open()]);

@@ -1,5 +1,6 @@
 //! What is kept of other files, and says what went for good: an entry has gone from one file to the next, a note had another name.
 
+use super::purge::GoneTexts;
 use crate::derive::entries::{EntriesFile, EntryShelf};
 use crate::derive::{is_a_sentence, is_a_text, plain, said};
 use crate::path::VaultPath;
@@ -10,34 +11,35 @@ use crate::vault::{Files, WriteError};
 const MEMORY: [&str; 3] = ["memories", "profile", "summaries"];
 
 /// Drops the checkpoints that say one of the texts, of files of the memory, of facts, and of files that are not there any more. Of an agent's
-/// files only where it could read what went (`readers`): else it would see by a checkpoint that is gone that it had guessed right.
+/// files only where it could read what went: else it would see by a checkpoint that is gone that it had guessed right.
 ///
 /// # Errors
 /// When the disk refuses.
 pub(super) fn drop_kept_elsewhere(
     workspace: &Workspace,
     files: &Files,
-    texts: &[String],
-    readers: &[String],
+    gone: &[GoneTexts],
 ) -> Result<usize, WriteError> {
-    let needles = needles(texts);
-    if needles.is_empty() {
+    let gone: Vec<(&GoneTexts, Vec<String>)> = gone.iter().map(|gone| (gone, needles(&gone.texts))).collect();
+    if gone.iter().all(|(_, needles)| needles.is_empty()) {
         return Ok(0);
     }
-    let is_looked_at = |path: &VaultPath| {
-        let agent = path.as_str().strip_prefix("agents/").and_then(|rest| rest.split('/').next());
-        match agent {
-            Some(slug) => readers.iter().any(|reader| reader == slug),
-            None => {
-                MEMORY.contains(&path.collection())
-                    || workspace.ledger().scope_of(path).is_some()
-                    || path.on_disk(workspace.home().root()).symlink_metadata().is_err()
-            }
+    let agent_of = |path: &VaultPath| {
+        let slug = path.as_str().strip_prefix("agents/").and_then(|rest| rest.split('/').next());
+        slug.map(str::to_owned)
+    };
+    let is_looked_at = |path: &VaultPath| match agent_of(path) {
+        Some(slug) => gone.iter().any(|(gone, _)| gone.may_know(&slug)),
+        None => {
+            MEMORY.contains(&path.collection())
+                || workspace.ledger().scope_of(path).is_some()
+                || path.on_disk(workspace.home().root()).symlink_metadata().is_err()
         }
     };
-    files.drop_checkpoints(is_looked_at, |_, had| {
-        let words = plain(&String::from_utf8_lossy(had));
-        needles.iter().any(|needle| words.contains(needle))
+    files.drop_checkpoints(is_looked_at, |path, had| {
+        let (agent, words) = (agent_of(path), plain(&String::from_utf8_lossy(had)));
+        let known = gone.iter().filter(|(gone, _)| agent.as_deref().is_none_or(|slug| gone.may_know(slug)));
+        known.flat_map(|(_, needles)| needles).any(|needle| words.contains(needle))
     })
 }
 

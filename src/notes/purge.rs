@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::derived_facts::GoingPlace;
+use crate::access::own_file;
 use crate::config::StemmerLanguage;
 use crate::derive::CommonWords;
 use crate::derive::words::plain_words;
@@ -12,6 +13,7 @@ use crate::note::{Note, summary_of};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, Workspace};
 use crate::state::{ImportTable, OpenPurgeTable};
+use crate::trace_files::TraceShare;
 use crate::vault::Files;
 
 /// A word that more than this share of everyday texts has says nothing of what was forgotten.
@@ -48,7 +50,7 @@ impl<'a> Purge<'a> {
     ) -> Result<Self, RequestError> {
         let place = owner.forgotten_place(path, text, gone)?;
         let workspace = owner.workspace();
-        let open = OpenPurgeTable::new(workspace.state()).open(path.as_str(), lines, gone)?;
+        let open = OpenPurgeTable::new(workspace.state()).open(path.as_str(), lines, gone, &place.readers)?;
         let mut purge = Self { owner, place, texts, tombstone: None, facts: None, open };
         let said: Vec<&str> = purge.texts.iter().map(String::as_str).collect();
         let known = workspace.forgotten().remember(&purge.place, &said);
@@ -62,14 +64,10 @@ impl<'a> Purge<'a> {
         self.open
     }
 
-    /// Where it is.
-    pub(super) fn place(&self) -> &ForgottenPlace {
-        &self.place
-    }
-
-    /// What goes.
-    pub(super) fn texts(&self) -> &[String] {
-        &self.texts
+    /// What goes, and who could read it.
+    pub(super) fn gone_texts(&self) -> GoneTexts {
+        let ForgottenPlace { path, readers, .. } = self.place.clone();
+        GoneTexts { path, readers, texts: self.texts.clone() }
     }
 
     /// Takes it back: nothing was removed.
@@ -160,8 +158,29 @@ impl TellingWords {
     }
 }
 
-/// Takes texts, and all that was forgotten before, out of the traces of agents; gives out of how many events.
-pub(super) fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<usize, RequestError> {
+/// Texts that went out of a note for good.
+pub(super) struct GoneTexts {
+    pub(super) path: VaultPath,
+    /// The agents that could read it.
+    pub(super) readers: Vec<String>,
+    pub(super) texts: Vec<String>,
+}
+
+impl GoneTexts {
+    /// Whether an agent could read it, or has it as its own.
+    pub(super) fn may_know(&self, agent: &str) -> bool {
+        self.readers.iter().any(|reader| reader == agent) || own_file(agent, self.path.as_str()).is_some()
+    }
+}
+
+/// Takes texts, and all that was forgotten before, out of the traces of agents, of each what it could read; gives out of how many events.
+pub(super) fn sweep_traces(owner: &Owner, gone: &[GoneTexts]) -> Result<usize, RequestError> {
     let known = owner.workspace().forgotten().look()?;
-    Ok(owner.workspace().traces().sweep(&known, texts)?)
+    let share_of = |agent: &str| {
+        let reach = owner.reach_of(agent);
+        let may_know = |gone: &&GoneTexts| reach.is_none() || gone.may_know(agent);
+        let texts = gone.iter().filter(may_know).flat_map(|gone| gone.texts.iter().cloned()).collect();
+        TraceShare { reach, texts }
+    };
+    Ok(owner.workspace().traces().sweep(&known, &share_of)?)
 }

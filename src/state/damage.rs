@@ -60,7 +60,7 @@ const SALVAGED: [(&str, &str); 16] = [
     ("import_files", "import, path, checkpoint, after"),
     ("import_notes", "key, import, path, source, after"),
     ("jobs_done", "kind, key, content, at"),
-    ("open_purges", "id, at, path, first_line, last_line, gone"),
+    ("open_purges", "id, at, path, first_line, last_line, gone, readers"),
 ];
 
 /// Takes over what can be read: from the beginning up to where the damage is, and from the end back to it.

@@ -94,7 +94,7 @@ CREATE TABLE import_notes(
 const OPEN_PURGES: &str = "
 CREATE TABLE open_purges(
     id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, path TEXT NOT NULL, first_line INTEGER, last_line INTEGER,
-    gone INTEGER NOT NULL);
+    gone INTEGER NOT NULL, readers TEXT NOT NULL);
 ";
 
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.

@@ -242,7 +242,8 @@ fn other_commands_see_the_save_before_them_too() {
                 .unwrap();
             let args: Vec<String> = args.iter().map(|arg| arg.replace("NAME", &name)).collect();
             let ran = daemon.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
-            let is_missing = ["no note", "not indexed"].iter().any(|why| ran.stderr.contains(why));
+            let is_missing =
+                ["there is no note", "no note is called", "not indexed"].iter().any(|why| ran.stderr.contains(why));
             !is_missing && (!args.contains(&"--json".to_owned()) || ran.stdout.contains(&name))
         });
         let seen = seen.count();

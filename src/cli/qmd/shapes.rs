@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::outcome::Outcome;
-use crate::cli::terminal::{DIM, TITLE, say, stdout};
+use crate::cli::terminal::{DIM, TITLE, stdout};
 use crate::qmd::QmdDocument;
 
 /// How it is printed.
