@@ -5,12 +5,12 @@ use crate::derive::entries::{EntriesFile, EntryShelf};
 use crate::derive::{is_a_sentence, is_a_text, plain, said};
 use crate::path::VaultPath;
 use crate::request::Workspace;
-use crate::vault::{Files, WriteError};
+use crate::vault::{Checkpoint, Files, WriteError};
 
 /// Collections of which each file may have had what another has.
 const MEMORY: [&str; 3] = ["memories", "profile", "summaries"];
 
-/// Drops the checkpoints that say one of the texts, of files of the memory, of facts, and of files that are not there any more. Of an agent's
+/// Drops the checkpoints that say one of the texts, of files of the memory, of facts, and of files that have another name by now. Of an agent's
 /// files only where it could read what went: else it would see by a checkpoint that is gone that it had guessed right.
 ///
 /// # Errors
@@ -28,13 +28,11 @@ pub(super) fn drop_kept_elsewhere(
         let slug = path.as_str().strip_prefix("agents/").and_then(|rest| rest.split('/').next());
         slug.map(str::to_owned)
     };
-    let is_looked_at = |path: &VaultPath| match agent_of(path) {
-        Some(slug) => gone.iter().any(|(gone, _)| gone.may_know(&slug)),
-        None => {
-            MEMORY.contains(&path.collection())
-                || workspace.ledger().scope_of(path).is_some()
-                || path.on_disk(workspace.home().root()).symlink_metadata().is_err()
-        }
+    let root = workspace.home().root();
+    let is_looked_at = |checkpoint: &Checkpoint| match (agent_of(&checkpoint.path), &checkpoint.path) {
+        (Some(slug), _) => gone.iter().any(|(gone, _)| gone.may_know(&slug)),
+        (None, path) if path.on_disk(root).symlink_metadata().is_err() => !checkpoint.is_of_trash(),
+        (None, path) => MEMORY.contains(&path.collection()) || workspace.ledger().scope_of(path).is_some(),
     };
     files.drop_checkpoints(is_looked_at, |path, had| {
         let (agent, words) = (agent_of(path), plain(&String::from_utf8_lossy(had)));

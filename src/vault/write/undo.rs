@@ -197,19 +197,19 @@ impl Files {
         Ok(purged)
     }
 
-    /// Drops the checkpoints of files that are `looked_at` whose content is meant, given what the file had; says how many.
+    /// Drops the checkpoints that are `looked_at` whose content is meant, given the file and what it had; says how many.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn drop_checkpoints(
         &self,
-        looked_at: impl Fn(&VaultPath) -> bool,
+        looked_at: impl Fn(&Checkpoint) -> bool,
         is_meant: impl Fn(&VaultPath, &[u8]) -> bool,
     ) -> Result<usize, WriteError> {
         let _one = self.one_at_a_time()?;
         let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
         let meant = |checkpoint: &Checkpoint| {
-            looked_at(&checkpoint.path) && had(checkpoint).is_some_and(|had| is_meant(&checkpoint.path, &had))
+            looked_at(checkpoint) && had(checkpoint).is_some_and(|had| is_meant(&checkpoint.path, &had))
         };
         let gone: BTreeSet<CheckpointId> =
             self.checkpoints.list()?.into_iter().filter(meant).map(|checkpoint| checkpoint.id).collect();
