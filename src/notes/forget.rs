@@ -76,7 +76,8 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.places.is_empty()) {
         let workspace = owner.workspace();
         purged.remains.extend(hide_places(workspace, &gone.places));
-        match drop_kept_elsewhere(workspace, workspace.files()?, &gone.texts) {
+        let texts: Vec<String> = gone.texts.iter().flat_map(|gone| gone.texts.iter().cloned()).collect();
+        match drop_kept_elsewhere(workspace, workspace.files()?, &texts) {
             Ok(dropped) => purged.checkpoints += dropped,
             Err(error) => purged.remains.push(format!("checkpoints of other files may have the text: {error}")),
         }

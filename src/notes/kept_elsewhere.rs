@@ -1,6 +1,6 @@
 //! What is kept of other files, and says what went for good: an entry has gone from one file to the next, a note had another name.
 
-use super::purge::GoneTexts;
+use crate::access::is_agents;
 use crate::derive::entries::{EntriesFile, EntryShelf};
 use crate::derive::{is_a_sentence, is_a_text, plain, said};
 use crate::path::VaultPath;
@@ -10,34 +10,25 @@ use crate::vault::{Checkpoint, Files, WriteError};
 /// Collections of which each file may have had what another has.
 const MEMORY: [&str; 3] = ["memories", "profile", "summaries"];
 
-/// Drops the checkpoints that say one of the texts, of files of the memory, of facts, and of files that have another name by now. Of an agent's
-/// files only where it could read what went: else it would see by a checkpoint that is gone that it had guessed right.
+/// Drops the checkpoints that say one of the texts, of files of the memory, of facts, and of files that have another name by now. Of those
+/// that an agent made of its own files none: its undo leaves out what was forgotten, and it would see that one is gone.
 ///
 /// # Errors
 /// When the disk refuses.
-pub(super) fn drop_kept_elsewhere(
-    workspace: &Workspace,
-    files: &Files,
-    gone: &[GoneTexts],
-) -> Result<usize, WriteError> {
-    let gone: Vec<(&GoneTexts, Vec<String>)> = gone.iter().map(|gone| (gone, needles(&gone.texts))).collect();
-    if gone.iter().all(|(_, needles)| needles.is_empty()) {
+pub(super) fn drop_kept_elsewhere(workspace: &Workspace, files: &Files, texts: &[String]) -> Result<usize, WriteError> {
+    let needles = needles(texts);
+    if needles.is_empty() {
         return Ok(0);
     }
-    let agent_of = |path: &VaultPath| {
-        let slug = path.as_str().strip_prefix("agents/").and_then(|rest| rest.split('/').next());
-        slug.map(str::to_owned)
-    };
     let root = workspace.home().root();
-    let is_looked_at = |checkpoint: &Checkpoint| match (agent_of(&checkpoint.path), &checkpoint.path) {
-        (Some(slug), _) => gone.iter().any(|(gone, _)| gone.may_know(&slug)),
-        (None, path) if path.on_disk(root).symlink_metadata().is_err() => !checkpoint.is_of_trash(),
-        (None, path) => MEMORY.contains(&path.collection()) || workspace.ledger().scope_of(path).is_some(),
+    let is_looked_at = |checkpoint: &Checkpoint| match &checkpoint.path {
+        path if is_agents(path.as_str()) => checkpoint.by.is_none(),
+        path if path.on_disk(root).symlink_metadata().is_err() => !checkpoint.is_of_trash(),
+        path => MEMORY.contains(&path.collection()) || workspace.ledger().scope_of(path).is_some(),
     };
-    files.drop_checkpoints(is_looked_at, |path, had| {
-        let (agent, words) = (agent_of(path), plain(&String::from_utf8_lossy(had)));
-        let known = gone.iter().filter(|(gone, _)| agent.as_deref().is_none_or(|slug| gone.may_know(slug)));
-        known.flat_map(|(_, needles)| needles).any(|needle| words.contains(needle))
+    files.drop_checkpoints(is_looked_at, |_, had| {
+        let words = plain(&String::from_utf8_lossy(had));
+        needles.iter().any(|needle| words.contains(needle))
     })
 }
 
@@ -60,7 +51,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_known_whatever_is_noted_beside_it() {
-        let texts = ["- [fact] The bilby code is seven (source notes/a.md#L1) (confidence 0.9) ^e-2\n".to_owned()];
+        let texts = ["- [fact] The bilby code is seven (source notes/a.md#L1) ^e-2\n".to_owned()];
         let archived = plain("- [fact] The bilby code is seven (until 2026-01-05) ^e-2");
         assert!(needles(&texts).iter().any(|needle| archived.contains(needle)), "{:?}", needles(&texts));
         assert!(needles(&["Thanks!".to_owned()]).is_empty());

@@ -37,7 +37,7 @@ fn finish(owner: &Owner, files: &Files, purge: &OpenPurge) -> Result<(), Request
     let gone = [GoneTexts { path: path.clone(), readers: purge.readers.clone(), texts }];
     remove_made_of(files, workspace.home().root(), &path)?;
     files.purge(&path)?;
-    drop_kept_elsewhere(workspace, files, &gone)?;
+    drop_kept_elsewhere(workspace, files, &gone[0].texts)?;
     // Of facts that went by their names nothing else was learned there.
     let failed = match purge.gone || purge.lines.is_some() {
         true => hide_places(workspace, &[(path.clone(), purge.lines)]),

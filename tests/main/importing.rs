@@ -108,7 +108,7 @@ fn an_undo_of_an_import_that_was_cut_short_goes_on() {
     let listed = vault.run(&["checkpoints", "--json"]).ok().json();
     let of_file = |row: &&serde_json::Value| row["bytes"].is_number() && row["action"] != "import";
     let of_file = listed["checkpoints"].as_array().unwrap().iter().find(of_file).unwrap();
-    vault.run(&["restore", of_file["id"].as_str().unwrap()]).ok();
+    vault.run(&["restore", of_file["id"].as_str().unwrap(), "--force"]).ok();
     assert_eq!(texts(&vault, "conversations"), before);
     vault.run(&["restore", newer["import"].as_str().unwrap()]).ok();
     assert_eq!(texts(&vault, "conversations"), before);

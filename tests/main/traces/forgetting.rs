@@ -85,7 +85,7 @@ fn what_is_purged_goes_out_of_every_agents_traces_and_does_not_come_again() {
 }
 
 #[test]
-fn a_purge_that_was_killed_is_done_by_the_next() {
+fn a_purge_that_was_killed_is_done_by_the_next_start() {
     let (mut vault, _) = told();
     vault.terminate();
     // The first file is done, and the second is not.
@@ -97,7 +97,6 @@ fn a_purge_that_was_killed_is_done_by_the_next() {
         on_disk(&vault, "ada").matches("third pot").count() + on_disk(&vault, "zoe").matches("third pot").count() > 0
     );
     vault.start();
-    vault.run(&["forget", NOTE, "--purge", "--yes"]).ok();
     for agent in ["ada", "zoe"] {
         assert!(!on_disk(&vault, agent).contains("third pot"));
         assert_eq!(
