@@ -9,6 +9,12 @@ use crate::path::VaultPath;
 use crate::request::{ReadScope, RequestError};
 use crate::wire::DerivedNote;
 
+/// Where something goes: a note, and the lines of it, if not all.
+pub(super) type GoingPlace<'a> = (&'a VaultPath, Option<(usize, usize)>);
+
+/// The same of what is gone for good.
+pub(super) type GonePlace = (VaultPath, Option<(usize, usize)>);
+
 /// Those whose frontmatter names it (`annotates`, `sources`), in the order of their paths. Of lines, remarks on them, and what cites them
 /// or the whole note, and entries that say what is `removed` in its own words, wherever they are from.
 ///

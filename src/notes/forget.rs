@@ -3,9 +3,9 @@
 use blake3::Hash;
 
 use super::copies::copies_of;
-use super::derived::{derived, made_of};
+use super::derived::{GoingPlace, GonePlace, derived, made_of};
 use super::derived_entries::forget_entry;
-use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
+use super::derived_facts::{forget_learned, hide_places, learned_from};
 use super::generated::{citing, is_only_generated};
 use super::kept_elsewhere::drop_kept_elsewhere;
 use super::purge::{GoneTexts, Purge, TellingWords, close, sweep_traces, whole_texts};

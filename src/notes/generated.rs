@@ -1,7 +1,6 @@
 //! Pages that the program has made of what goes for good: they go whole, and what of them is remembered as forgotten is what cites that.
 
-use super::derived::is_of;
-use super::derived_facts::GoingPlace;
+use super::derived::{GoingPlace, is_of};
 use crate::derive::generated::GeneratedNote;
 use crate::note::Note;
 use crate::path::VaultPath;

@@ -3,7 +3,6 @@
 use crate::access::is_agents;
 use crate::derive::entries::{EntriesFile, EntryShelf};
 use crate::derive::{is_a_sentence, is_a_text, plain, said};
-use crate::path::VaultPath;
 use crate::request::Workspace;
 use crate::vault::{Checkpoint, Files, WriteError};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::derived_facts::GoingPlace;
+use super::derived::GoingPlace;
 use crate::access::own_file;
 use crate::config::StemmerLanguage;
 use crate::derive::CommonWords;

@@ -92,7 +92,8 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
             }
             // It is as it was before: somebody has undone that, or an undo was cut short.
             Some(found) => {
-                if found?.is_undone_by(&now) {
+                let found = found?;
+                if found.is_undone_by(&now) {
                     continue;
                 }
             }
