@@ -145,23 +145,27 @@ pub(super) fn agreed(question: &str) -> io::Result<bool> {
 fn tell(forgotten: &Forgotten) -> io::Result<()> {
     let mut out = stdout();
     let path = &forgotten.path;
+    // The note went before what was made of it.
+    let undo = forgotten.derived.iter().filter(|derived| derived.kept_because.is_none()).rev();
+    let undo = undo.filter_map(|derived| derived.checkpoint_id.as_deref());
+    let undo: Vec<&str> = undo.chain(forgotten.checkpoint_id.as_deref()).collect();
     for derived in &forgotten.derived {
         let path = called(derived);
         match (&derived.kept_because, &derived.checkpoint_id) {
             (Some(why), _) => remark!("vault: {path}, which was made of it, stays: {why}"),
             (None, _) if !derived.gone => remark!("vault: {path} was made of it, and stays; --derived removes it, too"),
-            (None, Some(id)) => {
+            (None, Some(_)) => {
                 let what = if derived.fact.is_some() { "is taken out" } else { "is moved to .trash/" };
-                writeln!(out, "{path}, which was made of it, {what}\nto undo: vault restore {id}")?
+                writeln!(out, "{path}, which was made of it, {what}")?
             }
             (None, None) if derived.summary => writeln!(out, "{path}, which was made of it, went with it")?,
             (None, None) => writeln!(out, "{path}, which was made of it: removed for good")?,
         }
     }
     match (&forgotten.checkpoint_id, &forgotten.purged) {
-        (Some(id), _) => {
+        (Some(_), _) => {
             let what = if forgotten.whole { "moved to .trash/" } else { "without it now" };
-            writeln!(out, "{path} is {what}\nto undo: vault restore {id}")
+            writeln!(out, "{path} is {what}\nto undo: vault restore {}", undo.join(" "))
         }
         (None, None) => writeln!(out, "{path}"),
         (None, Some(purged)) => {

@@ -395,3 +395,25 @@ fn the_end_of_a_pipe_is_no_failure() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn completions_into_a_closed_pipe_are_no_failure() {
+    let mut child =
+        vault_command().args(["completions", "bash"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn a_vault_within_another_is_warned_of() {
+    let vault = vault();
+    for (dir, more) in [("inner/one", &["--no-git"][..]), ("notes", &["--adopt"])] {
+        let path = vault.path(dir);
+        let made = run(&[&["init", path.to_str().unwrap()], more].concat()).ok();
+        assert!(made.stderr.contains("it lies within the vault "), "{dir}: {}", made.stderr);
+    }
+    let alone = tempfile::tempdir().unwrap();
+    let made = run(&["init", alone.path().join("new").to_str().unwrap(), "--no-git"]).ok();
+    assert_eq!(made.stderr, "");
+}

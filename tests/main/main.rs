@@ -60,6 +60,7 @@ mod scopes;
 mod scripts;
 mod search;
 mod server;
+mod service;
 mod smoke;
 mod state;
 mod status;
