@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::backend::{Backend, home};
-use super::get::{CommandTarget, place};
+use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::outcome::Outcome;
 use super::output::{count, remark_behind};
 use super::terminal::{Out, remark, stderr, stdout};
@@ -25,7 +25,7 @@ use crate::wire::{DerivedNote, ForgetParams, Forgotten};
     after_help = "Examples:\n  vault forget notes/keys.md\n  vault forget notes/keys.md:3-5 --dry-run\n  vault forget 1a9d82b2d24c0240"
 )]
 pub(super) struct ForgetCommand {
-    /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them; fact:NAMESPACE/KEY for a fact, with all that it ever was.
+    /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them; the note's NAME, NAME#HEADING or [[LINK]]; fact:NAMESPACE/KEY for a fact, with all that it ever was.
     what: String,
     /// The memory scope of a fact.
     #[arg(long)]
@@ -57,7 +57,7 @@ impl ForgetCommand {
                 ForgetParams { fact: Some(name.to_owned()), scope: self.scope.clone(), ..ForgetParams::default() };
             return self.forget(vault, fact);
         }
-        let params = match place(&self.what, &home(vault)?)? {
+        let params = match NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)? {
             CommandTarget::Hash(hash) => ForgetParams { hash: Some(hash), ..ForgetParams::default() },
             CommandTarget::Note(path, lines) => ForgetParams {
                 path: Some(path.into()),

@@ -9,6 +9,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
+use super::when::local;
 use crate::wire::ForgottenView;
 
 /// See what was forgotten for good and stays so, or let it come back.
@@ -73,7 +74,7 @@ fn show(found: &ForgottenView) -> std::io::Result<()> {
     }
     for tombstone in &found.forgotten {
         out.paint(TITLE, &tombstone.id.to_string())?;
-        write!(out, "  {}  {}  ", tombstone.at, tombstone.place)?;
+        write!(out, "  {}  {}  ", local(&tombstone.at), tombstone.place)?;
         let parts = [(tombstone.texts, "text"), (tombstone.sentences, "sentence"), (tombstone.facts, "fact")];
         let parts: Vec<String> =
             parts.iter().filter(|(number, _)| *number > 0).map(|(number, of)| count(*number, of)).collect();
@@ -89,7 +90,7 @@ fn show(found: &ForgottenView) -> std::io::Result<()> {
             0 => "it was forgotten in another vault".to_owned(),
             id => format!("{id} is forgotten"),
         };
-        writeln!(out, "{}  {}, for {}: {how}, as {of}", left.at, left.by, left.into)?;
+        writeln!(out, "{}  {}, for {}: {how}, as {of}", local(&left.at), left.by, left.into)?;
     }
     if !found.back.is_empty() {
         writeln!(out, "\nIn notes again, where it stays:")?;

@@ -32,6 +32,7 @@ mod mcp;
 mod memory;
 mod model;
 mod narrow;
+mod note_named;
 mod open;
 mod outcome;
 mod output;
@@ -53,6 +54,7 @@ mod terminal;
 mod token;
 mod trace;
 mod verify;
+mod when;
 
 use std::path::PathBuf;
 

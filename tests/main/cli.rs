@@ -114,7 +114,35 @@ fn a_pipe_gets_plain_text_with_citations() {
     assert!(found.stdout.starts_with("notes/bread.md#L4-L8  "), "{}", found.stdout);
     assert!(found.stdout.contains("    The dough rests overnight.\n"), "{}", found.stdout);
     assert!(!found.stdout.contains('\u{1b}'));
-    assert_eq!(found.stderr, "vault: searched by keyword alone: `embed.model` is \"none\"\n");
+    assert_eq!(found.stderr, "");
+}
+
+#[test]
+fn who_has_chosen_no_model_is_told_so_where_the_meaning_is_asked() {
+    let mut vault = vault();
+    for served in [false, true] {
+        if served {
+            vault.start();
+        }
+        assert_eq!(vault.run(&["search", "dough"]).ok().stderr, "");
+        assert_eq!(vault.run(&["search", "dough", "--mode", "hybrid"]).ok().stderr, "");
+        for args in [&["search", "dough", "--mode", "semantic"][..], &["search", "vec: dough"]] {
+            let said = vault.run(args).stderr;
+            assert!(
+                said.starts_with("vault: searched by keyword alone: `embed.model` is \"none\"\n"),
+                "{args:?} {said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_was_only_narrowed_has_no_score() {
+    let vault = vault();
+    let listed = vault.run(&["search", "tag:food"]).ok().stdout;
+    assert!(listed.starts_with("notes/bread.md#L4-L8  Bread\n"), "{listed}");
+    let scored = vault.run(&["search", "tag:food", "dough"]).ok().stdout;
+    assert!(scored.starts_with("notes/bread.md#L4-L8  1.00  Bread\n"), "{scored}");
 }
 
 #[test]

@@ -48,6 +48,7 @@ mod memory;
 #[cfg(unix)]
 mod model;
 mod models;
+mod named;
 mod next_model;
 mod osaurus;
 mod packages;
