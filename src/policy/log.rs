@@ -128,9 +128,14 @@ impl ReadLog {
 fn changed(before: &Value, after: &Value) -> Vec<String> {
     let keys = |value: &Value| value.as_object().into_iter().flat_map(|map| map.keys().cloned()).collect::<Vec<_>>();
     let all: BTreeSet<String> = keys(before).into_iter().chain(keys(after)).collect();
-    let differs = all.into_iter().filter(|key| before.get(key) != after.get(key));
     let said = |value: Option<&Value>| value.map_or_else(|| "not said".to_owned(), Value::to_string);
-    differs.map(|key| format!("{key}: {} → {}", said(before.get(&key)), said(after.get(&key)))).collect()
+    let of_key = |key: String| match (before.get(&key), after.get(&key)) {
+        (before, after) if before == after => Vec::new(),
+        // Of a map those within it.
+        (Some(before @ Value::Object(_)), Some(after @ Value::Object(_))) => changed(before, after),
+        (before, after) => vec![format!("{key}: {} → {}", said(before), said(after))],
+    };
+    all.into_iter().flat_map(of_key).collect()
 }
 
 #[cfg(test)]
@@ -171,9 +176,9 @@ mod tests {
 
     #[test]
     fn of_a_page_the_keys_that_differ_are_told() {
-        let before = serde_json::json!({ "can_read_user_memory": false, "paths": [], "expires": "x" });
-        let after = serde_json::json!({ "can_read_user_memory": true, "paths": [], "tags": ["a"] });
-        let told = ["can_read_user_memory: false → true", "expires: \"x\" → not said", "tags: not said → [\"a\"]"];
+        let before = serde_json::json!({ "rules": { "can_read_user_memory": false, "paths": [] }, "expires": "x" });
+        let after = serde_json::json!({ "rules": { "can_read_user_memory": true, "paths": [] }, "tags": ["a"] });
+        let told = ["expires: \"x\" → not said", "can_read_user_memory: false → true", "tags: not said → [\"a\"]"];
         assert_eq!(changed(&before, &after), told);
         assert_eq!(changed(&Value::Null, &Value::Null), [""; 0]);
     }

@@ -224,7 +224,7 @@ fn what_undoes_an_act_is_one_command_that_undoes_all_of_it() {
 #[test]
 fn what_was_forgotten_with_what_was_made_of_it_comes_back_by_one_command() {
     let mut vault = Daemon::vault();
-    let (note, remark) = ("# Key\n\nThe key is under the pot.\n", "---\nsource: notes/key.md\n---\nMoved it.\n");
+    let (note, remark) = ("# Key\n\nThe key is under the pot.\n", "---\nsources: [notes/key.md]\n---\nMoved it.\n");
     vault.write("notes/key.md", note).write("annotations/one.md", remark);
     let forgotten = vault.run(&["forget", "notes/key.md", "--derived", "--yes"]).ok();
     assert!(!vault.path("notes/key.md").exists() && !vault.path("annotations/one.md").exists(), "{forgotten:?}");
