@@ -239,7 +239,9 @@ pub(super) fn meant(what: &str, home: &Home, backend: &mut Backend) -> anyhow::R
 pub(super) fn without_brackets(what: &str) -> &str {
     let link = what.trim().strip_prefix('!').unwrap_or(what.trim());
     let Some(link) = link.strip_prefix("[[").and_then(|link| link.strip_suffix("]]")) else { return what };
-    link.split('|').next().unwrap_or(link).trim_end_matches('\\').trim()
+    let link = link.split('|').next().unwrap_or(link).trim_end_matches('\\').trim();
+    // A file's name in a link is one wherever the note is.
+    link.strip_suffix(".md").unwrap_or(link)
 }
 
 /// Whether a note is called so: by its file's name, or by that with folders before it. Case does not count.
@@ -279,6 +281,7 @@ mod tests {
             ("[[Kyoto]]", "Kyoto"),
             (" ![[Kyoto#Temples|there]] ", "Kyoto#Temples"),
             ("[[a/b\\|c]]", "a/b"),
+            ("[[Kyoto.md]]", "Kyoto"),
             ("notes/a.md:3", "notes/a.md:3"),
             ("[[open", "[[open"),
         ] {
