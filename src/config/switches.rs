@@ -131,7 +131,8 @@ mod tests {
         assert!(!switches.wait_for_a_restart(), "all of that counts");
         fs::write(&path, "[search]\nlimit = 3\n").unwrap();
         assert!(switches.wait_for_a_restart());
-        fs::write(&path, "[search]\nlimit = 8 # as it is anyway\n").unwrap();
+        let usual = Config::default().search.limit;
+        fs::write(&path, format!("[search]\nlimit = {usual} # as it is anyway\n")).unwrap();
         assert!(!switches.wait_for_a_restart());
         fs::write(&path, "[embed]\nmodel = \"none\"\n").unwrap();
         assert!(switches.wait_for_a_restart());
