@@ -85,16 +85,12 @@ impl Viewer {
     /// Who asks as an agent: for the person any agent, for an agent itself.
     ///
     /// # Errors
-    /// When the agent may not read the person's memory. Whether there is such an agent the person alone is told.
+    /// When the agent may not read the person's memory. Whether there is such an agent is not told.
     pub fn as_agent(&self, named: Option<&str>) -> Result<Self, RequestError> {
         let named = named.filter(|name| !name.is_empty());
         let caller = match (self.principal(), named) {
             (Principal::Owner, None) => {
                 return Err(RequestError::forbidden("no agent is named; `agent_name` says which"));
-            }
-            (Principal::Owner, Some(name)) if self.workspace().agents().policies().of(name).is_none() => {
-                let hint = Some("`vault agent list` names those there are".to_owned());
-                return Err(RequestError { hint, ..RequestError::forbidden(format!("there is no agent `{name}`")) });
             }
             (Principal::Owner, Some(name)) => self.workspace().agents().named(name),
             (Principal::Agent(caller), named) => {

@@ -146,6 +146,6 @@ fn an_agent_that_is_not_there_is_named_to_the_person() {
         }
         let refused = vault.run(&["context", "--agent", "nobody", "x"]);
         let said = "vault: there is no agent `nobody`. `vault agent list` names those there are\n";
-        assert_eq!((refused.code, refused.stderr.as_str()), (2, said));
+        assert_eq!((refused.code, refused.stderr.as_str()), (1, said));
     }
 }
