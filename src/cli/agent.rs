@@ -10,8 +10,8 @@ use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
-use super::when::{local, local_time};
 use crate::access::{WriteMode, is_agents};
+use crate::clock::{local, local_time};
 use crate::wire::{AgentParams, AgentRules, AgentView, AgentWithToken, LogParams, RotateParams};
 
 /// Let agents in, see what each may read and did read, and take it back.

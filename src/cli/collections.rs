@@ -9,7 +9,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{DIM, TITLE, remark, stdout};
-use super::when::local_day;
+use crate::clock::local_day;
 
 /// List the collections, with their notes and passages.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
-use super::when::local;
+use crate::clock::local;
 use crate::wire::ForgottenView;
 
 /// See what was forgotten for good and stays so, or let it come back.

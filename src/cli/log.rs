@@ -9,7 +9,7 @@ use super::backend::{Backend, home};
 use super::note_named::path_named;
 use super::outcome::Outcome;
 use super::terminal::{DIM, TITLE, remark, stdout};
-use super::when::local;
+use crate::clock::local;
 use crate::wire::ChangesParams;
 
 /// List what this program changed of your notes, newest first.

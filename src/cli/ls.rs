@@ -8,7 +8,7 @@ use clap::Args;
 use super::backend::Backend;
 use super::outcome::Outcome;
 use super::terminal::{DIM, TITLE, remark, stdout};
-use super::when::local_day;
+use crate::clock::local_day;
 use crate::wire::NotesParams;
 
 /// List notes with their titles, the newest first.

@@ -54,7 +54,6 @@ mod terminal;
 mod token;
 mod trace;
 mod verify;
-mod when;
 
 use std::path::PathBuf;
 

@@ -10,7 +10,7 @@ use super::conflicts::about;
 use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{BAD, DIM, Out, stdout};
-use super::when::local;
+use crate::clock::local;
 use crate::wire;
 use crate::wire::ChatState;
 

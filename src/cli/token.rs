@@ -8,8 +8,8 @@ use serde_json::json;
 use super::backend::home;
 use super::outcome::Outcome;
 use super::terminal::{remark, say, stdout};
-use super::when::local_time;
 use crate::capture::CaptureTokens;
+use crate::clock::local_time;
 
 /// Give programs tokens with which they can send events, and read nothing.
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, stdout};
-use super::when::local;
+use crate::clock::local;
 use crate::request::rfc3339;
 use crate::wire::TracesParams;
 

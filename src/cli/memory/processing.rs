@@ -10,7 +10,7 @@ use crate::cli::backend::Backend;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{bytes, count};
 use crate::cli::terminal::{BAD, DIM, TITLE, remark, say, stdout};
-use crate::cli::when::local;
+use crate::clock::local;
 use crate::wire::{ClearParams, Cleared, ProcessingView, RetryParams};
 
 #[derive(Debug, Args)]
