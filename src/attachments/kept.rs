@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::text::DocumentText;
-use crate::fs::{Context, FsError, create_private_dir, remove_unfinished_since, write_atomically};
+use crate::fs::{Context, FsError, create_private_dir, remove_unfinished, write_atomically};
 use crate::path::VaultPath;
 
 /// Counts up whenever a reader tells something else of the same file.
 const VERSION: u32 = 1;
-/// Unfinished files of this age are of a process that was killed.
-const LEFT_FOR_GOOD: std::time::Duration = std::time::Duration::from_secs(600);
 
 /// A folder of such files.
 #[derive(Debug, Clone)]
@@ -37,6 +35,11 @@ struct KeptText {
 impl KeptTexts {
     pub(super) fn new(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// Removes what a process that was killed had begun to keep.
+    pub(super) fn remove_unfinished(&self) {
+        let _ = remove_unfinished(&self.folder);
     }
 
     fn file(&self, path: &VaultPath) -> PathBuf {
@@ -100,7 +103,6 @@ impl KeptTexts {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             entries => entries.on("list", &self.folder)?,
         };
-        remove_unfinished_since(&self.folder, LEFT_FOR_GOOD);
         for entry in entries.flatten() {
             let name = entry.file_name();
             let is_ours = name.to_str().filter(|name| name.ends_with(END));

@@ -1,7 +1,6 @@
 //! Starts the confined process, listens to it, and ends it when it takes too long.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -42,7 +41,7 @@ pub(super) struct ReadOutcome {
 ///
 /// # Errors
 /// When no process can be started.
-pub(super) fn read(kind: AttachmentKind, file: File) -> std::io::Result<ReadOutcome> {
+pub(super) fn read(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<ReadOutcome> {
     let started = Instant::now();
     let mut child = Command::new(program())
         .arg0("vault")
@@ -51,7 +50,7 @@ pub(super) fn read(kind: AttachmentKind, file: File) -> std::io::Result<ReadOutc
         .current_dir("/")
         // What ends the daemon from its terminal is not meant for it.
         .process_group(0)
-        .stdin(Stdio::from(file))
+        .stdin(file)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
@@ -62,6 +61,19 @@ pub(super) fn read(kind: AttachmentKind, file: File) -> std::io::Result<ReadOutc
     let _ = child.kill();
     let status = child.wait()?;
     Ok(told.outcome(status))
+}
+
+/// Reads a document that is in memory.
+///
+/// # Errors
+/// When no process can be started.
+pub(super) fn read_bytes(kind: AttachmentKind, bytes: Vec<u8>) -> std::io::Result<ReadOutcome> {
+    let (input, mut writer) = std::io::pipe()?;
+    // It ends with the process, at the latest.
+    let writing = std::thread::spawn(move || drop(writer.write_all(&bytes)));
+    let outcome = read(kind, input);
+    let _ = writing.join();
+    outcome
 }
 
 /// This very program, also where its file was replaced since it was started.

@@ -9,6 +9,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, stdout};
+use crate::clock::local_day;
 use crate::wire::{AttachmentState, NotesParams};
 
 /// List notes with their titles, the newest first.
@@ -16,8 +17,14 @@ use crate::wire::{AttachmentState, NotesParams};
 pub(super) struct LsCommand {
     /// Only this collection, or this folder and those below it.
     folder: Option<String>,
+    /// Only notes with this tag, or one below it.
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only notes updated then or later: 2026-01-05, yesterday, or 7d for the last seven days.
+    #[arg(long)]
+    since: Option<String>,
     /// List the files beside the notes instead, PDF, Word documents, web pages and pictures, with why one is not searched.
-    #[arg(long, conflicts_with = "limit")]
+    #[arg(long, conflicts_with_all = ["tag", "since", "limit"])]
     attachments: bool,
     /// Notes at most; 50 unless told.
     #[arg(short = 'n', long, value_name = "N")]
@@ -36,7 +43,9 @@ impl LsCommand {
         if self.attachments {
             return attachments(&mut backend, folder.as_deref(), self.json);
         }
-        let found = backend.notes(&NotesParams { folder, limit: self.limit, offset: None })?;
+        let is_narrow = self.tag.is_some() || self.since.is_some();
+        let (tag, since) = (self.tag, self.since);
+        let found = backend.notes(&NotesParams { folder, tag, since, limit: self.limit, offset: None })?;
         let outcome = if found.notes.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&found)?;
@@ -44,7 +53,7 @@ impl LsCommand {
         }
         let mut out = stdout();
         for note in &found.notes {
-            out.paint(DIM, note.updated_at.get(..10).unwrap_or_default())?;
+            out.paint(DIM, &local_day(&note.updated_at))?;
             write!(out, "  ")?;
             out.paint(TITLE, &note.path)?;
             write!(out, "  ")?;
@@ -52,7 +61,14 @@ impl LsCommand {
         }
         match found.total - found.notes.len().min(found.total) {
             _ if found.notes.is_empty() => {
-                remark!("vault: {}", found.degraded.as_deref().unwrap_or("there are no notes yet"));
+                remark!(
+                    "vault: {}",
+                    found.degraded.as_deref().unwrap_or(if is_narrow {
+                        "no note is so"
+                    } else {
+                        "there are no notes yet"
+                    })
+                );
             }
             0 => {}
             more => remark!("vault: {more} older; --limit shows more"),
@@ -74,7 +90,7 @@ fn attachments(backend: &mut Backend, folder: Option<&str>, json: bool) -> anyho
     }
     let mut out = stdout();
     for attachment in &found.attachments {
-        out.paint(DIM, attachment.updated_at.get(..10).unwrap_or_default())?;
+        out.paint(DIM, &local_day(&attachment.updated_at))?;
         write!(out, "  ")?;
         out.paint(TITLE, &attachment.path)?;
         match attachment.state {

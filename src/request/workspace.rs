@@ -302,9 +302,19 @@ impl Workspace {
         read(folder, &within, max_bytes)
     }
 
-    /// Who reads what is no note.
-    pub fn attachments(&self) -> &AttachmentReader {
-        &self.parts.attachments
+    /// What a file says, or said, that has these bytes: of an attachment its text, which is empty where it cannot be read.
+    pub(crate) fn text_of(&self, path: &VaultPath, bytes: Vec<u8>) -> String {
+        if !path.is_document() {
+            return String::from_utf8(bytes)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        }
+        let is_fit = bytes.len() as u64 <= self.parts.config.index.max_file_bytes;
+        if is_fit { self.parts.attachments.text_of(path, bytes) } else { String::new() }
+    }
+
+    /// Keeps nothing any more of what an attachment said; gives what keeps it from that.
+    pub(crate) fn forget_attachment(&self, path: &VaultPath) -> Option<String> {
+        if path.is_document() { self.parts.attachments.forget(path) } else { None }
     }
 
     /// Whether a file on disk is still as it was indexed.

@@ -5,11 +5,8 @@ use std::path::Path;
 use blake3::Hash;
 use jiff::Timestamp;
 
-<<<<<<< HEAD
-use crate::attachments::{AttachmentReader, ReadAttachment};
-=======
 use crate::access::is_agents_elsewhere;
->>>>>>> main
+use crate::attachments::{AttachmentReader, ReadAttachment};
 use crate::derive::words::Stemming;
 use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::engine::{FileEntry, FileUpdate, NewChunk, UpdatePart};
@@ -55,11 +52,10 @@ pub fn prepare(
     let FileReading { root, rules, max_bytes, attachments } = *from;
     let read_ns = now.as_nanosecond() as i64;
     let (folder, within) = rules.outside().place(root, &path);
-<<<<<<< HEAD
-    let read = || -> Result<PreparedFile, ReadError> {
-        let within = within.ok_or(ReadError::Gone)?;
+    let mut read = || -> Result<PreparedFile, ReadError> {
+        let within = within.as_deref().ok_or(ReadError::Gone)?;
         let (source, problems) = if path.is_document() {
-            let opened = open_file(folder, &within, max_bytes)?;
+            let opened = open_file(folder, within, max_bytes)?;
             // Only what has changed is worth a process.
             if let Some(same) = as_known(known, &path, opened.stamp, opened.hash, read_ns) {
                 return Ok(same);
@@ -67,33 +63,19 @@ pub fn prepare(
             let ReadAttachment { source, problems } = attachments.read(&path, opened)?;
             (source, problems)
         } else {
-            let source = read(folder, &within, max_bytes)?;
+            let source = read(folder, within, max_bytes)?;
             if let Some(same) = as_known(known, &path, source.stamp, source.hash, read_ns) {
                 return Ok(same);
             }
             (source, Vec::new())
         };
-        let mut update = update(path.clone(), source, read_ns, stemming);
+        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name().clone(), within.clone()));
+        let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);
         update.problems.extend(problems);
         Ok(PreparedFile::Changed(Box::new(update)))
     };
     match read() {
         Ok(prepared) => prepared,
-=======
-    let source = within.as_ref().map_or(Err(ReadError::Gone), |within| read(folder, within, max_bytes));
-    match source {
-        Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => {
-            PreparedFile::Changing(path)
-        }
-        Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
-            PreparedFile::Unchanged(path, source.stamp, read_ns)
-        }
-        Ok(source) => {
-            let elsewhere = rules.outside().of(&path).zip(within);
-            let elsewhere = elsewhere.map(|(folder, within)| (folder.name().clone(), within.into_owned()));
-            PreparedFile::Changed(Box::new(update(path, elsewhere, source, read_ns, stemming)))
-        }
->>>>>>> main
         Err(ReadError::Gone) => PreparedFile::Gone(path),
         Err(ReadError::Changing) => PreparedFile::Changing(path),
         Err(ReadError::Unfit(reason)) => PreparedFile::Unfit(path, reason),
@@ -133,10 +115,6 @@ fn is_as_known(known: &FileEntry, path: &VaultPath, stamp: &Stamp, hash: Hash) -
     known.hash == *hash.as_bytes() && known.path == *path && (before == modified_ms(stamp) || !dated_by_file)
 }
 
-<<<<<<< HEAD
-fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming) -> FileUpdate {
-    let mut note = Note::of(&path, &source.text);
-=======
 /// What the index takes of a file. One `elsewhere` is of a collection, and has a path within that folder.
 fn update(
     path: VaultPath,
@@ -145,8 +123,7 @@ fn update(
     read_ns: i64,
     stemming: &mut Stemming,
 ) -> FileUpdate {
-    let mut note = Note::parse(&source.text, path.stem());
->>>>>>> main
+    let mut note = Note::of(&path, &source.text);
     note.title = cut_heading(&note.title).to_owned();
     let language = TextLanguage::of_note(&note, &source.text);
     let cut = chunk_within(&path, &note, &source.text, Bounds::INDEX);

@@ -41,13 +41,10 @@ pub use attachments::{AttachmentState, AttachmentView, AttachmentsView};
 pub use browse::BrowseParams;
 pub(crate) use browse::{Browse, Collection, Collections, Growth, Stats};
 pub(crate) use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
-<<<<<<< HEAD
 pub(crate) use citation::{
-    citation, passage_citation, percent_encode, percent_encode_path, source_line, split_lines, split_page,
+    citation, passage_citation, percent_decode, percent_encode, percent_encode_path, source_line, split_lines,
+    split_page,
 };
-=======
-pub(crate) use citation::{citation, percent_decode, percent_encode, percent_encode_path, source_line, split_lines};
->>>>>>> main
 pub use conflicts::*;
 pub use context::*;
 pub(crate) use embedding::{EmbeddedAs, Embedding};
@@ -56,7 +53,7 @@ pub use facts::*;
 pub use forgotten::*;
 pub use graph::*;
 pub use import::{ImportNote, ImportParams, ImportTaken};
-pub use links::{Backlink, LinkView, LinksParams, LinksView};
+pub use links::{Backlink, LinkView, LinksParams, LinksView, UnresolvedLink, UnresolvedParams, UnresolvedView};
 pub(crate) use listing::{Listing, ListingParams, named};
 pub use listing::{NoteName, NotesParams, NotesView};
 pub use memory::*;
