@@ -2,6 +2,7 @@
 
 mod documents;
 mod hostile;
+mod purged;
 mod read;
 mod searched;
 

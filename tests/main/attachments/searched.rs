@@ -69,7 +69,7 @@ fn a_document_is_found_with_its_page_or_heading_and_read_by_what_the_hit_names()
         assert_eq!(hit(&vault, "хлебом")["page"], 3);
         let page = vault.run(&["get", "files/report.pdf#page=3"]).ok().stdout;
         assert_eq!(page, "## Page 3\n\nA xylophone for the koala. Чай с хлебом.\n");
-        assert_eq!(vault.run(&["get", "files/report.pdf#page=9"]).code, 2);
+        assert_eq!(vault.run(&["get", "files/report.pdf#page=9"]).code, 1);
         let whole = vault.run(&["get", "files/report.pdf"]).ok().stdout;
         assert!(whole.starts_with("## Page 1\n\nThe quokka eats at noon.\n\n## Page 2\n"), "{whole}");
 
@@ -261,6 +261,47 @@ fn an_agent_sees_it_where_it_sees_notes() {
     // Nobody who did not ask for it is given what others may have written.
     let context = vault.post("/api/context", &json!({ "query": "Where is the xylophone for the koala?" }));
     assert!(context.status == 200 && !context.json().to_string().contains("koala."), "{}", context.json());
+}
+
+#[test]
+fn it_is_as_hidden_as_the_notes_that_show_it_until_one_does_that_is_seen() {
+    let mut vault = vault(ON);
+    vault.write(
+        "agents/ada/agent.md",
+        "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [files, notes]\nexclude_tags: [health]\n---\n",
+    );
+    vault.start();
+    let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));
+    let token = reply.json()["token"].as_str().unwrap().to_owned();
+    let ask = |target: &str| vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
+    let sees = |word: &str, path: &str| {
+        eventually(&format!("{word} to be seen or not"), || {
+            let found = ask(&format!("/api/user-memory/search?mode=keyword&q={word}")).json()["results"].clone();
+            let read = ask(&format!("/api/user-memory/note?path={path}")).status == 200;
+            (read == (found != json!([]))).then_some(read)
+        })
+    };
+    let becomes = |word: &str, path: &str, seen: bool| {
+        eventually(&format!("{word} to be seen: {seen}"), || (sees(word, path) == seen).then_some(()))
+    };
+    becomes("xylophone", "files/report.pdf", true);
+    fs::write(vault.path("notes/tax.md"), "---\nprivate: true\n---\n\nOf this year: ![[Report.pdf#page=3]]\n").unwrap();
+    becomes("xylophone", "files/report.pdf", false);
+    fs::write(vault.path("notes/ill.md"), "#health [from the doctor](../files/letter.docx)\n").unwrap();
+    becomes("wombat", "files/letter.docx", false);
+    becomes("emu", "files/page.html", true);
+    // The person sees all.
+    finds(&vault, "xylophone", &["files/report.pdf"]);
+    // What is hidden is answered as what is not there.
+    let (hidden, absent) =
+        (ask("/api/user-memory/note?path=files/report.pdf"), ask("/api/user-memory/note?path=files/nothing.pdf"));
+    assert_eq!((hidden.status, hidden.error()), (404, absent.error().replace("nothing.pdf", "report.pdf")));
+    fs::write(vault.path("notes/shown.md"), "Read [[files/report.pdf]].\n").unwrap();
+    becomes("xylophone", "files/report.pdf", true);
+    fs::remove_file(vault.path("notes/shown.md")).unwrap();
+    becomes("xylophone", "files/report.pdf", false);
+    fs::write(vault.path("notes/tax.md"), "---\nprivate: false\n---\n\n![[report.pdf]]\n").unwrap();
+    becomes("xylophone", "files/report.pdf", true);
 }
 
 #[test]
