@@ -42,6 +42,7 @@ pub(crate) fn flush(writer: &MemoryWriter, params: &MemoryFlushParams) -> Result
             ok: true,
             path: folder(writer.slug()) + &file,
             checkpoint_id: String::new(),
+            checkpoint_id_there: String::new(),
             chunks: 0,
             searchable: true,
             file_deleted: false,

@@ -38,7 +38,11 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         checkpoint_ids: Vec::new(),
         searchable: true,
     };
-    match meant(&query, &places, &nearest, MAX_CANDIDATES) {
+    let most = match params.limit {
+        Some(0) => return Err(RequestError::invalid("`limit` is 0; it takes 1 or more")),
+        most => most.unwrap_or(MAX_CANDIDATES).min(MAX_CANDIDATES),
+    };
+    match meant(&query, &places, &nearest, most) {
         Meant::One(at) if params.dry_run.unwrap_or(false) => forgotten.candidates.push(shown(writer, &places[at])),
         Meant::One(at) => {
             let id = forget_place(writer, &places[at])?;

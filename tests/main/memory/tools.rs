@@ -103,6 +103,24 @@ fn a_text_is_deleted_exactly() {
 }
 
 #[test]
+fn the_names_that_moltis_has_are_understood() {
+    let vault = vault();
+    let coder = agent(&vault, "coder", "");
+    let saved = coder.call("save", json!({"content": "- The person likes green tea.\n- The person likes green ink."}));
+    assert_eq!(saved["checkpointId"], saved["checkpoint_id"]);
+    let hit = coder.call("search", json!({"query": "green tea"}))["results"][0].clone();
+    assert_eq!(coder.call("get", json!({"chunk_id": hit["hash"]}))["hash"], hit["hash"]);
+    let unclear = coder.call("forget", json!({"request": "green", "limit": 1}));
+    assert_eq!((&unclear["needs_confirmation"], unclear["candidates"].as_array().unwrap().len()), (&json!(true), 1));
+    assert_eq!(coder.refused("forget", json!({"request": "green", "limit": 0})).0, 400);
+    assert_eq!(coder.refused("forget", json!({"request": "green", "query": "green"})).0, 422);
+    let gone = coder.call("delete", json!({"file": "MEMORY.md", "delete_file": true}));
+    assert_eq!(gone["file_deleted"], true);
+    coder.call("restore", json!({"checkpointId": gone["checkpointId"]}));
+    assert!(coder.text(&vault, "MEMORY.md").unwrap().contains("green ink"));
+}
+
+#[test]
 fn only_what_is_clear_is_forgotten() {
     let vault = vault();
     let coder = agent(&vault, "coder", "");
