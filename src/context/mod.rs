@@ -11,6 +11,7 @@ mod names;
 mod phrases;
 mod run;
 mod sections;
+mod then;
 mod trust;
 
 pub(crate) use cache::ContextCache;

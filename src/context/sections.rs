@@ -9,6 +9,7 @@ use jiff::civil::Date;
 use super::block::{BlockSection, MemoryLine};
 use super::lines::{LineSight, PROFILE};
 use super::names::is_known;
+use super::then::facts_of;
 use super::trust::{is_planted, is_trusted};
 use crate::config::{MemoryConfig, Mode, Rerank, SearchConfig, StemmerLanguage};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel};
@@ -202,7 +203,11 @@ impl<'a> Sections<'a> {
         let is_excerpt =
             |path: &str| !NO_EXCERPTS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(HISTORY);
         let budget = self.memory().chunk_tokens;
-        self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)
+        let mut section = self.found(("excerpts", "From notes and conversations"), budget, looking, is_excerpt)?;
+        if let Some(at) = self.sight.as_of {
+            section.lines.splice(0..0, facts_of(self.sight, query, at));
+        }
+        Ok(section)
     }
 
     /// Passages of an agent's own memory.
@@ -298,8 +303,15 @@ impl<'a> Sections<'a> {
 
 /// How many words of a question, but for those that say nothing, an entry has.
 fn likeness(query: &str, entry: &MemoryEntry) -> usize {
-    let has: HashSet<String> =
-        plain_words(&entry.text, true).into_iter().chain(entry.tags.iter().map(|tag| fold(tag))).collect();
+    common(query, plain_words(&entry.text, true).into_iter().chain(entry.tags.iter().map(|tag| fold(tag))).collect())
+}
+
+/// How many words of a question, but for those that say nothing, a text has.
+pub(super) fn words_in_common(query: &str, text: &str) -> usize {
+    common(query, plain_words(text, true).into_iter().collect())
+}
+
+fn common(query: &str, has: HashSet<String>) -> usize {
     let asked: HashSet<String> = plain_words(query, true).into_iter().collect();
     let asked: Vec<&String> = asked.iter().collect();
     let says = |word: &&&String| has.contains(word.as_str());

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Deserialize;
 
 use super::agents::AgentRow;
+use super::carried;
 use super::damage::aside;
 use super::error::StateError;
 use super::read_log;
@@ -28,7 +29,9 @@ const READ_LOG_TAKEN: &str = "agents.taken-over";
 
 /// Whether there is anything to be taken over.
 pub(super) fn is_there(folder: &Path) -> bool {
-    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT].iter().any(|name| folder.join(name).exists())
+    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT, carried::CARRIED]
+        .iter()
+        .any(|name| folder.join(name).exists())
 }
 
 /// Takes over what there is.
@@ -37,6 +40,7 @@ pub(super) fn take_over(state: &State, connection: &mut Connection) -> Result<()
     take(state, connection, AGENTS, agents)?;
     // Of an archive, and not of an earlier version.
     take(state, connection, tombstones::BROUGHT, forgotten)?;
+    take(state, connection, carried::CARRIED, work)?;
     take_log(state, connection)
 }
 
@@ -156,6 +160,10 @@ fn logs(folder: &Path) -> Result<Vec<(String, PathBuf)>, StateError> {
         .into_iter()
         .flat_map(|slug| ["jsonl.1", "jsonl"].map(|kind| (slug.clone(), folder.join(format!("{slug}.{kind}")))));
     Ok(files.filter(|(_, path)| path.is_file()).collect())
+}
+
+fn work(_: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
+    Ok(carried::take_over(transaction, bytes)??)
 }
 
 #[derive(Deserialize)]

@@ -52,7 +52,7 @@ pub struct Job {
 /// The jobs of a vault, of any kind.
 #[derive(Debug)]
 pub struct JobTable {
-    handle: Handle,
+    pub(super) handle: Handle,
 }
 
 const COLUMNS: &str = "key, content, state, due, attempts, reason, created";

@@ -217,6 +217,20 @@ impl Files {
         Ok(newest.and_then(|checkpoint| self.checkpoints.get(&checkpoint.id).ok()).and_then(|(_, content)| content))
     }
 
+    /// What a file had at a moment, in milliseconds since 1970, where it has changed since and a checkpoint kept it: the first one after that
+    /// moment, if the file was not touched between the two.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn content_at(&self, path: &VaultPath, at_ms: i64) -> Result<Option<Vec<u8>>, WriteError> {
+        let later = self.checkpoints.since(path, at_ms)?.into_iter();
+        let first = later.filter(|checkpoint| checkpoint.at.as_millisecond() > at_ms).min_by_key(|found| found.at);
+        match first.filter(|first| first.changed_ms.is_some_and(|changed| changed <= at_ms)) {
+            Some(first) => Ok(self.checkpoints.get(&first.id)?.1),
+            None => Ok(None),
+        }
+    }
+
     /// Says `instead` in the log of changes where a note is named that is gone for good.
     ///
     /// # Errors
@@ -316,6 +330,7 @@ impl Files {
             bytes: had.map(|had| had.len() as u64),
             before: None,
             base: None,
+            changed_ms: had.and_then(|_| changed_ms(&path.on_disk(&self.root))),
             written: act.written,
             mode: mode(&path.on_disk(&self.root)),
             after: after.map(|hash| hash.to_hex().to_string()),
@@ -338,6 +353,12 @@ fn numbered(path: &VaultPath, at: usize) -> String {
     let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
     let slash = if folder.is_empty() { "" } else { "/" };
     format!("{TRASH}/{folder}{slash}{stem} {at}.md")
+}
+
+/// When a file was changed, in milliseconds since 1970.
+fn changed_ms(on_disk: &Path) -> Option<i64> {
+    let changed = on_disk.symlink_metadata().ok()?.modified().ok()?;
+    Some(Timestamp::try_from(changed).ok()?.as_millisecond())
 }
 
 #[cfg(test)]
