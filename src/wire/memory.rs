@@ -147,6 +147,9 @@ pub struct MemoryForgotten {
     pub checkpoint_ids: Vec<String>,
     /// Whether a search no longer finds what was deleted. So it is, unless the indexer is kept busy for seconds.
     pub searchable: bool,
+    /// Whether several may have been meant, and the chat model of the vault has said which.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chosen_by_model: bool,
 }
 
 /// A paragraph, list item or table row of an agent's memory.

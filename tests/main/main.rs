@@ -55,6 +55,7 @@ mod page;
 mod passing;
 mod profile;
 mod qmd;
+mod recipes;
 mod reviewed;
 mod scopes;
 mod scripts;
