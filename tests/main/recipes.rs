@@ -82,7 +82,7 @@ fn openclaw_talks_through_it_and_keeps_what_it_would_lose() {
         text()
     );
     claw.flush("- The oven is booked for Saturday.\n- Priya has the key.\n");
-    assert_eq!(text(), "- The oven is booked for Saturday.\n- Priya has the key.\n");
+    assert_eq!(text(), "- The oven is booked for Saturday.\n\n- Priya has the key.\n");
 }
 
 #[test]

@@ -141,18 +141,18 @@ fn where_several_may_be_meant_a_chat_model_says_which() {
         assert_eq!(coder.text(&vault, "MEMORY.md"), before);
     }
     endpoint.fails(|asked| {
-        let number = asked.texts[1].lines().find_map(|line| line.strip_suffix(". The person likes green ink."));
+        let number = asked.texts[1].lines().find_map(|line| line.strip_suffix(". - The person likes green ink."));
         Some(Fault::SaysThis(json!({"choice": number.unwrap().parse::<u64>().unwrap()}).to_string()))
     });
     let dry = coder.call("forget", json!({"query": "green", "dry_run": true}));
     assert_eq!(
         (&dry["chosen_by_model"], &dry["candidates"][0]["text"]),
-        (&json!(true), &json!("The person likes green ink."))
+        (&json!(true), &json!("- The person likes green ink."))
     );
     let gone = coder.call("forget", json!({"query": "green", "limit": 1}));
     assert_eq!(
         (&gone["chosen_by_model"], &gone["deleted"][0]["text"]),
-        (&json!(true), &json!("The person likes green ink."))
+        (&json!(true), &json!("- The person likes green ink."))
     );
     assert!(coder.text(&vault, "MEMORY.md").unwrap().contains("green tea"));
     // What is clear is not asked about.
