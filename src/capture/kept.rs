@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::drafts::Drafts;
 use super::event::EventKind;
 use super::frontmatter::{head, urls_of};
+use super::names::is_number;
 use crate::note::{Note, compose, untagged};
 use crate::path::VaultPath;
 use crate::vault::Globs;
@@ -123,8 +124,4 @@ fn names_session(drafts: &Drafts<'_>, path: &VaultPath, session: &str) -> bool {
     let line = compose(&field, "");
     let line = line.lines().nth(1).unwrap_or_default();
     text.lines().take(HEAD_LINES).any(|found| found == line)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

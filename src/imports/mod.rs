@@ -16,9 +16,11 @@ mod kind;
 mod lines;
 mod markdown;
 mod moments;
+mod parts;
 mod read;
 mod said;
 mod sink;
+mod tools;
 mod unpack;
 
 #[cfg(test)]
