@@ -95,7 +95,7 @@ fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
     let forgotten =
         ForgottenTexts::as_files(&home.state())?.into_iter().map(|(name, bytes)| (PathBuf::from(name), bytes));
     let imported = ImportTable::new(&home.state()).as_file()?.into_iter();
-    let work = JobTable::as_file(&home.state())?;
+    let work = JobTable::new(&home.state()).as_file()?;
     let imported = imported.chain(work).map(|(name, bytes)| (PathBuf::from(name), bytes));
     Ok(files
         .chain(forgotten)

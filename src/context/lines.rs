@@ -171,7 +171,7 @@ impl LineSight {
         }
         let file = self.file_by_itself(path)?;
         let then = match self.as_of.filter(|_| !self.is_of_then(file)) {
-            Some(at) => Some(lines_of(&text_at(self, &file.path, at)?)),
+            Some(at) => Some(lines_of(&text_at(self.given.workspace(), &file.path, at)?)),
             None => None,
         };
         let source = self.given.workspace().source(&file.path).ok()?;
@@ -228,7 +228,7 @@ impl LineSight {
         let at = self.as_of.unwrap_or(at);
         let file = self.given.reader().files().at(path.as_str());
         let is_old = file.map_or(self.as_of.is_none(), |file| self.is_of_then(file));
-        let then = (!is_old).then(|| EntriesThen::of(self, &path, at));
+        let then = (!is_old).then(|| EntriesThen::of(self.given.workspace(), &path, at));
         let counts = |entry: &&MemoryEntry| {
             let counted = then.as_ref().map_or_else(|| entry.counts_at(at), |then| then.counted(&book, entry));
             counted && entry.sources.iter().all(|source| self.shows(source))

@@ -3,9 +3,11 @@
 
 mod block;
 mod cache;
+mod facts_then;
 mod frozen;
 mod gate;
 mod insert;
+mod likeness;
 mod lines;
 mod names;
 mod phrases;

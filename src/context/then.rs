@@ -3,24 +3,16 @@
 
 use std::collections::HashSet;
 
-use super::block::MemoryLine;
-use super::lines::LineSight;
-use super::sections::words_in_common;
-use super::trust::is_planted;
-use crate::config::MemoryScope;
 use crate::derive::entries::{EntriesFile, EntryShelf, EntryStatus, MemoryEntry};
-use crate::derive::facts::{FactPhase, full_name, windows};
+use crate::derive::facts::FactPhase;
 use crate::layers::EntryBook;
 use crate::path::VaultPath;
-use crate::wire::citation;
-
-/// Facts of then that are given for a question.
-const MAX_FACTS: usize = 10;
+use crate::request::Workspace;
 
 /// The text of a file that has changed since a moment, as it was then: the first change that the program made after it kept that, where the file
 /// was not touched in between.
-pub(super) fn text_at(sight: &LineSight, path: &VaultPath, at: i64) -> Option<String> {
-    let had = sight.given.workspace().files().ok()?.content_at(path, at).ok()??;
+pub(super) fn text_at(workspace: &Workspace, path: &VaultPath, at: i64) -> Option<String> {
+    let had = workspace.files().ok()?.content_at(path, at).ok()??;
     String::from_utf8(had).ok()
 }
 
@@ -38,8 +30,8 @@ pub(super) struct EntriesThen {
 
 impl EntriesThen {
     /// Those of a file that has changed since.
-    pub(super) fn of(sight: &LineSight, path: &VaultPath, at: i64) -> Self {
-        Self { at, file: text_at(sight, path, at).map(|text| EntriesFile::read(&text, EntryShelf::Known)) }
+    pub(super) fn of(workspace: &Workspace, path: &VaultPath, at: i64) -> Self {
+        Self { at, file: text_at(workspace, path, at).map(|text| EntriesFile::read(&text, EntryShelf::Known)) }
     }
 
     /// Whether an entry that stands in the file now counted then. Where nobody knows what the file said, by what the entry says of itself, and who
@@ -62,39 +54,4 @@ impl EntriesThen {
     fn began_later(&self, entry: &MemoryEntry) -> bool {
         entry.window.from.as_ref().and_then(|from| from.ms).is_some_and(|from| from > self.at)
     }
-}
-
-/// Facts as they were known then, of files that have changed since: those that share words with a question, the likest first. The histories tell
-/// them; a file that has not changed is found as any note is.
-pub(super) fn facts_of(sight: &LineSight, query: &str, at: i64) -> Vec<MemoryLine> {
-    let workspace = sight.given.workspace();
-    let ledger = workspace.ledger();
-    let mut found = Vec::new();
-    let own = sight.agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
-    for scope in std::iter::once(MemoryScope::User).chain(own) {
-        let Ok(path) = ledger.path(&scope) else { continue };
-        let Some(file) = sight.file_as_now(path.as_str()) else { continue };
-        if sight.is_of_then(file) || is_planted(sight.given.reader().files(), file) {
-            continue;
-        }
-        let Ok(book) = ledger.book(&scope) else { continue };
-        // What was read has to be what was seen.
-        if sight.given.is_agents() && book.stamp != Some(file.stamp) {
-            continue;
-        }
-        for (namespace, key) in book.history.names() {
-            let known = book.history.of(namespace, key).filter(|change| change.learned <= at);
-            let windows = windows(known);
-            let Some(window) = windows.iter().find(|window| window.holds(at)) else { continue };
-            let text = format!("{}: {}", full_name(namespace, key), window.text);
-            let likeness = words_in_common(query, &text.replace(['_', '/', '-', '.'], " "));
-            if likeness > 0 {
-                let line = book.facts.get(namespace, key).map_or(1, |fact| fact.line as u32);
-                found.push((likeness, MemoryLine { text, place: citation(path.as_str(), line, line) }));
-            }
-        }
-    }
-    found.sort_by(|(one, a), (two, b)| two.cmp(one).then_with(|| a.text.cmp(&b.text)));
-    found.truncate(MAX_FACTS);
-    found.into_iter().map(|(_, line)| line).collect()
 }

@@ -1,16 +1,8 @@
 //! What an archive carries of work that waits, what was done, and calls of chat models: so that a vault that goes on elsewhere asks nothing
 //! twice, keeps the limits of the day, and knows what it has cost. It holds no text.
 
-use std::sync::Arc;
-
 use rusqlite::{Connection, Row, ToSql, params};
 use serde::{Deserialize, Serialize};
-
-use super::error::StateError;
-use super::jobs::JobTable;
-use super::key::Digest;
-use super::store::State;
-use crate::fs::Context;
 
 /// The file's name in the vault's state.
 pub(super) const CARRIED: &str = "jobs.json";
@@ -27,8 +19,8 @@ struct CarriedRows {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct CarriedJob {
     kind: String,
-    key: Digest,
-    content: Digest,
+    key: [u8; 16],
+    content: [u8; 16],
     dead: bool,
     due: i64,
     attempts: u32,
@@ -41,8 +33,8 @@ struct CarriedJob {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct CarriedDone {
     kind: String,
-    key: Digest,
-    content: Digest,
+    key: [u8; 16],
+    content: [u8; 16],
     at: i64,
 }
 
@@ -71,77 +63,67 @@ struct CarriedSum {
     first: i64,
 }
 
-impl JobTable {
-    /// All jobs, what was done, and the calls of chat models, as a file below the vault's state; `None` where there is none of it.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn as_file(state: &Arc<State>) -> Result<Option<(&'static str, Vec<u8>)>, StateError> {
-        let rows = Self::new(state).rows()?;
-        if rows == CarriedRows::default() {
-            return Ok(None);
-        }
-        let json = serde_json::to_vec(&rows).map_err(std::io::Error::other).on("encode", state.file())?;
-        Ok(Some((CARRIED, json)))
+/// All jobs, what was done, and the calls of chat models, as a file below the vault's state has it; `None` where there is none of it.
+pub(super) fn carried(connection: &Connection) -> rusqlite::Result<Option<(&'static str, Vec<u8>)>> {
+    let rows = rows(connection)?;
+    if rows == CarriedRows::default() {
+        return Ok(None);
     }
+    let json = serde_json::to_vec(&rows);
+    let json = json.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    Ok(Some((CARRIED, json)))
+}
 
-    fn rows(&self) -> Result<CarriedRows, StateError> {
-        let rows = self.handle.if_there(|opened| {
-            let transaction = opened.connection.transaction()?;
-            let jobs =
-                "SELECT kind, key, content, state = 'dead', due, attempts, revived, passing, reason, created FROM jobs";
-            let calls =
-                "SELECT at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped
-                FROM model_calls ORDER BY id";
-            let before = "SELECT outcome, calls, prompt_tokens, answer_tokens, bytes, first FROM model_calls_before";
-            Ok(CarriedRows {
-                jobs: all(&transaction, jobs, |row| {
-                    Ok(CarriedJob {
-                        kind: row.get(0)?,
-                        key: row.get(1)?,
-                        content: row.get(2)?,
-                        dead: row.get(3)?,
-                        due: row.get(4)?,
-                        attempts: small(row, 5)?,
-                        revived: small(row, 6)?,
-                        passing: row.get(7)?,
-                        reason: row.get(8)?,
-                        created: row.get(9)?,
-                    })
-                })?,
-                done: all(&transaction, "SELECT kind, key, content, at FROM jobs_done", |row| {
-                    Ok(CarriedDone { kind: row.get(0)?, key: row.get(1)?, content: row.get(2)?, at: row.get(3)? })
-                })?,
-                calls: all(&transaction, calls, |row| {
-                    Ok(CarriedCall {
-                        at: row.get(0)?,
-                        kind: row.get(1)?,
-                        model: row.get(2)?,
-                        outcome: row.get(3)?,
-                        prompt_tokens: small(row, 4)?,
-                        answer_tokens: small(row, 5)?,
-                        weight: small(row, 6)?,
-                        ms: small(row, 7)?,
-                        bytes: small(row, 8)?,
-                        kept: small(row, 9)?,
-                        dropped: small(row, 10)?,
-                    })
-                })?,
-                before: all(&transaction, before, |row| {
-                    let number = |at| row.get(at).map(|number: i64| number.max(0).unsigned_abs());
-                    Ok(CarriedSum {
-                        outcome: row.get(0)?,
-                        calls: number(1)?,
-                        prompt_tokens: number(2)?,
-                        answer_tokens: number(3)?,
-                        bytes: number(4)?,
-                        first: row.get(5)?,
-                    })
-                })?,
+fn rows(connection: &Connection) -> rusqlite::Result<CarriedRows> {
+    let jobs = "SELECT kind, key, content, state = 'dead', due, attempts, revived, passing, reason, created FROM jobs";
+    let calls = "SELECT at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped
+        FROM model_calls ORDER BY id";
+    let before = "SELECT outcome, calls, prompt_tokens, answer_tokens, bytes, first FROM model_calls_before";
+    Ok(CarriedRows {
+        jobs: all(connection, jobs, |row| {
+            Ok(CarriedJob {
+                kind: row.get(0)?,
+                key: row.get(1)?,
+                content: row.get(2)?,
+                dead: row.get(3)?,
+                due: row.get(4)?,
+                attempts: small(row, 5)?,
+                revived: small(row, 6)?,
+                passing: row.get(7)?,
+                reason: row.get(8)?,
+                created: row.get(9)?,
             })
-        });
-        Ok(rows?.unwrap_or_default())
-    }
+        })?,
+        done: all(connection, "SELECT kind, key, content, at FROM jobs_done", |row| {
+            Ok(CarriedDone { kind: row.get(0)?, key: row.get(1)?, content: row.get(2)?, at: row.get(3)? })
+        })?,
+        calls: all(connection, calls, |row| {
+            Ok(CarriedCall {
+                at: row.get(0)?,
+                kind: row.get(1)?,
+                model: row.get(2)?,
+                outcome: row.get(3)?,
+                prompt_tokens: small(row, 4)?,
+                answer_tokens: small(row, 5)?,
+                weight: small(row, 6)?,
+                ms: small(row, 7)?,
+                bytes: small(row, 8)?,
+                kept: small(row, 9)?,
+                dropped: small(row, 10)?,
+            })
+        })?,
+        before: all(connection, before, |row| {
+            let number = |at| row.get(at).map(|number: i64| number.max(0).unsigned_abs());
+            Ok(CarriedSum {
+                outcome: row.get(0)?,
+                calls: number(1)?,
+                prompt_tokens: number(2)?,
+                answer_tokens: number(3)?,
+                bytes: number(4)?,
+                first: row.get(5)?,
+            })
+        })?,
+    })
 }
 
 fn all<T>(connection: &Connection, query: &str, read: fn(&Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<Vec<T>> {
@@ -192,45 +174,4 @@ fn insert(transaction: &Connection, rows: &CarriedRows) -> rusqlite::Result<()> 
         transaction.execute(insert, params![sum.outcome, calls, prompt, answer, bytes, sum.first])?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::model_calls::{CallAllowance, CallEnd, CallRoom, ModelCallTable};
-    use super::*;
-
-    #[test]
-    fn what_is_carried_is_taken_over_once_and_whole() {
-        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let state = State::in_folder(here.path());
-        assert_eq!(JobTable::as_file(&state).unwrap(), None);
-        let (jobs, calls) = (JobTable::new(&state), ModelCallTable::new(&state));
-        jobs.queue("extraction", [1; 16], [7; 16], 5, 0).unwrap();
-        jobs.queue("extraction", [2; 16], [8; 16], 5, 0).unwrap();
-        jobs.finish("extraction", [2; 16], [8; 16], 9).unwrap();
-        jobs.queue("extraction", [3; 16], [9; 16], 0, 0).unwrap();
-        jobs.bury("extraction", [3; 16], true, "no answer").unwrap();
-        jobs.claim("extraction", 6).unwrap().unwrap();
-        let allowance = CallAllowance { calls: 9, tokens: 999 };
-        let CallRoom::Call(id) = calls.reserve("extraction", "m", [10, 20], allowance, 100).unwrap() else { panic!() };
-        calls
-            .finish(id, CallEnd { outcome: "answered", tokens: [3, 4], ms: 5, kept_and_dropped: [1, 0] }, 101)
-            .unwrap();
-
-        let (name, bytes) = JobTable::as_file(&state).unwrap().unwrap();
-        std::fs::write(there.path().join(name), &bytes).unwrap();
-        let taken = State::in_folder(there.path());
-        for _ in 0..2 {
-            let (jobs_there, calls_there) = (JobTable::new(&taken), ModelCallTable::new(&taken));
-            // What was being done elsewhere is done here.
-            assert_eq!(jobs_there.all("extraction").unwrap().len(), 2);
-            assert!(
-                jobs_there.all("extraction").unwrap().iter().all(|job| job.state != crate::state::JobState::Running)
-            );
-            assert_eq!(jobs_there.done("extraction").unwrap(), jobs.done("extraction").unwrap());
-            assert_eq!(calls_there.newest(9).unwrap(), calls.newest(9).unwrap());
-            assert_eq!(calls_there.totals(200).unwrap(), calls.totals(200).unwrap());
-        }
-        assert!(!there.path().join(name).exists());
-    }
 }

@@ -13,7 +13,7 @@ use super::checkpoint::{Act, Action};
 use super::checkpoint_id::CheckpointId;
 use super::checkpoints::{Checkpoints, mode};
 use super::error::WriteError;
-use super::leftovers::HeldText;
+use super::held::HeldText;
 use crate::fs::{
     Context, FsError, crash, create_dir, create_private_dir, give_owner_of, is_open_for_writing, move_new,
 };

@@ -11,19 +11,12 @@ use super::super::read::read_bytes;
 use super::checkpoints::mode;
 use super::error::WriteError;
 use super::files::Files;
+use super::held::HeldText;
 use crate::fs::{Context, FsError, UNFINISHED, is_open_for_writing, move_new, sync_folder, write_beside};
 use crate::path::VaultPath;
 
 /// What a text is called in the trash when nobody knows any more of which note it was.
 const UNKNOWN: &str = "recovered.md";
-
-/// A text that was replaced while somebody had its file open for writing.
-#[derive(Debug)]
-pub(super) struct HeldText {
-    path: VaultPath,
-    beside: PathBuf,
-    known: [Hash; 2],
-}
 
 impl Files {
     /// Gives a whole new text, before it changes places with a note's, a name that says what may come to lie under it without
