@@ -29,6 +29,10 @@ pub(super) fn facts_of(sight: &LineSight, query: &str, at: i64) -> Vec<MemoryLin
         if sight.given.is_agents() && book.stamp != Some(file.stamp) {
             continue;
         }
+        book.history_paths().for_each(|path| sight.look_at(&path));
+        if !book.history_paths().all(|path| sight.gives_history(&path)) {
+            continue;
+        }
         for (namespace, key) in book.history.names() {
             let known = book.history.of(namespace, key).filter(|change| change.learned <= at);
             let windows = windows(known);

@@ -16,7 +16,7 @@ use crate::engine::FileEntry;
 use crate::layers::entries_path;
 use crate::note::{BlockKind, Note};
 use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError, Viewer};
+use crate::request::{ReadScope, RequestError, Viewer, gives_history};
 use crate::wire::citation;
 
 /// What of the vault who asks sees: the person's memory, and for an agent its own.
@@ -56,7 +56,7 @@ const MAX_LINE_CHARS: usize = 2_000;
 impl LineSight {
     pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
         let given = viewer.read_scope()?;
-        let own = viewer.agent().map(|_| viewer.memory_writer()?.own_memory()).transpose()?;
+        let own = viewer.agent().map(|_| viewer.memory_writer()?.memory_of_its_own()).transpose()?;
         Ok(Self { viewer: viewer.clone(), given, own, as_of, looked: RefCell::default(), shown: RefCell::default() })
     }
 
@@ -118,6 +118,11 @@ impl LineSight {
         self.file_as_now(path).filter(|file| self.is_of_then(file))
     }
 
+    /// Whether who asks may read a file of a history of facts.
+    pub(super) fn gives_history(&self, path: &VaultPath) -> bool {
+        gives_history(&self.viewer, path)
+    }
+
     /// The agent that asks.
     pub(super) fn agent(&self) -> Option<&str> {
         self.viewer.agent()
@@ -142,8 +147,8 @@ impl LineSight {
 
     /// Whether a file is seen by what it is itself.
     pub(super) fn sees(&self, path: &str) -> bool {
-        let file = self.given.reader().files().at(path);
-        file.is_some_and(|file| self.viewer.sees_by_itself(file, is_agents(path)))
+        let files = self.given.reader().files();
+        files.at(path).is_some_and(|file| self.viewer.sees_by_itself(files, file, is_agents(path)))
     }
 
     /// Whether a file is on disk as it was indexed.
@@ -158,8 +163,10 @@ impl LineSight {
 
     /// The file at a path, if it is seen by what it is itself, and is on disk as it was indexed.
     fn file_by_itself(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let file = self.given.reader().files().at(path)?;
-        let is_seen = || self.viewer.sees_by_itself(file, is_agents(path)) && self.given.workspace().has_stamp(file);
+        let files = self.given.reader().files();
+        let file = files.at(path)?;
+        let is_seen =
+            || self.viewer.sees_by_itself(files, file, is_agents(path)) && self.given.workspace().has_stamp(file);
         (!self.given.is_agents() || is_seen()).then_some(file)
     }
 

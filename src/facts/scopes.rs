@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::MemoryScope;
 use crate::ledger::FactsBook;
-use crate::request::{ReadScope, RequestError, Viewer, memory_scopes};
+use crate::request::{ReadScope, RequestError, Viewer, gives_history, memory_scopes};
 use crate::wire::FactsParams;
 
 /// The scopes that a request asks, and whether the first that has a key hides the others.
@@ -44,7 +44,7 @@ pub(super) struct Sight {
 impl Sight {
     pub(super) fn of(viewer: &Viewer) -> Result<Self, RequestError> {
         let given = viewer.read_scope()?;
-        let own = viewer.agent().map(|_| viewer.memory_writer()?.own_memory()).transpose()?;
+        let own = viewer.agent().map(|_| viewer.memory_writer()?.memory_of_its_own()).transpose()?;
         Ok(Self { given, own })
     }
 
@@ -85,6 +85,7 @@ impl Sight {
         let stamps =
             [Some(&self.given), self.own.as_ref()].into_iter().flatten().filter_map(|scope| scope.file(path.as_str()));
         let is_seen = !self.given.is_agents() || stamps.into_iter().any(|file| Some(file.stamp) == book.stamp);
-        Ok(is_seen.then_some(book))
+        let gives_history = || book.history_paths().all(|path| gives_history(viewer, &path));
+        Ok(is_seen.then(|| if gives_history() { Arc::clone(&book) } else { Arc::new(book.without_history()) }))
     }
 }

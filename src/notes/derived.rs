@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::annotations::{ANNOTATIONS, annotations};
-use crate::derive::entries::{EntryShelf, MemoryEntry};
-use crate::layers::shelf_of;
+use crate::derive::entries::{EntryShelf, MemoryEntry, shelf_of};
 use crate::path::VaultPath;
 use crate::request::{ReadScope, RequestError};
 use crate::wire::DerivedNote;

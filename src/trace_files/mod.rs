@@ -20,5 +20,6 @@ pub(crate) use error::TraceFilesError;
 pub(crate) use hour::TraceHour;
 pub(crate) use known::without_known;
 pub(crate) use read::{FoundTraces, TraceQuestion};
+pub(crate) use sweep::TraceShare;
 pub(crate) use text::change_texts;
 pub(crate) use write::{NewTrace, TraceFiles};

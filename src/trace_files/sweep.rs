@@ -15,7 +15,7 @@ use super::line::{event_of, line_of};
 use super::needles::TraceNeedles;
 use super::text::change_texts;
 use super::write::TraceFiles;
-use crate::forgotten::{ForgottenLookup, Reach};
+use crate::forgotten::{AgentReach, ForgottenLookup, Reach};
 use crate::fs::{Context, FsError, crash, replace_with, sync_folder};
 
 /// The fields of an event that are texts; all others are names and numbers.
@@ -32,23 +32,37 @@ pub(super) fn without_texts(event: &mut Value, change: &mut dyn FnMut(&str) -> O
     any
 }
 
+/// What goes out of the traces of one agent: nothing that it could not read, or it would see by what is missing that it guessed right.
+#[derive(Debug, Default)]
+pub(crate) struct TraceShare {
+    /// What it may read; `None` where all goes.
+    pub reach: Option<AgentReach>,
+    /// What is forgotten now.
+    pub texts: Vec<String>,
+}
+
 impl TraceFiles {
-    /// Takes out of every agent's traces what is `known` as forgotten, and `texts` that are forgotten now, wherever in a text they stand;
-    /// gives how many events were changed. What was torn off files goes whole: it was never promised to be kept.
+    /// Takes out of every agent's traces its share of what is `known` as forgotten, and of texts that are forgotten now, wherever in a text
+    /// they stand; gives how many events were changed. What was torn off files goes whole: it was never promised to be kept.
     ///
     /// # Errors
     /// When a file cannot be read or written; those before it are done.
-    pub(crate) fn sweep(&self, known: &ForgottenLookup<'_>, texts: &[String]) -> Result<usize, TraceFilesError> {
-        let needles = TraceNeedles::of(texts);
-        if known.is_empty() && needles.is_empty() {
-            return Ok(0);
-        }
-        let without = |text: &str| {
-            let left = without_known(known, text, Reach::All).map(|left| left.text.unwrap_or_default());
-            needles.without(left.as_deref().unwrap_or(text)).or(left)
-        };
+    pub(crate) fn sweep(
+        &self,
+        known: &ForgottenLookup<'_>,
+        share_of: &dyn Fn(&str) -> TraceShare,
+    ) -> Result<usize, TraceFilesError> {
         let mut changed = 0;
         for agent in agents(&self.root) {
+            let TraceShare { reach, texts } = share_of(&agent);
+            let (reach, needles) = (reach.as_ref().map_or(Reach::All, Reach::Agent), TraceNeedles::of(&texts));
+            if known.is_empty() && needles.is_empty() {
+                continue;
+            }
+            let without = |text: &str| {
+                let left = without_known(known, text, reach).map(|left| left.text.unwrap_or_default());
+                needles.without(left.as_deref().unwrap_or(text)).or(left)
+            };
             for file in files_of(&self.root, &agent)? {
                 let mut files = self.files();
                 let events = rewrite(&file.path(&self.root), &without)?;
@@ -139,11 +153,12 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
         fs::write(path.with_extension("torn"), secret).unwrap();
         let traces = TraceFiles::new(folder.path(), 1 << 30);
-        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap(), 2);
+        let all = |_: &str| TraceShare { reach: None, texts: vec![secret.to_owned()] };
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), 2);
         let left = line_of(&event("b", "Context:  (notes/a.md#L1)"));
         assert_eq!(fs::read(&path).unwrap(), [&other[..], &left, &other].concat());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
         assert!(!path.with_extension("torn").exists());
-        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap(), 0);
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), 0);
     }
 }

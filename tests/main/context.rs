@@ -207,6 +207,13 @@ fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
         }
         assert!(has("n/gone: tent pegs") && before.iter().filter(|line| has(line)).count() >= before.len() - 2);
     }
+    // Who may not read a history is told nothing of it.
+    let history = std::fs::read_to_string(vault.path("facts.history.md")).unwrap();
+    std::fs::write(vault.path("facts.history.md"), format!("---\nprivate: true\n---\n{history}")).unwrap();
+    eventually("the history to be hidden", || {
+        let told = |token: Option<&str>| asked(token, "as_of").iter().any(|line| line.contains("four people"));
+        (!told(Some(&ada)) && told(None)).then_some(())
+    });
     // What is hidden since is given to nobody but the person.
     std::fs::write(vault.path("facts.md"), "---\nprivate: true\n---\n## n\n\n- tent_size: six people\n").unwrap();
     let text = std::fs::read_to_string(vault.path("memories/user.md")).unwrap();
@@ -473,4 +480,20 @@ fn a_vault_without_a_daemon_gives_context_too() {
     let vault = vault();
     let ran: Ran = vault.run(&["context", "--json"]).ok();
     assert!(lines(&ran.json()).contains(&"Prefers tabs over spaces".to_owned()));
+}
+
+/// Until the watcher has told of it, a note is what it was; whether it is private by now is seen all the same.
+#[test]
+fn the_title_of_a_note_that_is_private_by_now_is_not_named() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 3600\n");
+    vault.write("agents/ada/agent.md", ADA).write("notes/x.md", "# Zanzibar plan\n\nSpices.\n");
+    vault.start().settle();
+    let ada = token(&vault, "ada");
+    let names = |vault: &Daemon| {
+        let view = ask(vault, Some(&ada), &json!({"query": "the Zanzibar plan and its budget"}));
+        view["receipt"].to_string().contains("names what is known")
+    };
+    assert!(names(&vault));
+    std::fs::write(vault.path("notes/x.md"), "---\nprivate: true\n---\n# Zanzibar plan\n\nSpices.\n").unwrap();
+    assert!(!names(&vault));
 }

@@ -15,7 +15,7 @@ use crate::ledger::Ledger;
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::state::{LeftOut, State, purge_brought_imports};
-use crate::trace_files::TraceFiles;
+use crate::trace_files::{TraceFiles, TraceShare};
 use crate::vault::{Files, Home, Outside};
 
 /// Whose the texts are, by the list of what was left out.
@@ -39,7 +39,7 @@ pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> R
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
     purge_brought_imports(&folder, &unpacked.changed.borrow())?;
-    let swept = TraceFiles::new(root, 0).sweep(&asked, &[])?;
+    let swept = TraceFiles::new(root, 0).sweep(&asked, &|_| TraceShare::default())?;
     if swept > 0 {
         tracing::warn!("{swept} events of agents' traces said what was forgotten, and say it no more");
     }

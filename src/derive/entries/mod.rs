@@ -12,6 +12,7 @@ mod file;
 mod item;
 mod marks;
 mod opposites;
+mod shelf;
 mod verify;
 
 pub(crate) use edit::{
@@ -19,4 +20,5 @@ pub(crate) use edit::{
 };
 pub(crate) use entry::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, one_line, source_path};
 pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
+pub(crate) use shelf::{shelf_name, shelf_of};
 pub(crate) use verify::{Likeness, Verdict, VerifyRules, verify};
