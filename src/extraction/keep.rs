@@ -32,20 +32,27 @@ pub(super) fn trust_of(note: &Note) -> TrustLevel {
 }
 
 /// Proposes what was found in a conversation that is so trusted. What is there already, was forgotten for good or was rejected before stays
-/// as it is.
+/// as it is. Says whether the conversation `is_current`, which is asked once nothing more is forgotten before this has written: what was
+/// found in another text is dropped, as a paraphrase of what is gone is known by nothing else.
 pub(super) fn propose(
     workspace: &Workspace,
     (path, trust): (&VaultPath, TrustLevel),
     found: &[CheckedEntry],
-) -> Result<(), RequestError> {
+    is_current: &dyn Fn() -> bool,
+) -> Result<bool, RequestError> {
     if found.is_empty() {
-        return Ok(());
+        return Ok(true);
+    }
+    let files = workspace.files()?;
+    let _one = files.one_generation();
+    if !is_current() {
+        return Ok(false);
     }
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, Reach::All);
-    let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.done_by(WHO), is_program: true };
+    let writer = LayerWriter { files, act: Action::Edit.done_by(WHO), is_program: true };
     let proposal = |found: &CheckedEntry| {
         let entry = entry_of(path, found);
         let entry = MemoryEntry { trust: entry.trust.min(trust), ..entry };
@@ -73,7 +80,7 @@ pub(super) fn propose(
             forgotten.note(LeftOut { at, by, into, whole: true, tombstone: *tombstone });
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn entry_of(path: &VaultPath, found: &CheckedEntry) -> MemoryEntry {

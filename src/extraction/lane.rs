@@ -269,18 +269,7 @@ impl Extraction {
                 self.fails(job, "its file cannot be read", Some(SETTLE))?;
                 return Ok(ExtractionRest::None);
             }
-            // The index follows in a moment, and then it is another job.
-            Ok(_) | Err(ReadError::Changing) => {
-                self.jobs.put_off(
-                    EXTRACTION,
-                    job.key,
-                    self.now() + SETTLE.as_millis() as i64,
-                    false,
-                    "it has just changed",
-                )?;
-                known.look_again();
-                return Ok(ExtractionRest::None);
-            }
+            Ok(_) | Err(ReadError::Changing) => return self.has_changed(known, job),
         };
         let note = Note::parse(&source.text, path.stem());
         if note.is_private() && !model.takes_private() {
@@ -297,6 +286,11 @@ impl Extraction {
         }
         let date = note.created.map(|created| created.to_zoned(jiff::tz::TimeZone::system()).date().to_string());
         let prompt = extraction_prompt(&turns, date.as_deref());
+        // The lines count, too: they are what is cited.
+        let is_current = || {
+            let now = read(root, &path, self.workspace.config().index.max_file_bytes);
+            now.is_ok_and(|now| now.hash == source.hash || self.turns(&now) == turns)
+        };
         let memory = &self.workspace.config().memory;
         let asker = ExtractionAsker {
             model,
@@ -305,15 +299,19 @@ impl Extraction {
             timeout: Duration::from_millis(memory.timeout_ms),
             now: &|| self.now(),
             is_stopped: &|| self.is_stopped.load(Ordering::SeqCst),
+            is_current: &is_current,
         };
         let found = match asker.ask(&prompt, date.as_deref()) {
             Ok(found) => found,
-            Err(unasked) => return self.unasked(job, unasked),
+            Err(unasked) => return self.unasked(known, job, unasked),
         };
-        let written = propose(&self.workspace, (&path, trust_of(&note)), &found.entries);
+        let written = propose(&self.workspace, (&path, trust_of(&note)), &found.entries, &is_current);
+        if matches!(written, Ok(false)) {
+            return self.has_changed(known, job);
+        }
         crash::point("extraction-proposed");
         let written =
-            written.and_then(|()| keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary));
+            written.and_then(|_| keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary));
         crash::point("extraction-summarised");
         if let Err(error) = written {
             self.fails(job, &error.message, None)?;
@@ -351,8 +349,16 @@ impl Extraction {
         first.chain(name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// A conversation is not what its job says: the index follows in a moment, and then it is another job.
+    fn has_changed(&self, known: &mut KnownSessions, job: &Job) -> Result<ExtractionRest, StateError> {
+        let later = self.now() + SETTLE.as_millis() as i64;
+        self.jobs.put_off(EXTRACTION, job.key, later, false, "it has just changed")?;
+        known.look_again();
+        Ok(ExtractionRest::None)
+    }
+
     /// What becomes of a job that was not answered.
-    fn unasked(&self, job: &Job, unasked: Unasked) -> Result<ExtractionRest, StateError> {
+    fn unasked(&self, known: &mut KnownSessions, job: &Job, unasked: Unasked) -> Result<ExtractionRest, StateError> {
         let now = self.now();
         match unasked {
             Unasked::State(error) => {
@@ -372,6 +378,7 @@ impl Extraction {
                 let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
                 Ok(self.waits_for(DAY_USED_UP.into(), left.min(LOOK_EVERY)))
             }
+            Unasked::Changed => self.has_changed(known, job),
             Unasked::Stopped => {
                 self.jobs.put_off(EXTRACTION, job.key, now, false, "the program ends")?;
                 Ok(ExtractionRest::For(LOOK_EVERY))

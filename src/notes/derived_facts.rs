@@ -1,17 +1,11 @@
 //! The facts that were learned from a note, or from some lines of it, by their histories.
 
-use super::derived::{derived, is_of};
+use super::derived::{GoingPlace, GonePlace, derived, is_of};
 use super::purge_facts::{FactTarget, in_history};
 use crate::derive::facts::{FactChange, full_name};
 use crate::path::VaultPath;
-use crate::request::{Owner, RequestError};
+use crate::request::{Owner, RequestError, Workspace};
 use crate::wire::{DerivedNote, ForgetParams};
-
-/// Where something goes: a note, and the lines of it, if not all.
-pub(super) type GoingPlace<'a> = (&'a VaultPath, Option<(usize, usize)>);
-
-/// The same of what is gone for good.
-pub(super) type GonePlace = (VaultPath, Option<(usize, usize)>);
 
 /// The facts whose value is from there; with `purge` those that ever had one from there. In the order of their files.
 pub(super) fn learned_from(owner: &Owner, (path, lines): GoingPlace<'_>, purge: bool) -> Vec<DerivedNote> {
@@ -71,9 +65,9 @@ pub(super) fn forget_learned(
 }
 
 /// Takes places out of all histories; gives what keeps them from that.
-pub(super) fn hide_places(owner: &Owner, places: &[GonePlace]) -> Vec<String> {
-    let ledger = owner.workspace().ledger();
-    let Ok(files) = owner.workspace().files() else { return Vec::new() };
+pub(super) fn hide_places(workspace: &Workspace, places: &[GonePlace]) -> Vec<String> {
+    let ledger = workspace.ledger();
+    let Ok(files) = workspace.files() else { return Vec::new() };
     let is_meant = |source: &str| places.iter().any(|(path, lines)| is_of(source, path, *lines));
     ledger.hide_sources(files, is_meant).iter().map(in_history).collect()
 }

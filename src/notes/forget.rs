@@ -2,16 +2,20 @@
 
 use blake3::Hash;
 
-use super::derived::{derived, made_of};
+use super::copies::copies_of;
+use super::derived::{GoingPlace, GonePlace, derived, made_of};
 use super::derived_entries::forget_entry;
-use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
-use super::purge::{GoneTexts, Purge, sweep_traces};
+use super::derived_facts::{forget_learned, hide_places, learned_from};
+use super::generated::{citing, is_only_generated};
+use super::kept_elsewhere::drop_kept_elsewhere;
+use super::purge::{GoneTexts, Purge, TellingWords, close, sweep_traces, whole_texts};
 use super::purge_facts::{self, FactTarget, GoneFacts};
-use super::remains::{clear_pending, in_summary, in_title, in_trash, other_names, remains};
+use super::remains::{clear_pending, in_copy, in_summary, in_title, in_trash, other_names, remains};
 use super::retitle::retitled;
-use crate::derive::generated::GeneratedNote;
+use crate::derive::entries::shelf_of;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
+use crate::fs::crash;
 use crate::note::{Note, summary_of, without_summary};
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
@@ -42,14 +46,24 @@ struct Target {
 struct GoneForGood {
     places: Vec<GonePlace>,
     texts: Vec<GoneTexts>,
+    /// The purges that are not finished before all of this is.
+    open: Vec<i64>,
+    /// The notes that were begun with: two generated pages may name each other.
+    begun: Vec<VaultPath>,
+    /// How many pages are on the way to the one that goes now, each made of the one before.
+    steps: usize,
 }
 
 impl GoneForGood {
     fn add(&mut self, place: GonePlace, purge: &Purge<'_>) {
         self.places.push(place);
         self.texts.push(purge.gone_texts());
+        self.open.push(purge.open());
     }
 }
+
+/// Maximum number of steps from what is forgotten to a page that was made of a page of it.
+const MOST_STEPS: usize = 8;
 
 /// Removes a chunk, lines or a whole note. Returns when none of it can be found.
 ///
@@ -58,19 +72,35 @@ impl GoneForGood {
 pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
     let _one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
     let mut gone = GoneForGood::default();
-    let mut forgotten = forget_part(owner, params, &mut gone)?;
+    let mut forgotten = forget_part(owner, params, None, &mut gone)?;
     if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.places.is_empty()) {
-        purged.remains.extend(hide_places(owner, &gone.places));
+        let workspace = owner.workspace();
+        purged.remains.extend(hide_places(workspace, &gone.places));
+        let texts: Vec<String> = gone.texts.iter().flat_map(|gone| gone.texts.iter().cloned()).collect();
+        match drop_kept_elsewhere(workspace, workspace.files()?, &texts) {
+            Ok(dropped) => purged.checkpoints += dropped,
+            Err(error) => purged.remains.push(format!("checkpoints of other files may have the text: {error}")),
+        }
+        crash::point("purge-cleared");
         match sweep_traces(owner, &gone.texts) {
-            Ok(swept) => purged.traces += swept,
+            Ok(swept) => {
+                purged.traces += swept;
+                close(workspace, &gone.open);
+            }
             Err(error) => purged.remains.push(format!("the traces of agents may have the text: {}", error.message)),
         }
     }
     Ok(forgotten)
 }
 
-/// The same, but that histories name still where something was learned: what went for good is put into `gone`.
-fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> Result<Forgotten, RequestError> {
+/// The same, but that histories name still where something was learned: what went for good is put into `gone`. `because` is what it was
+/// made of, where it is a generated page that goes with that.
+fn forget_part(
+    owner: &Owner,
+    params: &ForgetParams,
+    because: Option<GoingPlace<'_>>,
+    gone: &mut GoneForGood,
+) -> Result<Forgotten, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
     let (Target { path, part, seen }, fact) = match params.fact.as_deref() {
@@ -84,6 +114,7 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
             (Target { path: fact.path, part: ForgottenPart::Lines(first, last), seen: None }, Some(fact.gone))
         }
     };
+    gone.begun.push(path.clone());
     let Some((bytes, hash)) = files.read(&path)? else {
         return purge_gone(owner, files, &path, params, gone);
     };
@@ -113,10 +144,15 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
         derived: Vec::new(),
     };
     let place = (&path, lines.filter(|_| left.text.is_some()));
-    forgotten.derived = made_of(&owner.now()?, place.0, place.1)?;
+    forgotten.derived = made_of(&owner.now()?, place.0, place.1, &left.removed)?;
     forgotten.derived.extend(learned_from(owner, place, params.purge));
     let summary = left.text.as_deref().and_then(summary_of);
     forgotten.derived.extend(summary.iter().map(|_| DerivedNote { summary: true, ..derived(path.to_string()) }));
+    let (same_copies, other_copies) = match params.purge {
+        true => copies_of(owner, &path, hash.as_bytes())?,
+        false => Default::default(),
+    };
+    forgotten.derived.extend(same_copies.iter().cloned());
     if params.dry_run {
         return Ok(forgotten);
     }
@@ -137,18 +173,20 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
     }
     let facts = fact.or_else(|| GoneFacts::of(owner, &path, &had, left.text.as_deref())).filter(|_| params.purge);
     let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
+    let mut said = match because {
+        Some(because) => citing(&path, &had, because),
+        None if forgotten.whole => whole_texts(&path, &had),
+        None => left.removed.clone(),
+    };
+    said.extend(values);
     let mut purge = match params.purge {
-        true => Some(Purge::begin(owner, &path, &had, &left.removed, forgotten.whole, values)?),
+        true => Some(Purge::begin(owner, place, &had, said, forgotten.whole)?),
         false => None,
     };
     let facts = facts.zip(purge.as_mut());
     let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
-    forget_generated(owner, place, &mut forgotten, params.purge, gone);
-    if params.purge {
-        purge_summary(files, &path)?;
-    }
     let remove = || match &left.text {
         None => files.trash(&path, hash).map_err(RequestError::from),
         Some(text) => files.replace(&path, hash, text, Action::Forget).map_err(RequestError::from),
@@ -159,15 +197,30 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
         None => remove().map(|id| (id, None)),
     };
     let (id, in_history) = removed.inspect_err(|_| purge.iter().for_each(Purge::take_back))?;
+    crash::point("purge-removed");
     workspace.forget_given(&path, &had, left.text.as_deref());
     let purged = match params.purge {
         true => Some(files.purge(&path)?),
         false => None,
     };
+    crash::point("purge-emptied");
+    forget_generated(owner, place, &mut forgotten, params.purge, gone);
+    let is_copy = |derived: &&mut DerivedNote| same_copies.iter().any(|copy| copy.path == derived.path);
+    for copy in forgotten.derived.iter_mut().filter(|derived| !derived.gone).filter(is_copy) {
+        forget_copy(owner, place, copy, gone);
+    }
+    if params.purge {
+        purge_summary(files, &path)?;
+    }
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
     if params.derived {
-        let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, place, derived, params.purge, gone));
+        let meets = TellingWords::of(&left.removed);
+        for derived in forgotten.derived.iter_mut().filter(|derived| !derived.gone && derived.kept_because.is_none()) {
+            match entry_says(owner, &derived.path).filter(|said| place.1.is_some() && !meets.are_in(said)) {
+                Some(_) => derived.kept_because = Some(OTHER_LINES.into()),
+                None => forget_derived(owner, place, derived, params.purge, gone),
+            }
+        }
     }
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
@@ -195,14 +248,35 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
             .chain(clear_pending(workspace, purge.tombstone))
             .chain(in_title(&path, left.text.as_deref(), &left.removed))
             .chain(in_summary(&path, left.text.as_deref()))
+            .chain(other_copies.iter().map(in_copy))
             .chain(remains(owner, &path, forgotten.whole, commits, other_names))
             .collect(),
     });
     Ok(forgotten)
 }
 
-/// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left. It goes
-/// first, so that nobody takes it for left behind meanwhile.
+/// Why an entry stays that names lines which say nothing of it.
+const OTHER_LINES: &str = "the lines that it names may be others by now; look at it, and remove it yourself";
+
+/// What an entry of memory says; `None` of what is none.
+fn entry_says(owner: &Owner, place: &str) -> Option<String> {
+    let (path, id) = place.split_once("#^")?;
+    let (holder, shelf) = shelf_of(&note_path(path).ok()?)?;
+    owner.workspace().layers().book(&holder, shelf).ok()?.get(id).map(|entry| entry.text.clone())
+}
+
+/// Removes the same of a copy that has the very bytes of the note.
+fn forget_copy(owner: &Owner, place: GoingPlace<'_>, copy: &mut DerivedNote, gone: &mut GoneForGood) {
+    let (line_start, line_end) = place.1.unzip();
+    let path = Some(copy.path.clone());
+    let params = ForgetParams { path, line_start, line_end, purge: true, ..ForgetParams::default() };
+    match forget_part(owner, &params, None, gone) {
+        Ok(_) => copy.gone = true,
+        Err(error) => copy.kept_because = Some(error.message),
+    }
+}
+
+/// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left.
 fn forget_generated(
     owner: &Owner,
     place: GoingPlace<'_>,
@@ -210,12 +284,16 @@ fn forget_generated(
     purge: bool,
     gone: &mut GoneForGood,
 ) {
-    for derived in &mut forgotten.derived {
+    gone.steps += 1;
+    let is_in_reach = gone.steps <= MOST_STEPS;
+    for derived in forgotten.derived.iter_mut().filter(|_| is_in_reach) {
         let is_note = derived.fact.is_none() && !derived.summary;
-        if is_note && is_only_generated(owner, &derived.path) {
+        let is_begun = gone.begun.iter().any(|path| path.same_as(&derived.path));
+        if is_note && !is_begun && is_only_generated(owner, &derived.path) {
             forget_derived(owner, place, derived, purge, gone);
         }
     }
+    gone.steps -= 1;
 }
 
 /// Drops what is kept of the summary of a conversation, which may have gone before it.
@@ -228,12 +306,6 @@ fn purge_summary(files: &Files, path: &VaultPath) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// Whether the program has made a note, and nobody has edited it since.
-fn is_only_generated(owner: &Owner, path: &str) -> bool {
-    let source = note_path(path).ok().and_then(|path| owner.workspace().source(&path).ok());
-    source.and_then(|source| GeneratedNote::read(&source.text)).is_some_and(|note| !note.is_edited)
-}
-
 /// Removes what was made of what is forgotten, in the same way.
 fn forget_derived(
     owner: &Owner,
@@ -242,7 +314,9 @@ fn forget_derived(
     purge: bool,
     gone: &mut GoneForGood,
 ) {
-    let mut go = |params: &ForgetParams| forget_part(owner, params, gone).map(|forgotten| forgotten.checkpoint_id);
+    let because = Some(place).filter(|_| is_only_generated(owner, &derived.path));
+    let mut go =
+        |params: &ForgetParams| forget_part(owner, params, because, gone).map(|forgotten| forgotten.checkpoint_id);
     let result = match derived {
         // With the text that it stood above.
         DerivedNote { summary: true, .. } => return,
@@ -326,7 +400,7 @@ fn purge_gone(
         seen: String::new(),
         searchable: true,
         purged: None,
-        derived: made_of(&owner.now()?, path, None)?,
+        derived: made_of(&owner.now()?, path, None, &[])?,
     };
     let place = (path, None);
     forgotten.derived.extend(learned_from(owner, place, true));
@@ -337,8 +411,8 @@ fn purge_gone(
     let had = files.last_content(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let had = had.as_deref().unwrap_or_default();
     let facts = GoneFacts::of(owner, path, had, None);
-    let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
-    let mut purge = Purge::begin(owner, path, had, &[], true, values)?;
+    let said = whole_texts(path, had).into_iter().chain(facts.iter().flat_map(GoneFacts::values));
+    let mut purge = Purge::begin(owner, place, had, said.collect(), true)?;
     facts.iter().try_for_each(|facts| facts.remember(&mut purge))?;
     let remove = || files.purge(path);
     let purged = match &facts {
@@ -351,6 +425,7 @@ fn purge_gone(
     let traces = sweep_traces(owner, &[purge.gone_texts()])?;
     let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || traces > 0;
     if !is_known && forgotten.derived.is_empty() {
+        close(owner.workspace(), &[purge.open()]);
         return Err(gone_already());
     }
     forget_generated(owner, place, &mut forgotten, true, gone);

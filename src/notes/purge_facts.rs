@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::purge::{Purge, sweep_traces};
+use super::purge::{Purge, close, sweep_traces};
 use super::remains::{clear_pending, in_trash, other_names, remains};
 use crate::config::MemoryScope;
 use crate::derive::facts::{Fact, FactChange, FactsFile, full_name, split_name};
@@ -154,7 +154,7 @@ impl FactTarget {
         if params.dry_run {
             return Ok(forgotten);
         }
-        let mut purge = Purge::begin(owner, &self.path, "", &[], false, self.gone.values())?;
+        let mut purge = Purge::begin(owner, (&self.path, None), "", self.gone.values(), false)?;
         self.gone.remember(&mut purge)?;
         let files = owner.workspace().files()?;
         let root = owner.workspace().home().root();
@@ -178,6 +178,7 @@ impl FactTarget {
             remains.push(format!("the traces of agents may have the text: {}", error.message));
             0
         });
+        close(owner.workspace(), &[purge.open()]);
         let tombstone = purge.tombstone;
         let Purged { checkpoints, trashed, .. } = purged;
         forgotten.purged =

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::error::TraceFilesError;
-use super::file::{agents, files_of, open_whole, torn_of};
+use super::file::{agents, copies_of, files_of, open_whole, torn_of};
 use super::known::without_known;
 use super::line::{event_of, line_of};
 use super::needles::TraceNeedles;
@@ -70,6 +70,9 @@ impl TraceFiles {
                     files.close(&file);
                     changed += events;
                 }
+            }
+            for copy in copies_of(&self.root, &agent)? {
+                changed += rewrite(&copy, &without)?;
             }
             for torn in torn_of(&self.root, &agent)? {
                 fs::remove_file(&torn).on("remove", &torn)?;
@@ -152,11 +155,15 @@ mod tests {
         fs::write(&path, [&other[..], &with, b"damaged: ", secret.as_bytes(), b"\n", &other].concat()).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
         fs::write(path.with_extension("torn"), secret).unwrap();
+        // As a sync service names its copies.
+        let copy = path.with_file_name("2026-03-02T10.sync-conflict-20260302-101500-ABCDEFG.jsonl");
+        fs::write(&copy, &with).unwrap();
         let traces = TraceFiles::new(folder.path(), 1 << 30);
         let all = |_: &str| TraceShare { reach: None, texts: vec![secret.to_owned()] };
-        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), 2);
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), 3);
         let left = line_of(&event("b", "Context:  (notes/a.md#L1)"));
         assert_eq!(fs::read(&path).unwrap(), [&other[..], &left, &other].concat());
+        assert_eq!(fs::read(&copy).unwrap(), left);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
         assert!(!path.with_extension("torn").exists());
         assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), 0);

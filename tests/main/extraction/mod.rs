@@ -3,6 +3,7 @@
 mod hostile;
 pub mod kills;
 mod layers;
+mod purged;
 mod score;
 mod summary;
 
