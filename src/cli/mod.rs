@@ -32,6 +32,7 @@ mod mcp;
 mod memory;
 mod model;
 mod narrow;
+mod note_named;
 mod open;
 mod outcome;
 mod output;

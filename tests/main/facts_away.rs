@@ -194,7 +194,10 @@ fn who_writes_in_place_and_who_sets_facts_lose_no_line() {
         }
     });
     let mut set = 0;
-    while !editor.is_finished() || set < 20 {
+    // Once more when the editor is done: each write looks at what was left by those before.
+    let mut is_done = false;
+    while !is_done || set < 20 {
+        is_done = editor.is_finished();
         let body = json!({ "namespace": "set", "key": format!("key_{set}"), "value": "y" }).to_string();
         // Who comes while the other is writing may be told to try again.
         eventually("the fact to be set", || {

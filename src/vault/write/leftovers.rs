@@ -31,7 +31,10 @@ impl Files {
     /// the note. Where somebody has it open for writing still, it stays until they are done.
     pub(super) fn discard(&self, path: &VaultPath, beside: &Path, known: [Hash; 2]) {
         if is_open_for_writing(beside) == Some(true) {
-            self.held().push(HeldText { path: path.clone(), beside: beside.to_owned(), known });
+            let mut held = self.held();
+            if held.iter().all(|held| held.beside != beside) {
+                held.push(HeldText { path: path.clone(), beside: beside.to_owned(), known });
+            }
             return;
         }
         let discarded = match read_bytes(beside).map(|bytes| (blake3::hash(&bytes), bytes)) {
@@ -49,6 +52,11 @@ impl Files {
     pub(super) fn look_at_held(&self) {
         let held = std::mem::take(&mut *self.held());
         held.iter().for_each(|held| self.discard(&held.path, &held.beside, held.known));
+    }
+
+    /// The notes whose former text somebody has open for writing still: it stays on the disk until they are done.
+    pub(crate) fn held_notes(&self) -> Vec<VaultPath> {
+        self.held().iter().map(|held| held.path.clone()).collect()
     }
 
     fn held(&self) -> MutexGuard<'_, Vec<HeldText>> {
