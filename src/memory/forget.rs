@@ -30,6 +30,10 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         return Err(forbidden(TargetError::Mode(writer.mode()).to_string(), "the person says so in your `agent.md`"));
     }
     let query = text("query", &params.query)?;
+    let most = match params.limit {
+        Some(0) => return Err(RequestError::invalid("`limit` is 0; it takes 1 or more")),
+        most => most.unwrap_or(MAX_CANDIDATES).min(MAX_CANDIDATES),
+    };
     let places = own_places(writer)?;
     let nearest = near(writer, &query, &places)?;
     let mut forgotten = MemoryForgotten {
@@ -40,10 +44,6 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         checkpoint_ids: Vec::new(),
         searchable: true,
         chosen_by_model: false,
-    };
-    let most = match params.limit {
-        Some(0) => return Err(RequestError::invalid("`limit` is 0; it takes 1 or more")),
-        most => most.unwrap_or(MAX_CANDIDATES).min(MAX_CANDIDATES),
     };
     let clear = match meant(&query, &places, &nearest, MAX_CANDIDATES) {
         Meant::Perhaps(some) => {
