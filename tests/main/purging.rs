@@ -176,6 +176,17 @@ fn a_purge_that_is_refused_leaves_all_as_it_was() {
     assert_eq!(known["forgotten"], json!([]), "{known}");
 }
 
+#[test]
+fn a_page_that_was_made_a_moment_before_goes_with_what_it_was_made_of() {
+    let mut vault = vault();
+    vault.write("notes/a.md", "The xylograph opens the blue garage door.\n").start().settle();
+    // No index has it yet.
+    vault.write("summaries/new.md", generated(&["notes/a.md"], "- The xylograph opens it (notes/a.md#L1)"));
+    let gone = forget(&vault, json!({"path": "notes/a.md", "purge": true}));
+    assert_eq!(rows(&gone), ["summaries/new.md true"], "{gone}");
+    assert!(!vault.path("summaries/new.md").exists() && !is_kept(&vault, "xylograph"));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_another_program_has_open_for_writing_is_named_and_goes_once_it_is_closed() {
