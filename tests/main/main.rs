@@ -60,6 +60,7 @@ mod passing;
 mod profile;
 mod purging;
 mod qmd;
+mod recipes;
 mod reviewed;
 mod scopes;
 mod scripts;
