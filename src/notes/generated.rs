@@ -17,7 +17,8 @@ const FOLDERS: [&str; 2] = ["summaries", "profile"];
 
 /// Whether the program has made a note, and nobody has edited it since.
 pub(super) fn is_only_generated(owner: &Owner, path: &str) -> bool {
-    let source = note_path(path).ok().and_then(|path| owner.workspace().source(&path).ok());
+    let path = note_path(path).ok().filter(|path| !path.is_document());
+    let source = path.and_then(|path| owner.workspace().source(&path).ok());
     source.is_some_and(|source| is_nobodys(&source.text))
 }
 

@@ -8,6 +8,7 @@ mod as_qmd;
 mod as_qmd_many;
 mod as_qmd_mcp;
 mod asking;
+mod attachments;
 mod backup;
 mod bad_files;
 mod batches;

@@ -78,9 +78,22 @@ impl Files {
     /// When none may be there.
     pub fn check(&self, path: &VaultPath) -> Result<(), WriteError> {
         let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
+        if path.attachment().is_some() {
+            return refuse("it is an attachment, which is read and never written");
+        }
         if ![".md", ".markdown"].iter().any(|end| path.as_str().ends_with(end)) || path.stem().is_empty() {
             return refuse("notes end in .md or .markdown");
         }
+        self.check_place(path)
+    }
+
+    /// The same for what goes to the trash and comes back from there, which an attachment may too.
+    pub(super) fn check_movable(&self, path: &VaultPath) -> Result<(), WriteError> {
+        if path.is_document() { self.check_place(path) } else { self.check(path) }
+    }
+
+    fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
+        let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
         if self.outside.of(path).is_some() {
             return refuse("it belongs to a folder of `[[collections]]`, which is only read");
         }
@@ -112,7 +125,7 @@ impl Files {
     /// # Errors
     /// When no note may be there, or it cannot be read.
     pub fn read(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
-        self.check(path)?;
+        self.check_movable(path)?;
         let on_disk = path.on_disk(&self.root);
         match read_bytes(&on_disk) {
             Ok(bytes) => {
@@ -130,6 +143,7 @@ impl Files {
     /// [`WriteError::Exists`] when the name is taken; when no note may be there, or the disk refuses.
     pub fn create(&self, path: &VaultPath, text: &str) -> Result<Hash, WriteError> {
         let _one = self.one_at_a_time()?;
+        self.check(path)?;
         let made = self.make(path, text.as_bytes(), None)?;
         self.note(path, &Action::Create.into(), None, Some(text.as_bytes()), None);
         Ok(made)
@@ -192,6 +206,7 @@ impl Files {
         act: impl Into<Act<'a>>,
     ) -> Result<Hash, WriteError> {
         let _one = self.one_at_a_time()?;
+        self.check(path)?;
         let act = act.into();
         let Some(before) = before else {
             let made = self.make(path, text.as_bytes(), None)?;
@@ -233,6 +248,7 @@ impl Files {
         bytes: &[u8],
         act: Act<'_>,
     ) -> Result<CheckpointId, WriteError> {
+        self.check(path)?;
         let had = self.expect(path, before)?;
         let id = self.keep(path, act, Some(&had), Some(blake3::hash(bytes)), None)?;
         self.exchange(path, before, bytes).inspect_err(|_| self.checkpoints.take_back(&id))?;
@@ -250,7 +266,7 @@ impl Files {
 
     /// Makes a file with exactly those permission bits, or those that the umask gives.
     pub(super) fn make(&self, path: &VaultPath, bytes: &[u8], mode: Option<u32>) -> Result<Hash, WriteError> {
-        self.check(path)?;
+        self.check_movable(path)?;
         let on_disk = path.on_disk(&self.root);
         create_dir(on_disk.parent().unwrap_or(&self.root))?;
         self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(
@@ -457,6 +473,41 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.path().join(".trash/a.md")).unwrap(), "one\ntheirs\n");
         assert_eq!(fs::read_to_string(&on_disk).unwrap(), "ours\n");
         assert_eq!(fs::read_dir(&files.unfinished).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_attachment_is_never_written_and_goes_to_the_trash_and_back() {
+        let (folder, files) = vault();
+        let (pdf, bytes) = (path("files/a.pdf"), [b'%', 0xff, 0]);
+        fs::create_dir_all(folder.path().join("files")).unwrap();
+        let on_disk = folder.path().join("files/a.pdf");
+        let refused = |result: Result<(), WriteError>| {
+            assert!(result.unwrap_err().to_string().contains("never written"));
+        };
+        refused(files.create(&pdf, "x").map(drop));
+        fs::write(&on_disk, bytes).unwrap();
+        let hash = files.read(&pdf).unwrap().unwrap().1;
+        refused(files.create(&pdf, "x").map(drop));
+        refused(files.create_for(&pdf, "x", Action::Edit.by("ada")).map(drop));
+        refused(files.replace(&pdf, hash, "x", Action::Edit).map(drop));
+        refused(files.extend(&pdf, Some(hash), "x", Action::Edit).map(drop));
+        refused(files.extend(&pdf, None, "x", Action::Edit).map(drop));
+        refused(files.leave(&pdf, Some(hash), Action::Edit.into()).map(drop));
+        refused(files.create(&path("files/a.png"), "x").map(drop));
+        assert_eq!(fs::read(&on_disk).unwrap(), bytes);
+
+        let id = files.trash(&pdf, hash).unwrap();
+        assert!(!on_disk.exists() && folder.path().join(".trash/files/a.pdf").exists());
+        fs::write(&on_disk, "another").unwrap();
+        refused(files.restore(&id, true).map(drop));
+        let second = files.trash(&pdf, blake3::hash(b"another")).unwrap();
+        assert!(folder.path().join(".trash/files/a 2.pdf").exists(), "it stays what it is");
+        files.restore(&id, true).unwrap();
+        assert_eq!(fs::read(&on_disk).unwrap(), bytes);
+        files.trash(&pdf, hash).unwrap();
+        let purged = files.purge(&pdf).unwrap();
+        assert_eq!((purged.trashed, purged.left.len()), (2, 0));
+        assert!(matches!(files.restore(&second, true), Err(WriteError::NoCheckpoint(_))));
     }
 
     #[test]

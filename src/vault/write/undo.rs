@@ -243,11 +243,16 @@ impl Files {
     }
 
     /// What the last change of a note took out of it, if it was made at `since` or later, in milliseconds since 1970, and the note is as it
-    /// left it: the lines that are not there any more, each a paragraph.
+    /// left it: the lines that are not there any more, each a paragraph. `text_of` says what bytes say.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub(crate) fn removed_since(&self, path: &VaultPath, since: i64) -> Result<Option<String>, WriteError> {
+    pub(crate) fn removed_since(
+        &self,
+        path: &VaultPath,
+        since: i64,
+        text_of: impl Fn(Vec<u8>) -> String,
+    ) -> Result<Option<String>, WriteError> {
         let Some(last) = self.checkpoints.list()?.into_iter().find(|checkpoint| checkpoint.path == *path) else {
             return Ok(None);
         };
@@ -257,8 +262,7 @@ impl Files {
             return Ok(None);
         }
         let Ok((_, Some(had))) = self.checkpoints.get(&last.id) else { return Ok(None) };
-        let (had, now) = (String::from_utf8_lossy(&had), now.map(|(bytes, _)| bytes).unwrap_or_default());
-        let now = String::from_utf8_lossy(&now);
+        let (had, now) = (text_of(had), now.map(|(bytes, _)| text_of(bytes)).unwrap_or_default());
         let left: HashSet<&str> = now.lines().collect();
         let gone: Vec<&str> = had.lines().filter(|line| !line.trim().is_empty() && !left.contains(line)).collect();
         Ok(Some(gone.join("\n\n")))
@@ -382,9 +386,10 @@ impl Files {
 fn numbered(path: &VaultPath, at: usize) -> String {
     let text = path.as_str();
     let (folder, name) = text.rsplit_once('/').map_or(("", text), |(folder, name)| (folder, name));
-    let (stem, extension) = match name.strip_suffix(".markdown") {
-        Some(stem) => (stem, "markdown"),
-        None => (name.strip_suffix(".md").unwrap_or(name), "md"),
+    let (stem, extension) = match (path.is_document(), name.strip_suffix(".markdown")) {
+        (true, _) => name.rsplit_once('.').unwrap_or((name, "md")),
+        (false, Some(stem)) => (stem, "markdown"),
+        (false, None) => (name.strip_suffix(".md").unwrap_or(name), "md"),
     };
     let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
     let slash = if folder.is_empty() { "" } else { "/" };
