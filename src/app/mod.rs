@@ -24,6 +24,7 @@ use crate::note::Note;
 use crate::policy::{AgentRegistry, agent_file};
 use crate::profile::ProfileKeeper;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
+use crate::session_export::SessionKeeper;
 use crate::state::State;
 use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
@@ -43,6 +44,7 @@ pub struct App {
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
     _traces: Option<TracesKeeper>,
+    sessions: Option<SessionKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
     contexts: ContextCache,

@@ -18,6 +18,7 @@ mod markdown;
 mod moments;
 mod read;
 mod said;
+mod session;
 mod sink;
 mod unpack;
 
@@ -26,5 +27,6 @@ mod tests;
 
 pub(crate) use kind::SourceKind;
 pub(crate) use read::read;
+pub(crate) use session::{SessionTranscript, SessionTurn, session, session_kind};
 pub(crate) use sink::{ImportItem, ImportSink, ImportTally};
 pub(crate) use unpack::size;

@@ -65,8 +65,9 @@ fn takes(kind: SourceKind) -> &'static str {
     }
 }
 
-fn one(kind: SourceKind, source: &str, file: FoundFile<'_>, sink: &mut ImportSink<'_>) {
-    let (name, stem, at_ms) = (file.name.clone(), file.stem().to_owned(), file.at_ms);
+/// Reads a file of a source.
+pub(super) fn one(kind: SourceKind, source: &str, file: FoundFile<'_>, sink: &mut ImportSink<'_>) {
+    let (name, stem, at_ms) = (file.name.clone(), file.session_stem(kind), file.at_ms);
     let mut give = |mut conversation: ReadConversation, sink: &mut ImportSink<'_>| {
         conversation.at_ms = conversation.at_ms.or(at_ms);
         sink.conversation(kind, conversation);

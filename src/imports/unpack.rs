@@ -11,6 +11,7 @@ use zip::ZipArchive;
 use zip::read::read_zipfile_from_stream;
 
 use super::error::ImportReadError;
+use super::kind::SourceKind;
 use super::sink::ImportSink;
 
 /// Maximum number of folders within one another.
@@ -31,6 +32,27 @@ impl FoundFile<'_> {
         let name = self.name.rsplit('/').next().unwrap_or_default();
         name.rsplit_once('.').map_or(name, |(stem, _)| stem)
     }
+
+    /// What a session is called by its file. Moltis has it in the folders around `history.jsonl`, in hexadecimal.
+    pub(super) fn session_stem(&self, kind: SourceKind) -> String {
+        let in_folders = || {
+            let folders = self.name.strip_suffix("/history.jsonl")?;
+            let folders: Vec<&str> = folders.split('/').collect();
+            let at = folders.iter().rposition(|name| name.starts_with('k'))?;
+            from_hex(&folders[at..].concat()[1..])
+        };
+        let in_folders = (kind == SourceKind::Moltis).then(in_folders).flatten();
+        in_folders.unwrap_or_else(|| self.stem().to_owned())
+    }
+}
+
+/// A text of its bytes in hexadecimal.
+fn from_hex(digits: &str) -> Option<String> {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let bytes = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok());
+    String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
 }
 
 /// What is done with a file.

@@ -10,7 +10,7 @@ use crate::fs::crash;
 use crate::note::{Note, summary_of};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
-use crate::state::ImportTable;
+use crate::state::{ImportTable, SessionTable};
 use crate::vault::Files;
 
 /// A word that more than this share of everyday texts has says nothing of what was forgotten.
@@ -102,6 +102,8 @@ impl<'a> Purge<'a> {
         );
         let imports = ImportTable::new(workspace.state());
         note("what is kept of imports", imports.purge_file(path.as_str(), self.place.gone));
+        let sessions = SessionTable::new(workspace.state());
+        note("what is kept of sessions", sessions.purge_file(path.as_str(), self.place.gone));
         if self.place.gone {
             note("the log of changes", files.hide_in_log(path, &folder));
             note("what was forgotten before", workspace.forgotten().gone(path, &self.place.readers));

@@ -19,6 +19,7 @@ mod queue;
 mod read_log;
 mod schema;
 mod seen;
+mod sessions;
 mod store;
 mod tokens;
 mod tombstones;
@@ -36,6 +37,7 @@ pub use model_calls::{CallAllowance, CallEnd, CallRoom, ModelCall, ModelCallTabl
 pub use queue::{Appended, Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use read_log::LogTable;
 pub use seen::SeenTable;
+pub use sessions::{SessionNote, SessionSource, SessionTable};
 pub use store::State;
 pub use tokens::{TokenRow, TokenTable};
 pub use tombstones::{

@@ -366,6 +366,7 @@ fn the_matrix_has_every_point() {
         .chain(crate::extraction::kills::points())
         .chain(crate::facts::POINTS)
         .chain(crate::summaries::POINTS)
+        .chain(crate::sessions::POINTS)
         .chain(crate::profile::POINTS)
         .chain(crate::traces::points())
         .map(str::to_owned)

@@ -60,6 +60,7 @@ mod scopes;
 mod scripts;
 mod search;
 mod server;
+mod sessions;
 mod smoke;
 mod state;
 mod status;

@@ -1,0 +1,17 @@
+//! The sessions of other programs, kept as Markdown for as long as the vault is served: read when a file comes or grows, rendered without
+//! what is machinery, and written where nobody has edited what was written before.
+//!
+//! ```text
+//! a file changes ─▶ look (all files of the globs) ─▶ read ─▶ cleaned turns ─▶ render ─▶ vault ─▶ marked
+//! ```
+//!
+//! `keeper` is the thread, `look` compares files with what is known of them and does what their age and number ask for, `export` writes one
+//! session, `channel` tells from what kind of channel it comes, and `render` is its text, pure.
+
+mod channel;
+mod export;
+mod keeper;
+mod look;
+mod render;
+
+pub(crate) use keeper::SessionKeeper;
