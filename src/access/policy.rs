@@ -29,6 +29,8 @@ pub struct Policy {
     pub session_headers: bool,
     /// Agents whose own memory it wants to read, and that may read its own: both have to name each other.
     pub shares_memory_with: Vec<String>,
+    /// Whether a model reads what it tells of its work, for its own memory.
+    pub librarian: bool,
     /// Where it may do less, or more, than `[agents]` says.
     pub limits: PolicyLimits,
     /// What could not be understood, as sentences. While there is any, nothing may be read.
@@ -154,6 +156,7 @@ impl Policy {
         let expires = reader.expires();
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
+        let librarian = reader.switch("librarian");
         let limits = reader.limits();
         let problems = reader.problems;
         let written = match &collections {
@@ -182,6 +185,7 @@ impl Policy {
             expires,
             session_headers,
             shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
+            librarian: librarian && problems.is_empty(),
             limits,
             problems,
         }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::backend::Backend;
+use super::import_watch::WatchedSource;
 use super::outcome::Outcome;
 use super::output::count;
 use super::progress::Bar;
@@ -51,7 +52,7 @@ struct ImportReport {
 }
 
 /// Hands over what is read.
-struct Sending {
+pub(super) struct Sending {
     backend: Backend,
     base: ImportParams,
     events: Vec<Value>,
@@ -68,9 +69,13 @@ pub(super) fn run(
     kind: SourceKind,
     path: &Path,
     dry_run: bool,
+    watch: bool,
     json: bool,
 ) -> anyhow::Result<Outcome> {
-    let source = std::path::absolute(path)?.display().to_string();
+    let absolute = std::path::absolute(path)?;
+    let source = absolute.display().to_string();
+    // Before it is read: what comes meanwhile is new.
+    let mut watched = watch.then(|| WatchedSource::of(&absolute));
     let base = ImportParams { kind: kind.name().into(), source: source.clone(), dry_run, ..ImportParams::default() };
     let mut sending = Sending {
         backend: Backend::open_capturing(vault)?,
@@ -102,16 +107,40 @@ pub(super) fn run(
         bar.finish();
         return Err(error);
     }
-    if was_read.is_ok() {
-        sending.finish()?;
-    }
+    let Some(watched) = &mut watched else {
+        if was_read.is_ok() {
+            sending.finish()?;
+        }
+        bar.finish();
+        was_read?;
+        return report(sending, tally, kind, source, dry_run, json);
+    };
+    sending.flush()?;
     bar.finish();
-    was_read?;
+    // A folder in which there is nothing yet is waited for.
+    if let Err(error) = was_read {
+        match absolute.is_dir() {
+            true => remark!("vault: {error}"),
+            false => return Err(error.into()),
+        }
+    }
+    watched.follow(kind, &mut sending, json)?;
+    sending.finish()?;
     report(sending, tally, kind, source, dry_run, json)
 }
 
 impl Sending {
-    fn add(&mut self, item: ImportItem) -> anyhow::Result<()> {
+    /// So many events and notes were new so far.
+    pub(super) fn taken_so_far(&self) -> usize {
+        self.taken.added + self.taken.updated
+    }
+
+    /// Hands over what has gathered. The import stays open: what follows is undone with it.
+    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
+        self.send(false)
+    }
+
+    pub(super) fn add(&mut self, item: ImportItem) -> anyhow::Result<()> {
         let length = match &item {
             ImportItem::Event(event) => event.to_string().len(),
             ImportItem::Note(note) => serde_json::to_string(note)?.len(),

@@ -28,12 +28,26 @@ pub(crate) fn read(
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'_>,
 ) -> Result<(), ImportReadError> {
+    read_some(kind, path, &|_| true, bytes, sink)
+}
+
+/// The same of those files of a folder alone for which `only` holds, given what they are called below it.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_some(
+    kind: SourceKind,
+    path: &Path,
+    only: &dyn Fn(&str) -> bool,
+    bytes: &Rc<Cell<u64>>,
+    sink: &mut ImportSink<'_>,
+) -> Result<(), ImportReadError> {
     let source = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let source = source.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // Each download of an export is called otherwise.
     let source = if kind == SourceKind::Notion { "notion" } else { &source };
     let wants = |name: &str| wants(kind, name);
-    let found = each_file(path, &wants, bytes, sink, &mut |file, sink| one(kind, source, file, sink))?;
+    let found = each_file(path, &wants, only, bytes, sink, &mut |file, sink| one(kind, source, file, sink))?;
     if found == 0 {
         return Err(ImportReadError::Nothing { kind: kind.name(), path: path.to_owned(), takes: takes(kind) });
     }

@@ -87,13 +87,14 @@ pub(crate) fn size(path: &Path) -> u64 {
     files_below(path).iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
-/// Gives each file that is wanted by its name to `each`; `bytes` counts what was read. Says how many were wanted.
+/// Gives each file that is wanted by its name to `each`, and of a folder those alone for which `only` holds; `bytes` counts what was read. Says how many were wanted.
 ///
 /// # Errors
 /// When the source cannot be opened.
 pub(super) fn each_file<'s>(
     path: &Path,
     wants: &dyn Fn(&str) -> bool,
+    only: &dyn Fn(&str) -> bool,
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'s>,
     each: &mut EachFile<'_, 's>,
@@ -101,7 +102,7 @@ pub(super) fn each_file<'s>(
     let failed = |source: io::Error| ImportReadError::Unreadable { path: path.to_owned(), source };
     let meta = fs::metadata(path).map_err(failed)?;
     if meta.is_dir() {
-        return Ok(of_folder(path, wants, bytes, sink, each));
+        return Ok(of_folder(path, wants, only, bytes, sink, each));
     }
     let mut file = File::open(path).map_err(failed)?;
     let mut begin = [0; 4];
@@ -124,6 +125,7 @@ pub(super) fn each_file<'s>(
 fn of_folder<'s>(
     path: &Path,
     wants: &dyn Fn(&str) -> bool,
+    only: &dyn Fn(&str) -> bool,
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'s>,
     each: &mut EachFile<'_, 's>,
@@ -134,6 +136,9 @@ fn of_folder<'s>(
             break;
         }
         let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
+        if !only(&name) {
+            continue;
+        }
         if !wants(&name) {
             sink.leave_out(unwanted(&name));
             continue;

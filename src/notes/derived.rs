@@ -1,12 +1,14 @@
 //! What was made of a note, or of some lines of it: remarks, summaries, entries of memory.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::annotations::{ANNOTATIONS, annotations};
-use crate::derive::entries::{EntryShelf, MemoryEntry};
+use crate::derive::entries::{EntryShelf, MemoryEntry, traced};
 use crate::layers::shelf_of;
 use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError};
+use crate::request::{ReadScope, RequestError, Workspace};
 use crate::wire::DerivedNote;
 
 /// Those whose frontmatter names it (`annotates`, `sources`), in the order of their paths. Of lines, remarks on them, and what cites them
@@ -62,6 +64,22 @@ fn entries_of(scope: &ReadScope, path: &VaultPath, lines: Option<(usize, usize)>
             found.extend(
                 book.entries().iter().filter(|entry| cites(entry)).map(|entry| format!("{file}#^{}", entry.id)),
             );
+        }
+    }
+    found
+}
+
+/// The entries of all memories that were learned from some of these events, each of an agent, as [`entries_of`] has them.
+pub(super) fn entries_of_events(workspace: &Workspace, events: &BTreeSet<(String, String)>) -> Vec<String> {
+    let is_one = |source: &String| traced(source).is_some_and(|(agent, id)| events.contains(&(agent.to_owned(), id)));
+    let layers = workspace.layers();
+    let mut found = Vec::new();
+    for holder in layers.holders().into_iter().filter(|_| !events.is_empty()) {
+        for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
+            let Ok(book) = layers.book(&holder, shelf) else { continue };
+            let Some(file) = &book.path else { continue };
+            let learned = book.entries().iter().filter(|entry| entry.sources.iter().any(is_one));
+            found.extend(learned.map(|entry| format!("{file}#^{}", entry.id)));
         }
     }
     found

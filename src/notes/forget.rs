@@ -1,11 +1,12 @@
 //! Removes a chunk or a note, so that it can be undone, or with `purge` so that it cannot.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use blake3::Hash;
 
 use super::annotations::annotations;
-use super::derived::{derived, made_of};
+use super::derived::{derived, entries_of_events, made_of};
 use super::derived_entries::forget_entry;
 use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
 use super::purge::{Purge, sweep_traces};
@@ -47,6 +48,8 @@ struct Target {
 struct GoneForGood {
     places: Vec<GonePlace>,
     texts: Vec<String>,
+    /// Events of traces that lost something: the agent, and the event.
+    swept: BTreeSet<(String, String)>,
 }
 
 impl GoneForGood {
@@ -64,14 +67,38 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let _one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
     let mut gone = GoneForGood::default();
     let mut forgotten = forget_part(owner, params, &mut gone)?;
-    if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.places.is_empty()) {
+    let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.places.is_empty()) else { return Ok(forgotten) };
+    // What was learned from events of traces goes with what those said, and may be in traces itself.
+    for _ in 0..2 {
+        let learned = gone.texts.len();
         purged.remains.extend(hide_places(owner, &gone.places));
         match sweep_traces(owner, &gone.texts) {
-            Ok(swept) => purged.traces += swept,
+            Ok(swept) => {
+                purged.traces += swept.events;
+                gone.swept.extend(swept.of);
+            }
             Err(error) => purged.remains.push(format!("the traces of agents may have the text: {}", error.message)),
+        }
+        forget_evidence(owner, &mut forgotten.derived, &mut gone);
+        if gone.texts.len() == learned {
+            break;
         }
     }
     Ok(forgotten)
+}
+
+/// Removes the entries of memory that were learned from events of which something went for good.
+fn forget_evidence(owner: &Owner, found: &mut Vec<DerivedNote>, gone: &mut GoneForGood) {
+    let events = std::mem::take(&mut gone.swept);
+    for path in entries_of_events(owner.workspace(), &events) {
+        let mut entry = derived(path);
+        let go = |params: &ForgetParams| forget_part(owner, params, gone).map(|forgotten| forgotten.checkpoint_id);
+        match forget_entry(owner, &entry.path, true, go) {
+            Ok(_) => entry.gone = true,
+            Err(error) => entry.kept_because = Some(error.message),
+        }
+        found.push(entry);
+    }
 }
 
 /// The same, but that histories name still where something was learned: what went for good is put into `gone`.
@@ -353,7 +380,9 @@ fn purge_gone(
     let (purged, in_history) = purged.inspect_err(|_| purge.take_back())?;
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
     // One that was killed may have left what names it, or what says it.
-    let traces = sweep_traces(owner, purge.texts())?;
+    let swept = sweep_traces(owner, purge.texts())?;
+    let traces = swept.events;
+    gone.swept.extend(swept.of);
     let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || traces > 0;
     if !is_known && forgotten.derived.is_empty() {
         return Err(gone_already());

@@ -11,6 +11,7 @@ use crate::note::{Note, summary_of};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
 use crate::state::{ImportTable, SessionTable};
+use crate::trace_files::SweptTraces;
 use crate::vault::Files;
 
 /// A word that more than this share of everyday texts has says nothing of what was forgotten.
@@ -112,8 +113,8 @@ impl<'a> Purge<'a> {
     }
 }
 
-/// Takes texts, and all that was forgotten before, out of the traces of agents; gives out of how many events.
-pub(super) fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<usize, RequestError> {
+/// Takes texts, and all that was forgotten before, out of the traces of agents; gives out of which events.
+pub(super) fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<SweptTraces, RequestError> {
     let known = owner.workspace().forgotten().look()?;
     Ok(owner.workspace().traces().sweep(&known, texts)?)
 }

@@ -159,10 +159,14 @@ impl FactTarget {
         let ((), left) =
             owner.workspace().ledger().purge(files, &self.path, |change, text| self.gone.means(change, text), none)?;
         let mut remains: Vec<String> = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
-        let traces = sweep_traces(owner, purge.texts()).unwrap_or_else(|error| {
-            remains.push(format!("the traces of agents may have the text: {}", error.message));
-            0
-        });
+        // What was learned from those events goes with them where the whole is forgotten.
+        let traces = sweep_traces(owner, purge.texts()).map_or_else(
+            |error| {
+                remains.push(format!("the traces of agents may have the text: {}", error.message));
+                0
+            },
+            |swept| swept.events,
+        );
         let tombstone = purge.tombstone;
         forgotten.purged =
             Some(PurgedView { checkpoints: 0, trashed: 0, embeddings: 0, traces, commits: None, tombstone, remains });

@@ -90,7 +90,8 @@ CREATE TABLE import_notes(
     key INTEGER PRIMARY KEY, import INTEGER NOT NULL, path TEXT NOT NULL, source TEXT NOT NULL, after TEXT NOT NULL);
 ";
 
-// Files of sessions as they were read, and the notes that were made of each; both by digests of the files' names.
+// Files of sessions as they were read, and the notes that were made of each, both by digests of the files' names; and which parts of
+// agents' traces the librarian has read.
 const SESSIONS: &str = "
 CREATE TABLE session_sources(
     key BLOB PRIMARY KEY, entry BLOB NOT NULL, settings BLOB NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
@@ -100,6 +101,8 @@ CREATE TABLE session_notes(
     key BLOB NOT NULL, generation INTEGER NOT NULL, part INTEGER NOT NULL, path TEXT NOT NULL, after TEXT NOT NULL, next TEXT NOT NULL,
     turns INTEGER NOT NULL, next_turns INTEGER NOT NULL, is_edited INTEGER NOT NULL, PRIMARY KEY(key, generation, part)) WITHOUT ROWID;
 CREATE INDEX session_notes_by_path ON session_notes(path);
+CREATE TABLE librarian_parts(
+    agent TEXT NOT NULL, key BLOB NOT NULL, events INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(agent, key)) WITHOUT ROWID;
 ";
 
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.

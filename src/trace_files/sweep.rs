@@ -1,15 +1,15 @@
 //! Takes what was forgotten for good out of all traces. A person's deletion goes before the promise that no event is lost: the event
 //! stays, and what it said of this goes.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 use serde_json::Value;
 
 use super::error::TraceFilesError;
-use super::file::{agents, files_of, open_whole, torn_of};
+use super::file::{TraceFile, agents, files_of, open_whole, torn_of};
 use super::known::without_known;
 use super::line::{event_of, line_of};
 use super::needles::TraceNeedles;
@@ -32,78 +32,125 @@ pub(super) fn without_texts(event: &mut Value, change: &mut dyn FnMut(&str) -> O
     any
 }
 
+/// What was taken out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SweptTraces {
+    /// Out of so many events.
+    pub events: usize,
+    /// Whose they are, and what they are called; not of those whose lines were damaged.
+    pub of: BTreeSet<(String, String)>,
+}
+
 impl TraceFiles {
     /// Takes out of every agent's traces what is `known` as forgotten, and `texts` that are forgotten now, wherever in a text they stand;
-    /// gives how many events were changed. What was torn off files goes whole: it was never promised to be kept.
+    /// gives which events were changed. What was torn off files goes whole: it was never promised to be kept.
     ///
     /// # Errors
     /// When a file cannot be read or written; those before it are done.
-    pub(crate) fn sweep(&self, known: &ForgottenLookup<'_>, texts: &[String]) -> Result<usize, TraceFilesError> {
+    pub(crate) fn sweep(&self, known: &ForgottenLookup<'_>, texts: &[String]) -> Result<SweptTraces, TraceFilesError> {
         let needles = TraceNeedles::of(texts);
         if known.is_empty() && needles.is_empty() {
-            return Ok(0);
+            return Ok(SweptTraces::default());
         }
-        let without = |text: &str| {
+        self.sweep_with(&|text: &str| {
             let left = without_known(known, text, Reach::All).map(|left| left.text.unwrap_or_default());
             needles.without(left.as_deref().unwrap_or(text)).or(left)
-        };
-        let mut changed = 0;
+        })
+    }
+
+    fn sweep_with(&self, without: &dyn Fn(&str) -> Option<String>) -> Result<SweptTraces, TraceFilesError> {
+        let _one = self.sweeping();
+        let mut swept = SweptTraces::default();
         for agent in agents(&self.root) {
             for file in files_of(&self.root, &agent)? {
-                let mut files = self.files();
-                let events = rewrite(&file.path(&self.root), &without)?;
-                if events > 0 {
-                    files.close(&file);
-                    changed += events;
-                }
+                self.rewrite(&file, without, &mut swept)?;
             }
             for torn in torn_of(&self.root, &agent)? {
                 fs::remove_file(&torn).on("remove", &torn)?;
                 sync_folder(&torn)?;
             }
         }
-        Ok(changed)
+        Ok(swept)
+    }
+
+    /// Writes a file anew without what is to go, in one step. Events go on coming meanwhile: only what has come to this very file by then is
+    /// read while nobody writes.
+    fn rewrite(
+        &self,
+        file: &TraceFile,
+        without: &dyn Fn(&str) -> Option<String>,
+        swept: &mut SweptTraces,
+    ) -> Result<(), FsError> {
+        let path = file.path(&self.root);
+        let opened = match open_whole(&path, false) {
+            Err(error) if error.is_not_found() => return Ok(()),
+            opened => opened?,
+        };
+        let mode = opened.metadata().on("look at", &path)?.permissions().mode() & 0o777;
+        let (mut reader, mut line, mut first) = (BufReader::new(&opened), Vec::new(), None);
+        let mut at = 0;
+        while first.is_none() && reader.read_until(b'\n', &mut line).on("read", &path)? > 0 {
+            first = changed(&line, without).map(|_| at);
+            at += line.len() as u64;
+            line.clear();
+        }
+        let Some(first) = first else { return Ok(()) };
+        let mut held = None;
+        replace_with(&path, mode, |out| {
+            let mut out = BufWriter::new(out);
+            let mut reader = &opened;
+            reader.seek(SeekFrom::Start(0))?;
+            std::io::copy(&mut reader.take(first), &mut out)?;
+            let mut lines = TraceRewriting { file, out: &mut out, at: first, without, swept };
+            lines.go_on(&opened, false)?;
+            lines.out.flush()?;
+            lines.out.get_ref().sync_data()?;
+            crash::point("trace-swept");
+            // From here on until the file is in its place nobody writes.
+            held = Some(self.files());
+            lines.go_on(&opened, true)?;
+            out.flush()?;
+            drop(out);
+            crash::point("trace-sweeping");
+            Ok(())
+        })?;
+        if let Some(mut files) = held {
+            files.close(file);
+        }
+        Ok(())
     }
 }
 
-/// Writes a file anew without what is to go, in one step; gives how many of its events had any of it.
-fn rewrite(path: &Path, without: &dyn Fn(&str) -> Option<String>) -> Result<usize, FsError> {
-    let file = match open_whole(path, false) {
-        Err(error) if error.is_not_found() => return Ok(0),
-        file => file?,
-    };
-    let mode = file.metadata().on("look at", path)?.permissions().mode() & 0o777;
-    let (mut reader, mut line, mut first) = (BufReader::new(&file), Vec::new(), None);
-    let mut at = 0;
-    while first.is_none() && reader.read_until(b'\n', &mut line).on("read", path)? > 0 {
-        first = changed(&line, without).map(|_| at);
-        at += line.len() as u64;
-        line.clear();
-    }
-    let Some(first) = first else { return Ok(0) };
-    let mut events = 0;
-    replace_with(path, mode, |out| {
-        let mut out = BufWriter::new(out);
-        let mut reader = &file;
-        reader.seek(SeekFrom::Start(0))?;
-        std::io::copy(&mut std::io::Read::take(reader, first), &mut out)?;
-        let mut reader = BufReader::new(reader);
-        while reader.read_until(b'\n', &mut line)? > 0 {
-            match changed(&line, without) {
+/// A file that is being written anew.
+struct TraceRewriting<'r, W: Write> {
+    file: &'r TraceFile,
+    out: &'r mut BufWriter<W>,
+    /// So far it was read.
+    at: u64,
+    without: &'r dyn Fn(&str) -> Option<String>,
+    swept: &'r mut SweptTraces,
+}
+
+impl<W: Write> TraceRewriting<'_, W> {
+    /// Writes what follows, as far as its lines are whole or, with `all`, to its end.
+    fn go_on(&mut self, mut from: &fs::File, all: bool) -> std::io::Result<()> {
+        from.seek(SeekFrom::Start(self.at))?;
+        let (mut reader, mut line) = (BufReader::new(from), Vec::new());
+        while reader.read_until(b'\n', &mut line)? > 0 && (all || line.ends_with(b"\n")) {
+            match changed(&line, self.without) {
                 Some(left) => {
-                    events += 1;
-                    out.write_all(&left)?;
+                    self.swept.events += 1;
+                    let id = event_of(&left).and_then(|event| event["id"].as_str().map(str::to_owned));
+                    self.swept.of.extend(id.map(|id| (self.file.agent.clone(), id)));
+                    self.out.write_all(&left)?;
                 }
-                None => out.write_all(&line)?,
+                None => self.out.write_all(&line)?,
             }
+            self.at += line.len() as u64;
             line.clear();
         }
-        out.flush()?;
-        drop(out);
-        crash::point("trace-sweeping");
         Ok(())
-    })?;
-    Ok(events)
+    }
 }
 
 /// A line without what is to go; `None` where it has none of it. Of a damaged line that has it nothing stays.
@@ -120,6 +167,7 @@ fn changed(line: &[u8], without: &dyn Fn(&str) -> Option<String>) -> Option<Vec<
 
 #[cfg(test)]
 mod tests {
+    use super::super::{NewTrace, TraceHour, TraceQuestion};
     use super::*;
     use crate::forgotten::ForgottenTexts;
     use crate::state::State;
@@ -139,11 +187,48 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
         fs::write(path.with_extension("torn"), secret).unwrap();
         let traces = TraceFiles::new(folder.path(), 1 << 30);
-        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap(), 2);
+        let swept = traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap();
+        assert_eq!((swept.events, swept.of), (2, BTreeSet::from([("ada".to_owned(), "b".to_owned())])));
         let left = line_of(&event("b", "Context:  (notes/a.md#L1)"));
         assert_eq!(fs::read(&path).unwrap(), [&other[..], &left, &other].concat());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
         assert!(!path.with_extension("torn").exists());
-        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap(), 0);
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap(), SweptTraces::default());
+    }
+
+    #[test]
+    fn events_go_on_coming_while_a_file_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("memory.toml"), "").unwrap();
+        let traces = TraceFiles::new(folder.path(), 1 << 30);
+        let now = "2026-03-02T10:30:00Z".parse().unwrap();
+        let new = |agent: &str, id: &str, said: &str| NewTrace {
+            agent: agent.into(),
+            hour: TraceHour::of(1_772_445_600.0).unwrap(),
+            id: id.into(),
+            event: json!({ "id": id, "kind": "message_in", "created_at": 1_772_445_600.0, "payload": { "text": said } }),
+        };
+        for number in 0..100 {
+            traces.append(new("ada", &format!("e{number}"), "secret"), now).unwrap();
+        }
+        // Each text that is looked at brings an event to another file and to this one, in the very thread that sweeps.
+        let more = std::cell::Cell::new(0);
+        let swept = traces.sweep_with(&|text| {
+            if more.get() < 50 {
+                more.set(more.get() + 1);
+                assert!(traces.append(new("zoe", &format!("z{}", more.get()), "open"), now).unwrap());
+                assert!(traces.append(new("ada", &format!("more{}", more.get()), "open"), now).unwrap());
+            }
+            (text == "secret").then(String::new)
+        });
+        assert_eq!(swept.unwrap().events, 100);
+        assert!(traces.append(new("ada", "last", "open"), now).unwrap());
+        assert!(!traces.append(new("ada", "more7", "open"), now).unwrap(), "it is known still");
+        for (agent, events) in [("ada", 151), ("zoe", 50)] {
+            let question = TraceQuestion { limit: 1000, ..TraceQuestion::default() };
+            let found = traces.newest(agent, &question, || true).unwrap();
+            assert_eq!((found.events.len(), found.damaged), (events, 0), "{agent}");
+            assert!(found.events.iter().all(|event| event["payload"]["text"] != "secret"));
+        }
     }
 }

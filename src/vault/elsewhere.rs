@@ -1,6 +1,7 @@
 //! Files that are none of the vault's, by a glob: those that there are, and the folders in which more may come.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,10 @@ enum ElsewherePart {
     Below,
     /// A name, and whether hidden ones are meant.
     Name(Globs, bool),
+    /// Any name that is not hidden.
+    Any,
+    /// This one.
+    Exactly(OsString),
 }
 
 /// A file that was found.
@@ -77,9 +82,18 @@ impl FilesElsewhere {
                 parts.push(named(&name)?);
             }
             Some(ElsewherePart::Below) => parts.push(named("*")?),
-            Some(ElsewherePart::Name(..)) => {}
+            Some(_) => {}
         }
         Ok(Self { base, parts })
+    }
+
+    /// A file, or all files below a folder.
+    pub(crate) fn all_in(path: &Path) -> Self {
+        if path.is_dir() {
+            return Self { base: path.to_owned(), parts: vec![ElsewherePart::Below, ElsewherePart::Any] };
+        }
+        let base = path.parent().unwrap_or(Path::new("/")).to_owned();
+        Self { base, parts: vec![ElsewherePart::Exactly(path.file_name().unwrap_or_default().to_owned())] }
     }
 
     /// Looks for them. Neither links to folders nor links to files are followed, but for those in what is named without a wildcard.
@@ -121,13 +135,15 @@ impl FilesElsewhere {
         left: &mut Vec<(PathBuf, BTreeSet<usize>, usize)>,
         found: &mut FoundElsewhere,
     ) {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+        let file_name = entry.file_name();
+        let name = file_name.to_string_lossy();
         let Ok(kind) = entry.file_type() else { return };
         let is_hidden = name.starts_with('.');
         let fits = |at: usize| match self.parts.get(at) {
             Some(ElsewherePart::Name(name_glob, hidden)) => (*hidden || !is_hidden) && name_glob.is_match(&name),
-            _ => false,
+            Some(ElsewherePart::Any) => !is_hidden,
+            Some(ElsewherePart::Exactly(exactly)) => *exactly == file_name,
+            Some(ElsewherePart::Below) | None => false,
         };
         if kind.is_dir() {
             let next = at.iter().filter_map(|at| match self.parts.get(*at) {
@@ -194,5 +210,7 @@ mod tests {
         assert_eq!(find("later/x/*.jsonl"), (String::new(), String::new()), "the vault's own folder is listened to");
         assert_eq!(find(".claw/agents/*/*.json").0, "");
         assert!(FilesElsewhere::new(&root, "a/[").is_err());
+        let all = |path: &str| FilesElsewhere::all_in(&root.join(path)).find().files.len();
+        assert_eq!((all(".claw"), all(".claw/agents/b/3.jsonl"), all(".claw/agents/b/none.jsonl")), (3, 1, 0));
     }
 }

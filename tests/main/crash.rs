@@ -364,6 +364,7 @@ fn the_matrix_has_every_point() {
         .chain(crate::state::points())
         .chain(crate::entries::POINTS)
         .chain(crate::extraction::kills::points())
+        .chain(crate::extraction::librarian::POINTS)
         .chain(crate::facts::POINTS)
         .chain(crate::summaries::POINTS)
         .chain(crate::sessions::POINTS)

@@ -334,7 +334,7 @@ fn a_channel_decides_who_reads_a_session() {
             assert!(!ask(target).json().to_string().contains("@session"), "{agent}");
         }
     }
-    let why = vault.run(&["agent", "explain", "bob", "conversations/2026-01-05-mine.md"]).ok().stdout;
+    let why = vault.run(&["agent", "explain", "bob", "conversations/2026-01-05-mine.md"]).stdout;
     assert!(why.contains("direct session"), "{why}");
     // Whoever becomes its agent reads it, as soon as that is said.
     vault.terminate();

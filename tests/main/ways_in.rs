@@ -97,6 +97,8 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/agents/{slug}/explain slug",
             "GET /api/agents/{slug}/explain what",
             "GET /api/agents/{slug}/log slug",
+            "GET /api/agents/{slug}/librarian slug",
+            "PATCH /api/agents/{slug}/librarian slug",
             "GET /api/agents/{slug}/trace slug",
             "GET /api/agents/{slug}/trace channel_id",
             "GET /api/agents/{slug}/trace trace_id",

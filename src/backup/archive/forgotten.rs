@@ -37,7 +37,7 @@ pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> R
     let unpacked = Unpacked { root, asked: &asked, ledger };
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
-    let swept = TraceFiles::new(root, 0).sweep(&asked, &[])?;
+    let swept = TraceFiles::new(root, 0).sweep(&asked, &[])?.events;
     if swept > 0 {
         tracing::warn!("{swept} events of agents' traces said what was forgotten, and say it no more");
     }
