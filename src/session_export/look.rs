@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -100,7 +100,7 @@ impl SessionsLook {
                 .files
                 .into_iter()
                 .map(|file| (digest_of(file.path.as_os_str().as_bytes()), file))
-                .filter(|(key, _)| taken.insert(*key))
+                .filter(|(key, file)| is_session(&file.path) && taken.insert(*key))
                 .collect();
             there.extend(files.keys().copied());
             seen.state.sources += files.len();
@@ -120,6 +120,13 @@ impl SessionsLook {
         seen.state.cut_short = cut_short.len();
         seen
     }
+}
+
+/// Whether a file may be a session, and is none of the copies that OpenClaw lays beside one.
+fn is_session(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    !name.ends_with(".trajectory.jsonl")
+        && ![".checkpoint.", ".deleted.", ".reset."].iter().any(|mark| name.contains(mark))
 }
 
 impl SessionsSeen {

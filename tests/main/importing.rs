@@ -273,7 +273,7 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     write("one.jsonl", &["First of all", "And more of it"]);
     comes("And more of it");
     let all: String = texts(&vault, "conversations").concat();
-    assert_eq!((all.matches("First of all").count(), all.matches("In a folder").count()), (1, 1));
+    assert_eq!((all.matches(":** First of all").count(), all.matches(":** In a folder").count()), (1, 1));
     let said = watching.end();
     assert!(said.contains("3 new") && said.contains("to undo: vault restore import-1"), "{said}");
     // It is one import, and nothing of it comes again.

@@ -166,6 +166,9 @@ fn what_cannot_be_read_is_said_and_keeps_no_other_from_coming() {
     let mut vault = vault("");
     fs::write(source(&vault, "strange.jsonl"), "{\"x\": 1}\n").unwrap();
     fs::write(source(&vault, "empty.jsonl"), "").unwrap();
+    for copy in ["bad.trajectory.jsonl", "bad.checkpoint.7.jsonl"] {
+        fs::write(source(&vault, copy), header("bad") + &turn("user", "A copy of it")).unwrap();
+    }
     let closed = source(&vault, "closed.jsonl");
     fs::write(&closed, header("c") + &turn("user", "Closed words")).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
@@ -186,6 +189,7 @@ fn what_cannot_be_read_is_said_and_keeps_no_other_from_coming() {
     add(&closed, &turn("user", "Open words"));
     note(&vault, "conversations", "Open words");
     assert!(vault.run(&["status"]).ok().stdout.contains("strange.jsonl"));
+    assert!(notes(&vault, "conversations").iter().all(|(_, text)| !text.contains("A copy")));
 }
 
 #[test]

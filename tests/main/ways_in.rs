@@ -107,6 +107,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
     ),
     ("asks whether an answer is still the same", &["POST /api/context If-None-Match"]),
     ("is a note of another program, copied as it is", &["ImportNote.text"]),
+    ("is the model of memory.toml, and another is refused", &["LibrarianParams.model"]),
     ("is made to fit", &["Ingest.tags[]", "Ingest.title"]),
     (
         "is read as an agent's page is, where what makes no sense denies",
