@@ -92,13 +92,26 @@ pub(super) struct QueueView {
     pub(super) closing: bool,
 }
 
+/// What the threads share. Each is woken by what concerns it alone: a thread that wakes for nothing takes the processor from the one that
+/// answers a sender.
+#[derive(Default)]
+struct QueueShared {
+    progress: Mutex<QueueProgress>,
+    /// Something is asked of the thread that writes the queue.
+    asked: Condvar,
+    /// It got on, or the queue is being closed.
+    changed: Condvar,
+    /// The queue is being closed.
+    closed: Condvar,
+}
+
 /// The way to the thread.
 #[derive(Clone, Default)]
-pub(super) struct Queue(Arc<(Mutex<QueueProgress>, Condvar)>);
+pub(super) struct Queue(Arc<QueueShared>);
 
 impl Queue {
     fn told(&self) -> MutexGuard<'_, QueueProgress> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has events written, and waits until they are safe on disk.
@@ -117,7 +130,7 @@ impl Queue {
             }
             state.requests.push(EventRequest { events, answer });
         }
-        self.0.1.notify_all();
+        self.0.asked.notify_all();
         answered.recv().unwrap_or(Err(Refused::Closing))
     }
 
@@ -132,7 +145,7 @@ impl Queue {
             }
             state.records.push(Record { plan, done, answer });
         }
-        self.0.1.notify_all();
+        self.0.asked.notify_all();
         answered.recv().unwrap_or(Err(Refused::Closing))
     }
 
@@ -146,20 +159,20 @@ impl Queue {
             }
             state.sweeps.push(answer);
         }
-        self.0.1.notify_all();
+        self.0.asked.notify_all();
         answered.recv().unwrap_or(Err(Refused::Closing))
     }
 
     /// The same in a moment, without waiting for it.
     pub(super) fn sweep_soon(&self) {
         self.told().sweep = true;
-        self.0.1.notify_all();
+        self.0.asked.notify_all();
     }
 
     /// Waits until every event is in its file, or the time is up; gives how many are not.
     pub(super) fn settle(&self, patience: Duration) -> u64 {
         let waits = |state: &mut QueueProgress| state.applied < state.durable && !state.closing;
-        let state = self.0.1.wait_timeout_while(self.told(), patience, waits);
+        let state = self.0.changed.wait_timeout_while(self.told(), patience, waits);
         state.unwrap_or_else(PoisonError::into_inner).0.pending()
     }
 
@@ -173,8 +186,13 @@ impl Queue {
         let now =
             |state: &QueueProgress| QueueView { durable: state.durable, opened: state.opened, closing: state.closing };
         let state = self.told();
-        let waited = self.0.1.wait_timeout_while(state, patience, |state| known == Some(now(state)));
+        let waited = self.0.changed.wait_timeout_while(state, patience, |state| known == Some(now(state)));
         now(&waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Waits for so long, whatever comes, unless the program ends.
+    pub(super) fn pause(&self, time: Duration) {
+        drop(self.0.closed.wait_timeout_while(self.told(), time, |state| !state.closing));
     }
 
     /// The number of the first event that is not in its file.
@@ -185,13 +203,14 @@ impl Queue {
     /// Takes no more events; those there are can still be written into their files.
     pub(super) fn close(&self) {
         self.told().closing = true;
-        self.0.1.notify_all();
+        self.0.changed.notify_all();
+        self.0.closed.notify_all();
     }
 
     /// Ends the thread.
     pub(super) fn end(&self) {
         self.told().ended = true;
-        self.0.1.notify_all();
+        self.0.asked.notify_all();
     }
 }
 
@@ -250,12 +269,17 @@ impl Commit {
 
     /// Tells the other threads how far it is.
     fn tell(&mut self) -> Result<(), Refused> {
+        self.count()?;
+        self.queue.0.changed.notify_all();
+        Ok(())
+    }
+
+    /// Keeps how far it is, for whoever looks.
+    fn count(&mut self) -> Result<(), Refused> {
         let Extent { first, next, bytes, opened, .. } = self.events.extent()?;
         let mut told = self.queue.told();
         (told.durable, told.applied, told.bytes) = (next, first, bytes);
         told.opened += u64::from(self.opened.replace(opened) != Some(opened));
-        drop(told);
-        self.queue.0.1.notify_all();
         Ok(())
     }
 
@@ -268,7 +292,7 @@ impl Commit {
                     let asked = !state.requests.is_empty() || !state.records.is_empty() || !state.sweeps.is_empty();
                     !asked && !state.sweep && !state.ended && state.applied == known
                 };
-                let woken = self.queue.0.1.wait_timeout_while(state, IDLE, wait);
+                let woken = self.queue.0.asked.wait_timeout_while(state, IDLE, wait);
                 let (mut state, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
                 known = state.applied;
                 let done = state.requests.is_empty() && state.records.is_empty() && state.sweeps.is_empty();
@@ -340,6 +364,8 @@ impl Commit {
                 recorded.iter().for_each(|answer| drop(answer.send(Err(refused.clone()))));
             }
         }
+        // After those who wait for an answer.
+        self.queue.0.changed.notify_all();
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<Vec<Appended>, Refused> {
@@ -353,7 +379,7 @@ impl Commit {
                 self.open()?;
             }
             let appended = self.events.commit(batch)?;
-            self.tell()?;
+            self.count()?;
             // Had it been deleted meanwhile, it was written to where nobody looks.
             if self.events.is_there() {
                 return Ok(appended);

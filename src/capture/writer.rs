@@ -101,7 +101,7 @@ impl CaptureWriter {
         let mut pass = Pass::default();
         loop {
             if failing {
-                self.pause(AGAIN);
+                self.queue.pause(AGAIN);
             }
             // At the end nothing new is waited for.
             let patience = if last.is_some() { Duration::ZERO } else { RETENTION };
@@ -125,7 +125,7 @@ impl CaptureWriter {
                 continue;
             }
             if !failing && last.is_none() && pass.ahead.is_none() {
-                self.pause(GATHER);
+                self.queue.pause(GATHER);
             }
             if opened != waiting.opened {
                 match Progress::load(&self.events) {
@@ -151,19 +151,6 @@ impl CaptureWriter {
             if !more {
                 pass = Pass::default();
             }
-        }
-    }
-
-    /// Waits, whatever comes, unless it is the end.
-    fn pause(&self, time: Duration) {
-        let until = Instant::now() + time;
-        let mut known = None;
-        while let Some(left) = until.checked_duration_since(Instant::now()) {
-            let waiting = self.queue.wait(known, left);
-            if waiting.closing {
-                break;
-            }
-            known = Some(waiting);
         }
     }
 

@@ -180,20 +180,21 @@ impl RoomLeft {
 #[derive(Default)]
 struct SaidLines {
     places: HashSet<String>,
-    texts: Vec<String>,
+    /// All of it, a line each.
+    texts: String,
 }
 
 impl SaidLines {
     /// Whether a line says something else than those before, and stands elsewhere.
     fn is_new(&self, line: &MemoryLine) -> bool {
         let text = plain(&line.text);
-        let has_more = |known: &String| known.contains(&text);
-        !self.places.contains(&line.place) && !text.trim().is_empty() && !self.texts.iter().any(has_more)
+        !self.places.contains(&line.place) && !text.trim().is_empty() && !self.texts.contains(&text)
     }
 
     fn add(&mut self, line: &MemoryLine) {
         self.places.insert(line.place.clone());
-        self.texts.push(plain(&line.text));
+        self.texts += &plain(&line.text);
+        self.texts.push('\n');
     }
 }
 

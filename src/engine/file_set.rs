@@ -88,7 +88,9 @@ impl FileSet {
 /// Two sets are equal when they hold the same files, whatever room they have reserved.
 impl PartialEq for FileSet {
     fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
+        let (short, long) = if self.words.len() < other.words.len() { (self, other) } else { (other, self) };
+        let (same, rest) = long.words.split_at(short.words.len());
+        same == short.words && rest.iter().all(|&word| word == 0)
     }
 }
 

@@ -14,6 +14,7 @@ mod embeddings;
 pub mod keyword;
 mod local;
 mod recovery;
+mod scope_counts;
 mod snapshot;
 mod store;
 mod vector_sets;

@@ -7,6 +7,7 @@ use super::agreement;
 use super::catalog::{CatalogError, CatalogReader};
 use super::damage::IndexError;
 use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
+use super::scope_counts::{ScopeCount, ScopeCounts};
 use super::store::Store;
 use super::vectors::VectorSet;
 use crate::config::StemmerLanguage;
@@ -37,7 +38,8 @@ pub struct Snapshot {
     embeddable: usize,
     /// Whether those of private notes are not among them.
     withholds_private: bool,
-    pub(super) statistics: OnceLock<Statistics>,
+    statistics: OnceLock<Statistics>,
+    scope_counts: ScopeCounts,
     pub(super) readers: Vec<Mutex<CatalogReader>>,
     /// Where the readers go when nobody holds the snapshot any more.
     pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
@@ -92,9 +94,26 @@ impl Snapshot {
             model: None,
             vectors: None,
             statistics: OnceLock::new(),
+            scope_counts: ScopeCounts::default(),
             readers: vec![Mutex::new(reader)],
             spare: Arc::default(),
         })
+    }
+
+    fn counted(&self, scope: &FileSet) -> ScopeCount {
+        self.scope_counts.of(scope, || ScopeCount {
+            statistics: self.files.statistics(Some(scope)),
+            embedded: self.embedded_within(scope),
+        })
+    }
+
+    fn embedded_within(&self, scope: &FileSet) -> (usize, usize) {
+        let all = self.vectors.as_ref().map_or(0, VectorSet::len) == self.embeddable;
+        let within = scope.iter().filter_map(|file| self.files.get(file));
+        let within = within.filter(|file| !(self.withholds_private && file.private)).flat_map(|file| &file.chunks);
+        let embeddable = within.filter(|chunk| chunk.content.is_some());
+        embeddable
+            .fold((0, 0), |(embedded, of), chunk| (embedded + usize::from(all || self.is_embedded(chunk.row)), of + 1))
     }
 
     /// Calls `with` with a reader at this state of the catalog.
@@ -117,7 +136,7 @@ impl Reader for Snapshot {
     fn statistics(&self, scope: Option<&FileSet>) -> Statistics {
         match scope {
             None => *self.statistics.get_or_init(|| self.files.statistics(None)),
-            Some(_) => self.files.statistics(scope),
+            Some(scope) => self.counted(scope).statistics,
         }
     }
 
@@ -177,13 +196,7 @@ impl Reader for Snapshot {
 
     fn embedded(&self, scope: Option<&FileSet>) -> (usize, usize) {
         let embedded = self.vectors.as_ref().map_or(0, VectorSet::len);
-        let Some(scope) = scope else { return (embedded, self.embeddable) };
-        let all = embedded == self.embeddable;
-        let within = scope.iter().filter_map(|file| self.files.get(file));
-        let within = within.filter(|file| !(self.withholds_private && file.private)).flat_map(|file| &file.chunks);
-        let embeddable = within.filter(|chunk| chunk.content.is_some());
-        embeddable
-            .fold((0, 0), |(embedded, of), chunk| (embedded + usize::from(all || self.is_embedded(chunk.row)), of + 1))
+        scope.map_or((embedded, self.embeddable), |scope| self.counted(scope).embedded)
     }
 
     fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
@@ -268,6 +281,7 @@ impl Store {
             embeddable: self.embeddable(),
             withholds_private: self.withholds_private(),
             statistics: OnceLock::new(),
+            scope_counts: ScopeCounts::default(),
             readers,
             spare: Arc::clone(&self.spare),
         });

@@ -54,6 +54,7 @@ const ASSETS: &[Asset] = assets! {
     SCRIPT "agent-log.js"
     SCRIPT "agent-sees.js"
     SCRIPT "agent-forms.js"
+    SCRIPT "answered.js"
     SCRIPT "facts.js"
     SCRIPT "entries.js"
     SCRIPT "review.js"

@@ -1,30 +1,28 @@
 // Who else may read: the agents, and what each was given. One of them, when the address names it.
 
+import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { byId, count, failure, h, keepingFocusById } from "./dom.js";
+import { byId, count, failure, h } from "./dom.js";
 import { allowSwitch, facts, makeAgent, reads, warnings } from "./agent.js";
 import { addAgent } from "./agent-forms.js";
 import { address, go, route } from "./route.js";
 
 let view;
-let asked = 0;
-/** The answer that is shown, as it came. */
-let told;
 
 export function show(main) {
   view = { place: h("div", { class: "agents" }) };
   main.replaceChildren(view.place);
-  load();
+  answers.begin();
 }
 
 /** The route changed within this view. */
 export function update(now, before) {
-  if (now.agent !== before.agent) load({ moved: true, from: before.agent });
+  if (now.agent !== before.agent) move(before.agent);
 }
 
 /** Something has changed, and an agent may see less or more. */
 export function changed() {
-  load({ quiet: true });
+  answers.load({ quiet: true });
 }
 
 /** From one agent back to all; says no when all are shown. */
@@ -34,25 +32,21 @@ export function close() {
   return true;
 }
 
-async function load({ quiet = false, moved = false, from } = {}) {
-  const { agent: slug } = route();
-  asked += 1;
-  const mine = asked;
-  try {
-    const answer = slug ? await api.agent(slug) : await api.agents();
-    if (mine !== asked) return;
-    const text = JSON.stringify(answer);
-    if (quiet && text === told) return;
-    told = text;
-    keepingFocusById(() => (slug ? one(answer) : all(answer)));
-    if (moved) (byId(`agent-${from}`) ?? view.place.querySelector("h2")).focus();
-  } catch (error) {
-    // What is shown is better than nothing, where nobody asked for it anew.
-    if (mine !== asked || (quiet && error.status === 0)) return;
-    told = undefined;
+const answers = answered({
+  ask() {
+    const { agent: slug } = route();
+    return slug ? api.agent(slug) : api.agents();
+  },
+  draw: (answer) => (route().agent ? one(answer) : all(answer)),
+  fail(error, again) {
     view.agent = undefined;
-    view.place.replaceChildren(title("Agents"), slug ? back() : "", failure(error, () => load()));
-  }
+    view.place.replaceChildren(title("Agents"), route().agent ? back() : "", failure(error, again));
+  },
+});
+
+/** Shows what the address names now; `from`: the agent that was shown before. */
+async function move(from) {
+  if (await answers.load()) (byId(`agent-${from}`) ?? view.place.querySelector("h2")).focus();
 }
 
 const title = (text) => h("h2", { tabindex: -1 }, text);

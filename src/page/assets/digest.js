@@ -1,30 +1,27 @@
 // What a day or a week was: what was written, captured and decided, each line with what it was made of.
 
+import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { dayName, dayOf, failure, h, keepingFocusById } from "./dom.js";
+import { dayName, dayOf, failure, h } from "./dom.js";
 import { address, go, route } from "./route.js";
 import { sections } from "./summary-lines.js";
 
 let view;
-let asked = 0;
-/** The answer that is shown, as it came. */
-let told;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  told = undefined;
   main.replaceChildren(view.place);
-  load();
+  answers.begin();
 }
 
 /** The route changed within this view. */
 export function update(now, before) {
-  if (now.day !== before.day || now.week !== before.week) load();
+  if (now.day !== before.day || now.week !== before.week) answers.load();
 }
 
 /** Files have changed. */
 export function changed() {
-  load({ quiet: true });
+  answers.load({ quiet: true });
 }
 
 const today = () => dayOf(Date.now());
@@ -34,23 +31,11 @@ const span = () => {
   return week ? { week: day } : { day };
 };
 
-async function load({ quiet = false } = {}) {
-  asked += 1;
-  const mine = asked;
-  try {
-    const answer = await api.digest(span());
-    if (mine !== asked) return;
-    const text = JSON.stringify(answer);
-    if (quiet && text === told) return;
-    told = text;
-    keepingFocusById(() => one(answer));
-  } catch (error) {
-    // What is shown is better than nothing, where nobody asked for it anew.
-    if (mine !== asked || (quiet && error.status === 0)) return;
-    told = undefined;
-    view.place.replaceChildren(h("h2", { tabindex: -1 }, "Digest"), form(), failure(error, () => load()));
-  }
-}
+const answers = answered({
+  ask: () => api.digest(span()),
+  draw: one,
+  fail: (error, again) => view.place.replaceChildren(h("h2", { tabindex: -1 }, "Digest"), form(), failure(error, again)),
+});
 
 /** The day before, or after. */
 function moved(step) {

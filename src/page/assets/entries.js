@@ -1,7 +1,8 @@
 // Entries: what is known, one line each, of the person's memory or of an agent's.
 
+import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { count, failure, h, keepingFocusById, say } from "./dom.js";
+import { count, failure, h, say } from "./dom.js";
 import { address, go, route } from "./route.js";
 
 /** As many as the API gives at once. */
@@ -10,44 +11,32 @@ export const KINDS = ["fact", "preference", "decision", "correction", "commitmen
 const STATUSES = { active: "What counts", superseded: "Superseded", archived: "Archived", rejected: "Rejected" };
 
 let view;
-let asked = 0;
-let told;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  told = undefined;
   main.replaceChildren(view.place);
-  load();
+  answers.begin();
 }
 
 /** The route changed within this view. */
 export function update(now, before) {
-  if (["agent", "status", "kind"].some((name) => now[name] !== before[name])) load();
+  if (["agent", "status", "kind"].some((name) => now[name] !== before[name])) answers.load();
 }
 
 /** Files have changed. */
 export function changed() {
   // What is being written is not made anew.
-  if (!view.place.querySelector(".fact-form")) load({ quiet: true });
+  if (!view.place.querySelector(".fact-form")) answers.load({ quiet: true });
 }
 
-async function load({ quiet = false } = {}) {
-  const { agent, status, kind } = route();
-  asked += 1;
-  const mine = asked;
-  try {
-    const answer = await api.entries({ agent, status, kind, limit: MOST });
-    if (mine !== asked) return;
-    const text = JSON.stringify(answer);
-    if (quiet && text === told) return;
-    told = text;
-    keepingFocusById(() => list(answer));
-  } catch (error) {
-    if (mine !== asked || (quiet && error.status === 0)) return;
-    told = undefined;
-    view.place.replaceChildren(title(), filters([]), failure(error, () => load()));
-  }
-}
+const answers = answered({
+  ask() {
+    const { agent, status, kind } = route();
+    return api.entries({ agent, status, kind, limit: MOST });
+  },
+  draw: list,
+  fail: (error, again) => view.place.replaceChildren(title(), filters([]), failure(error, again)),
+});
 
 const title = () => h("h2", { tabindex: -1 }, "Entries");
 
@@ -122,7 +111,7 @@ function item(entry) {
     try {
       await api.removeEntry({ id: entry.id, agent: entry.agent, ...body });
       say(what);
-      load();
+      answers.load();
     } catch (error) {
       made.append(failure(error));
     }
@@ -146,7 +135,7 @@ function write(entry, at) {
       const done = entry ? await api.editEntry({ id: entry.id, ...body }) : await api.addEntry(body);
       say(done.status === "duplicate" ? "An entry says it already" : "Saved");
       form.remove();
-      load();
+      answers.load();
     } catch (error) {
       form.append(failure(error));
     }

@@ -1,7 +1,8 @@
 // Facts: what has one right answer, by memory scope and namespace; of today, or of another day. One of them, when the address names it.
 
+import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { byId, count, debounced, failure, h, keepingFocusById } from "./dom.js";
+import { byId, count, debounced, failure, h } from "./dom.js";
 import { factActions, idOf, nameOf, setFact, shown, STATES } from "./fact.js";
 import { showTimeline } from "./fact-timeline.js";
 import { address, go, route } from "./route.js";
@@ -10,15 +11,11 @@ import { address, go, route } from "./route.js";
 const MOST = 1000;
 
 let view;
-let asked = 0;
-/** The answer that is shown, as it came. */
-let told;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  told = undefined;
   main.replaceChildren(view.place);
-  load();
+  answers.begin();
 }
 
 /** The route changed within this view. */
@@ -27,12 +24,12 @@ export function update(now, before) {
   const moved = names.filter((name) => now[name] !== before[name]);
   if (moved.length === 0) return;
   if (moved.length === 1 && moved[0] === "find" && view.list && !view.cut) return filter();
-  load({ from: now.fact === before.fact && now.of === before.of ? undefined : before });
+  move(now.fact === before.fact && now.of === before.of ? undefined : before);
 }
 
 /** Files have changed, or the time of a fact is over. */
 export function changed() {
-  load({ quiet: true });
+  answers.load({ quiet: true });
 }
 
 /** From one fact back to all; says no when all are shown. */
@@ -48,32 +45,36 @@ function parts(name) {
   return { namespace: at < 0 ? "" : name.slice(0, at), key: name.slice(at + 1) };
 }
 
-async function load({ quiet = false, from } = {}) {
-  const { scope, fact, of, day, known, all, find } = route();
-  asked += 1;
-  const mine = asked;
-  try {
-    const answer = fact
-      ? await api.facts({ scope: of || "user", ...parts(fact), history: true, known_at: known })
-      : await everything({ scope, as_of: day, expired: Boolean(all) || undefined, prefix: view.cut ? find : undefined });
-    if (mine !== asked) return;
-    if (!fact && answer.cut && find && !view.cut) {
-      // There are too many to look through here.
-      view.cut = true;
-      return load({ quiet, from });
-    }
-    const text = JSON.stringify(answer);
-    if (quiet && text === told) return;
-    told = text;
-    keepingFocusById(() => (fact ? one(answer) : list(answer)));
-    if (from) (byId(from.fact && idOf("fact", { scope: from.of || "user", ...parts(from.fact) })) ?? view.place.querySelector("h2"))?.focus();
-  } catch (error) {
-    // What is shown is better than nothing, where nobody asked for it anew.
-    if (mine !== asked || (quiet && error.status === 0)) return;
-    told = undefined;
+const answers = answered({
+  ask: () => (route().fact ? history() : several()),
+  draw: (answer) => (route().fact ? one(answer) : list(answer)),
+  fail(error, again) {
     view.list = undefined;
-    view.place.replaceChildren(title("Facts"), fact ? back() : form([]), failure(error, () => load()));
-  }
+    view.place.replaceChildren(title("Facts"), route().fact ? back() : form([]), failure(error, again));
+  },
+});
+
+/** Shows what the address names now, after it has named something else. */
+async function move(from) {
+  if (!(await answers.load()) || !from) return;
+  const shown = from.fact && byId(idOf("fact", { scope: from.of || "user", ...parts(from.fact) }));
+  (shown || view.place.querySelector("h2"))?.focus();
+}
+
+/** One fact, as it is and was. */
+function history() {
+  const { fact, of, known } = route();
+  return api.facts({ scope: of || "user", ...parts(fact), history: true, known_at: known });
+}
+
+/** The facts that are asked for; where there are too many to look through here, those whose name begins so. */
+async function several() {
+  const { scope, day, all, find } = route();
+  const those = () => everything({ scope, as_of: day, expired: Boolean(all) || undefined, prefix: view.cut ? find : undefined });
+  const answer = await those();
+  if (!answer.cut || !find || view.cut) return answer;
+  view.cut = true;
+  return those();
 }
 
 /** The facts that are asked for, and all scopes that there are. */

@@ -1,7 +1,8 @@
 // The graph of notes: what is around one, by relation and direction; without a name those that have a type, or the relations of a name.
 
+import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { byId, count, debounced, failure, h, keepingFocusById } from "./dom.js";
+import { byId, count, debounced, failure, h } from "./dom.js";
 import { address, go, route } from "./route.js";
 
 const STEPS = [["1", "One step"], ["", "Two steps"], ["3", "Three steps"], ["4", "Four steps"], ["5", "Five steps"]];
@@ -9,29 +10,25 @@ const STATES = { expired: "expired", future: "not yet true" };
 const NAMES = ["name", "relation", "kind", "steps", "day", "all"];
 
 let view;
-let asked = 0;
-/** The answer that is shown, as it came. */
-let told;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger graph" }), answer: h("div", {}) };
   view.summary = h("p", { class: "summary" });
   view.place.replaceChildren(h("h2", { tabindex: -1 }, "Graph"), form(), view.summary, view.answer);
-  told = undefined;
   main.replaceChildren(view.place);
-  load();
+  answers.begin();
 }
 
 /** The route changed within this view. */
 export function update(now, before) {
   if (!NAMES.some((name) => now[name] !== before[name])) return;
   for (const name of NAMES) fillIn(byId(`graph-${name}`), now[name]);
-  load();
+  answers.load();
 }
 
 /** Files have changed, or the time of a relation is over. */
 export function changed() {
-  load(true);
+  answers.load({ quiet: true });
 }
 
 /** From what is around a note back to the list; says no when that is shown. */
@@ -47,24 +44,17 @@ function fillIn(field, value = "") {
   else if (field !== document.activeElement) field.value = value;
 }
 
-async function load(quiet = false) {
-  const { name, relation, kind, steps, day, all } = route();
-  asked += 1;
-  const mine = asked;
-  try {
-    const answer = await api.graph({ name, relation, type: kind, depth: steps, as_of: day, expired: all ? true : undefined });
-    if (mine !== asked) return;
-    const text = JSON.stringify(answer);
-    if (quiet && text === told) return;
-    told = text;
-    keepingFocusById(() => render(answer));
-  } catch (error) {
-    if (mine !== asked || (quiet && error.status === 0)) return;
-    told = undefined;
+const answers = answered({
+  ask() {
+    const { name, relation, kind, steps, day, all } = route();
+    return api.graph({ name, relation, type: kind, depth: steps, as_of: day, expired: all ? true : undefined });
+  },
+  draw: render,
+  fail(error, again) {
     view.summary.textContent = "";
-    view.answer.replaceChildren(failure(error, () => load()));
-  }
-}
+    view.answer.replaceChildren(failure(error, again));
+  },
+});
 
 function form() {
   const now = route();

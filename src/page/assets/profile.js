@@ -1,19 +1,16 @@
 // Who the person is, as agents are told: what is said in any case, what was made of entries and facts, and USER.md.
 
+import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { byId, count, failure, h, keepingFocusById } from "./dom.js";
+import { byId, count, failure, h } from "./dom.js";
 import { address, route } from "./route.js";
 
 let view;
-let asked = 0;
-/** The answer that is shown, as it came. */
-let told;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }), said: h("p", { class: "hint", role: "status" }) };
-  told = undefined;
   main.replaceChildren(view.place);
-  load();
+  answers.begin();
 }
 
 /** The route changed within this view. */
@@ -21,26 +18,14 @@ export function update() {}
 
 /** Files have changed. */
 export function changed() {
-  load({ quiet: true });
+  answers.load({ quiet: true });
 }
 
-async function load({ quiet = false } = {}) {
-  asked += 1;
-  const mine = asked;
-  try {
-    const answer = await api.profile();
-    if (mine !== asked) return;
-    const text = JSON.stringify(answer);
-    if (quiet && text === told) return;
-    told = text;
-    keepingFocusById(() => list(answer));
-  } catch (error) {
-    // What is shown is better than nothing, where nobody asked for it anew.
-    if (mine !== asked || (quiet && error.status === 0)) return;
-    told = undefined;
-    view.place.replaceChildren(h("h2", { tabindex: -1 }, "Profile"), failure(error, () => load()));
-  }
-}
+const answers = answered({
+  ask: () => api.profile(),
+  draw: list,
+  fail: (error, again) => view.place.replaceChildren(h("h2", { tabindex: -1 }, "Profile"), failure(error, again)),
+});
 
 function list({ overrides, user, profile, state, regenerate_after: after }) {
   const make = h("button", { type: "button", id: "profile-make", on: { click: () => makeNow(make) } }, "Make it now");
@@ -72,7 +57,7 @@ async function makeNow(button) {
   try {
     const { checkpoint_id: checkpoint } = await api.makeProfile();
     view.said.textContent = checkpoint ? "Made anew." : "It says so already.";
-    await load();
+    await answers.load();
   } catch (error) {
     view.said.replaceChildren(failure(error));
   } finally {

@@ -1,7 +1,8 @@
 // Review: what agents and models propose, one after the other: accept, edit, reject, or all that one note gave.
 
+import { answered } from "./answered.js";
 import { api } from "./api.js";
-import { count, failure, h, keepingFocusById, say } from "./dom.js";
+import { count, failure, h, say } from "./dom.js";
 import { choice, entryLines, memories } from "./entries.js";
 import { route } from "./route.js";
 
@@ -13,47 +14,35 @@ const VERDICTS = {
 };
 
 let view;
-let asked = 0;
-let told;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  told = undefined;
   main.replaceChildren(view.place);
-  load();
+  answers.begin();
 }
 
 /** The route changed within this view. */
 export function update(now, before) {
-  if (now.agent !== before.agent) load();
+  if (now.agent !== before.agent) answers.load();
 }
 
 /** Files have changed. */
 export function changed() {
   // What is being written is not made anew.
-  if (!isWriting()) load({ quiet: true });
+  if (!isWriting()) answers.load({ quiet: true });
 }
 
 const isWriting = () => Boolean(view.place.querySelector(".fact-form"));
 
-async function load({ quiet = false } = {}) {
-  asked += 1;
-  const mine = asked;
-  try {
+const answers = answered({
+  async ask() {
     const answer = await api.proposals({ agent: route().agent });
-    if (mine !== asked) return;
-    // Nor is what is being written meanwhile: the list is made anew once that is done.
-    if (isWriting()) return;
-    const text = JSON.stringify(answer);
-    if (quiet && text === told) return;
-    told = text;
-    keepingFocusById(() => list(answer.proposals, answer.more ?? 0));
-  } catch (error) {
-    if (mine !== asked || (quiet && error.status === 0)) return;
-    told = undefined;
-    view.place.replaceChildren(title(), failure(error, () => load()));
-  }
-}
+    // What is being written meanwhile stays: the list is made anew once that is done.
+    return isWriting() ? undefined : answer;
+  },
+  draw: ({ proposals, more = 0 }) => list(proposals, more),
+  fail: (error, again) => view.place.replaceChildren(title(), failure(error, again)),
+});
 
 const title = () => h("h2", { tabindex: -1 }, "Review");
 
@@ -76,7 +65,7 @@ function item(proposal) {
       const done = await api.decide({ decisions: [{ agent: entry.agent, ...decision }] });
       say(`${what}: ${count(done.accepted.length + done.rejected.length, "proposal")}`);
       if (isWriting()) return made.remove();
-      load();
+      answers.load();
       view.place.querySelector("h2")?.focus();
     } catch (error) {
       made.append(failure(error));
@@ -112,7 +101,7 @@ function ask(at, label, value, then) {
     h("div", { class: "row" }, text),
     h("div", { class: "row" },
       h("button", { type: "submit", class: "primary" }, label === "Why" ? "Reject" : "Accept"),
-      h("button", { type: "button", on: { click: () => { form.remove(); load({ quiet: true }); } } }, "Cancel")));
+      h("button", { type: "button", on: { click: () => { form.remove(); answers.load({ quiet: true }); } } }, "Cancel")));
   at.append(form);
   text.focus();
 }

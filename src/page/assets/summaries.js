@@ -1,52 +1,39 @@
 // Summaries of conversations: what was decided, when, and what is to be done, each line with the turns that it was made of.
 
+import { answered } from "./answered.js";
 import { api } from "./api.js";
 import { sections } from "./summary-lines.js";
-import { byId, count, failure, h, keepingFocusById, when } from "./dom.js";
+import { byId, count, failure, h, when } from "./dom.js";
 import { address, go, route } from "./route.js";
 
 const FIRST = 50;
 
 let view;
-let asked = 0;
-/** The answer that is shown, as it came. */
-let told;
 
 export function show(main) {
   view = { place: h("div", { class: "ledger" }) };
-  told = undefined;
   main.replaceChildren(view.place);
-  load();
+  answers.begin();
 }
 
 /** The route changed within this view. */
 export function update(now, before) {
-  if (now.all !== before.all || now.of !== before.of) load();
+  if (now.all !== before.all || now.of !== before.of) answers.load();
 }
 
 /** Files have changed. */
 export function changed() {
-  load({ quiet: true });
+  answers.load({ quiet: true });
 }
 
-async function load({ quiet = false } = {}) {
-  const { all, of } = route();
-  asked += 1;
-  const mine = asked;
-  try {
-    const answer = await api.summaries({ of, all: Boolean(all) || undefined, limit: FIRST });
-    if (mine !== asked) return;
-    const text = JSON.stringify(answer);
-    if (quiet && text === told) return;
-    told = text;
-    keepingFocusById(() => list(answer));
-  } catch (error) {
-    // What is shown is better than nothing, where nobody asked for it anew.
-    if (mine !== asked || (quiet && error.status === 0)) return;
-    told = undefined;
-    view.place.replaceChildren(h("h2", { tabindex: -1 }, "Summaries"), failure(error, () => load()));
-  }
-}
+const answers = answered({
+  ask() {
+    const { all, of } = route();
+    return api.summaries({ of, all: Boolean(all) || undefined, limit: FIRST });
+  },
+  draw: list,
+  fail: (error, again) => view.place.replaceChildren(h("h2", { tabindex: -1 }, "Summaries"), failure(error, again)),
+});
 
 function list({ summaries, cut = false }) {
   const { all, of } = route();
@@ -69,7 +56,7 @@ async function makeNow(button) {
   try {
     const { made, kept = [] } = await api.makeSummaries();
     view.said.textContent = `${count(made.length, "summary", "summaries")} made${kept.length ? `, ${kept.length} kept as they are` : ""}.`;
-    await load();
+    await answers.load();
   } catch (error) {
     view.said.replaceChildren(failure(error));
   } finally {

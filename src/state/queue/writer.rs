@@ -76,7 +76,8 @@ impl EventQueue {
             if let Some(plan) = &batch.plan {
                 set_plan(&transaction, plan, now.next)?;
             }
-            let first: Option<i64> = transaction.query_row("SELECT min(number) FROM events", [], |row| row.get(0))?;
+            let first: Option<i64> =
+                transaction.prepare_cached("SELECT min(number) FROM events")?.query_row([], |row| row.get(0))?;
             if first.is_none() && !(batch.done.is_empty() && batch.dropped.is_empty()) {
                 // Every page of an empty table is overwritten. What was about to be written of it waits no more, either.
                 transaction.execute("DELETE FROM events", [])?;
