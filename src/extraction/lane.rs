@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::ask::{ExtractionAsker, Unasked};
 use super::keep::{found_in, propose, trust_of};
-use super::librarian::{KnownTraceParts, LIBRARIAN};
 use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, next_due};
 use super::summary::keep_summary;
+use super::trace_known::{KnownTraceParts, LIBRARIAN, PartPlaces};
 use crate::clock::Clock;
 use crate::derive::extraction::{EXTRACTION_PROPERTY, SpokenTurn, extraction_prompt, read_turns, turns_digest};
 use crate::derive::generated::is_generated;
@@ -69,6 +69,7 @@ pub(crate) struct Extraction {
     /// One at a time.
     known: Mutex<KnownSessions>,
     trace_parts: Mutex<KnownTraceParts>,
+    pub(super) trace_places: PartPlaces,
     /// Whether what waits is to be done at once, and whether that was just said.
     hurries: AtomicBool,
     was_hurried: AtomicBool,
@@ -94,6 +95,7 @@ impl Extraction {
             state: Mutex::default(),
             known: Mutex::default(),
             trace_parts: Mutex::default(),
+            trace_places: PartPlaces::default(),
             hurries: AtomicBool::new(false),
             was_hurried: AtomicBool::new(false),
             is_woken: AtomicBool::new(false),

@@ -1,6 +1,6 @@
 //! The librarian: what a chat model finds in the traces of an agent, proposed for that agent's own memory. The traces stay as they are.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::ask::ExtractionAsker;
 use super::keep::{Proposals, entry_of, propose};
 use super::lane::{Extraction, ExtractionRest};
-use super::sessions::{cut, next_due};
+use super::sessions::next_due;
+use super::trace_known::{KnownTraceParts, LIBRARIAN, PartPlace, content_of, key_of};
 use super::trace_parts::{TracePart, TraceParts};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, trace_source};
 use crate::derive::extraction::{CheckedEntry, extraction_prompt};
@@ -16,53 +17,15 @@ use crate::fs::crash;
 use crate::layers::EntryProposal;
 use crate::models::ChatModel;
 use crate::redact::redact;
-use crate::request::{Owner, RequestError, rfc3339};
 use crate::state::{CallAllowance, Digest, Job, JobState, StateError};
 use crate::trace_files::{TraceFilesError, TraceHourFile};
-use crate::wire::LibrarianView;
 
-/// The jobs of the librarian.
-pub(super) const LIBRARIAN: &str = "librarian";
 /// Files of which every part was read.
 const FILES: &str = "librarian files";
 /// So long it waits where nothing says how long.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// Sources that an entry names at most.
 const MOST_EVIDENCE: usize = 20;
-/// Why nothing is sent.
-const WITHHELD: &str =
-    "the model is on another machine, and traces are sent to none unless `send_private` of `[memory]` is true";
-
-/// Where a part is.
-#[derive(Debug, Clone)]
-struct PartPlace {
-    agent: String,
-    file: TraceHourFile,
-    at: usize,
-}
-
-/// What is known of the traces.
-#[derive(Debug, Default)]
-pub(super) struct KnownTraceParts {
-    places: HashMap<Digest, PartPlace>,
-    /// With which content each part was done.
-    done: Option<HashMap<Digest, Digest>>,
-    /// And each file.
-    files: Option<HashMap<Digest, Digest>>,
-    /// Files that were looked at, as they were, with how many of their parts are not done.
-    seen: HashMap<Digest, (Digest, HashSet<Digest>)>,
-    /// When they were looked at last, in milliseconds since 1970.
-    looked: Option<i64>,
-}
-
-fn key_of(text: &str) -> Digest {
-    cut(blake3::hash(text.as_bytes()).as_bytes())
-}
-
-fn content_of(file: &TraceHourFile) -> Digest {
-    key_of(&format!("{} {}", file.stamp.size, file.stamp.mtime_ns))
-}
-
 impl Extraction {
     /// Reads a part of some agent's traces, if one is due and nothing is in the way.
     pub(super) fn librarian_step(&self, hurries: bool) -> Result<ExtractionRest, StateError> {
@@ -145,11 +108,11 @@ impl Extraction {
         known.seen.retain(|key, _| there.contains(key));
         // What is gone, or of an agent for whom it was switched off, is not waited for.
         for job in self.jobs.all(LIBRARIAN)?.into_iter().filter(|job| job.state != JobState::Running) {
-            let place = known.places.get(&job.key);
+            let place = self.trace_places.get(&job.key);
             if place.is_none_or(|place| !agents.contains(&place.agent) || !there.contains(&key_of(&place.file.name())))
             {
                 self.jobs.remove(LIBRARIAN, job.key)?;
-                known.places.remove(&job.key);
+                self.trace_places.remove(&job.key);
             }
         }
         Ok(())
@@ -173,7 +136,7 @@ impl Extraction {
                 continue;
             }
             self.jobs.queue(LIBRARIAN, part_key, digest, quiet, now)?;
-            known.places.insert(part_key, PartPlace { agent: agent.to_owned(), file: file.clone(), at });
+            self.trace_places.put(part_key, PartPlace { agent: agent.to_owned(), file: file.clone(), at });
             left.insert(part_key);
         }
         if left.is_empty() {
@@ -206,7 +169,7 @@ impl Extraction {
         model: &Arc<dyn ChatModel>,
         job: &Job,
     ) -> Result<ExtractionRest, StateError> {
-        let place = known.places.get(&job.key).cloned();
+        let place = self.trace_places.get(&job.key);
         let part = place.as_ref().and_then(|place| self.part_of(place, &job.content));
         let (Some(place), Some(part)) = (place, part) else {
             // It has grown, or something of it was forgotten: it is another job, with the next look.
@@ -257,7 +220,7 @@ impl Extraction {
         self.jobs.finish(LIBRARIAN, job.key, job.content, self.now())?;
         crash::point("librarian-marked");
         known.done.get_or_insert_default().insert(job.key, job.content);
-        known.places.remove(&job.key);
+        self.trace_places.remove(&job.key);
         let file = key_of(&place.file.name());
         if let Some((content, left)) = known.seen.get_mut(&file) {
             left.remove(&job.key);
@@ -269,62 +232,6 @@ impl Extraction {
         }
         self.jobs.revive(LIBRARIAN, self.now())?;
         Ok(ExtractionRest::None)
-    }
-
-    /// How the librarian of an agent is.
-    ///
-    /// # Errors
-    /// When there is no such agent, or the state cannot be read.
-    pub(crate) fn librarian_view(&self, owner: &Owner, slug: &str) -> Result<LibrarianView, RequestError> {
-        let policy = owner.workspace().agents().policies().of(slug);
-        let absent = || RequestError::not_found(format!("there is no agent `{slug}`"));
-        let is_on = policy.ok_or_else(absent)?.librarian;
-        let totals = self.librarian.totals(slug)?;
-        let lane = self.state();
-        let (queued, dead, reason) = {
-            let known = self.trace_parts();
-            let of_agent = |job: &&Job| known.places.get(&job.key).is_some_and(|place| place.agent == slug);
-            let jobs = self.jobs.all(LIBRARIAN)?;
-            let (dead, queued): (Vec<&Job>, Vec<&Job>) =
-                jobs.iter().filter(of_agent).partition(|job| job.state == JobState::Dead);
-            let reason = dead.iter().chain(&queued).find_map(|job| job.reason.clone());
-            (queued.len(), dead.len(), reason)
-        };
-        let model = self.model();
-        let memory = &self.workspace.config().memory;
-        let (state, reason) = match &model {
-            _ if !is_on => ("off", None),
-            _ if !memory.enabled => ("off", Some("`enabled` of `[memory]` in memory.toml is false".to_owned())),
-            None => ("off", Some("`model` of `[memory]` in memory.toml names no model".to_owned())),
-            Some(Err(reason)) => ("stopped", Some(reason.clone())),
-            Some(Ok(model)) if !model.takes_private() => ("withheld", Some(WITHHELD.to_owned())),
-            Some(Ok(_)) if lane.stopped.is_some() => ("stopped", lane.stopped),
-            Some(Ok(_)) if queued > 0 && lane.is_working => ("working", None),
-            Some(Ok(_)) if queued + dead > 0 => ("waiting", reason),
-            Some(Ok(_)) => ("idle", None),
-        };
-        Ok(LibrarianView {
-            agent_name: slug.to_owned(),
-            enabled: is_on,
-            model: (!memory.model.is_empty()).then(|| memory.model.clone()),
-            state: state.to_owned(),
-            reason,
-            last_run: totals.last.map(rfc3339),
-            covered: totals.events,
-            queued,
-            dead,
-        })
-    }
-
-    /// Has all traces that wait read at once, and what was put aside tried again.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
-    pub(crate) fn run_librarian(&self, _: &Owner) -> Result<(), RequestError> {
-        self.open_again();
-        self.jobs.retry(LIBRARIAN, None, self.now())?;
-        self.hurry();
-        Ok(())
     }
 }
 

@@ -15,9 +15,11 @@ mod clear;
 mod keep;
 mod lane;
 mod librarian;
+mod librarian_view;
 mod processing;
 mod sessions;
 mod summary;
+mod trace_known;
 mod trace_parts;
 mod worker;
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 
 use super::channel::ChannelStores;
-use super::export::{BY, NotExported, SessionExporter, SessionFate, ToldSession, digest_of};
+use super::export::{SessionExporter, SessionFate, ToldSession, digest_of};
+use super::part::{BY, NotExported};
 use crate::config::SessionsConfig;
 use crate::path::VaultPath;
 use crate::request::Workspace;

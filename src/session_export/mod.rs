@@ -5,13 +5,14 @@
 //! a file changes ─▶ look (all files of the globs) ─▶ read ─▶ cleaned turns ─▶ render ─▶ vault ─▶ marked
 //! ```
 //!
-//! `keeper` is the thread, `look` compares files with what is known of them and does what their age and number ask for, `export` writes one
-//! session, `channel` tells from what kind of channel it comes, and `render` is its text, pure.
+//! `keeper` is the thread, `look` compares files with what is known of them and does what their age and number ask for, `export` reads one
+//! session and `part` writes its notes, `channel` tells from what kind of channel it comes, and `render` is its text, pure.
 
 mod channel;
 mod export;
 mod keeper;
 mod look;
+mod part;
 mod render;
 
 pub(crate) use keeper::SessionKeeper;
