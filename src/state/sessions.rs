@@ -276,7 +276,7 @@ mod tests {
         let note = SessionNote { path: "conversations/a.md".into(), after: "1".into(), ..SessionNote::default() };
         sessions.keep_note(&key, 0, &note).unwrap();
         sessions.keep_note(&key, 1, &SessionNote { path: "conversations/b.md".into(), ..note.clone() }).unwrap();
-        assert_eq!(sessions.notes(&key, 0).unwrap(), [note.clone()]);
+        assert_eq!(sessions.notes(&key, 0).unwrap(), std::slice::from_ref(&note));
         assert_eq!(sessions.all_notes(&key).unwrap().len(), 2);
         let is_of_another = |path: &str| sessions.is_of_another(path, &key, 0, 0).unwrap();
         assert!(is_of_another("conversations/b.md") && !is_of_another("conversations/a.md"));
