@@ -31,10 +31,14 @@ pub(super) async fn answer<R: Role, T: Send + 'static>(
     asking: Asking,
     with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let Asking { principal, turn, place, .. } = asking;
+    let Asking { principal, turn, place, sees_saves, .. } = asking;
     let answering = move || {
         let told = principal.clone();
-        let answer = R::of(app.request(principal, turn)).and_then(|role| with(&role));
+        let request = app.request(principal, turn);
+        if sees_saves {
+            request.make_fresh();
+        }
+        let answer = R::of(request).and_then(|role| with(&role));
         drop(place);
         answer.map_err(|error| error.told_to(&told))
     };

@@ -37,6 +37,8 @@ pub(super) struct Asking {
     pub(super) place: Option<Arc<RequestPermit>>,
     /// Whether it came over the Unix socket.
     pub(super) is_local: bool,
+    /// Whether it is to see what was saved just before.
+    pub(super) sees_saves: bool,
 }
 
 impl Asking {
@@ -44,6 +46,11 @@ impl Asking {
     /// may have saved it, asks over the Unix socket.
     pub(super) fn wants_fresh(&self, said: Option<bool>) -> Option<bool> {
         said.or(self.is_local.then_some(true))
+    }
+
+    /// The same, that waits for what was saved just before, if it came over the Unix socket.
+    pub(super) fn seeing_saves(self) -> Self {
+        Self { sees_saves: self.is_local, ..self }
     }
 }
 
@@ -59,7 +66,8 @@ impl<S: Sync> FromRequestParts<S> for Asking {
         let principal = parts.extensions.get::<Principal>().cloned().ok_or_else(none)?;
         let turn = parts.extensions.get::<Turn>().cloned().unwrap_or_default();
         let is_local = parts.extensions.get::<OverSocket>().is_some();
-        Ok(Self { principal, turn, place: parts.extensions.get::<Arc<RequestPermit>>().cloned(), is_local })
+        let place = parts.extensions.get::<Arc<RequestPermit>>().cloned();
+        Ok(Self { principal, turn, place, is_local, sees_saves: false })
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn context(
     JsonBody(params): JsonBody<ContextParams>,
 ) -> Result<Response, ApiError> {
     let vault = AppState::clone(&app);
-    let view = answer(app, asking, move |viewer: &Viewer| vault.context(viewer, &params)).await?;
+    let view = answer(app, asking.seeing_saves(), move |viewer: &Viewer| vault.context(viewer, &params)).await?;
     let etag = format!("\"{}\"", view.receipt.id);
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok()).unwrap_or_default();
     let is_known = known.split(',').any(|known| known.trim().trim_start_matches("W/") == etag || known.trim() == "*");

@@ -26,5 +26,5 @@ pub(super) async fn notes_around(
     params: Result<Query<GraphParams>, QueryRejection>,
 ) -> Answer<GraphView> {
     let params = query(params)?;
-    ask(app, asking, move |viewer: &Viewer| graph::graph(viewer, &params)).await
+    ask(app, asking.seeing_saves(), move |viewer: &Viewer| graph::graph(viewer, &params)).await
 }

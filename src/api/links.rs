@@ -31,7 +31,7 @@ pub(super) async fn links(
     params: Result<Query<LinksParams>, QueryRejection>,
 ) -> Answer<LinksView> {
     let params = query(params)?;
-    ask(app, asking, move |viewer: &Viewer| notes::links(viewer, &params)).await
+    ask(app, asking.seeing_saves(), move |viewer: &Viewer| notes::links(viewer, &params)).await
 }
 
 /// The notes near a note, by meaning where it is embedded, else by its most telling words; those that it links to are marked, and those
@@ -44,21 +44,21 @@ pub(super) async fn related(
     params: Result<Query<RelatedParams>, QueryRejection>,
 ) -> Answer<RelatedView> {
     let params = query(params)?;
-    ask(app, asking, move |viewer: &Viewer| notes::related(viewer, &params)).await
+    ask(app, asking.seeing_saves(), move |viewer: &Viewer| notes::related(viewer, &params)).await
 }
 
 /// The tags, with how many notes have them.
 #[utoipa::path(get, path = "/api/user-memory/tags",
     responses((status = 200, body = TagsView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn tags(State(app): State<AppState>, asking: Asking) -> Answer<TagsView> {
-    ask(app, asking, notes::tags).await
+    ask(app, asking.seeing_saves(), notes::tags).await
 }
 
 /// The same at a shorter address.
 #[utoipa::path(get, path = "/api/tags",
     responses((status = 200, body = TagsView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn all_tags(State(app): State<AppState>, asking: Asking) -> Answer<TagsView> {
-    ask(app, asking, notes::tags).await
+    ask(app, asking.seeing_saves(), notes::tags).await
 }
 
 /// Lists notes, the newest first.
@@ -70,5 +70,5 @@ pub(super) async fn notes_in(
     params: Result<Query<NotesParams>, QueryRejection>,
 ) -> Answer<NotesView> {
     let params = query(params)?;
-    ask(app, asking, move |viewer: &Viewer| notes::list(viewer, &params)).await
+    ask(app, asking.seeing_saves(), move |viewer: &Viewer| notes::list(viewer, &params)).await
 }

@@ -43,5 +43,5 @@ pub(super) async fn set_user(
     responses((status = 200, body = ProfileMade), (status = 409, body = ErrorBody), (status = "4XX", body = ErrorBody),
         (status = 503, body = ErrorBody)))]
 pub(super) async fn regenerate(State(app): State<AppState>, asking: Asking) -> Answer<ProfileMade> {
-    ask(app, asking, |owner: &Owner| profile::regenerate(owner)).await
+    ask(app, asking.seeing_saves(), |owner: &Owner| profile::regenerate(owner)).await
 }

@@ -123,21 +123,21 @@ pub(super) async fn browse(
     params: Result<Query<BrowseParams>, QueryRejection>,
 ) -> Answer<Browse> {
     let params = query(params)?;
-    ask(app, asking, move |viewer: &Viewer| notes::browse(viewer, &params)).await
+    ask(app, asking.seeing_saves(), move |viewer: &Viewer| notes::browse(viewer, &params)).await
 }
 
 /// What there is, in numbers.
 #[utoipa::path(get, path = "/api/user-memory/stats",
     responses((status = 200, body = Stats), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn stats(State(app): State<AppState>, asking: Asking) -> Answer<Stats> {
-    ask(app, asking, notes::stats).await
+    ask(app, asking.seeing_saves(), notes::stats).await
 }
 
 /// The names of the collections.
 #[utoipa::path(get, path = "/api/user-memory/collections",
     responses((status = 200, body = Collections), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn collections(State(app): State<AppState>, asking: Asking) -> Answer<Collections> {
-    ask(app, asking, notes::collections).await
+    ask(app, asking.seeing_saves(), notes::collections).await
 }
 
 /// The passage with a hash, and the remarks on it.

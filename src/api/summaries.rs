@@ -32,7 +32,7 @@ pub(super) async fn list_summaries(
     params: Result<Query<SummariesParams>, QueryRejection>,
 ) -> Answer<SummariesView> {
     let params = query(params)?;
-    ask(app, asking, move |viewer: &Viewer| summaries::list(viewer, &params)).await
+    ask(app, asking.seeing_saves(), move |viewer: &Viewer| summaries::list(viewer, &params)).await
 }
 
 /// Makes summaries now, by rules: of one conversation, or of all whose turns are others than they were.
@@ -43,7 +43,7 @@ pub(super) async fn make_summaries(
     asking: Asking,
     JsonBody(params): JsonBody<SummaryMakeParams>,
 ) -> Answer<SummariesMade> {
-    ask(app, asking, move |owner: &Owner| summaries::make(owner, &params)).await
+    ask(app, asking.seeing_saves(), move |owner: &Owner| summaries::make(owner, &params)).await
 }
 
 /// What was written, captured and decided on a day or in a week, made for the request of what is seen; every line with a citation.
@@ -55,7 +55,7 @@ pub(super) async fn show_digest(
     params: Result<Query<DigestParams>, QueryRejection>,
 ) -> Answer<DigestView> {
     let params = query(params)?;
-    ask(app, asking, move |viewer: &Viewer| summaries::digest(viewer, &params)).await
+    ask(app, asking.seeing_saves(), move |viewer: &Viewer| summaries::digest(viewer, &params)).await
 }
 
 /// Writes the file of a day or a week. One that the person has edited stays.
@@ -66,5 +66,5 @@ pub(super) async fn write_digest(
     asking: Asking,
     JsonBody(params): JsonBody<DigestParams>,
 ) -> Answer<DigestWritten> {
-    ask(app, asking, move |owner: &Owner| summaries::write_digest(owner, &params)).await
+    ask(app, asking.seeing_saves(), move |owner: &Owner| summaries::write_digest(owner, &params)).await
 }

@@ -54,7 +54,7 @@ pub(super) async fn delete_chunk(
 ) -> Answer<Forgotten> {
     let (hash, DeleteParams { purge }) = (name(hash)?, query(params)?);
     let params = ForgetParams { hash: Some(hash), purge, ..ForgetParams::default() };
-    ask(app, asking, move |owner: &Owner| notes::forget(owner, &params)).await
+    ask(app, asking.seeing_saves(), move |owner: &Owner| notes::forget(owner, &params)).await
 }
 
 /// Deletes a passage, lines or a note, or says what would go. Answers when it can no longer be found.
@@ -65,7 +65,7 @@ pub(super) async fn forget(
     asking: Asking,
     JsonBody(params): JsonBody<ForgetParams>,
 ) -> Answer<Forgotten> {
-    ask(app, asking, move |owner: &Owner| notes::forget(owner, &params)).await
+    ask(app, asking.seeing_saves(), move |owner: &Owner| notes::forget(owner, &params)).await
 }
 
 /// Writes a remark on a passage. Answers when it can be found.
@@ -76,7 +76,7 @@ pub(super) async fn annotate(
     asking: Asking,
     JsonBody(params): JsonBody<AnnotateParams>,
 ) -> Answer<Annotated> {
-    ask(app, asking, move |owner: &Owner| notes::annotate(owner, &params)).await
+    ask(app, asking.seeing_saves(), move |owner: &Owner| notes::annotate(owner, &params)).await
 }
 
 /// The changes that can be undone, newest first.

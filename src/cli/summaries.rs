@@ -71,11 +71,31 @@ impl SummariesCommand {
             }
         }
         match (found.summaries.is_empty(), found.cut) {
-            (true, _) => remark!("vault: there are no summaries; `vault summaries make` makes them now"),
+            (true, _) => remark!("vault: {}", self.why_none(&mut backend)?),
             (false, true) => remark!("vault: there are more; --limit shows them"),
             (false, false) => {}
         }
         Ok(outcome)
+    }
+}
+
+impl SummariesCommand {
+    /// Why there is none to show, and what would show one.
+    fn why_none(&self, backend: &mut Backend) -> anyhow::Result<String> {
+        if let Some(of) = &self.of {
+            return Ok(format!("there is no summary of `{of}`; `vault summaries` lists those there are"));
+        }
+        let older = match self.all {
+            true => 0,
+            false => {
+                backend.summaries(&SummariesParams { all: Some(true), ..SummariesParams::default() })?.summaries.len()
+            }
+        };
+        Ok(match older {
+            0 => "there are no summaries; `vault summaries make` makes them now".into(),
+            1 => "the one summary there is, is older than those that count; --all shows it".into(),
+            more => format!("the {more} summaries there are, are older than those that count; --all shows them"),
+        })
     }
 }
 

@@ -156,7 +156,7 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
         let why = format!("it names what is known (`{name}`)");
         return Gated { gate: Gate::Entries, why, rest: query.to_owned(), day: None };
     }
-    let why = "something that was found is likely enough to answer it".to_owned();
+    let why = "notes and conversations were searched".to_owned();
     Gated { gate: Gate::Search, why, rest: query.to_owned(), day: None }
 }
 

@@ -148,7 +148,7 @@ mod tests {
     fn a_session_is_read_as_one() {
         let lines = "{\"type\":\"session\",\"id\":\"s1\",\"timestamp\":\"2025-10-01T10:00:00Z\"}\n\
              {\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"Grüß dich \u{1f44b}\"}}\n\
-             {\"type\":\"message\",\"id\":\"b\",\"message\":{\"role\":\"toolResult\",\"content\":\"x\"}}\n\
+             {\"type\":\"message\",\"id\":\"b\",\"message\":{\"role\":\"system\",\"content\":\"x\"}}\n\
              {\"type\":\"message\",\"id\":\"c\",\"message\":{\"role\":\"assistant\",\"content\":\"NO_RE";
         let read = |text: &str| session(SourceKind::OpenClaw, Path::new("/x/s1.jsonl"), None, &mut text.as_bytes());
         let found = read(lines);

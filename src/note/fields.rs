@@ -37,7 +37,9 @@ pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> No
         for (key, value) in entries(names) {
             let read = dates::parse(value);
             *date = date.or(read);
-            if read.is_none() && !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty()) {
+            let is_left_open =
+                value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty() || is_template(text));
+            if read.is_none() && !is_left_open {
                 let shown: String = match value.is_object() || value.is_array() {
                     true => key.to_owned(),
                     false => format!("{key}: {}", value.to_string().chars().take(40).collect::<String>()),
@@ -48,6 +50,11 @@ pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> No
         }
     }
     fields
+}
+
+/// Whether a value is to be filled in, as in a note that others are made after: `{{date}}` of Obsidian, `<% tp.date.now() %>` of Templater.
+fn is_template(text: &str) -> bool {
+    [("{{", "}}"), ("<%", "%>")].iter().any(|(open, close)| text.contains(open) && text.contains(close))
 }
 
 /// The other names that a note's metadata gives it.

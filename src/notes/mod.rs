@@ -15,6 +15,7 @@ mod note;
 mod purge;
 mod purge_facts;
 mod related;
+mod remains;
 mod retitle;
 mod save;
 mod search;

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::purge::{Purge, sweep_traces};
+use super::remains::{clear_pending, in_trash, other_names, remains};
 use crate::config::MemoryScope;
 use crate::derive::facts::{Fact, FactChange, FactsFile, full_name, split_name};
 use crate::ledger::{FactsBook, LedgerError};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
+use crate::vault::{Purged, commits_of};
 use crate::wire::{ForgetParams, Forgotten, PurgedView};
 
 /// Values that go for good, of one memory scope.
@@ -155,11 +157,23 @@ impl FactTarget {
         let mut purge = Purge::begin(owner, &self.path, "", &[], false, self.gone.values())?;
         self.gone.remember(&mut purge)?;
         let files = owner.workspace().files()?;
-        let none = || Ok::<_, RequestError>(());
-        let ((), left) =
-            owner.workspace().ledger().purge(files, &self.path, |change, text| self.gone.means(change, text), none)?;
-        let mut remains: Vec<String> = left.iter().map(in_history).chain(purge.clear_logs(files)).collect();
-        // What was learned from those events goes with them where the whole is forgotten.
+        let root = owner.workspace().home().root();
+        let others = other_names(&self.path.on_disk(root));
+        // The file as it was may have the values that it has no more.
+        let remove = || files.purge(&self.path).map_err(RequestError::from);
+        let (purged, left) = owner.workspace().ledger().purge(
+            files,
+            &self.path,
+            |change, text| self.gone.means(change, text),
+            remove,
+        )?;
+        let commits = commits_of(root, &self.path).filter(|commits| *commits > 0);
+        let mut remains: Vec<String> = in_trash(&purged)
+            .chain(left.iter().map(in_history))
+            .chain(purge.clear_logs(files))
+            .chain(clear_pending(owner.workspace(), purge.tombstone))
+            .chain(remains(owner, &self.path, false, commits, others))
+            .collect();
         let traces = sweep_traces(owner, purge.texts()).map_or_else(
             |error| {
                 remains.push(format!("the traces of agents may have the text: {}", error.message));
@@ -168,8 +182,9 @@ impl FactTarget {
             |swept| swept.events,
         );
         let tombstone = purge.tombstone;
+        let Purged { checkpoints, trashed, .. } = purged;
         forgotten.purged =
-            Some(PurgedView { checkpoints: 0, trashed: 0, embeddings: 0, traces, commits: None, tombstone, remains });
+            Some(PurgedView { checkpoints, trashed, embeddings: 0, traces, commits, tombstone, remains });
         Ok(forgotten)
     }
 }

@@ -38,7 +38,7 @@ const MIN_KEY: usize = 3;
 /// Maximum length of a key that another is looked for, in characters: each letter may be each other one.
 const MAX_KEY: usize = 32;
 
-/// Says what was perhaps meant: always where a name is near, else where nothing was `found`. `has_property` knows those of the notes that
+/// Says what was perhaps meant: always where a name is near or it was in brackets, else where nothing was `found`. `has_property` knows those of the notes that
 /// are seen.
 pub(super) fn misread(
     typed: &[NoCondition],
@@ -48,7 +48,7 @@ pub(super) fn misread(
     turn: &Turn,
 ) -> Result<Vec<Misread>, EngineError> {
     let mut said = Vec::new();
-    for NoCondition { key, value } in typed {
+    for NoCondition { key, value, bracketed } in typed {
         if is_condition(key) {
             said.push(Misread::Value(format!("{key}:{value}")));
             continue;
@@ -62,7 +62,7 @@ pub(super) fn misread(
         }
         let near =
             near.or_else(|| CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned()));
-        if near.is_some() || !found {
+        if near.is_some() || !found || *bracketed {
             said.push(Misread::Property(UnknownName {
                 kind: UnknownKind::Property,
                 name: key.clone(),

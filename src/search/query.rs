@@ -40,6 +40,8 @@ pub struct NoCondition {
     pub key: String,
     /// The value.
     pub value: String,
+    /// It was in brackets, `[key:value]`, which nothing else looks like.
+    pub bracketed: bool,
 }
 
 /// Maximum number of words. More say no more about what is wanted; a megabyte pasted as a query costs no more than this.
@@ -178,7 +180,8 @@ impl<'a> QueryReading<'a> {
             }
             let unread = part.operator.and_then(Operator::key_and_value);
             if let Some((key, value)) = unread.filter(|_| self.no_conditions.len() < MAX_NO_CONDITIONS) {
-                self.no_conditions.push(NoCondition { key: key.to_owned(), value: value.to_owned() });
+                let bracketed = matches!(part.operator, Some(Operator::Brackets(_)));
+                self.no_conditions.push(NoCondition { key: key.to_owned(), value: value.to_owned(), bracketed });
             }
             let mut words = plain_words(part.text, !(part.sign.is_some() || part.quoted));
             words.truncate(self.room);

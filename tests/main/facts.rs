@@ -566,6 +566,30 @@ fn a_fact_that_is_purged_is_found_nowhere_and_stays_so() {
 }
 
 #[test]
+fn a_value_that_was_unset_before_it_was_purged_cannot_be_restored() {
+    let secret = Secret { needle: "zibeline", query: "zibeline", text: "zibeline-branch" };
+    for with_daemon in [true, false] {
+        let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
+        vault.start();
+        set(&vault, &json!({"namespace": "p", "key": "other", "value": "stays"}));
+        set(&vault, &json!({"namespace": "p", "key": "gone", "value": secret.text}));
+        let unset = vault.run(&["fact", "unset", "p/gone", "--json"]).ok().json();
+        if !with_daemon {
+            vault.terminate();
+        }
+        let purged = vault.run(&["forget", "fact:p/gone", "--purge", "--yes", "--json"]).ok().json();
+        assert!(purged["purged"]["checkpoints"].as_u64().is_some_and(|count| count > 0), "{purged}");
+        let back = vault.run(&["restore", unset["checkpoint_id"].as_str().unwrap(), "--force"]);
+        assert!(back.code != 0, "{}", back.stdout);
+        if with_daemon {
+            vault.terminate();
+        }
+        assert!(read(&vault, "facts.md").contains("- other: stays"));
+        assert_in_no_file(&vault.path(""), &[&secret]);
+    }
+}
+
+#[test]
 fn what_notes_say_of_themselves_is_asked_for_as_facts_are() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n");
     vault

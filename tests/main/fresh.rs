@@ -222,3 +222,31 @@ fn an_agent_sees_the_save_and_is_not_told_of_others() {
     });
     assert!(answer["fresh"].is_null() && answer["degraded"].is_null(), "{answer}");
 }
+
+#[test]
+fn other_commands_see_the_save_before_them_too() {
+    let daemon = daemon();
+    let asked: [(&str, &[&str]); 6] = [
+        ("links", &["links", "notes/NAME.md"]),
+        ("related", &["search", "--related", "notes/NAME.md"]),
+        ("graph", &["graph", "NAME"]),
+        ("ls", &["ls", "--json"]),
+        ("tags", &["tags", "--json"]),
+        ("annotate", &["annotate", "notes/NAME.md", "A remark."]),
+    ];
+    for (command, args) in asked {
+        // On a busy machine a tenth of a second is not enough for each; without the wait none would see it.
+        let seen = (0..6).filter(|at| {
+            let name = format!("{command}{at}");
+            fs::write(daemon.path(&format!("notes/{name}.md")), format!("# {name}\n\nSaid once. #tag{name}\n"))
+                .unwrap();
+            let args: Vec<String> = args.iter().map(|arg| arg.replace("NAME", &name)).collect();
+            let ran = daemon.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            let is_missing =
+                ["there is no note", "no note is called", "not indexed"].iter().any(|why| ran.stderr.contains(why));
+            !is_missing && (!args.contains(&"--json".to_owned()) || ran.stdout.contains(&name))
+        });
+        let seen = seen.count();
+        assert!(seen >= 3, "{command}: {seen} of 6");
+    }
+}

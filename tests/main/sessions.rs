@@ -82,7 +82,7 @@ fn a_session_comes_by_itself_and_grows_in_the_same_note() {
     let said = "<think>hm</think>The elephant 🐘 is called 小象, and the key is AKIAIOSFODNN7EXAMPLE.";
     fs::write(
         &path,
-        header("s1") + &turn("user", "Who is that?") + &turn("toolResult", "noise") + &turn("assistant", said),
+        header("s1") + &turn("user", "Who is that?") + &turn("toolResult", "one\nnoise") + &turn("assistant", said),
     )
     .unwrap();
     let (name, text) = note(&vault, "conversations", "小象");

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::outcome::Outcome;
-use crate::cli::terminal::{DIM, TITLE, say, stdout};
+use crate::cli::terminal::{DIM, TITLE, stdout};
 use crate::qmd::QmdDocument;
 
 /// How it is printed.
@@ -72,19 +72,27 @@ pub(super) struct QmdHit {
     pub(super) explained: Option<Value>,
 }
 
+const CSV_HEAD: &str = "docid,score,file,title,context,line,snippet";
+
 /// Prints hits.
 pub(super) fn print_hits(hits: &[QmdHit], format: QmdFormat) -> anyhow::Result<()> {
     if format == QmdFormat::Json {
         stdout().json(&hits.iter().map(as_json).collect::<Vec<_>>())?;
         return Ok(());
     }
+    let mut out = stdout();
     if hits.is_empty() {
-        say!("No results found.")?;
+        // What is read by a program has no line of its own for it.
+        match format {
+            QmdFormat::Csv => writeln!(out, "{CSV_HEAD}")?,
+            QmdFormat::Xml => writeln!(out, "<results></results>")?,
+            QmdFormat::Files | QmdFormat::Markdown => {}
+            QmdFormat::Text | QmdFormat::Json => writeln!(out, "No results found.")?,
+        }
         return Ok(());
     }
-    let mut out = stdout();
     if format == QmdFormat::Csv {
-        writeln!(out, "docid,score,file,title,context,line,snippet")?;
+        writeln!(out, "{CSV_HEAD}")?;
     }
     for hit in hits {
         let QmdHit { document, score, first, snippet, body, .. } = hit;
