@@ -1,5 +1,7 @@
 //! The facts that were learned from a note, or from some lines of it, by their histories.
 
+use std::collections::BTreeSet;
+
 use super::derived::{derived, is_of};
 use super::purge_facts::{FactTarget, in_history};
 use crate::derive::facts::{FactChange, full_name};
@@ -63,7 +65,7 @@ pub(super) fn forget_learned(
     match target
         .only_earlier(owner, |change| change.source.as_deref().is_some_and(|source| is_of(source, place.0, place.1)))?
     {
-        Some(earlier) if purge => earlier.purge_history(owner, &params).map(|_| None),
+        Some(earlier) if purge => earlier.purge_history(owner, &params, &mut BTreeSet::new()).map(|_| None),
         // It has been set anew since, and what it was before stays known until it is purged.
         Some(_) => Err(RequestError::conflict(format!("`{name}` has another value by now"))),
         None => forget(&params),

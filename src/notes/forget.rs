@@ -49,6 +49,10 @@ struct GoneForGood {
 }
 
 impl GoneForGood {
+    fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.swept.is_empty()
+    }
+
     fn add(&mut self, place: GonePlace, purge: &Purge<'_>) {
         self.places.push(place);
         self.texts.extend_from_slice(purge.texts());
@@ -63,7 +67,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let _one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
     let mut gone = GoneForGood::default();
     let mut forgotten = forget_part(owner, params, &mut gone)?;
-    let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.places.is_empty()) else { return Ok(forgotten) };
+    let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.is_empty()) else { return Ok(forgotten) };
     // What was learned from events of traces goes with what those said, and may be in traces itself.
     for _ in 0..2 {
         let learned = gone.texts.len();
@@ -108,7 +112,7 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
         }
         Some(name) => {
             let fact = FactTarget::of(owner, params, name)?;
-            let Some((first, last)) = fact.lines else { return fact.purge_history(owner, params) };
+            let Some((first, last)) = fact.lines else { return fact.purge_history(owner, params, &mut gone.swept) };
             (Target { path: fact.path, part: ForgottenPart::Lines(first, last), seen: None }, Some(fact.gone))
         }
     };

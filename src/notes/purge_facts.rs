@@ -138,7 +138,12 @@ impl FactTarget {
     }
 
     /// Purges a fact of which nothing is left but its history.
-    pub(super) fn purge_history(&self, owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
+    pub(super) fn purge_history(
+        &self,
+        owner: &Owner,
+        params: &ForgetParams,
+        events: &mut BTreeSet<(String, String)>,
+    ) -> Result<Forgotten, RequestError> {
         let values: Vec<&str> = self.gone.values.iter().map(|(_, _, value)| value.as_str()).collect();
         let mut forgotten = Forgotten {
             ok: true,
@@ -179,7 +184,10 @@ impl FactTarget {
                 remains.push(format!("the traces of agents may have the text: {}", error.message));
                 0
             },
-            |swept| swept.events,
+            |swept| {
+                events.extend(swept.of);
+                swept.events
+            },
         );
         let tombstone = purge.tombstone;
         let Purged { checkpoints, trashed, .. } = purged;
