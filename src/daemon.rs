@@ -1,4 +1,9 @@
-//! Wires a vault to its listeners: start, serve, drain, stop.
+//! Wires a vault to its listeners: start, serve, drain, stop. Many vaults in one process are a [`VaultHost`].
+
+mod control;
+mod host;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -18,6 +23,9 @@ use crate::config::Config;
 use crate::fs::{Context, FsError, create_private_dir};
 use crate::mcp;
 use crate::vault::{DaemonInfo, Home, HomeError};
+
+pub(crate) use control::{HostAnswer, HostRequest, ask_host};
+pub(crate) use host::{BesideVault, HostOptions, VaultHost};
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]

@@ -23,7 +23,7 @@ pub use policy::Policy;
 pub(crate) use policy::{PromptMemoryMode, WriteMode};
 pub use principal::{Caller, Principal, Session};
 pub use scope::Scope;
-pub(crate) use scope::own_file;
+pub(crate) use scope::{is_agents_elsewhere, own_file};
 pub(crate) use session::may_read;
 pub(crate) use session_mark::{SESSION_AGENT, SESSION_SCOPE, session_marks};
 pub use token::Token;

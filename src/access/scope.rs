@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::grant::Grant;
+use super::grant::{AGENTS, Grant};
+use crate::path::folded;
 
 /// What a principal may read. The only thing that read paths accept.
 #[derive(Debug, Clone)]
@@ -44,6 +45,18 @@ pub(crate) fn own_file<'a>(slug: &str, path: &'a str) -> Option<&'a str> {
     is_own.then_some(rest)
 }
 
+/// Whether a file of a folder that lies elsewhere, and may be a vault or have one in it, is an agent's: its page, its memory, what waits.
+pub(crate) fn is_agents_elsewhere(path: &str) -> bool {
+    let path = folded(path);
+    let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
+    starts.filter_map(|at| path.get(at..)).any(|path| {
+        let of_agent = path.strip_prefix(AGENTS).and_then(|path| path.strip_prefix('/')?.split_once('/'));
+        of_agent.is_some_and(|(slug, name)| {
+            matches!(name, "agent.md" | "pending.md" | "archive.md") || own_file(slug, path).is_some()
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +80,12 @@ mod tests {
             assert_eq!(own_file("a", &format!("agents/a/{other}")), None, "{other}");
         }
         assert_eq!(own_file("a", "agents/ab/MEMORY.md"), None);
+        for theirs in ["agents/a/agent.md", "Agents/a/MEMORY.md", "vault/agents/a/memory/x.md", "agents/a/pending.md"] {
+            assert!(is_agents_elsewhere(theirs), "{theirs}");
+        }
+        for other in ["agents/a/readme.md", "agents/agent.md", "agents/a/b/agent.md", "my-agents/a/agent.md"] {
+            assert!(!is_agents_elsewhere(other), "{other}");
+        }
         assert_eq!(own_file("a", "agents/a"), None);
     }
 }

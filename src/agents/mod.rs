@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::access::{self, Caller, Policy, Refusal, Session};
-use crate::derive::entries::MemoryHolder;
 use crate::engine::FileEntry;
 use crate::note::Note;
 use crate::path::composed;
@@ -44,13 +43,25 @@ pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, Reques
         let message = format!("there is an agent `{slug}` already");
         return Err(RequestError { hint: Some(again(&slug)), ..RequestError::conflict(message) });
     }
+    let inherits = left_behind(owner, &slug);
     // A token of an agent of that name that is gone must not come to life with the page.
     agents(owner).take_token(&slug)?;
     owner.workspace().files()?.create(&path, &page)?;
     let session = RotateParams { chat_type: params.chat_type.clone(), channel: params.channel.clone() }.session();
     let token = agents(owner).give_token(&slug, Some(session.unwrap_or_else(Session::direct)))?;
     owner.workspace().settled_in_time(&path);
-    Ok(AgentWithToken { agent: view(owner, &slug)?, token: token.reveal().to_owned() })
+    Ok(AgentWithToken { agent: view(owner, &slug)?, token: token.reveal().to_owned(), inherits })
+}
+
+/// The folders in which an earlier agent of a name left something: its memory, its traces.
+fn left_behind(owner: &Owner, slug: &str) -> Vec<String> {
+    let root = owner.workspace().home().root();
+    let folders = [format!("agents/{slug}/"), format!("traces/{slug}/")].into_iter();
+    let has_any = |folder: &String| {
+        let mut entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+        entries.any(|entry| entry.file_name() != "agent.md")
+    };
+    folders.filter(has_any).collect()
 }
 
 /// All agents.
@@ -62,11 +73,14 @@ pub fn list(owner: &Owner) -> Result<AgentsView, RequestError> {
     Ok(AgentsView { agents: slugs.iter().map(|slug| view(owner, slug)).collect::<Result<_, _>>()? })
 }
 
-/// Agents, as other programs list them: all for the person, and for an agent itself.
+/// Agents, as other programs list them: all for the person, and for an agent itself, with as many entries as `count` says that it sees.
 ///
 /// # Errors
 /// When a page or a file of entries cannot be read.
-pub fn listed(viewer: &Viewer) -> Result<ListedAgents, RequestError> {
+pub fn listed(
+    viewer: &Viewer,
+    count: impl Fn(&Viewer, &str) -> Result<usize, RequestError>,
+) -> Result<ListedAgents, RequestError> {
     let workspace = viewer.workspace();
     let slugs = match viewer.agent() {
         Some(own) => vec![own.to_owned()],
@@ -77,17 +91,16 @@ pub fn listed(viewer: &Viewer) -> Result<ListedAgents, RequestError> {
         let source = workspace.source(&path).map_err(|_| no_agent(&slug))?;
         let note = Note::parse(&source.text, &slug);
         let text = |key: &str| note.metadata.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
-        let updated = source.stamp.mtime_ns / 1_000_000;
-        let entries = workspace.layers().entries(&MemoryHolder::Agent(slug.clone()))?;
-        let now = viewer.at().as_millisecond();
+        // When the person last touched the page is none of the agent's business.
+        let updated = viewer.agent().is_none().then_some(source.stamp.mtime_ns / 1_000_000);
         Ok(ListedAgent {
             name: note.title.clone(),
             description: text("description").unwrap_or_default(),
             default_model: text("model"),
             is_built_in: false,
-            memory_entry_count: entries.entries().iter().filter(|entry| entry.counts_at(now)).count(),
-            created_at: rfc3339(note.created.map_or(updated, Timestamp::as_millisecond)),
-            updated_at: rfc3339(updated),
+            memory_entry_count: count(viewer, &slug)?,
+            created_at: note.created.map(Timestamp::as_millisecond).or(updated).map(rfc3339),
+            updated_at: updated.map(rfc3339),
             id: slug,
         })
     };
@@ -180,7 +193,7 @@ pub(crate) fn set_librarian(owner: &Owner, slug: &str, is_on: bool) -> Result<()
 pub fn rotate(owner: &Owner, slug: &str, params: RotateParams) -> Result<AgentWithToken, RequestError> {
     agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
     let token = agents(owner).give_token(slug, params.session())?;
-    Ok(AgentWithToken { agent: view(owner, slug)?, token: token.reveal().to_owned() })
+    Ok(AgentWithToken { agent: view(owner, slug)?, token: token.reveal().to_owned(), inherits: Vec::new() })
 }
 
 /// Removes an agent: its token counts no more from this moment, and its page goes to `.trash/`. What it remembered stays,

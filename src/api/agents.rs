@@ -11,12 +11,12 @@ use super::ask::{Answer, AppState, ask, query};
 use super::body::JsonBody;
 use super::caller::Asking;
 use super::error::{ApiError, ErrorBody};
-use crate::agents;
 use crate::request::{Owner, RequestError, Viewer};
 use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained,
     LibrarianParams, LibrarianView, ListedAgents, LogParams, LogView, RotateParams,
 };
+use crate::{agents, entries};
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -165,5 +165,5 @@ pub(super) fn reader_routes() -> Router<AppState> {
 #[utoipa::path(get, path = "/agents",
     responses((status = 200, body = ListedAgents), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn listed(State(app): State<AppState>, asking: Asking) -> Answer<ListedAgents> {
-    ask(app, asking, |viewer: &Viewer| agents::listed(viewer)).await
+    ask(app, asking, |viewer: &Viewer| agents::listed(viewer, entries::count)).await
 }

@@ -139,6 +139,17 @@ fn base64_decode(text: &str) -> Option<Vec<u8>> {
     base64::engine::general_purpose::STANDARD.decode(text).ok()
 }
 
+/// Refuses a request that names another host or comes from another page, and lets all others in.
+pub(super) async fn only_from_here(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    if let Err(refused) = guard.check(request.headers()) {
+        return refused.into_response();
+    }
+    if let Some(visitor) = request.extensions().get::<Arc<Visitor>>() {
+        visitor.shows_token();
+    }
+    next.run(request).await
+}
+
 /// Refuses a request that names another host, comes from another page, or has no token where one is needed.
 pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     if let Err(refused) = guard.check(request.headers()) {

@@ -31,6 +31,7 @@ mod sessions;
 mod summaries;
 mod traces;
 mod visitor;
+mod without_token;
 mod writes;
 
 pub use auth::Guard;
@@ -38,3 +39,4 @@ pub(crate) use caller::AS_AGENT;
 pub use openapi::document as openapi;
 pub use router::{Live, guarded, local};
 pub(crate) use serve::{ConnectionLimits, serve};
+pub(crate) use without_token::{OpenService, without_token};

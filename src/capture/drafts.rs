@@ -1,11 +1,12 @@
 //! Which files a batch of events changes, and what each has then.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use blake3::Hash;
 
-use super::names::Names;
+use super::names::{Names, SessionNames};
 use super::pages::Pages;
 use super::plan::Planned;
 use crate::path::VaultPath;
@@ -113,6 +114,8 @@ pub(super) struct Drafts<'a> {
     pub(super) root: &'a Path,
     drafts: Vec<Draft>,
     known: HashMap<VaultPath, usize>,
+    /// The files of conversations, listed when they are first asked for.
+    sessions: OnceCell<SessionNames>,
     /// The import that all of the batch is of, and where it is noted which files it changes.
     import: Option<(i64, &'a ImportTable)>,
 }
@@ -129,7 +132,12 @@ pub(super) struct Written {
 
 impl<'a> Drafts<'a> {
     pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
-        Self { files, root, drafts: Vec::new(), known: HashMap::new(), import }
+        Self { files, root, drafts: Vec::new(), known: HashMap::new(), sessions: OnceCell::new(), import }
+    }
+
+    /// Which files there were of conversations in their folder before the batch; those that the batch makes are opened by their paths.
+    pub(super) fn sessions(&self, folder: &str) -> &SessionNames {
+        self.sessions.get_or_init(|| SessionNames::of(&self.root.join(folder)))
     }
 
     /// Notes who sent an event that was put where it belongs.

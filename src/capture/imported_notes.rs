@@ -1,7 +1,10 @@
 //! Notes of other programs, copied into `notes` as they are.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use blake3::Hash;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -42,6 +45,8 @@ pub(super) struct NoteImporter<'i> {
     kind: &'i str,
     /// Without one nothing is written.
     import: Option<i64>,
+    /// What the files have whose names a title leads to, as far as they were looked at: of many notes of one title none is looked at for each.
+    taken: RefCell<HashMap<String, Vec<Option<Hash>>>>,
 }
 
 impl<'i> NoteImporter<'i> {
@@ -59,7 +64,7 @@ impl<'i> NoteImporter<'i> {
             let message = "`[capture] notes` is false in memory.toml, so nothing is imported into `notes`";
             return Err(RequestError::invalid(message));
         }
-        Ok(Self { workspace, files: workspace.files()?, imports, kind, import })
+        Ok(Self { workspace, files: workspace.files()?, imports, kind, import, taken: RefCell::default() })
     }
 
     /// Copies a note, or brings the copy up to date that nobody has changed since.
@@ -132,11 +137,21 @@ impl<'i> NoteImporter<'i> {
     /// A note that was not.
     fn anew(&self, key: u64, source: String, title: &str, text: &str) -> Result<NoteFate, RequestError> {
         let after = blake3::hash(text.as_bytes());
-        for path in note_names(EventKind::Notes.folder(), title).take(MAX_NAMES) {
+        let mut taken = self.taken.borrow_mut();
+        let taken = taken.entry(slug(title)).or_default();
+        let same = taken.iter().position(|found| *found == Some(after));
+        let first = same.unwrap_or(taken.len());
+        for (at, path) in note_names(EventKind::Notes.folder(), title).take(MAX_NAMES).enumerate().skip(first) {
             let found = match self.files.read(&path) {
-                Err(WriteError::Refused { .. }) => continue,
+                Err(WriteError::Refused { .. }) => {
+                    note_taken(taken, at, None);
+                    continue;
+                }
                 found => found?.map(|(_, hash)| hash),
             };
+            if found.is_some() {
+                note_taken(taken, at, found);
+            }
             let origin =
                 NoteOrigin { key, path: path.to_string(), source: source.clone(), after: after.to_hex().to_string() };
             match (found, self.import) {
@@ -157,6 +172,7 @@ impl<'i> NoteImporter<'i> {
                         Err(WriteError::Exists(_)) => {}
                         made => {
                             made?;
+                            note_taken(taken, at, Some(after));
                             self.keep(import, origin, None)?;
                             return Ok(NoteFate::Added);
                         }
@@ -169,6 +185,15 @@ impl<'i> NoteImporter<'i> {
 
     fn keep(&self, import: i64, note: NoteOrigin, file: Option<&ImportedFile>) -> Result<(), RequestError> {
         self.imports.keep_note(import, &note, file).map_err(|error| kept_from(&error))
+    }
+}
+
+/// Notes what the file of a name has, where all those before it are noted.
+fn note_taken(taken: &mut Vec<Option<Hash>>, at: usize, found: Option<Hash>) {
+    if let Some(known) = taken.get_mut(at) {
+        *known = found;
+    } else if at == taken.len() {
+        taken.push(found);
     }
 }
 

@@ -2,12 +2,16 @@
 //!
 //! A file that goes on with another inherits its privacy. That holds above all where the other cannot be gone on with: a private
 //! note is never written over, and of one whose frontmatter is broken nobody knows whose it is.
+//!
+//! Whoever sends events and reads as an agent, too, sees which of its files are private. So a text is held against a private one
+//! as a whole, never against a part of it: else it could be guessed letter by letter.
 
 use serde_json::{Map, Value};
 
 use super::drafts::Drafts;
 use super::event::EventKind;
-use super::frontmatter::{head, urls_of};
+use super::frontmatter::{SOURCE, head, urls_of};
+use super::names::is_number;
 use crate::note::{Note, compose, untagged};
 use crate::path::VaultPath;
 use crate::vault::Globs;
@@ -83,9 +87,13 @@ impl Kept {
             };
             match goes {
                 Goes::Day => is_here && is_named(path),
-                Goes::Title(wanted) => title == wanted,
+                // What the person wrote themselves is not gone on with.
+                Goes::Title(wanted) => title == wanted && heads(drafts, path, "source", SOURCE),
                 // Of one whose frontmatter is broken nobody knows by its text alone whose it is.
-                Goes::Session(session) => is_named(path) || (is_here && names_session(drafts, path, session)),
+                Goes::Session(session) => {
+                    (is_named(path) && (is_here || heads(drafts, path, "source", SOURCE)))
+                        || (is_here && heads(drafts, path, "session", session))
+                }
                 Goes::Url(_) | Goes::Content(_) => is_here && reads(),
             }
         })
@@ -108,23 +116,64 @@ impl Goes<'_> {
                 None => true,
             },
             Self::Url(url) => match urls_of(text) {
-                unknown if unknown.is_empty() => text.contains(url),
+                unknown if unknown.is_empty() => has_line(text, "url", url) || has_link(text, url),
                 known => known.iter().any(|known| known == url),
             },
-            Self::Content(content) => untagged(text, 0).contains(content),
+            Self::Content(content) => snippet(text) == content,
         }
     }
 }
 
-/// Whether a file says that it is of a session, if only in a line of frontmatter that cannot be read.
-fn names_session(drafts: &Drafts<'_>, path: &VaultPath, session: &str) -> bool {
-    let Ok(Some(Some(text))) = drafts.says(path) else { return false };
-    let field = Map::from_iter([("session".to_owned(), Value::from(session))]);
+/// Whether a file says something of itself, if only in a line of frontmatter that cannot be read.
+fn heads(drafts: &Drafts<'_>, path: &VaultPath, key: &str, value: &str) -> bool {
+    matches!(drafts.says(path), Ok(Some(Some(text))) if has_line(&text, key, value))
+}
+
+fn has_line(text: &str, key: &str, value: &str) -> bool {
+    let field = Map::from_iter([(key.to_owned(), Value::from(value))]);
     let line = compose(&field, "");
     let line = line.lines().nth(1).unwrap_or_default();
     text.lines().take(HEAD_LINES).any(|found| found == line)
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// Whether a line is the link to a page, as captured bookmarks have it.
+fn has_link(text: &str, url: &str) -> bool {
+    text.lines().any(|line| line.trim().strip_prefix('<').and_then(|line| line.strip_suffix('>')) == Some(url))
+}
+
+/// What a file has of what was on the clipboard: its text, but for lines of nothing but tags, which the person put there to hide it.
+fn snippet(text: &str) -> String {
+    let body = match text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")) {
+        Some((_, body)) => body,
+        None => &text[Note::parse(text, "").body],
+    };
+    let is_tag = |word: &str| word.starts_with('#') && word.contains(|c| c != '#');
+    let says = |line: &&str| line.trim().is_empty() || !line.split_whitespace().all(is_tag);
+    let lines: Vec<&str> = body.lines().filter(says).collect();
+    untagged(lines.join("\n").trim(), 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_hides_what_is_the_same_and_nothing_that_it_begins_with() {
+        let of_head = |head: &str| format!("---\n{head}private: true\nsource: capture\n---\n\nThe code is 4711\n");
+        let with_tag = "The code is 4711\n\n#private #mine\n".to_owned();
+        for text in [of_head(""), of_head("broken: [\n"), with_tag] {
+            assert!(Goes::Content("The code is 4711").is_with(&text), "{text}");
+            for guess in ["The code is 4", "4711", "The code is 4711\n\nprivate", "T", ""] {
+                assert!(!Goes::Content(guess).is_with(&text), "{guess:?} in {text}");
+            }
+        }
+        let page = "#private\n\n<https://a.example/reset?key=4711>\n";
+        let broken = "---\nbroken: [\nurl: https://a.example/reset?key=4711\n---\n\nMine\n";
+        for text in [page, broken] {
+            assert!(Goes::Url("https://a.example/reset?key=4711").is_with(text), "{text}");
+            for guess in ["https://a.example/", "https://a.example/reset?key=4", "https://a.example/reset?key=47111"] {
+                assert!(!Goes::Url(guess).is_with(text), "{guess} in {text}");
+            }
+        }
+    }
 }

@@ -372,22 +372,8 @@ fn find_session(
 /// The files that have the name of a conversation, the last first.
 fn session_files(drafts: &Drafts<'_>, session: &str) -> Vec<VaultPath> {
     let folder = EventKind::Conversations.folder();
-    let slug = slug(session);
-    let entries = fs::read_dir(drafts.root.join(folder)).into_iter().flatten();
-    let mut names: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| {
-            let rest = name.get(11..).and_then(|rest| rest.strip_suffix(".md")?.strip_prefix(&slug));
-            rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
-        })
-        .collect();
-    names.sort_unstable_by_key(|name| (name.get(..10).map(str::to_owned), name.len(), name.clone()));
-    names.iter().rev().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    let names = drafts.sessions(folder).with(&slug(session));
+    names.iter().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
 }
 
 /// The addresses of the bookmarks there are.

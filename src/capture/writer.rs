@@ -124,7 +124,8 @@ impl CaptureWriter {
                 self.say(None);
                 continue;
             }
-            if !failing && last.is_none() && pass.ahead.is_none() {
+            let is_more_than_a_batch = waiting.durable.saturating_sub(self.queue.applied()) >= BATCH as u64;
+            if !failing && last.is_none() && pass.ahead.is_none() && !is_more_than_a_batch {
                 self.queue.pause(GATHER);
             }
             if opened != waiting.opened {

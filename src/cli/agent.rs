@@ -242,10 +242,18 @@ impl AgentCommand {
     }
 }
 
-fn with_token(AgentWithToken { agent, token }: &AgentWithToken, json: bool) -> anyhow::Result<Outcome> {
+fn with_token(made: &AgentWithToken, json: bool) -> anyhow::Result<Outcome> {
     if json {
-        stdout().json(&AgentWithToken { agent: agent.clone(), token: token.clone() })?;
+        stdout().json(made)?;
         return Ok(Outcome::Done);
+    }
+    let AgentWithToken { agent, token, inherits } = made;
+    if !inherits.is_empty() {
+        remark!(
+            "vault: an agent called `{}` was here before: what is in {} is this one's now; move it away if that is not meant",
+            agent.slug,
+            inherits.join(" and ")
+        );
     }
     remark!(
         "`{}` {}. What it may do is in {}. This is its token; it is not shown again:",

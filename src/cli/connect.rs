@@ -121,11 +121,11 @@ impl ConnectCommand {
         agent: &str,
         vault: Option<&Path>,
     ) -> anyhow::Result<Outcome> {
-        let entry = program.entry(&command()?, home.root(), agent);
-        let snippet = file.snippet(&entry)?;
+        let own = program.entry(&command()?, home.root(), agent);
+        let snippet = file.snippet(&own)?;
         if self.print {
             if self.json {
-                stdout().json(&json!({ "program": program.name(), "file": file.path, "entry": entry }))?;
+                stdout().json(&json!({ "program": program.name(), "file": file.path, "entry": own }))?;
             } else {
                 remark!("vault: into {}:", file.path.display());
                 say!("{}", snippet.trim_end())?;
@@ -140,14 +140,21 @@ impl ConnectCommand {
         if let Some(other) = there.as_ref().filter(|there| !is_ours(there)) {
             bail!("{} has another `vault` already: {other}. Rename it there; {}", file.path.display(), by_hand());
         }
+        let entry = there.as_ref().map_or_else(|| own.clone(), |there| merged(there, &own));
         let after = file.with_entry(&before, Some(&entry)).map_err(refused)?;
         let is_agent = agent_file(agent).is_some_and(|page| page.on_disk(home.root()).is_file());
         if there.as_ref() == Some(&entry) && is_agent {
             remark!("vault: {} is set up already; `vault connect {} --check` proves it", program.title, program.name());
             return self.told(program, file, agent, false);
         }
+        let changes = there.as_ref().map(|there| changes(there, &entry)).unwrap_or_default();
+        if !changes.is_empty() {
+            remark!("{}", changes.join("\n"));
+        }
         if !self.yes {
-            remark!("{}", snippet.trim_end());
+            if there.is_none() {
+                remark!("{}", snippet.trim_end());
+            }
             let makes = match (is_agent, self.allow) {
                 (true, _) => String::new(),
                 (false, true) => {
@@ -264,6 +271,27 @@ impl ConnectCommand {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// An entry that is there already, with what is ours of it as it is now. What a person has added to it stays: an environment, a switch, a list
+/// of tools that are allowed.
+fn merged(there: &Value, own: &Value) -> Value {
+    let mut merged = there.clone();
+    if let (Some(merged), Some(own)) = (merged.as_object_mut(), own.as_object()) {
+        merged.extend(own.clone());
+    }
+    merged
+}
+
+/// How an entry changes, by line: what goes and what comes.
+fn changes(before: &Value, after: &Value) -> Vec<String> {
+    let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else { return Vec::new() };
+    let differs = after.iter().filter(|(key, value)| before.get(*key) != Some(*value));
+    let lines = |(key, value): (&String, &Value)| {
+        let gone = before.get(key).map(|before| format!("- {key}: {before}"));
+        gone.into_iter().chain([format!("+ {key}: {value}")]).collect::<Vec<_>>()
+    };
+    differs.flat_map(lines).collect()
 }
 
 /// Whether an entry starts `vault mcp`, and is no other program's of that name.

@@ -14,6 +14,7 @@ use super::terminal::{pipe, remark, say, stderr, stdout};
 use crate::backup;
 use crate::capture::Capture;
 use crate::forgotten::ForgottenTexts;
+use crate::state::ImportTable;
 use crate::vault::Home;
 
 /// Maximum time that what was captured a moment ago is waited for.
@@ -32,7 +33,7 @@ pub(super) struct ExportCommand {
     file: PathBuf,
     /// Add what the program keeps of its own, to go on elsewhere as here: the checkpoints that `vault restore` undoes changes
     /// with (and so what was forgotten without --purge), captured events that wait for their files, which events were there
-    /// already, and what stays forgotten, as digests with their key. Tokens are never exported.
+    /// already or were imported, and what stays forgotten, as digests with their keys. Tokens are never exported.
     #[arg(long)]
     with_state: bool,
     /// Leave the git repository out.
@@ -87,12 +88,18 @@ impl ExportCommand {
     }
 }
 
-/// What waits and what stays forgotten, as files of the archive.
+/// What waits, what stays forgotten and what was imported, as files of the archive.
 fn made(home: &Home) -> anyhow::Result<Vec<backup::Made>> {
     let files = Capture::as_files(&home.state())?.into_iter();
     let forgotten =
         ForgottenTexts::as_files(&home.state())?.into_iter().map(|(name, bytes)| (PathBuf::from(name), bytes));
-    Ok(files.chain(forgotten).map(|(path, bytes)| (Path::new(".vault/state").join(path), bytes)).collect())
+    let imported = ImportTable::new(&home.state()).as_file()?.into_iter();
+    let imported = imported.map(|(name, bytes)| (PathBuf::from(name), bytes));
+    Ok(files
+        .chain(forgotten)
+        .chain(imported)
+        .map(|(path, bytes)| (Path::new(".vault/state").join(path), bytes))
+        .collect())
 }
 
 /// How many captured events are in no file, after a moment for a daemon to write them.

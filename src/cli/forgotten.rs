@@ -85,11 +85,7 @@ fn show(found: &ForgottenView) -> std::io::Result<()> {
     }
     for left in &found.left_out {
         let how = if left.whole { "all of it" } else { "a part" };
-        let of = match left.tombstone {
-            0 => "it was forgotten in another vault".to_owned(),
-            id => format!("{id} is forgotten"),
-        };
-        writeln!(out, "{}  {}, for {}: {how}, as {of}", left.at, left.by, left.into)?;
+        writeln!(out, "{}  {}, for {}: {how}, as {} is forgotten", left.at, left.by, left.into, left.tombstone)?;
     }
     if !found.back.is_empty() {
         writeln!(out, "\nIn notes again, where it stays:")?;

@@ -24,6 +24,8 @@ use crate::wire::{ImportNote, ImportParams, ImportTaken};
 /// Events and notes that are handed over at a time, and their bytes as JSON: a request may have a mebibyte.
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 700 << 10;
+/// Reasons why something was refused that are told apart.
+const MOST_REASONS: usize = 20;
 /// While more events wait for their files, no more are handed over.
 const MOST_PENDING: usize = 20_000;
 /// So often it is asked how many wait.
@@ -180,7 +182,7 @@ impl Sending {
             let piece = ImportParams { import: self.taken.import, events, notes, ..self.base.clone() };
             match self.backend.import(piece) {
                 Ok(taken) => self.count(&taken),
-                Err(error) if is_invalid(&error) => *self.refused.entry(error.to_string()).or_default() += 1,
+                Err(error) if is_invalid(&error) => self.refuse(error.to_string()),
                 Err(error) => return Err(error),
             }
         }
@@ -188,6 +190,13 @@ impl Sending {
         let taken = self.backend.import(last)?;
         self.count(&taken);
         Ok(())
+    }
+
+    /// Counts by the reason, as far as there are few.
+    fn refuse(&mut self, reason: String) {
+        let is_new = !self.refused.contains_key(&reason);
+        let reason = if is_new && self.refused.len() >= MOST_REASONS { "for other reasons".into() } else { reason };
+        *self.refused.entry(reason).or_default() += 1;
     }
 
     fn count(&mut self, taken: &ImportTaken) {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use super::exit::told;
 use super::import_from::Sending;
 use super::output::count;
-use super::serve::stopped;
 use super::terminal::{remark, say};
 use crate::config::WatchMode;
 use crate::imports::{ImportSink, SourceKind, read_some};
@@ -139,7 +139,7 @@ fn until_ended(news: Sender<ImportNews>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let stop = {
         let _within = runtime.enter();
-        stopped()?
+        told()?
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         runtime.block_on(async {

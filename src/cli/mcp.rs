@@ -16,12 +16,12 @@ use tokio::task::JoinSet;
 
 use self::answers::AnswerForm;
 use self::link::DaemonLink;
+pub(super) use self::message::RpcMessage;
 use self::message::{ReadLine, refusal};
 use self::stdio::InputLine;
 use super::backend::home;
 use super::exit;
 use super::outcome::Outcome;
-use super::serve::stopped;
 use crate::policy::agent_file;
 use crate::vault::slug;
 
@@ -53,11 +53,6 @@ const DRAIN: Duration = Duration::from_secs(30);
 const STOPS_WRITING: Duration = Duration::from_millis(200);
 
 impl McpCommand {
-    /// For an agent.
-    pub(super) fn of_agent(slug: &str) -> Self {
-        Self { agent: Some(slug.to_owned()), owner: false, answers: None }
-    }
-
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let answers = self.answers;
         let agent = self.agent()?;
@@ -70,14 +65,7 @@ impl McpCommand {
                  `vault agent list` names those there are"
             );
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let closed = runtime.block_on(serve(Arc::new(DaemonLink::new(home, agent, answers))))?;
-        // Blocking calls that outlived the drain must not hold the process.
-        runtime.shutdown_timeout(Duration::from_millis(200));
-        if !closed {
-            exit::at_once(0);
-        }
-        Ok(Outcome::Done)
+        exit::after(answer_lines(Arc::new(DaemonLink::new(home, agent, answers))))
     }
 
     /// The folder's name of the agent that asks; `None` is the owner, who must have been named.
@@ -96,14 +84,39 @@ impl McpCommand {
     }
 }
 
+/// What answers messages, one by one.
+pub(super) trait AnswersMessages: Send + Sync + 'static {
+    /// The answer to a message, where there is one to give.
+    ///
+    /// # Errors
+    /// When nobody can answer.
+    fn answer_message(
+        self: &Arc<Self>,
+        message: &RpcMessage,
+    ) -> impl Future<Output = anyhow::Result<Option<Vec<u8>>>> + Send;
+
+    /// Ends what it has begun. Tells whether the stores could be closed in time, where this process had them open.
+    fn close(&self) -> impl Future<Output = bool> + Send;
+}
+
+impl AnswersMessages for DaemonLink {
+    async fn answer_message(self: &Arc<Self>, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
+        self.ask(message).await
+    }
+
+    async fn close(&self) -> bool {
+        self.end().await
+    }
+}
+
 /// Answers each line until standard input ends, nobody reads the answers any more, or a signal says so. Tells whether the
 /// stores could be closed in time, where this process had them open.
-async fn serve(link: Arc<DaemonLink>) -> anyhow::Result<bool> {
+pub(super) async fn answer_lines<L: AnswersMessages>(link: Arc<L>) -> anyhow::Result<bool> {
     let mut lines = stdio::lines();
     let (answers, written) = stdio::answers();
     let free = Arc::new(Semaphore::new(AT_A_TIME));
     let mut tasks = JoinSet::new();
-    let mut stop = std::pin::pin!(stopped()?);
+    let mut stop = std::pin::pin!(exit::told()?);
     let ended = loop {
         while tasks.try_join_next().is_some() {}
         let line = tokio::select! {
@@ -132,11 +145,11 @@ async fn serve(link: Arc<DaemonLink>) -> anyhow::Result<bool> {
     Ok(closed)
 }
 
-async fn answer(link: &DaemonLink, line: InputLine, answers: &mpsc::Sender<Vec<u8>>) {
+async fn answer<L: AnswersMessages>(link: &Arc<L>, line: InputLine, answers: &mpsc::Sender<Vec<u8>>) {
     let answer = match ReadLine::of(line) {
         ReadLine::Nothing => None,
         ReadLine::Refused(answer) => Some(answer),
-        ReadLine::Message(message) => match link.ask(&message).await {
+        ReadLine::Message(message) => match link.answer_message(&message).await {
             Ok(answer) => answer,
             Err(error) => {
                 tracing::warn!("{}: {error:#}", message.method);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::backend::home;
 use super::exit;
@@ -47,10 +46,9 @@ impl ServeCommand {
         config.server.host = self.host.unwrap_or(config.server.host);
         config.server.port = self.port.unwrap_or(config.server.port);
         let (root, token) = (home.root().to_owned(), home.owner_token_file());
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let closed = runtime.block_on(async {
+        exit::after(async {
             // Before anyone can know that it runs: who is told to stop in that moment closes the stores as well.
-            let mut stop = std::pin::pin!(stopped()?);
+            let mut stop = std::pin::pin!(exit::told()?);
             let daemon = tokio::select! {
                 daemon = start(home, config, self.allow_remote) => daemon?,
                 () = &mut stop => return Ok(true),
@@ -65,13 +63,7 @@ impl ServeCommand {
             let shared = Arc::clone(daemon.app().shared());
             std::thread::spawn(move || show_progress(&shared));
             anyhow::Ok(daemon.run(stop).await)
-        })?;
-        // Blocking calls that outlived the drain must not hold the process.
-        runtime.shutdown_timeout(Duration::from_millis(200));
-        if !closed {
-            exit::at_once(0);
-        }
-        Ok(Outcome::Done)
+        })
     }
 }
 
@@ -92,21 +84,6 @@ async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Daemon,
             result => return result,
         }
     }
-}
-
-/// Done at the first SIGINT or SIGTERM; a second SIGINT ends the process at once.
-pub(super) fn stopped() -> std::io::Result<impl Future<Output = ()>> {
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        tokio::spawn(async move {
-            interrupt.recv().await;
-            exit::at_once(130);
-        });
-    })
 }
 
 /// Shows the first indexing: notes, then embeddings. Ends when the indexer does.

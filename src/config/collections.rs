@@ -19,6 +19,9 @@ pub struct CollectionConfig {
     /// Which of its Markdown files count, as a glob over their paths in that folder.
     #[serde(default = "everything")]
     pub pattern: String,
+    /// Which of those do not count, as globs; what names a folder means all that is in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
     /// The memory scope of its notes, if it is another than the person's: `project:mech`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
@@ -70,6 +73,7 @@ mod tests {
                 name: (*name).into(),
                 path: "x".into(),
                 pattern: everything(),
+                exclude: Vec::new(),
                 scope: None,
                 overlap: false,
             };

@@ -69,6 +69,7 @@ mod tests {
             name: "docs".into(),
             path: "x".into(),
             pattern: "**".into(),
+            exclude: Vec::new(),
             scope: Some("project:mech".into()),
             overlap: false,
         };

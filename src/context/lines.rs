@@ -40,7 +40,7 @@ const MAX_LINE_CHARS: usize = 2_000;
 impl LineSight {
     pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
         let given = viewer.read_scope()?;
-        let own = viewer.agent().map(|_| viewer.memory_writer()?.own_memory()).transpose()?;
+        let own = viewer.agent().map(|_| viewer.memory_writer()?.memory_of_its_own()).transpose()?;
         Ok(Self { viewer: viewer.clone(), given, own, as_of, looked: RefCell::default(), shown: RefCell::default() })
     }
 
@@ -120,8 +120,8 @@ impl LineSight {
 
     /// Whether a file is seen by what it is itself.
     pub(super) fn sees(&self, path: &str) -> bool {
-        let file = self.given.reader().files().at(path);
-        file.is_some_and(|file| self.viewer.sees_by_itself(file, is_agents(path)))
+        let files = self.given.reader().files();
+        files.at(path).is_some_and(|file| self.viewer.sees_by_itself(files, file, is_agents(path)))
     }
 
     /// Whether a file is on disk as it was indexed.
@@ -135,8 +135,10 @@ impl LineSight {
 
     /// The file at a path, if it is seen by what it is itself, and is on disk as it was indexed.
     fn file_by_itself(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let file = self.given.reader().files().at(path)?;
-        let is_seen = || self.viewer.sees_by_itself(file, is_agents(path)) && self.given.workspace().has_stamp(file);
+        let files = self.given.reader().files();
+        let file = files.at(path)?;
+        let is_seen =
+            || self.viewer.sees_by_itself(files, file, is_agents(path)) && self.given.workspace().has_stamp(file);
         (!self.given.is_agents() || is_seen()).then_some(file)
     }
 

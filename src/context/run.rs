@@ -130,7 +130,7 @@ fn made(
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
     let now = viewer.at().to_zoned(TimeZone::system());
     let mut sections = Sections::new(viewer, sight);
-    let named = named(query, &sight.scopes());
+    let named = named(query, sight);
     let named = named.as_deref();
     let mut gated = match (&params.sections, params.mode) {
         _ if viewer.agent().is_some() && !config.enabled => {

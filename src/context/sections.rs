@@ -127,7 +127,7 @@ impl<'a> Sections<'a> {
 
     /// How what a question names, and the person, are related to others.
     pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
-        let user = self.sight.user_name().filter(|name| is_known(name, &[&self.sight.given]));
+        let user = self.sight.user_name().filter(|name| is_known(name, self.sight, &[&self.sight.given]));
         let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
         let line = |relation: KeyRelation| {
             for path in std::iter::once(&relation.path).chain(&relation.to) {

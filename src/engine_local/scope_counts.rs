@@ -19,6 +19,9 @@ pub(super) struct ScopeCount {
 
 /// The counts of the last scopes: each search of an agent asks for them three times, and going through 20,000 files each time took three
 /// quarters of its 10 ms (`docs/performance.md`).
+///
+/// They are shared by all who ask: who sees exactly the same files as another may tell by the time that somebody has asked since the index
+/// changed last. It learns neither who nor what, and whoever asks without a filter and sees everything, as the person does, is not counted.
 #[derive(Default)]
 pub(super) struct ScopeCounts(Mutex<VecDeque<(FileSet, ScopeCount)>>);
 

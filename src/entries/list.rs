@@ -97,6 +97,17 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
     Ok(found)
 }
 
+/// How many entries of an agent's count now, as far as they are seen.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(crate) fn count(viewer: &Viewer, slug: &str) -> Result<usize, RequestError> {
+    let mut sight = EntrySight::of(viewer)?;
+    let Some(book) = sight.book(&MemoryHolder::Agent(slug.to_owned()), EntryShelf::Known)? else { return Ok(0) };
+    let now = viewer.at().as_millisecond();
+    Ok(book.entries().iter().filter(|entry| entry.counts_at(now) && sight.sees(entry)).count())
+}
+
 fn has_tag(tags: &[String], wanted: &str) -> bool {
     let wanted = folded(wanted.trim_start_matches('#'));
     tags.iter().any(|tag| {

@@ -9,6 +9,6 @@ mod sight;
 mod view;
 
 pub(crate) use change::{edit, remove, rewrite};
-pub(crate) use list::entries;
+pub(crate) use list::{count, entries};
 pub(crate) use propose::add;
 pub(crate) use review::{decide, review};

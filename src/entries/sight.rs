@@ -41,9 +41,10 @@ impl<'v> EntrySight<'v> {
             MemoryHolder::Person => &self.given,
             MemoryHolder::Agent(_) => self.own.as_ref().unwrap_or(&self.given),
         };
-        let Some(file) = scope.reader().files().at(path.as_str()) else { return Ok(None) };
+        let files = scope.reader().files();
+        let Some(file) = files.at(path.as_str()) else { return Ok(None) };
         let is_own = matches!(holder, MemoryHolder::Agent(_));
-        if !self.viewer.sees_by_itself(file, is_own) {
+        if !self.viewer.sees_by_itself(files, file, is_own) {
             return Ok(None);
         }
         // What cannot be read, or has changed since, is not told from what is not there.

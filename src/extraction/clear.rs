@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::derive::entries::EntryShelf;
+use crate::derive::entries::{EntryShelf, shelf_of};
 use crate::derive::generated::GeneratedNote;
-use crate::layers::{entries_path, shelf_of};
+use crate::layers::entries_path;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
 use crate::vault::{Action, Files};

@@ -7,7 +7,7 @@ use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel}
 use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
 use crate::derive::words::fold;
-use crate::forgotten::Reach;
+use crate::forgotten::{AgentReach, Reach};
 use crate::layers::{EntryProposal, Evidence, LayerWriter, ProposeRules, Proposed};
 use crate::note::Note;
 use crate::path::VaultPath;
@@ -39,6 +39,8 @@ pub(super) struct Proposals {
     pub(super) who: &'static str,
     /// What the person is told of what was left out.
     pub(super) into: String,
+    /// Whose tombstones count: those of what an agent could read; all where that is `None`.
+    pub(super) reach: Option<AgentReach>,
     pub(super) proposals: Vec<EntryProposal>,
 }
 
@@ -51,7 +53,7 @@ pub(super) fn found_in((path, trust): (&VaultPath, TrustLevel), found: &[Checked
         EntryProposal { entry: MemoryEntry { trust: entry.trust.min(trust), ..entry }, evidence: evidence_of(found) }
     };
     let proposals = found.iter().map(proposal).collect();
-    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), proposals }
+    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), reach: None, proposals }
 }
 
 /// How it is known that its lines say it.
@@ -61,7 +63,7 @@ pub(super) fn evidence_of(found: &CheckedEntry) -> Evidence {
 
 /// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is.
 pub(super) fn propose(workspace: &Workspace, found: Proposals) -> Result<(), RequestError> {
-    let Proposals { holder, who, into, proposals } = found;
+    let Proposals { holder, who, into, reach, proposals } = found;
     if proposals.is_empty() {
         return Ok(());
     }
@@ -72,7 +74,7 @@ pub(super) fn propose(workspace: &Workspace, found: Proposals) -> Result<(), Req
     let rules = ProposeRules {
         config: &workspace.config().memory,
         forgotten: &asked,
-        reach: Reach::All,
+        reach: reach.as_ref().map_or(Reach::All, Reach::Agent),
         likeness: Some(&likeness),
     };
     let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.done_by(who), is_program: true };

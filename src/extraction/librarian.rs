@@ -11,12 +11,14 @@ use super::lane::{Extraction, ExtractionRest};
 use super::sessions::next_due;
 use super::trace_known::{KnownTraceParts, LIBRARIAN, PartPlace, content_of, key_of};
 use super::trace_parts::{TracePart, TraceParts};
+use crate::access::{Principal, Turn};
 use crate::derive::entries::{MemoryEntry, MemoryHolder, TrustLevel, trace_source};
 use crate::derive::extraction::{CheckedEntry, extraction_prompt};
 use crate::fs::crash;
 use crate::layers::EntryProposal;
 use crate::models::ChatModel;
 use crate::redact::redact;
+use crate::request::{Owner, Request, Role};
 use crate::state::{CallAllowance, Digest, Job, JobState, StateError};
 use crate::trace_files::{TraceFilesError, TraceHourFile};
 
@@ -208,8 +210,11 @@ impl Extraction {
             }
             let proposals = found.entries.iter().map(|found| proposal(&place.agent, &part, found)).collect();
             let into = format!("agents/{}/", place.agent);
+            // By what is missing it must not see that it guessed right what it could not read.
+            let owner = Request::new(Arc::clone(&self.workspace), Principal::Owner, Turn::default());
+            let reach = Owner::of(owner).ok().and_then(|owner| owner.reach_of(&place.agent));
             let proposals =
-                Proposals { holder: MemoryHolder::Agent(place.agent.clone()), who: LIBRARIAN, into, proposals };
+                Proposals { holder: MemoryHolder::Agent(place.agent.clone()), who: LIBRARIAN, into, reach, proposals };
             if let Err(error) = propose(&self.workspace, proposals) {
                 self.fails(LIBRARIAN, job, &error.message, None)?;
                 return Ok(ExtractionRest::None);

@@ -8,16 +8,12 @@ use std::sync::{Arc, RwLockReadGuard};
 use super::place::{KeptPlace, Reach};
 use crate::derive::{Said, SaidBlock, is_a_sentence, is_a_text, plain, said};
 use crate::note::{Note, summary_of, without_summary};
-use crate::state::{
-    Digest, DigestKey, ForgottenKind, ImportedTombstones, KnownTombstones, State, StateError, join_brought,
-};
+use crate::state::{Digest, DigestKey, ForgottenKind, KnownTombstones, State, StateError, Tombstones, join_brought};
 
 /// What was forgotten, to be asked by one who is about to write. While it is held nothing more is forgotten.
 pub struct ForgottenLookup<'f> {
     pub(super) _writing: Option<RwLockReadGuard<'f, ()>>,
     pub(super) known: Option<KnownTombstones>,
-    /// While an archive is unpacked: what was forgotten in a vault with another key.
-    pub(super) elsewhere: Option<KnownTombstones>,
 }
 
 /// What stays of a text.
@@ -98,8 +94,7 @@ impl ForgottenLookup<'static> {
     /// # Errors
     /// When it cannot be read or written.
     pub fn brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Self, StateError> {
-        let ImportedTombstones { known, elsewhere } = join_brought(folder, state)?;
-        Ok(Self { _writing: None, known, elsewhere })
+        Ok(Self { _writing: None, known: join_brought(folder, state)? })
     }
 }
 
@@ -109,9 +104,9 @@ impl ForgottenLookup<'_> {
         self.all().next().is_none()
     }
 
-    /// What was forgotten, by its key.
-    fn all(&self) -> impl Iterator<Item = &KnownTombstones> {
-        self.known.iter().chain(&self.elsewhere)
+    /// What was forgotten, by each of its keys.
+    fn all(&self) -> impl Iterator<Item = (&Tombstones, &DigestKey)> {
+        self.known.iter().flat_map(|(all, keys)| keys.iter().map(|key| (&**all, key)))
     }
 
     /// What stays of a text; `None` where nothing of it was forgotten. A text goes whole, else its blocks, else its sentences.

@@ -50,7 +50,7 @@ impl ForgottenTexts {
     /// When the state cannot be read: then nothing may be written.
     pub fn ask(&self) -> Result<ForgottenLookup<'_>, StateError> {
         let writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(ForgottenLookup { _writing: Some(writing), known: self.known()?, elsewhere: None })
+        Ok(ForgottenLookup { _writing: Some(writing), known: self.known()? })
     }
 
     /// The same for one who only looks.
@@ -58,12 +58,12 @@ impl ForgottenTexts {
     /// # Errors
     /// When the state cannot be read.
     pub fn look(&self) -> Result<ForgottenLookup<'static>, StateError> {
-        Ok(ForgottenLookup { _writing: None, known: self.known()?, elsewhere: None })
+        Ok(ForgottenLookup { _writing: None, known: self.known()? })
     }
 
     fn known(&self) -> Result<Option<KnownTombstones>, StateError> {
         let all = self.table.all()?;
-        if all.all.is_empty() { Ok(None) } else { Ok(self.state.key()?.map(|key| (all, key))) }
+        if all.all.is_empty() { Ok(None) } else { Ok(Some((all, self.state.keys()?))) }
     }
 
     /// Remembers texts of a note as forgotten, safe on disk when this returns; gives what lifts it. Nothing, where they say too little to

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Grant, is_agents};
+use crate::access::{Grant, is_agents, own_file};
 use crate::path::{VaultPath, folded};
 use crate::state::DigestKey;
 
@@ -76,6 +76,11 @@ fn own_slug(path: &str) -> Option<&str> {
     rest.split_once('/').map(|(slug, _)| slug)
 }
 
+/// Whether a file is an agent's own memory, which it reads: its page and what waits for the person are not.
+fn is_own(path: &str) -> bool {
+    own_slug(path).is_some_and(|slug| own_file(slug, path).is_some())
+}
+
 impl ForgottenPlace {
     /// As the person is shown it.
     pub(super) fn shown(&self) -> String {
@@ -96,7 +101,7 @@ impl ForgottenPlace {
             collection: self.path.collection().to_owned(),
             agent: own_slug(self.path.as_str()).map(str::to_owned),
             tags,
-            private: self.private,
+            private: self.private || (is_agents(self.path.as_str()) && !is_own(self.path.as_str())),
             derived: self.derived,
             readers: self.readers.clone(),
         }
@@ -112,7 +117,10 @@ impl KeptPlace {
     pub(super) fn is_in(&self, reach: Reach<'_>, key: &DigestKey) -> bool {
         let Reach::Agent(agent) = reach else { return true };
         if let Some(slug) = &self.agent {
-            return agent.own.contains(slug);
+            return !self.private && agent.own.contains(slug) && self.path.as_deref().is_none_or(is_own);
+        }
+        if is_agents(&self.collection) {
+            return false;
         }
         let Some(grant) = agent.grant.as_deref() else { return false };
         let read_it_then = || self.readers.contains(&agent.slug);
@@ -181,6 +189,11 @@ mod tests {
         assert!(!reads(&ForgottenPlace { derived: true, ..diary.clone() }, "new", all("x")));
         let own = place("agents/ada/memory/n.md", &[], true);
         assert!(reads(&own, "ada", None) && !reads(&own, "bob", all("x")));
+        for path in ["agents/ada/agent.md", "agents/ada/pending.md", "agents/ada/archive.md", "agents/loose.md"] {
+            for gone in [false, true] {
+                assert!(!reads(&place(path, &[], gone), "ada", all("x")), "{path}");
+            }
+        }
         assert_eq!(
             (own.shown().as_str(), gone.shown().as_str(), diary.shown().as_str()),
             ("agents/ada/", "notes/", "notes/diary.md")

@@ -6,6 +6,13 @@ use super::sink::ImportSink;
 /// So far the end of a title is looked for.
 const MAX_TITLE_BYTES: usize = 16 * 1024;
 
+/// Maximum number of folders within one another that are said of a page, and of characters of the name of each.
+const MAX_FOLDERS: usize = 64;
+const MAX_FOLDER_CHARS: usize = 200;
+
+/// What begins an entry or ends a folder.
+const ENTRIES: [&str; 5] = ["<a", "<dt", "<dl", "</dl", "<h3"];
+
 /// A page whose remark may follow.
 struct BookmarkedPage {
     url: String,
@@ -17,6 +24,7 @@ struct BookmarkedPage {
 pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
     let mut folders: Vec<String> = Vec::new();
     let mut folder: Option<String> = None;
+    let mut deeper = 0_usize;
     let mut page: Option<BookmarkedPage> = None;
     let mut rest = html;
     while let Some(at) = rest.find('<') {
@@ -28,20 +36,20 @@ pub(super) fn bookmarks(html: &str, sink: &mut ImportSink<'_>) {
         let (tag, after) = (&rest[..end], &rest[end + 1..]);
         let name = tag.split(|c: char| c.is_whitespace() || c == '>').next().unwrap_or_default().to_ascii_lowercase();
         rest = after;
-        let text = |close: &str| {
-            let near = &after[..after.floor_char_boundary(MAX_TITLE_BYTES)];
-            let end = find_ignoring_case(near, close).unwrap_or_else(|| near.find('<').unwrap_or(near.len()));
-            unescaped(&without_tags(&after[..end]))
-        };
+        let text = |close: &str| unescaped(&without_tags(&after[..title_end(after, close)]));
         match name.as_str() {
-            "dl" => folders.extend(folder.take().or_else(|| Some(String::new()))),
+            "dl" if folders.len() < MAX_FOLDERS => folders.push(folder.take().unwrap_or_default()),
+            "dl" => deeper += 1,
             "/dl" => {
                 give(page.take(), &folders, "", sink);
-                folders.pop();
+                match deeper.checked_sub(1) {
+                    Some(less) => deeper = less,
+                    None => drop(folders.pop()),
+                }
             }
             "h3" => {
                 give(page.take(), &folders, "", sink);
-                folder = Some(text("</h3>").trim().to_owned());
+                folder = Some(text("</h3>").trim().chars().take(MAX_FOLDER_CHARS).collect());
             }
             "a" => {
                 give(page.take(), &folders, "", sink);
@@ -80,6 +88,19 @@ fn tag_end(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Where a title ends: at its closing tag, or where that is missing at the next entry. No entry is looked past, so that many of them cost no
+/// more than other text.
+fn title_end(text: &str, close: &str) -> usize {
+    let near = &text[..text.floor_char_boundary(MAX_TITLE_BYTES)];
+    let begins = |rest: &str, tag: &str| rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
+    let is_entry = |rest: &str, tag: &str| {
+        begins(rest, tag) && rest[tag.len()..].starts_with(|c: char| c == '>' || c.is_whitespace())
+    };
+    let ends = |rest: &str| begins(rest, close) || ENTRIES.iter().any(|tag| is_entry(rest, tag));
+    let mut tags = near.match_indices('<').map(|(at, _)| at);
+    tags.clone().find(|at| ends(&near[*at..])).or_else(|| tags.next()).unwrap_or(near.len())
 }
 
 fn find_ignoring_case(text: &str, what: &str) -> Option<usize> {

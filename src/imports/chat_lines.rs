@@ -4,14 +4,19 @@ use std::io::Read;
 
 use serde_json::Value;
 
-use super::lines::{media_of, objects, text_of};
+use super::lines::{LeftOutCounts, objects};
 use super::moments::first_moment;
+use super::parts::{media_of, text_of};
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
+use super::tools::{answer, is_tool};
+
+/// Where a message says when it was.
+const TIMES: [&str; 3] = ["timestamp", "created_at", "createdAt"];
 
 /// Reads a session, which is called as its first line says, or as its file is.
 pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut ImportSink<'_>) -> ReadConversation {
     let mut read = ReadConversation { session: stem.to_owned(), ..ReadConversation::default() };
-    let mut left_out = Vec::new();
+    let mut left_out = LeftOutCounts::default();
     objects(from, name, sink, &mut |line| match line["type"].as_str() {
         Some("session") => {
             read.session = line["id"].as_str().unwrap_or(stem).to_owned();
@@ -26,22 +31,30 @@ pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut I
             let id = id.filter(|_| line["run_id"].is_null());
             read.turns.extend(turn(line, id, None, &mut left_out));
         }
-        Some(_) => left_out.push("records of the program itself"),
-        None => left_out.push("records of a shape that is not known"),
+        Some(_) => left_out.add("records of the program itself"),
+        None => left_out.add("records of a shape that is not known"),
     });
-    left_out.into_iter().for_each(|reason| sink.leave_out(reason));
+    left_out.tell(sink);
     read
 }
 
-fn turn(message: &Value, id: Option<&str>, at_ms: Option<i64>, left_out: &mut Vec<&'static str>) -> Option<ReadTurn> {
+fn turn(message: &Value, id: Option<&str>, at_ms: Option<i64>, left_out: &mut LeftOutCounts) -> Option<ReadTurn> {
     let content = &message["content"];
-    left_out.extend((0..media_of(content)).map(|_| "images, sounds and other files"));
-    let text = text_of(content, &["text"]);
+    left_out.add_times("images, sounds and other files", media_of(content));
     let role = message["role"].as_str().unwrap_or_default().to_owned();
+    if is_tool(&role) {
+        // OpenClaw has the answer where texts are, Moltis apart.
+        let fields = ["content", "result", "error"].into_iter().map(|field| answer(&message[field]));
+        let text = fields.into_iter().find(|text| !text.trim().is_empty()).unwrap_or_default();
+        let tool = ["toolName", "tool_name", "name"].iter().find_map(|field| message[*field].as_str());
+        let at_ms = at_ms.or_else(|| first_moment(message, &TIMES));
+        return Some(ReadTurn { id: id.map(str::to_owned), role, tool: tool.map(str::to_owned), at_ms, text });
+    }
+    let text = text_of(content, &["text"]);
     if text.trim().is_empty() && content.is_array() {
-        left_out.push("what a model thought, asked of tools and was answered by them");
+        left_out.add("what a model thought, and asked of tools");
         return None;
     }
-    let at_ms = at_ms.or_else(|| first_moment(message, &["timestamp", "created_at", "createdAt"]));
-    Some(ReadTurn { id: id.map(str::to_owned), role, at_ms, text })
+    let at_ms = at_ms.or_else(|| first_moment(message, &TIMES));
+    Some(ReadTurn { id: id.map(str::to_owned), role, tool: None, at_ms, text })
 }

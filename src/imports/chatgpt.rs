@@ -6,6 +6,10 @@ use serde_json::{Map, Value};
 
 use super::moments::first_moment;
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
+use super::tools::{SPEAKER, answer, is_tool};
+
+/// Kinds of content that are answers of tools, whoever they are of.
+const ANSWERS: [&str; 4] = ["execution_output", "tether_browsing_display", "tether_quote", "system_error"];
 
 /// Reads a conversation; `None` where it is none.
 pub(super) fn conversation(value: &Value, sink: &mut ImportSink<'_>) -> Option<ReadConversation> {
@@ -18,9 +22,7 @@ pub(super) fn conversation(value: &Value, sink: &mut ImportSink<'_>) -> Option<R
     let session = named.map_or_else(first, str::to_owned);
     let branch = branch(mapping, value["current_node"].as_str());
     let beside = mapping.values().filter(|node| node["message"].is_object()).count().saturating_sub(branch.len());
-    for _ in 0..beside {
-        sink.leave_out("turns of other branches, which were answered anew");
-    }
+    sink.leave_out_times("turns of other branches, which were answered anew", beside);
     let turns = branch.into_iter().filter_map(|(id, message)| turn(id, message, sink)).collect();
     Some(ReadConversation { session, title, at_ms: began, turns })
 }
@@ -54,19 +56,21 @@ fn turn(node: &str, message: &Value, sink: &mut ImportSink<'_>) -> Option<ReadTu
         return None;
     }
     let to_tool = message["recipient"].as_str().is_some_and(|recipient| recipient != "all");
-    if to_tool
-        || matches!(
-            kind,
-            "thoughts"
-                | "reasoning_recap"
-                | "execution_output"
-                | "tether_browsing_display"
-                | "tether_quote"
-                | "system_error"
-        )
-    {
-        sink.leave_out("what a model thought, asked of tools and was answered by them");
+    let id = message["id"].as_str().unwrap_or(node).to_owned();
+    let at_ms = first_moment(message, &["create_time", "update_time"]);
+    let is_answer = ANSWERS.contains(&kind) || is_tool(role);
+    if matches!(kind, "thoughts" | "reasoning_recap") || (to_tool && !is_answer) {
+        sink.leave_out("what a model thought, and asked of tools");
         return None;
+    }
+    if is_answer {
+        let parts = content["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let texts: Vec<&str> =
+            parts.iter().filter_map(|part| part.as_str().or_else(|| part["text"].as_str())).collect();
+        sink.leave_out_times("images, sounds and other files", parts.len() - texts.len());
+        let text = if texts.is_empty() { answer(content) } else { texts.join("\n") };
+        let tool = message["author"]["name"].as_str().map(str::to_owned);
+        return Some(ReadTurn { id: Some(id), role: SPEAKER.into(), tool, at_ms, text });
     }
     let mut texts: Vec<&str> = content["text"].as_str().into_iter().collect();
     for part in content["parts"].as_array().into_iter().flatten() {
@@ -85,7 +89,5 @@ fn turn(node: &str, message: &Value, sink: &mut ImportSink<'_>) -> Option<ReadTu
         ("code", _) => format!("```\n{}\n```", texts.join("\n")),
         _ => texts.join("\n\n"),
     };
-    let id = message["id"].as_str().unwrap_or(node).to_owned();
-    let at_ms = first_moment(message, &["create_time", "update_time"]);
-    Some(ReadTurn { id: Some(id), role: role.to_owned(), at_ms, text })
+    Some(ReadTurn { id: Some(id), role: role.to_owned(), tool: None, at_ms, text })
 }

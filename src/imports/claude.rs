@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::lines::text_of;
 use super::moments::first_moment;
+use super::parts::text_of;
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
+use super::tools::{SPEAKER, answer};
 
 /// Reads a conversation; `None` where it is none.
 pub(super) fn conversation(value: &Value, sink: &mut ImportSink<'_>) -> Option<ReadConversation> {
@@ -18,10 +19,9 @@ pub(super) fn conversation(value: &Value, sink: &mut ImportSink<'_>) -> Option<R
     let session = session.unwrap_or_else(first).to_owned();
     let title = value["name"].as_str().map(str::to_owned);
     let shown = branch(messages, value["current_leaf_message_uuid"].as_str());
-    for _ in shown.len()..messages.len() {
-        sink.leave_out("turns of other branches, which were answered anew");
-    }
-    let turns = shown.into_iter().map(|message| turn(message, sink)).collect();
+    let beside = messages.len().saturating_sub(shown.len());
+    sink.leave_out_times("turns of other branches, which were answered anew", beside);
+    let turns = shown.into_iter().flat_map(|message| turns(message, sink)).collect();
     Some(ReadConversation { session, title, at_ms, turns })
 }
 
@@ -40,28 +40,37 @@ fn branch<'m>(messages: &'m [Value], current: Option<&str>) -> Vec<&'m Value> {
     if branch.is_empty() { messages.iter().collect() } else { branch }
 }
 
-fn turn(message: &Value, sink: &mut ImportSink<'_>) -> ReadTurn {
+/// A message: what tools answered to it, and what was said then.
+fn turns(message: &Value, sink: &mut ImportSink<'_>) -> Vec<ReadTurn> {
     let content = &message["content"];
+    let (id, at_ms) = (message["uuid"].as_str(), first_moment(message, &["created_at", "updated_at"]));
+    let mut turns = Vec::new();
     for part in content.as_array().into_iter().flatten() {
-        if part["type"].as_str().is_some_and(|kind| kind != "text") {
-            sink.leave_out("what a model thought, asked of tools and was answered by them");
+        match part["type"].as_str() {
+            None | Some("text") => {}
+            Some("tool_result") => {
+                let id = id.map(|id| format!("{id}#answer-{}", turns.len() + 1));
+                let (tool, text) = (part["name"].as_str().map(str::to_owned), answer(&part["content"]));
+                turns.push(ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text });
+            }
+            Some(_) => sink.leave_out("what a model thought, and asked of tools"),
         }
     }
     let mut text = text_of(content, &["text"]);
-    if text.trim().is_empty()
-        && !content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] != "text"))
-    {
+    let has_other_parts = content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] != "text"));
+    if text.trim().is_empty() && !has_other_parts {
         text = message["text"].as_str().unwrap_or_default().to_owned();
     }
     for list in ["attachments", "files", "files_v2"] {
-        for _ in message[list].as_array().into_iter().flatten() {
-            sink.leave_out("images, sounds and other files");
-        }
+        sink.leave_out_times("images, sounds and other files", message[list].as_array().map_or(0, Vec::len));
     }
     let role = match message["sender"].as_str().or_else(|| message["role"].as_str()).unwrap_or_default() {
         "human" => "user",
         role => role,
     };
-    let at_ms = first_moment(message, &["created_at", "updated_at"]);
-    ReadTurn { id: message["uuid"].as_str().map(str::to_owned), role: role.to_owned(), at_ms, text }
+    // One that only asked, or was answered, says nothing itself.
+    if !text.trim().is_empty() || !has_other_parts {
+        turns.push(ReadTurn { id: id.map(str::to_owned), role: role.to_owned(), tool: None, at_ms, text });
+    }
+    turns
 }

@@ -1,17 +1,23 @@
 //! A rollout of Codex: a record a line, of the version with envelopes and of the one before.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use serde_json::Value;
 
-use super::lines::{media_of, objects, text_of};
+use super::lines::{LeftOutCounts, objects};
 use super::moments::first_moment;
+use super::parts::{media_of, text_of};
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
+use super::tools::{SPEAKER, answer};
+
+/// Calls of tools whose names are remembered until they are answered.
+const MAX_ASKED: usize = 10_000;
 
 /// Reads a rollout.
 pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut ImportSink<'_>) -> ReadConversation {
     let mut read = ReadConversation { session: stem.to_owned(), ..ReadConversation::default() };
-    let mut left_out = Vec::new();
+    let (mut left_out, mut asked) = (LeftOutCounts::default(), HashMap::new());
     let mut is_named = false;
     objects(from, name, sink, &mut |line| {
         let at_ms = first_moment(line, &["timestamp"]);
@@ -29,24 +35,38 @@ pub(super) fn conversation(from: impl Read, name: &str, stem: &str, sink: &mut I
         }
         // What is shown stands in events besides.
         if matches!(kind, "event_msg" | "turn_context" | "compacted") || line["record_type"].is_string() {
-            return left_out.push("records of the program itself");
+            return left_out.add("records of the program itself");
         }
         match item["type"].as_str() {
             Some("message") => {
                 let content = &item["content"];
-                left_out.extend((0..media_of(content)).map(|_| "images, sounds and other files"));
+                left_out.add_times("images, sounds and other files", media_of(content));
                 read.turns.push(turn(item, at_ms));
             }
-            Some(_) => left_out.push("what a model thought, asked of tools and was answered by them"),
-            None => left_out.push("records of a shape that is not known"),
+            Some(kind) if kind.ends_with("_call_output") => {
+                let tool = item["call_id"].as_str().and_then(|call| asked.get(call).cloned());
+                let (id, text) = (item["id"].as_str().or_else(|| item["call_id"].as_str()), answer(&item["output"]));
+                let id = id.map(|id| format!("{id}#answer"));
+                read.turns.push(ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text });
+            }
+            Some(kind) => {
+                if kind.ends_with("_call")
+                    && asked.len() < MAX_ASKED
+                    && let (Some(call), Some(name)) = (item["call_id"].as_str(), item["name"].as_str())
+                {
+                    asked.insert(call.to_owned(), name.to_owned());
+                }
+                left_out.add("what a model thought, and asked of tools");
+            }
+            None => left_out.add("records of a shape that is not known"),
         }
     });
-    left_out.into_iter().for_each(|reason| sink.leave_out(reason));
+    left_out.tell(sink);
     read
 }
 
 fn turn(item: &Value, at_ms: Option<i64>) -> ReadTurn {
     let role = item["role"].as_str().unwrap_or_default().to_owned();
     let text = text_of(&item["content"], &["input_text", "output_text", "text"]);
-    ReadTurn { id: item["id"].as_str().map(str::to_owned), role, at_ms, text }
+    ReadTurn { id: item["id"].as_str().map(str::to_owned), role, tool: None, at_ms, text }
 }

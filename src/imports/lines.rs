@@ -1,5 +1,6 @@
 //! Files of a JSON object a line.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 
 use serde_json::Value;
@@ -51,22 +52,23 @@ pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, ea
     }
 }
 
-/// The texts of a message: a text by itself, or the parts of a list that are texts of one of these types.
-pub(super) fn text_of(content: &Value, types: &[&str]) -> String {
-    if let Some(text) = content.as_str() {
-        return text.to_owned();
-    }
-    let parts = content.as_array().into_iter().flatten();
-    let texts = parts.filter_map(|part| match part {
-        Value::String(text) => Some(text.as_str()),
-        part => part["text"].as_str().filter(|_| part["type"].as_str().is_none_or(|kind| types.contains(&kind))),
-    });
-    texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
-}
+/// How often something of a file was left out, by the reason: however often that is, a few numbers.
+#[derive(Debug, Default)]
+pub(super) struct LeftOutCounts(BTreeMap<&'static str, usize>);
 
-/// How many parts of a message are images or files.
-pub(super) fn media_of(content: &Value) -> usize {
-    let kinds = ["image", "image_url", "input_image", "document", "audio", "file", "media"];
-    let parts = content.as_array().into_iter().flatten();
-    parts.filter(|part| part["type"].as_str().is_some_and(|kind| kinds.contains(&kind))).count()
+impl LeftOutCounts {
+    /// Counts what is left out.
+    pub(super) fn add(&mut self, reason: &'static str) {
+        self.add_times(reason, 1);
+    }
+
+    /// The same, so many times.
+    pub(super) fn add_times(&mut self, reason: &'static str, times: usize) {
+        *self.0.entry(reason).or_default() += times;
+    }
+
+    /// Has all of it counted.
+    pub(super) fn tell(self, sink: &mut ImportSink<'_>) {
+        self.0.into_iter().for_each(|(reason, times)| sink.leave_out_times(reason, times));
+    }
 }

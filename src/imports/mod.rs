@@ -16,10 +16,12 @@ mod kind;
 mod lines;
 mod markdown;
 mod moments;
+mod parts;
 mod read;
 mod said;
 mod session;
 mod sink;
+mod tools;
 mod unpack;
 
 #[cfg(test)]

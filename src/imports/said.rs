@@ -115,18 +115,26 @@ fn without_tags(text: &str, tags: &[&str], anywhere: bool) -> (String, bool) {
     let mut code = code.iter().peekable();
     let lower = text.to_ascii_lowercase();
     let (mut kept, mut from, mut at) = (String::new(), 0, 0);
+    // All of it is looked at once: no step goes back to the beginning of the text, or of its line.
+    let first = text.len() - text.trim_start().len();
+    let (mut seen, mut is_line_blank) = (0, true);
     // A tag that is nowhere closed after this place is not looked for again.
     let mut unclosed: Vec<&str> = Vec::new();
     while let Some(start) = lower[at..].find('<').map(|found| at + found) {
         at = start + 1;
+        let since = &text[seen..start];
+        is_line_blank = match since.rfind('\n') {
+            Some(end) => since[end..].trim().is_empty(),
+            None => is_line_blank && since.trim().is_empty(),
+        };
+        seen = start;
         while code.peek().is_some_and(|range| range.end <= start) {
             code.next();
         }
         if code.peek().is_some_and(|range| range.contains(&start)) {
             continue;
         }
-        let line = &text[text[..start].rfind('\n').map_or(0, |end| end + 1)..start];
-        if !anywhere && !line.trim().is_empty() {
+        if !anywhere && !is_line_blank {
             continue;
         }
         let Some(tag) = tags.iter().find(|tag| is_named(&lower[at..], tag)) else { continue };
@@ -135,7 +143,7 @@ fn without_tags(text: &str, tags: &[&str], anywhere: bool) -> (String, bool) {
         }
         let end = lower[at..].find(&format!("</{tag}")).map(|found| at + found);
         let end = end.map(|end| lower[end..].find('>').map_or(lower.len(), |close| end + close + 1));
-        let begins = text[..start].trim().is_empty();
+        let begins = start <= first;
         let end = match end {
             Some(end) => end,
             None if anywhere && begins => text.len(),
@@ -237,5 +245,22 @@ mod tests {
         let text = "<system-reminder>\n".repeat(50_000);
         assert_eq!(said(&text).1, Vec::<&str>::new());
         assert_eq!(said(&format!("{}x", "<think></think>".repeat(50_000))).0, "x");
+    }
+
+    /// Each `<` was once held against its line from the beginning on, and each tag against all that came before it: days for one turn.
+    #[test]
+    fn ten_megabytes_that_mean_ill_are_read_as_fast_as_others() {
+        const LENGTH: usize = 10 << 20;
+        for (pattern, length) in
+            [("a <b ", LENGTH), ("<think></think>", LENGTH / 5), ("\n<system-reminder x", LENGTH / 5)]
+        {
+            let text = pattern.repeat(length / pattern.len());
+            let (left, _) = said(&format!("{text}\nend"));
+            assert!(left.ends_with("end"), "{pattern}");
+        }
+        let blank = format!("{}{}x", " ".repeat(LENGTH / 5), "<think></think>".repeat(LENGTH / 50));
+        assert_eq!(said(&blank).0.trim(), "x");
+        let code = "```\n<think>\n```\n".repeat(LENGTH / 80);
+        assert_eq!(said(&code).0.len(), code.trim_end().len());
     }
 }

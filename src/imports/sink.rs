@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::kind::SourceKind;
 use super::moments::written;
 use super::said::{is_program, said};
+use super::tools::{SPEAKER, TOOLS, first_line, is_tool};
 use crate::wire::ImportNote;
 
 /// Maximum length of what is handed over as one turn, or as one remark on a page.
@@ -64,6 +65,8 @@ pub(super) struct ReadTurn {
     /// Tells it from all others of its conversation; made of what it says, where there is none.
     pub(super) id: Option<String>,
     pub(super) role: String,
+    /// What the tool is called whose answer it is.
+    pub(super) tool: Option<String>,
     pub(super) at_ms: Option<i64>,
     pub(super) text: String,
 }
@@ -89,7 +92,14 @@ impl<'s> ImportSink<'s> {
 
     /// Counts what is left out.
     pub(super) fn leave_out(&mut self, reason: &str) {
-        *self.tally.left_out.entry(reason.to_owned()).or_default() += 1;
+        self.leave_out_times(reason, 1);
+    }
+
+    /// The same, so many times.
+    pub(super) fn leave_out_times(&mut self, reason: &str, times: usize) {
+        if times > 0 {
+            *self.tally.left_out.entry(reason.to_owned()).or_default() += times;
+        }
     }
 
     /// Says something besides.
@@ -113,13 +123,23 @@ impl<'s> ImportSink<'s> {
             if self.is_over {
                 return;
             }
-            if is_program(&turn.role) {
-                self.leave_out("what programs and tools said (system prompts, answers of tools)");
+            let is_tool = is_tool(&turn.role);
+            if is_program(&turn.role) && !is_tool {
+                self.leave_out("what programs said (system prompts, notices)");
                 continue;
             }
             let (text, rules) = said(&turn.text);
             rules.iter().for_each(|rule| self.leave_out(rule));
-            let text = plain(&text);
+            let mut text = plain(&text);
+            if is_tool {
+                // Where nobody has said anything, nobody has asked for it.
+                let line = first_line(turn.tool.as_deref(), &text).filter(|_| said_any);
+                if line.as_ref().is_none_or(|(_, more)| *more) {
+                    self.leave_out(TOOLS);
+                }
+                let Some((line, _)) = line else { continue };
+                text = line;
+            }
             if text.trim().is_empty() {
                 if rules.is_empty() {
                     self.leave_out("turns without a text");
@@ -127,7 +147,8 @@ impl<'s> ImportSink<'s> {
                 continue;
             }
             at_ms = turn.at_ms.or(at_ms);
-            let role = Some(line(&turn.role)).filter(|role| !role.is_empty()).unwrap_or_else(|| "unknown".into());
+            let role = if is_tool { SPEAKER.into() } else { line(&turn.role) };
+            let role = Some(role).filter(|role| !role.is_empty()).unwrap_or_else(|| "unknown".into());
             // The same said twice is two turns: their order tells them apart.
             let id = turn.id.map(|id| name(&id)).filter(|id| !id.is_empty()).unwrap_or_else(|| {
                 let what = json!([role, turn.at_ms, text]).to_string();

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 use serde_json::Value;
 
+use super::tools::TOOLS;
 use super::{ImportItem, ImportSink, ImportTally, SourceKind, read};
 
 fn data(name: &str) -> PathBuf {
@@ -70,13 +71,14 @@ fn the_branch_of_chatgpt_that_was_shown_is_followed() {
         [
             "2024-05-01T07:53:21.25Z user: How long does a sourdough rise at 18 degrees?",
             "2024-05-01T07:53:26.5Z assistant: Plan for ten to twelve hours at 18 degrees.",
+            "2024-05-01T07:53:27Z tool: search result: hydration table",
             "2024-05-01T07:54:20Z user: Is this crumb fine?",
             "2024-05-01T07:54:30Z assistant: The crumb looks even and open.",
             "2024-05-02T07:53:20Z user: Which week in Rome is quiet? My key is AKIAIOSFODNN7EXAMPLE",
             "2024-05-02T07:53:30Z assistant: The second week of November, mostly.",
         ]
     );
-    assert_eq!((tally.conversations, tally.turns, left_out(&tally)), (2, 6, 5), "{tally:?}");
+    assert_eq!((tally.conversations, tally.turns, left_out(&tally)), (2, 7, 4), "{tally:?}");
     let newer = found(SourceKind::ChatGpt, &data("chatgpt/newer.json")).0;
     assert_eq!(ids(&newer).difference(&ids(&items)).count(), 1, "a newer export has the same names");
     let (older, tally) = found(SourceKind::ChatGpt, &data("chatgpt/older.json"));
@@ -107,10 +109,15 @@ fn transcripts_of_claude_code_are_called_as_its_hook_calls_them() {
         said(&items),
         [
             "2025-03-01T09:00:01Z user: Write a scheduler for the three ovens.",
+            "2025-03-01T09:00:03Z tool: Bash: oven.rs …",
             "2025-03-01T09:00:04Z assistant: The scheduler is in oven.rs now.",
             "2025-03-02T09:00:01Z user: What did the other agent do?",
             "2025-03-02T09:00:03Z user: Thanks, the timetable holds.",
             "2025-03-03T09:00:01Z user: The till rounds wrongly.",
+            "2025-03-04T09:00:01Z user: Pourquoi la caisse arrondit-elle mal ?",
+            "2025-03-04T09:00:02Z assistant: Je regarde.",
+            "2025-03-04T09:00:03Z tool: Read: 1→fn round(cents: i64) -> i64 { …",
+            "2025-03-05T09:00:05Z assistant: Elle arrondit vers le bas ; je corrige.",
         ]
     );
     let ImportItem::Event(first) = &items[0] else { panic!() };
@@ -123,9 +130,14 @@ fn transcripts_of_claude_code_are_called_as_its_hook_calls_them() {
 fn rollouts_of_codex_are_read_with_envelopes_and_without() {
     let (items, _) = found(SourceKind::Codex, &data("codex"));
     let said = said(&items);
-    assert_eq!(said.len(), 6, "{said:?}");
+    assert_eq!(said.len(), 10, "{said:?}");
+    assert!(
+        said.iter().any(|turn| turn.ends_with(" tool: apply_patch: Success. Updated the following files: …")),
+        "{said:?}"
+    );
+    assert!(said.iter().any(|turn| turn.ends_with(" tool: shell: ok")), "{said:?}");
     assert!(said.iter().any(|turn| turn.ends_with("It slices bytes; it slices characters now.")));
-    assert_eq!(ids(&items).len(), 6, "who says yes twice has said it twice");
+    assert_eq!(ids(&items).len(), 10, "who says yes twice has said it twice");
 }
 
 #[test]
@@ -138,6 +150,7 @@ fn sessions_of_openclaw_and_moltis_are_without_their_machinery() {
         [
             "Remind me of the dentist on Friday.",
             "The dentist is on Friday at ten.",
+            "write: file written",
             "No line names this session.",
             "東京の天気は？",
             "晴れです。"
@@ -147,7 +160,8 @@ fn sessions_of_openclaw_and_moltis_are_without_their_machinery() {
     let (items, _) = found(SourceKind::Moltis, &data("moltis"));
     let said = said(&items);
     assert_eq!(said[0], "2025-10-09T08:53:20Z user: Where is the spare key?");
-    assert_eq!((said.len(), ids(&items).len()), (6, 6), "{said:?}");
+    assert!(said.contains(&"2025-10-09T08:53:22Z tool: exec: pots.txt …".to_owned()), "{said:?}");
+    assert_eq!((said.len(), ids(&items).len()), (7, 7), "{said:?}");
 }
 
 #[test]
@@ -166,7 +180,10 @@ fn bookmarks_are_read_with_their_folders_and_times() {
     assert_eq!(of("https://example.org/oven")["time"], "2023-11-14T22:13:22Z");
     assert_eq!(of("https://example.org/mill")["note"], "Where the flour comes from");
     assert_eq!(of("https://example.org/safari")["title"], "Ohne Datum über 東");
-    assert_eq!((events.len(), left_out(&tally)), (4, 2));
+    assert_eq!(of("https://example.org/%D1%80%D0%B6%D1%8C")["title"], "Ржаная закваска");
+    assert_eq!(of("https://example.org/%D1%80%D0%B6%D1%8C")["time"], "2023-11-14T22:13:20.123Z");
+    assert_eq!(of("https://example.org/plain")["note"], "In Хлеб");
+    assert_eq!((events.len(), left_out(&tally)), (6, 2));
 }
 
 #[test]
@@ -187,43 +204,83 @@ fn notes_are_called_as_they_were_and_named_by_their_place() {
     assert_eq!(titles(SourceKind::Folder, "obsidian").len(), 3);
     assert_eq!(titles(SourceKind::Notion, "notion"), ["Bakery", "Ovens", "Staff"]);
     assert_eq!(titles(SourceKind::Logseq, "logseq"), ["2026-01-05", "Suppliers/Mill", "Yeast"]);
-    assert_eq!(titles(SourceKind::OpenClawMemory, "memory").len(), 3);
-    assert_eq!(titles(SourceKind::MoltisMemory, "memory")[0], "Moltis memory 2025-10-01");
+    assert_eq!(titles(SourceKind::OpenClawMemory, "openclaw-memory").len(), 4);
+    assert_eq!(titles(SourceKind::Folder, "folder"), ["Latin", "windows", "日本"]);
+    assert_eq!(titles(SourceKind::MoltisMemory, "moltis-memory")[0], "Moltis memory 2025-10-01");
 }
 
-/// Every file of the data, with its kind.
-fn files() -> Vec<(SourceKind, PathBuf)> {
-    let kinds = [
-        "chatgpt",
-        "claude",
-        "claude-code",
-        "codex",
-        "openclaw",
-        "moltis",
-        "bookmarks",
-        "obsidian",
-        "notion",
-        "logseq",
-    ];
-    let mut files = Vec::new();
-    for kind in kinds {
-        let mut folders = vec![data(kind)];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap().flatten() {
-                match entry.path().is_dir() {
-                    true => folders.push(entry.path()),
-                    false => files.push((SourceKind::of(kind).unwrap(), entry.path())),
-                }
+#[test]
+fn exports_of_another_account_in_another_script_are_read_and_what_was_cut_is_said() {
+    let (items, tally) = found(SourceKind::ChatGpt, &data("chatgpt/other-account.json"));
+    assert_eq!(
+        said(&items),
+        [
+            "2025-02-03T10:00:01Z user: كم سعر كيس الدقيق هذا الأسبوع؟",
+            "2025-02-03T10:00:06Z tool: python: 23.5 …",
+            "2025-02-03T10:00:09Z assistant: متوسط السعر ٢٣٫٥ يورو.",
+            "2025-02-03T10:00:15.123Z user: وماذا عن الجاودار؟",
+            "2025-02-03T10:00:16.5Z tool: browser: L1: Rye, 25 kg …",
+            "2025-02-03T10:00:20Z assistant: الجاودار ٣١ يورو.",
+        ]
+    );
+    assert_eq!(tally.left_out[TOOLS], 2, "{tally:?}");
+    let (cut, tally) = found(SourceKind::ChatGpt, &data("chatgpt/cut.json"));
+    assert!(said(&cut) == said(&items) && tally.remarks[0].contains("cut short"), "{tally:?}");
+    let (items, _) = found(SourceKind::Claude, &data("claude/other-account.json"));
+    assert_eq!(
+        said(&items),
+        [
+            "2025-03-01T08:00:00Z user: 哪家磨坊星期二送货？",
+            "2025-03-01T08:00:20Z tool: web_search: Mühle Huber – Lieferung dienstags …",
+            "2025-03-01T08:00:20Z assistant: 我查一下。\n\n胡贝尔磨坊。",
+            "2025-03-01T08:00:30Z tool: repl: nothing but a line",
+        ]
+    );
+}
+
+#[test]
+fn bookmarks_that_mean_ill_are_read_as_fast_as_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ill.html");
+    for pattern in
+        ["<a\t>", "<A HREF=x><b>", "<<", "<h3>x", "<dd>&amp", "<a href href href>", "<dl>", "<dl><a href=javascript:x>"]
+    {
+        let end = "<DT><A HREF=\"https://example.org/end\">The end</A>\n";
+        fs::write(&file, pattern.repeat((2 << 20) / pattern.len()) + ">\n" + end).unwrap();
+        let (items, _) = found(SourceKind::Bookmarks, &file);
+        assert_eq!(items.len(), 1, "{pattern}");
+    }
+}
+
+/// The files of the data of a kind.
+fn files(kind: SourceKind) -> Vec<PathBuf> {
+    let (mut folders, mut files) = (vec![data(kind.name())], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            match entry.path().is_dir() {
+                true => folders.push(entry.path()),
+                false => files.push(entry.path()),
             }
         }
     }
+    files.sort();
     files
+}
+
+#[test]
+fn there_are_three_files_of_each_kind_that_give_something_of_it_alone() {
+    for kind in SourceKind::ALL {
+        let giving = files(kind).into_iter().filter(|file| !found(kind, file).0.is_empty()).count();
+        assert!(giving >= 3, "{kind:?} {giving}");
+    }
 }
 
 #[test]
 fn a_file_that_was_cut_anywhere_gives_what_was_whole_of_it() {
     let folder = tempfile::tempdir().unwrap();
-    for (kind, file) in files() {
+    for (kind, file) in
+        SourceKind::ALL.into_iter().flat_map(|kind| files(kind).into_iter().map(move |file| (kind, file)))
+    {
         let bytes = fs::read(&file).unwrap();
         let whole = found(kind, &file).0.len();
         let cut = folder.path().join(file.file_name().unwrap());
@@ -239,21 +296,106 @@ fn a_file_that_was_cut_anywhere_gives_what_was_whole_of_it() {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+/// A change to a file, at a place of it.
+#[derive(Debug, Clone)]
+enum Damage {
+    Noise(Vec<u8>),
+    Sign(char),
+    Gone(usize),
+    Twice(usize),
+    Cut,
+}
 
-    #[test]
-    fn any_bytes_are_read(kind in 0..SourceKind::ALL.len(), at in any::<prop::sample::Index>(), noise in prop::collection::vec(any::<u8>(), 0..200), place in any::<prop::sample::Index>()) {
-        let folder = tempfile::tempdir().unwrap();
-        let files = files();
-        let (own, file) = at.get(&files);
-        let mut bytes = fs::read(file).unwrap();
-        let start = place.index(bytes.len() + 1);
-        let end = (start + noise.len()).min(bytes.len());
-        bytes.splice(start..end, noise);
-        let broken = folder.path().join("broken.md");
-        fs::write(&broken, &bytes).unwrap();
-        let _ = found(*own, &broken);
-        let _ = found(SourceKind::ALL[kind], &broken);
+fn damages() -> impl Strategy<Value = Vec<(prop::sample::Index, Damage)>> {
+    let damage = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..60).prop_map(Damage::Noise),
+        prop::sample::select(vec!['{', '}', '[', ']', '"', '\\', '<', '>', '\n', '\0', '9', '-', '`', '/'])
+            .prop_map(Damage::Sign),
+        (1..400_usize).prop_map(Damage::Gone),
+        (1..400_usize).prop_map(Damage::Twice),
+        Just(Damage::Cut),
+    ];
+    prop::collection::vec((any::<prop::sample::Index>(), damage), 1..5)
+}
+
+/// Reads a damaged file of a kind as one of that kind and of another: whatever it gives is what capture takes.
+fn holds(
+    kind: SourceKind,
+    other: prop::sample::Index,
+    which: prop::sample::Index,
+    damages: Vec<(prop::sample::Index, Damage)>,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let files = files(kind);
+    let file = which.get(&files);
+    let mut bytes = fs::read(file).unwrap();
+    for (at, damage) in damages {
+        let at = at.index(bytes.len() + 1);
+        let until = |length: usize| (at + length).min(bytes.len());
+        match damage {
+            Damage::Noise(noise) => drop(bytes.splice(at..until(noise.len()), noise)),
+            Damage::Sign(sign) => drop(bytes.splice(at..until(1), sign.to_string().into_bytes())),
+            Damage::Gone(length) => drop(bytes.drain(at..until(length))),
+            Damage::Twice(length) => {
+                let piece = bytes[at..until(length)].to_vec();
+                drop(bytes.splice(at..at, piece));
+            }
+            Damage::Cut => bytes.truncate(at),
+        }
     }
+    let broken = folder.path().join(file.file_name().unwrap());
+    fs::write(&broken, &bytes).unwrap();
+    for kind in [kind, *other.get(&SourceKind::ALL)] {
+        for item in found(kind, &broken).0 {
+            match item {
+                ImportItem::Note(note) => {
+                    assert!(note.text.len() <= 512 << 10 && note.title.len() <= 400 && note.id.len() <= 400)
+                }
+                ImportItem::Event(event) => {
+                    let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
+                    assert!(matches!(text("type").as_str(), "message" | "bookmark"), "{event}");
+                    assert!(text("text").len() + text("note").len() <= 50 << 10 && !text("id").is_empty(), "{event}");
+                    assert!(["id", "session", "role", "title"].iter().all(|field| text(field).len() <= 500), "{event}");
+                    let marks = |text: String| text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'));
+                    assert!(
+                        !["id", "session", "role", "title", "text", "note", "url"]
+                            .into_iter()
+                            .any(|field| marks(text(field))),
+                        "{event}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A test for each kind: files of it, changed anywhere.
+macro_rules! damaged_files_are_read {
+    ($($name:ident: $kind:ident,)*) => {
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(64))]
+            $(
+                #[test]
+                fn $name(other in any::<prop::sample::Index>(), which in any::<prop::sample::Index>(), damages in damages()) {
+                    holds(SourceKind::$kind, other, which, damages);
+                }
+            )*
+        }
+    };
+}
+
+damaged_files_are_read! {
+    damaged_exports_of_chatgpt_are_read: ChatGpt,
+    damaged_exports_of_claude_are_read: Claude,
+    damaged_transcripts_of_claude_code_are_read: ClaudeCode,
+    damaged_rollouts_of_codex_are_read: Codex,
+    damaged_sessions_of_openclaw_are_read: OpenClaw,
+    damaged_sessions_of_moltis_are_read: Moltis,
+    damaged_bookmarks_are_read: Bookmarks,
+    damaged_notes_of_obsidian_are_read: Obsidian,
+    damaged_notes_of_a_folder_are_read: Folder,
+    damaged_notes_of_notion_are_read: Notion,
+    damaged_notes_of_logseq_are_read: Logseq,
+    damaged_memory_of_moltis_is_read: MoltisMemory,
+    damaged_memory_of_openclaw_is_read: OpenClawMemory,
 }

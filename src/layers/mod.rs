@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use book::EntryBook;
 pub(crate) use error::LayersError;
-pub(crate) use paths::{entries_path, shelf_of};
+pub(crate) use paths::entries_path;
 pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, Proposed};
 pub(crate) use write::{EntryEdit, LayerWriter};
 

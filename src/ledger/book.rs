@@ -125,6 +125,16 @@ impl FactsBook {
         Some(Self { history: Arc::new(history), history_hash: now, ..self.unstamped() })
     }
 
+    /// The same for who sees the file and not its history.
+    pub(crate) fn without_history(&self) -> Self {
+        Self { history: Arc::default(), stamp: self.stamp, ..self.unstamped() }
+    }
+
+    /// The files that the history was read of, those included that sync services made; one may not be there.
+    pub(crate) fn history_paths(&self) -> impl Iterator<Item = VaultPath> {
+        std::iter::once(history_of(&self.path)).chain(self.copies.iter().cloned())
+    }
+
     fn unstamped(&self) -> Self {
         Self {
             path: self.path.clone(),

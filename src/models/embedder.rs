@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use half::f16;
 
 use super::{
-    BatchFile, BatchLook, BatchPlace, BatchRecord, ContentHash, Document, Fingerprint, PackedTokens, TokenQuery,
-    TokenVectors,
+    BatchFile, BatchLook, BatchPlace, BatchRecord, ContentHash, Document, Fingerprint, ModelAsker, PackedTokens,
+    TokenQuery, TokenVectors,
 };
 
 /// What is kept of a chunk's text.
@@ -46,11 +46,24 @@ pub trait Embedder: Send + Sync {
     }
 
     /// Embeds what a person or an agent searches for. A query goes before any documents that are waiting. With a deadline, the
-    /// answer is given up then.
+    /// answer is given up then. Nothing of it is remembered.
     ///
     /// # Errors
     /// When the model fails on it, is stopped, or the time is over.
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError>;
+
+    /// The same for a search, which is often made again: what comes of it may be remembered for whoever asked, and for nobody else.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed_query`].
+    fn embed_query_of(
+        &self,
+        _asker: Option<&ModelAsker>,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<f32>, ModelError> {
+        self.embed_query(text, deadline)
+    }
 
     /// Embeds chunks and returns their vectors in the same order.
     ///
@@ -69,11 +82,17 @@ pub trait Embedder: Send + Sync {
         Ok(vectors.iter().map(|vector| EmbeddedText::of(vector)).collect())
     }
 
-    /// A query's tokens, to be held against those that are kept of chunks; `None` of a model that keeps none.
+    /// A query's tokens, to be held against those that are kept of chunks; `None` of a model that keeps none. Remembered as by
+    /// [`Embedder::embed_query_of`].
     ///
     /// # Errors
     /// As [`Embedder::embed_query`].
-    fn token_query(&self, _text: &str, _deadline: Option<Instant>) -> Result<Option<TokenQuery>, ModelError> {
+    fn token_query(
+        &self,
+        _asker: Option<&ModelAsker>,
+        _text: &str,
+        _deadline: Option<Instant>,
+    ) -> Result<Option<TokenQuery>, ModelError> {
         Ok(None)
     }
 

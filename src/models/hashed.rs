@@ -7,7 +7,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::unit::unit;
 use super::{
-    Document, EmbeddedText, Embedder, Fingerprint, ModelError, PackedTokens, TokenEmbedder, TokenQuery, TokenVectors,
+    Document, EmbeddedText, Embedder, Fingerprint, ModelAsker, ModelError, PackedTokens, TokenEmbedder, TokenQuery,
+    TokenVectors,
 };
 
 /// A deterministic embedder for tests and benches: texts that share words, or parts of words, are near each other.
@@ -124,7 +125,12 @@ impl Embedder for HashEmbedder {
         Ok(documents.iter().zip(vectors).map(embedding).collect())
     }
 
-    fn token_query(&self, text: &str, _: Option<Instant>) -> Result<Option<TokenQuery>, ModelError> {
+    fn token_query(
+        &self,
+        _: Option<&ModelAsker>,
+        text: &str,
+        _: Option<Instant>,
+    ) -> Result<Option<TokenQuery>, ModelError> {
         Ok(self.keeps_tokens.then(|| TokenQuery::new(&self.tokens_of(text))))
     }
 

@@ -14,6 +14,7 @@
 //!
 //! Everything here blocks. Async callers call it from a blocking thread.
 
+mod asker;
 mod batch;
 mod breaker;
 mod calibration;
@@ -41,10 +42,11 @@ mod tests;
 mod token_vectors;
 mod unit;
 
+pub use asker::ModelAsker;
 pub(crate) use batch::{BatchFile, BatchLook, BatchPlace, BatchStatus};
 pub(crate) use calibration::{Calibration, Sameness};
 pub(crate) use chat::Reranker;
-pub(crate) use chat::{ChatAsker, ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants};
+pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub(crate) use choice::{ChosenModel, FormerModel, ModelChoice};
 pub(crate) use claim::ModelClaim;
@@ -59,19 +61,19 @@ pub use fingerprint::Fingerprint;
 pub(crate) use folders::{model_file, models_folder};
 #[cfg(feature = "gguf")]
 pub(crate) use gguf::GgufReranker;
-#[cfg(feature = "gguf")]
-pub(crate) use gguf::read_model_file;
 #[cfg(all(test, feature = "bundled-model"))]
 pub(crate) use gguf::reranker_tests;
 #[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
+#[cfg(feature = "gguf")]
+pub(crate) use gguf::{model_loads, read_model_file};
 pub use hashed::HashEmbedder;
 pub(crate) use in_use::ModelInUse;
 pub(crate) use known::{KNOWN_MODELS, KnownModel, reads_english_alone};
 pub(crate) use model_file::ModelFile;
-#[cfg(not(feature = "gguf"))]
-pub(crate) use open::read_model_file;
 pub(crate) use open::{LoadEmbedder, ModelConfig, open, open_chat, open_memory_chat, open_reranker};
+#[cfg(not(feature = "gguf"))]
+pub(crate) use open::{model_loads, read_model_file};
 pub use packed_tokens::{PackedTokens, TokenQuery};
 pub use space::EmbeddingSpace;
 pub use token_vectors::TokenVectors;

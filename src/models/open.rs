@@ -124,7 +124,7 @@ fn gguf(config: &EmbedConfig, tokens: bool, root: &Path) -> LoadEmbedder {
         tokens,
         ..GgufOptions::new(cache_folder())
     };
-    Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>))
+    Box::new(move || Ok(Arc::new(GgufEmbedder::shared(&source, &options)?) as Arc<dyn Embedder>))
 }
 
 /// Opens the cross-encoder of a file, which is looked for as that of `embed.model` is.
@@ -132,11 +132,11 @@ fn gguf(config: &EmbedConfig, tokens: bool, root: &Path) -> LoadEmbedder {
 /// # Errors
 /// When it is not there, or judges no pairs of texts.
 #[cfg(feature = "gguf")]
-pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Box<dyn Reranker>, ModelError> {
+pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Arc<dyn Reranker>, ModelError> {
     use super::folders::{cache_folder, model_file};
     use super::{GgufOptions, GgufReranker};
 
-    Ok(Box::new(GgufReranker::open(&model_file(file, root), &GgufOptions::new(cache_folder()))?))
+    Ok(GgufReranker::shared(&model_file(file, root), &GgufOptions::new(cache_folder()))?)
 }
 
 /// Fails: this build runs no models.
@@ -144,8 +144,14 @@ pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Box<dyn Reranker>
 /// # Errors
 /// Always.
 #[cfg(not(feature = "gguf"))]
-pub(crate) fn open_reranker(_: &str, _: &Path) -> Result<Box<dyn Reranker>, ModelError> {
+pub(crate) fn open_reranker(_: &str, _: &Path) -> Result<Arc<dyn Reranker>, ModelError> {
     Err(ModelError::NoModels)
+}
+
+/// How often a model was loaded since this process began: never, in this build.
+#[cfg(not(feature = "gguf"))]
+pub(crate) fn model_loads() -> u64 {
+    0
 }
 
 #[cfg(not(feature = "gguf"))]

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::annotations::{ANNOTATIONS, annotations};
-use crate::derive::entries::{EntryShelf, MemoryEntry, traced};
-use crate::layers::shelf_of;
+use crate::derive::entries::{EntryShelf, MemoryEntry, shelf_of, traced};
 use crate::path::VaultPath;
 use crate::request::{ReadScope, RequestError, Workspace};
 use crate::wire::DerivedNote;

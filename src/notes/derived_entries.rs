@@ -1,7 +1,8 @@
 //! Entries of memory that were learned from what is forgotten, and go with it.
 
+use crate::derive::entries::shelf_of;
 use crate::fs::crash;
-use crate::layers::{EntryEdit, LayerWriter, shelf_of};
+use crate::layers::{EntryEdit, LayerWriter};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, note_path};
 use crate::vault::Action;

@@ -7,7 +7,7 @@ use blake3::Hash;
 use super::derived::{derived, entries_of_events, made_of};
 use super::derived_entries::forget_entry;
 use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
-use super::purge::{Purge, sweep_traces};
+use super::purge::{GoneTexts, Purge, sweep_traces};
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::remains::{clear_pending, in_summary, in_title, in_trash, other_names, remains};
 use super::retitle::retitled;
@@ -43,7 +43,7 @@ struct Target {
 #[derive(Default)]
 struct GoneForGood {
     places: Vec<GonePlace>,
-    texts: Vec<String>,
+    texts: Vec<GoneTexts>,
     /// Events of traces that lost something: the agent, and the event.
     swept: BTreeSet<(String, String)>,
 }
@@ -55,7 +55,7 @@ impl GoneForGood {
 
     fn add(&mut self, place: GonePlace, purge: &Purge<'_>) {
         self.places.push(place);
-        self.texts.extend_from_slice(purge.texts());
+        self.texts.push(purge.gone_texts());
     }
 }
 
@@ -380,7 +380,7 @@ fn purge_gone(
     let (purged, in_history) = purged.inspect_err(|_| purge.take_back())?;
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
     // One that was killed may have left what names it, or what says it.
-    let swept = sweep_traces(owner, purge.texts())?;
+    let swept = sweep_traces(owner, &[purge.gone_texts()])?;
     let traces = swept.events;
     gone.swept.extend(swept.of);
     let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || traces > 0;

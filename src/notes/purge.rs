@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::access::own_file;
 use crate::config::StemmerLanguage;
 use crate::derive::CommonWords;
 use crate::derive::words::plain_words;
@@ -11,7 +12,7 @@ use crate::note::{Note, summary_of};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
 use crate::state::{ImportTable, SessionTable};
-use crate::trace_files::SweptTraces;
+use crate::trace_files::{SweptTraces, TraceShare};
 use crate::vault::Files;
 
 /// A word that more than this share of everyday texts has says nothing of what was forgotten.
@@ -60,9 +61,10 @@ impl<'a> Purge<'a> {
         Ok(Self { owner, place, texts, tombstone, facts: None })
     }
 
-    /// What goes.
-    pub(super) fn texts(&self) -> &[String] {
-        &self.texts
+    /// What goes, and who could read it.
+    pub(super) fn gone_texts(&self) -> GoneTexts {
+        let ForgottenPlace { path, readers, .. } = self.place.clone();
+        GoneTexts { path, readers, texts: self.texts.clone() }
     }
 
     /// Takes it back: nothing was removed.
@@ -113,8 +115,26 @@ impl<'a> Purge<'a> {
     }
 }
 
-/// Takes texts, and all that was forgotten before, out of the traces of agents; gives out of which events.
-pub(super) fn sweep_traces(owner: &Owner, texts: &[String]) -> Result<SweptTraces, RequestError> {
+/// Texts that went out of a note for good.
+pub(super) struct GoneTexts {
+    path: VaultPath,
+    /// The agents that could read it.
+    readers: Vec<String>,
+    texts: Vec<String>,
+}
+
+/// Takes texts, and all that was forgotten before, out of the traces of agents, of each what it could read; gives out of which events.
+pub(super) fn sweep_traces(owner: &Owner, gone: &[GoneTexts]) -> Result<SweptTraces, RequestError> {
     let known = owner.workspace().forgotten().look()?;
-    Ok(owner.workspace().traces().sweep(&known, texts)?)
+    let share_of = |agent: &str| {
+        let reach = owner.reach_of(agent);
+        let may_know = |gone: &&GoneTexts| {
+            reach.is_none()
+                || gone.readers.iter().any(|reader| reader == agent)
+                || own_file(agent, gone.path.as_str()).is_some()
+        };
+        let texts = gone.iter().filter(may_know).flat_map(|gone| gone.texts.iter().cloned()).collect();
+        TraceShare { reach, texts }
+    };
+    Ok(owner.workspace().traces().sweep(&known, &share_of)?)
 }

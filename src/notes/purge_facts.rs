@@ -179,7 +179,7 @@ impl FactTarget {
             .chain(clear_pending(owner.workspace(), purge.tombstone))
             .chain(remains(owner, &self.path, false, commits, others))
             .collect();
-        let traces = sweep_traces(owner, purge.texts()).map_or_else(
+        let traces = sweep_traces(owner, &[purge.gone_texts()]).map_or_else(
             |error| {
                 remains.push(format!("the traces of agents may have the text: {}", error.message));
                 0

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::QmdError;
+use crate::config::CollectionConfig;
 use crate::path::folded;
 use crate::vault::Globs;
 
@@ -44,6 +45,9 @@ pub(crate) struct QmdCollection {
     pub path: PathBuf,
     /// Which of its files count, as a glob.
     pub pattern: String,
+    /// Which of those do not count, as globs; what names a folder means all that is in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
     /// What is said of a folder in it, by its path (`/` is all of it).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub context: BTreeMap<String, String>,
@@ -73,7 +77,23 @@ impl QmdCollection {
         if let Err(error) = Globs::of_files(pattern) {
             return refuse(format!("the pattern of the collection {name} cannot be read: {error}"));
         }
-        Ok(Self { name: name.into(), path: path.into(), pattern: pattern.into(), context: BTreeMap::new() })
+        let (name, path, pattern) = (name.into(), path.into(), pattern.into());
+        Ok(Self { name, path, pattern, ignore: Vec::new(), context: BTreeMap::new() })
+    }
+
+    /// The same without the files that some globs match.
+    ///
+    /// # Errors
+    /// When one cannot be read: what was meant to be left out must not be found.
+    pub(crate) fn ignoring(self, ignore: Vec<String>) -> Result<Self, QmdError> {
+        if let Err(error) = Globs::new(&ignore) {
+            let name = &self.name;
+            return Err(QmdError::Collection(format!("what the collection {name} ignores cannot be read: {error}")));
+        }
+        if let Some(wrong) = ignore.iter().find(|glob| glob.chars().any(char::is_control)) {
+            return Err(QmdError::Collection(format!("{wrong:?}, to be ignored, has a control character")));
+        }
+        Ok(Self { ignore, ..self })
     }
 
     /// Its name in the vault.
@@ -110,6 +130,19 @@ pub(crate) struct QmdCollections {
 }
 
 impl QmdCollections {
+    /// As the vault of the index has them.
+    pub(super) fn in_vault(&self) -> Vec<CollectionConfig> {
+        let config = |collection: &QmdCollection| CollectionConfig {
+            name: collection.name_in_vault(),
+            path: collection.path.clone(),
+            pattern: collection.pattern.clone(),
+            exclude: collection.ignore.clone(),
+            scope: None,
+            overlap: true,
+        };
+        self.collections.iter().map(config).collect()
+    }
+
     /// The one of a name.
     pub(crate) fn named(&self, name: &str) -> Option<&QmdCollection> {
         self.collections.iter().find(|collection| collection.name == name)

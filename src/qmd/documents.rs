@@ -1,91 +1,34 @@
 //! The documents of an index in a small SQLite database, where other programs look up which file a hash means.
 //!
-//! It holds names, titles, hashes and times, of no private note, and is kept true by transactions with a rollback journal: a
+//! It holds names, titles, hashes and times, of no note that a search would not give, and is kept true by transactions with a rollback journal: a
 //! program that has it open reads what was there before or after one. What stands in its place and is another program's is
 //! renamed, never written.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use sha2::{Digest as _, Sha256};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::collection::QmdCollections;
+use super::database;
 use super::error::QmdError;
 use super::place::IndexPlace;
-use crate::config::CollectionConfig;
-use crate::fs::{Context, FsError, create_private_dir, move_new};
-use crate::note::{Note, Visibility};
+use super::rows::{COLUMNS, QmdDocument, SeenText, forget, put, stamp};
+use super::sight::QmdSight;
+use crate::access::is_agents_elsewhere;
+use crate::config::Config;
+use crate::derive::note_sources;
+use crate::note::Note;
 use crate::path::VaultPath;
-use crate::vault::{NoteRules, Outside, ReadError, Stamp, is_note, read, scan};
-
-/// `vqmd`: whose database it is.
-const APPLICATION: i64 = 0x7671_6d64;
-
-/// How long a connection waits for another's transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// As `[index] max_file_bytes` has it: what is longer is not indexed.
-const MAX_FILE_BYTES: u64 = 20_000_000;
+use crate::vault::{NoteRules, Outside, OutsideFolder, ReadError, Stamp, is_note, read, scan};
 
 /// How often a file is looked at that is just being written, and how long after.
 const LOOKS: usize = 5;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// How many files may be put aside that stood in the place of ours.
-const MAX_SET_ASIDE: usize = 100;
-
-const SCHEMA: &str = "
-CREATE TABLE documents(
-    id INTEGER PRIMARY KEY, collection TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, hash TEXT NOT NULL,
-    created_at TEXT NOT NULL, modified_at TEXT NOT NULL, active INTEGER NOT NULL DEFAULT 1, UNIQUE(collection, path));
-CREATE INDEX documents_by_hash ON documents(hash);
-CREATE TABLE stamps(
-    document INTEGER PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL,
-    inode INTEGER NOT NULL);
-";
-
-const COLUMNS: &str = "collection, path, title, hash, modified_at";
-
-/// A file of a collection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct QmdDocument {
-    /// Its collection.
-    pub collection: String,
-    /// Its path there.
-    pub path: String,
-    /// Its title.
-    pub title: String,
-    /// SHA-256 of its bytes, 64 hex digits.
-    pub hash: String,
-    /// When it was last changed, as RFC 3339.
-    pub modified_at: String,
-}
-
-impl QmdDocument {
-    /// The name by which it is given: six digits of its hash.
-    pub(crate) fn docid(&self) -> &str {
-        &self.hash[..6]
-    }
-
-    /// Its address: `qmd://collection/path`.
-    pub(crate) fn address(&self) -> String {
-        format!("qmd://{}/{}", self.collection, self.path)
-    }
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            collection: row.get(0)?,
-            path: row.get(1)?,
-            title: row.get(2)?,
-            hash: row.get(3)?,
-            modified_at: row.get(4)?,
-        })
-    }
-}
+/// Maximum number of notes that one may have been made of, each of another: of more it is not known whether all are seen.
+const MAX_SOURCES: usize = 500;
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -104,8 +47,14 @@ pub(crate) struct DocumentChanges {
 pub(crate) struct QmdDocuments {
     connection: Connection,
     file: PathBuf,
+    /// Whose rows are this index's: its folder. Another index may have the same file.
+    owner: String,
     places: Outside,
     rules: NoteRules,
+    sight: QmdSight,
+    /// Whether all documents were looked at by these rules.
+    is_current: bool,
+    max_file_bytes: u64,
     root: PathBuf,
     names: BTreeMap<String, String>,
 }
@@ -116,36 +65,43 @@ impl QmdDocuments {
     /// # Errors
     /// When it cannot be written, or the collections make no sense together.
     pub(crate) fn open(place: &IndexPlace, collections: &QmdCollections) -> Result<Self, QmdError> {
-        let file = place.database.clone();
-        create_private_dir(file.parent().unwrap_or(Path::new("/")))?;
-        let connection = match is_ours(&file) {
-            true => connect(&file)?,
-            false => {
-                let lock = place.folder.join("qmd.lock");
-                let guard = File::options().write(true).create(true).truncate(false).open(&lock).on("open", &lock)?;
-                guard.lock().on("lock", &lock)?;
-                if !is_ours(&file) {
-                    set_aside(&file)?;
-                    make(&file)?;
-                }
-                connect(&file)?
-            }
-        };
-        let config = |collection: &super::QmdCollection| CollectionConfig {
-            name: collection.name_in_vault(),
-            path: collection.path.clone(),
-            pattern: collection.pattern.clone(),
-            scope: None,
-            overlap: true,
-        };
-        let configs: Vec<CollectionConfig> = collections.collections.iter().map(config).collect();
-        let wrong = |error: String| QmdError::Collection(error);
-        let places = Outside::new(&place.folder, &configs).map_err(|error| wrong(error.to_string()))?;
-        let rules = NoteRules::new(&place.folder, &[]).map_err(|error| wrong(error.to_string()))?;
-        let rules = rules.with_outside(places.clone());
+        let connection = database::open(&place.database, &place.folder)?;
+        let wrong = |error: &dyn std::fmt::Display| QmdError::Collection(error.to_string());
+        let config = Config::load(&place.folder).map_err(|error| wrong(&error))?;
+        let places = Outside::new(&place.folder, &collections.in_vault()).map_err(|error| wrong(&error))?;
+        let rules = NoteRules::new(&place.folder, &config.index.exclude).map_err(|error| wrong(&error))?;
+        let sight = QmdSight::of(&place.folder, &config)?;
         let names = collections.collections.iter();
         let names = names.map(|collection| (collection.name.clone(), collection.name_in_vault())).collect();
-        Ok(Self { connection, file, places, rules, root: place.folder.clone(), names })
+        let mut documents = Self {
+            connection,
+            file: place.database.clone(),
+            owner: place.folder.to_string_lossy().into_owned(),
+            rules: rules.with_outside(places.clone()),
+            places,
+            sight,
+            is_current: false,
+            max_file_bytes: config.index.max_file_bytes,
+            root: place.folder.clone(),
+            names,
+        };
+        documents.is_current = documents.rules_digest()?.as_deref() == Some(&*documents.sight.digest);
+        Ok(documents)
+    }
+
+    /// The digest of the rules by which all documents were looked at last.
+    fn rules_digest(&self) -> Result<Option<String>, QmdError> {
+        let found =
+            self.connection.query_row("SELECT digest FROM rules WHERE owner = ?", [&self.owner], |row| row.get(0));
+        found.optional().map_err(QmdError::of(&self.file))
+    }
+
+    /// Reads the rules anew: the person may have changed them.
+    fn look_at_rules(&mut self) -> Result<(), QmdError> {
+        let config = Config::load(&self.root).map_err(|error| QmdError::Collection(error.to_string()))?;
+        self.sight = QmdSight::of(&self.root, &config)?;
+        self.is_current = self.rules_digest()?.as_deref() == Some(&*self.sight.digest);
+        Ok(())
     }
 
     /// Where a document is on disk.
@@ -163,22 +119,45 @@ impl QmdDocuments {
     /// When it cannot be read.
     pub(crate) fn text(&self, document: &QmdDocument) -> Result<Option<String>, QmdError> {
         let Some(path) = self.vault_path(&document.collection, &document.path) else { return Ok(None) };
-        Ok(self.read(&path)?.map(|(text, ..)| text))
+        Ok(self.read(&path)?.map(|read| read.text))
     }
 
-    /// The text, its stamp and its title; `None` for what is no note that programs may see.
-    fn read(&self, path: &VaultPath) -> Result<Option<(String, Stamp, String)>, QmdError> {
+    /// What is read of a file; `None` for what is no note that programs may see.
+    fn read(&self, path: &VaultPath) -> Result<Option<SeenText>, QmdError> {
+        self.read_with_sources(path, &mut BTreeSet::new())
+    }
+
+    /// The same, given the notes that were made of it: in a circle each is seen where all others are.
+    fn read_with_sources(&self, path: &VaultPath, above: &mut BTreeSet<String>) -> Result<Option<SeenText>, QmdError> {
         // A link on the way leads out of the collection.
-        if !is_note(&self.root, &self.rules, path) {
+        if above.len() > MAX_SOURCES || !is_note(&self.root, &self.rules, path) {
             return Ok(None);
         }
         let (folder, Some(within)) = self.places.place(&self.root, path) else { return Ok(None) };
+        if is_agents_elsewhere(within.as_str()) {
+            return Ok(None);
+        }
         for _ in 0..LOOKS {
-            match read(folder, &within, MAX_FILE_BYTES) {
+            match read(folder, &within, self.max_file_bytes) {
                 Ok(source) => {
                     let note = Note::parse(&source.text, path.stem());
-                    let seen = note.visibility == Visibility::Public;
-                    return Ok(seen.then_some((source.text, source.stamp, note.title)));
+                    if !self.sight.gives(path, &note) {
+                        return Ok(None);
+                    }
+                    above.insert(path.to_string());
+                    let elsewhere = self.places.of(path).map(OutsideFolder::name);
+                    let sources = note_sources(&note, &within, elsewhere, &source.text);
+                    for named in &sources {
+                        if above.contains(named) {
+                            continue;
+                        }
+                        let Ok(named) = VaultPath::new(named.as_str()) else { return Ok(None) };
+                        if self.read_with_sources(&named, above)?.is_none() {
+                            return Ok(None);
+                        }
+                    }
+                    let derived = !sources.is_empty();
+                    return Ok(Some(SeenText { text: source.text, stamp: source.stamp, title: note.title, derived }));
                 }
                 Err(ReadError::Changing) => std::thread::sleep(LOOK_AGAIN),
                 Err(ReadError::Gone | ReadError::Unfit(_)) => break,
@@ -196,17 +175,23 @@ impl QmdDocuments {
         let on_disk = self.places.on_disk(&self.root, &in_vault);
         let stamp = on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta));
         let known = self.at(collection, path)?;
-        if let (Some((document, before)), Some(stamp)) = (&known, &stamp)
+        if let (Some((document, before, derived)), Some(stamp)) = (&known, &stamp)
             && before == stamp
+            && self.is_current
+            && !derived
         {
             return Ok(Some(document.clone()));
         }
-        let found = if self.rules.takes(&in_vault) { self.read(&in_vault)? } else { None };
+        let found = self.read(&in_vault)?;
+        let place = (self.owner.clone(), collection, path);
+        let is_now = |stamp: &Stamp| on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == *stamp);
         self.write(|transaction| match &found {
-            Some((text, stamp, title)) => put(transaction, collection, path, title, text, *stamp),
-            None => forget(transaction, collection, path).map(drop),
+            Some(read) if is_now(&read.stamp) => put(transaction, &place, read),
+            // Whoever has written it since looks at it, too.
+            Some(_) => Ok(()),
+            None => forget(transaction, &place),
         })?;
-        Ok(self.at(collection, path)?.map(|(document, _)| document))
+        Ok(self.at(collection, path)?.map(|(document, ..)| document))
     }
 
     /// Compares all documents with the files, and gives what has changed in each collection.
@@ -214,20 +199,25 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn refresh(&mut self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
+        self.look_at_rules()?;
         let mut all = BTreeMap::new();
         for (name, in_vault) in self.names.clone() {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
             let scan = scan(&self.root, &self.rules, Some(&start));
             let mut changes = DocumentChanges::default();
             let known = self.stamps(&name)?;
-            let (mut fresh, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
+            let (mut fresh, mut seen) = (Vec::new(), BTreeSet::new());
             for found in &scan.files {
                 let Some(path) = found.path.as_str().strip_prefix(start.as_str()).map(|rest| &rest[1..]) else {
                     continue;
                 };
                 match known.get(path) {
-                    Some(stamp) if *stamp == found.stamp => changes.unchanged += 1,
+                    Some((stamp, derived)) if *stamp == found.stamp && self.is_current && !derived => {
+                        changes.unchanged += 1;
+                    }
                     before => match self.read(&found.path)? {
+                        // By other rules, or as what it was made of is seen still.
+                        Some(read) if before.is_some_and(|(stamp, _)| *stamp == read.stamp) => changes.unchanged += 1,
                         Some(read) => {
                             *if before.is_some() { &mut changes.updated } else { &mut changes.new } += 1;
                             fresh.push((path.to_owned(), read));
@@ -247,17 +237,58 @@ impl QmdDocuments {
             let gone: Vec<&String> = known.keys().filter(|path| !seen.contains(*path) && !unknown(path)).collect();
             changes.removed = gone.len();
             if !fresh.is_empty() || !gone.is_empty() {
+                let (owner, places, root) = (self.owner.clone(), self.places.clone(), self.root.clone());
+                let is_now = |path: &str, stamp: &Stamp| {
+                    let in_vault = VaultPath::new(format!("{in_vault}/{path}"));
+                    let meta = in_vault.ok().and_then(|path| places.on_disk(&root, &path).symlink_metadata().ok());
+                    meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
+                };
                 self.write(|transaction| {
-                    for (path, (text, stamp, title)) in &fresh {
-                        put(transaction, &name, path, title, text, *stamp)?;
+                    for (path, read) in &fresh {
+                        // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
+                        if is_now(path, &read.stamp) {
+                            put(transaction, &(owner.clone(), &name, path), read)?;
+                        }
                     }
-                    gone.iter().try_for_each(|path| forget(transaction, &name, path).map(drop))
+                    gone.iter().try_for_each(|path| forget(transaction, &(owner.clone(), &name, path)))
                 })?;
             }
             all.insert(name, changes);
         }
         self.drop_other_collections()?;
+        self.drop_other_indexes()?;
+        if !self.is_current {
+            let (owner, digest) = (self.owner.clone(), self.sight.digest.clone());
+            self.write(|transaction| {
+                transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", [owner, digest])
+            })?;
+            self.is_current = true;
+        }
         Ok(all)
+    }
+
+    /// Drops what is left of indexes whose folder is gone.
+    fn drop_other_indexes(&mut self) -> Result<(), QmdError> {
+        let owners = self.listed("SELECT DISTINCT owner FROM documents WHERE owner <> ?")?;
+        for owner in owners.iter().filter(|owner| !Path::new(owner).exists()) {
+            self.write(|transaction| {
+                transaction.execute(
+                    "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE owner = ?)",
+                    [owner],
+                )?;
+                transaction.execute("DELETE FROM rules WHERE owner = ?", [owner])?;
+                transaction.execute("DELETE FROM documents WHERE owner = ?", [owner])
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A column of texts, of a question about this index.
+    fn listed(&self, sql: &str) -> Result<Vec<String>, QmdError> {
+        let refused = QmdError::of(&self.file);
+        let mut asked = self.connection.prepare(sql).map_err(&refused)?;
+        let rows = asked.query_map([&self.owner], |row| row.get(0)).map_err(&refused)?;
+        rows.collect::<Result<_, _>>().map_err(&refused)
     }
 
     /// Drops the documents of collections that there are no more. Tells how many.
@@ -265,24 +296,22 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn drop_other_collections(&mut self) -> Result<usize, QmdError> {
-        let listed: Vec<String> = {
-            let refused = QmdError::of(&self.file);
-            let mut asked = self.connection.prepare("SELECT DISTINCT collection FROM documents").map_err(&refused)?;
-            let rows = asked.query_map([], |row| row.get(0)).map_err(&refused)?;
-            rows.collect::<Result<_, _>>().map_err(&refused)?
-        };
+        let listed = self.listed("SELECT DISTINCT collection FROM documents WHERE owner = ?")?;
         let others: Vec<String> = listed.into_iter().filter(|name| !self.names.contains_key(name)).collect();
         if others.is_empty() {
             return Ok(0);
         }
+        let owner = self.owner.clone();
         self.write(|transaction| {
             let mut dropped = 0;
             for name in &others {
                 transaction.execute(
-                    "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE collection = ?)",
-                    [name],
+                    "DELETE FROM stamps WHERE document IN
+                     (SELECT id FROM documents WHERE owner = ? AND collection = ?)",
+                    [&owner, name],
                 )?;
-                dropped += transaction.execute("DELETE FROM documents WHERE collection = ?", [name])?;
+                let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
+                dropped += transaction.execute(sql, [&owner, name])?;
             }
             Ok(dropped)
         })
@@ -305,7 +334,7 @@ impl QmdDocuments {
             return Ok(Vec::new());
         }
         let (first, end) = (prefix.to_ascii_lowercase(), format!("{}g", prefix.to_ascii_lowercase()));
-        self.ask("hash >= ?1 AND hash < ?2", params![first, end])
+        self.ask("owner = ?1 AND hash >= ?2 AND hash < ?3", params![self.owner, first, end])
     }
 
     /// All, or those of a collection, by their paths.
@@ -313,7 +342,7 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn all(&self, collection: Option<&str>) -> Result<Vec<QmdDocument>, QmdError> {
-        self.ask("(?1 IS NULL OR collection = ?1)", params![collection])
+        self.ask("owner = ?1 AND (?2 IS NULL OR collection = ?2)", params![self.owner, collection])
     }
 
     fn ask(&self, condition: &str, params: impl rusqlite::Params) -> Result<Vec<QmdDocument>, QmdError> {
@@ -324,23 +353,26 @@ impl QmdDocuments {
         rows.collect::<Result<_, _>>().map_err(&refused)
     }
 
-    fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp)>, QmdError> {
-        let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode
-                   FROM documents JOIN stamps ON document = id WHERE collection = ?1 AND path = ?2";
-        let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?));
+    fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp, bool)>, QmdError> {
+        let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode, derived
+                   FROM documents JOIN stamps ON document = id WHERE owner = ?1 AND collection = ?2 AND path = ?3";
+        let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?, row.get(9)?));
         let found = self.connection.prepare_cached(sql).and_then(|mut asked| {
-            let found = asked.query_row([collection, path], row);
+            let found = asked.query_row([&*self.owner, collection, path], row);
             found.optional()
         });
         found.map_err(QmdError::of(&self.file))
     }
 
-    fn stamps(&self, collection: &str) -> Result<BTreeMap<String, Stamp>, QmdError> {
+    /// The stamp of each document of a collection, and whether it was made of others.
+    fn stamps(&self, collection: &str) -> Result<BTreeMap<String, (Stamp, bool)>, QmdError> {
         let refused = QmdError::of(&self.file);
-        let sql = "SELECT path, mtime_ns, ctime_ns, size, inode FROM documents JOIN stamps ON document = id
-                   WHERE collection = ?";
+        let sql = "SELECT path, mtime_ns, ctime_ns, size, inode, derived FROM documents JOIN stamps ON document = id
+                   WHERE owner = ? AND collection = ?";
         let mut asked = self.connection.prepare_cached(sql).map_err(&refused)?;
-        let rows = asked.query_map([collection], |row| Ok((row.get(0)?, stamp(row, 1)?))).map_err(&refused)?;
+        let rows = asked
+            .query_map([&*self.owner, collection], |row| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?))))
+            .map_err(&refused)?;
         rows.collect::<Result<_, _>>().map_err(&refused)
     }
 
@@ -354,112 +386,9 @@ impl QmdDocuments {
     }
 }
 
-/// Whether a database of ours is at a path, by its first page: SQLite would refuse to read one whose writer was killed, and wait for one that
-/// is being written.
-fn is_ours(file: &Path) -> bool {
-    const APPLICATION_AT: usize = 68;
-    let mut head = [0_u8; APPLICATION_AT + 4];
-    let is_file = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    is_file
-        && File::open(file).and_then(|mut file| file.read_exact(&mut head)).is_ok()
-        && head.starts_with(b"SQLite format 3\0")
-        && head[APPLICATION_AT..] == (APPLICATION as u32).to_be_bytes()
-}
-
-fn connect(file: &Path) -> Result<Connection, QmdError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connect = || {
-        let mut connection = Connection::open_with_flags(file, flags)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        connection.set_transaction_behavior(TransactionBehavior::Immediate);
-        connection.pragma_update(None, "journal_mode", "DELETE")?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        connection.pragma_update(None, "secure_delete", "ON")?;
-        Ok(connection)
-    };
-    connect().map_err(QmdError::of(file))
-}
-
-/// Makes the database beside its place and moves it there whole.
-fn make(file: &Path) -> Result<(), QmdError> {
-    let beside = crate::fs::write_beside(file.parent().unwrap_or(Path::new("/")), b"", Some(0o600))?;
-    let made = Connection::open(&beside).and_then(|connection| {
-        connection.pragma_update(None, "application_id", APPLICATION)?;
-        connection.execute_batch(SCHEMA)
-    });
-    if let Err(error) = made {
-        drop(fs::remove_file(&beside));
-        return Err(QmdError::of(file)(error));
-    }
-    Ok(move_new(&beside, file)?)
-}
-
-/// Renames what stands at a path, with what SQLite keeps beside it.
-fn set_aside(file: &Path) -> Result<(), FsError> {
-    if file.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        return Ok(());
-    }
-    let with = |path: &Path, end: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    };
-    for number in 0..MAX_SET_ASIDE {
-        let to = with(file, &if number == 0 { ".before".into() } else { format!(".before-{number}") });
-        match move_new(file, &to) {
-            Err(error) if error.source.kind() == ErrorKind::AlreadyExists => {}
-            moved => {
-                moved?;
-                for end in ["-wal", "-shm", "-journal"] {
-                    // Most of them are not there.
-                    drop(move_new(&with(file, end), &with(&to, end)));
-                }
-                tracing::warn!("{} is another program's, and is now {}", file.display(), to.display());
-                return Ok(());
-            }
-        }
-    }
-    Err(ErrorKind::AlreadyExists.into()).on("rename", file)
-}
-
-fn stamp(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
-    // SQLite has no numbers without a sign.
-    let bits = |number: i64| number as u64;
-    Ok(Stamp {
-        mtime_ns: row.get(at)?,
-        ctime_ns: row.get(at + 1)?,
-        size: bits(row.get(at + 2)?),
-        inode: bits(row.get(at + 3)?),
-    })
-}
-
-fn put(
-    transaction: &Transaction<'_>,
-    collection: &str,
-    path: &str,
-    title: &str,
-    text: &str,
-    stamp: Stamp,
-) -> rusqlite::Result<()> {
-    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
-    let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1)
-               ON CONFLICT(collection, path) DO UPDATE SET title = ?3, hash = ?4, modified_at = ?5, active = 1
-               RETURNING id";
-    let id: i64 = transaction.query_row(sql, params![collection, path, title, hash, at], |row| row.get(0))?;
-    let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64];
-    transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5)", stamp).map(drop)
-}
-
-fn forget(transaction: &Transaction<'_>, collection: &str, path: &str) -> rusqlite::Result<usize> {
-    let sql = "DELETE FROM stamps WHERE document IN (SELECT id FROM documents WHERE collection = ?1 AND path = ?2)";
-    transaction.execute(sql, [collection, path])?;
-    transaction.execute("DELETE FROM documents WHERE collection = ?1 AND path = ?2", [collection, path])
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::super::{IndexVariables, QmdCollection};
@@ -506,30 +435,102 @@ mod tests {
     }
 
     #[test]
-    fn what_is_another_program_s_is_set_aside() {
+    fn what_a_search_would_not_give_is_no_document() {
         let folder = tempfile::tempdir().unwrap();
         let (place, all) = index(folder.path());
-        create_private_dir(place.database.parent().unwrap()).unwrap();
-        let foreign = Connection::open(&place.database).unwrap();
-        foreign.execute_batch("CREATE TABLE documents(x); INSERT INTO documents VALUES (7)").unwrap();
-        drop(foreign);
-        let before = fs::read(&place.database).unwrap();
-        drop(QmdDocuments::open(&place, &all).unwrap());
-        let aside = place.database.with_extension("sqlite.before");
-        assert_eq!(fs::read(&aside).unwrap(), before);
-        drop(QmdDocuments::open(&place, &all).unwrap());
-        assert!(!place.database.with_extension("sqlite.before-1").exists(), "ours is not");
-        for foreign in ["not a database, and long enough to be none of SQLite's, whatever it looks like", ""] {
-            fs::write(&place.database, foreign).unwrap();
-            QmdDocuments::open(&place, &all).unwrap().refresh().unwrap();
+        let notes = folder.path().join("notes");
+        let write = |name: &str, text: &str| {
+            let path = notes.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("open.md", "# Open\n");
+        write("of-open.md", "---\nsources: [open.md]\n---\n# Made of it\n");
+        write("of-that.md", "---\nsources: [of-open.md]\n---\n# Made of that\n");
+        write("secret.md", "---\nprivate: true\n---\n# Secret\n");
+        write("of-secret.md", "---\nsources: [secret.md]\n---\n# Made of it\n");
+        write("remark.md", "---\nannotates: { path: secret.md, quote: x }\n---\n> x\n");
+        write("memories/user.md", "- [fact] Hides (source secret.md#L1)\n");
+        write("agents/ada/MEMORY.md", "# Hers\n");
+        write("ill.md", "---\ntags: [health/teeth]\n---\n# Ill\n");
+        let mut documents = QmdDocuments::open(&place, &all).unwrap();
+        let paths = |documents: &mut QmdDocuments| {
+            documents.refresh().unwrap();
+            let all = documents.all(None).unwrap().into_iter();
+            all.map(|document| document.path).collect::<Vec<_>>()
+        };
+        assert_eq!(paths(&mut documents), ["ill.md", "of-open.md", "of-that.md", "open.md"]);
+        for hidden in ["of-secret.md", "remark.md", "memories/user.md", "agents/ada/MEMORY.md"] {
+            assert_eq!(documents.look("notes", hidden).unwrap(), None, "{hidden}");
         }
-        assert!(place.database.with_extension("sqlite.before-2").exists());
-        // A link leads nowhere that is written.
-        let elsewhere = folder.path().join("elsewhere");
-        fs::write(&elsewhere, "mine").unwrap();
-        fs::remove_file(&place.database).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, &place.database).unwrap();
-        drop(QmdDocuments::open(&place, &all).unwrap());
-        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
+        // What it was made of is private now, and it is as it was.
+        let made = documents.look("notes", "of-that.md").unwrap().unwrap();
+        write("open.md", "---\nprivate: true\n---\n# Open\n");
+        assert_eq!((documents.text(&made).unwrap(), documents.look("notes", "of-that.md").unwrap()), (None, None));
+        assert_eq!(paths(&mut documents), ["ill.md"]);
+        write("open.md", "# Open\n");
+        // The page of the index's agent counts, and stays as the person has it.
+        let page = super::super::settings::page_of(&place.folder);
+        for (rules, seen) in [
+            ("can_read_user_memory: true\nexclude_tags: [health]", &["of-open.md", "of-that.md", "open.md"][..]),
+            ("can_read_user_memory: false", &[]),
+            ("can_read_user_memory: true\npaths: [notes/ill.md]", &["ill.md"]),
+        ] {
+            fs::write(&page, format!("---\n{rules}\n---\n")).unwrap();
+            all.save(&place).unwrap();
+            let mut other = QmdDocuments::open(&place, &all).unwrap();
+            assert_eq!(other.look("notes", "ill.md").unwrap().is_some(), seen == ["ill.md"], "{rules}");
+            assert_eq!(paths(&mut documents), seen, "{rules}");
+        }
+    }
+
+    #[test]
+    fn two_indexes_of_one_cache_have_each_its_own_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, all) = index(folder.path());
+        fs::write(folder.path().join("notes/a.md"), "# One\n").unwrap();
+        let other_place = IndexPlace { folder: folder.path().join("other"), ..place.clone() };
+        let mut other_all = QmdCollections::default();
+        let mine = folder.path().join("mine");
+        fs::create_dir_all(&mine).unwrap();
+        fs::write(mine.join("a.md"), "# Other\n").unwrap();
+        fs::write(mine.join("b.md"), "# Other too\n").unwrap();
+        other_all.add(QmdCollection::new("notes", &mine, "**/*.md").unwrap()).unwrap();
+        other_all.add(QmdCollection::new("more", &mine.join("x"), "**/*.md").unwrap()).unwrap();
+        other_all.save(&other_place).unwrap();
+        let mut one = QmdDocuments::open(&place, &all).unwrap();
+        let mut other = QmdDocuments::open(&other_place, &other_all).unwrap();
+        for _ in 0..2 {
+            one.refresh().unwrap();
+            other.refresh().unwrap();
+        }
+        assert_eq!((one.all(None).unwrap().len(), other.all(None).unwrap().len()), (1, 2));
+        let hash = &other.look("notes", "a.md").unwrap().unwrap().hash;
+        assert!(one.by_hash(hash).unwrap().is_empty() && other.by_hash(hash).unwrap().len() == 1);
+        let seen = rusqlite::Connection::open(&place.database).unwrap();
+        let count =
+            || seen.query_row("SELECT COUNT(*) FROM documents WHERE active = 1", [], |row| row.get::<_, i64>(0));
+        assert_eq!(count().unwrap(), 3, "each of the three");
+        fs::remove_dir_all(&other_place.folder).unwrap();
+        one.refresh().unwrap();
+        assert_eq!(count().unwrap(), 1, "what is gone leaves nothing");
+    }
+
+    #[test]
+    fn what_the_person_has_left_out_or_made_private_by_its_place_is_no_document() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, all) = index(folder.path());
+        let (notes, settings) = (folder.path().join("notes"), place.folder.join("memory.toml"));
+        for name in ["a.md", "diary.md", "old.md"] {
+            fs::write(notes.join(name), "# One\n").unwrap();
+        }
+        let text = fs::read_to_string(&settings).unwrap();
+        let own = "[access]\nprivate = [\"notes/diary.md\"]\n\n[index]\nexclude = [\"notes/old.md\"]\n\n";
+        fs::write(&settings, format!("{own}{text}")).unwrap();
+        let mut documents = QmdDocuments::open(&place, &all).unwrap();
+        documents.refresh().unwrap();
+        let paths: Vec<String> = documents.all(None).unwrap().into_iter().map(|document| document.path).collect();
+        assert_eq!(paths, ["a.md"]);
+        assert_eq!(documents.look("notes", "diary.md").unwrap(), None);
     }
 }

@@ -43,19 +43,25 @@ impl QmdCollections {
                 let context = value.get("context").and_then(Value::as_object).into_iter().flatten();
                 made.context =
                     context.filter_map(|(folder, text)| Some((folder.clone(), text.as_str()?.into()))).collect();
-                all.add(made)
+                all.add(made.ignoring(texts(value.get("ignore")))?)
             });
             if let Err(error) = made {
                 left.push(error.to_string());
             }
-            for (key, what) in [("update", "the command of an update, which is not run"), ("ignore", "what it ignores")]
-            {
-                if value.get(key).is_some_and(|value| !value.is_null()) {
-                    left.push(format!("the collection {name}: {what}"));
-                }
+            if value.get("update").is_some_and(|value| !value.is_null()) {
+                left.push(format!("the collection {name}: the command of an update, which is not run"));
             }
         }
         (all, left)
+    }
+}
+
+/// One text, or a list of them.
+fn texts(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -75,10 +81,15 @@ mod tests {
         let (all, left) = QmdCollections::of_text(
             "global_context: Mine.\ncollections:\n  notes:\n    path: /home/me/notes\n    pattern: '**/*.md'\n    \
              context:\n      /: All notes.\n    update: 'git pull; touch /tmp/x'\n  ../bad:\n    path: /x\n  \
-             \"a\\0b\":\n    path: /y\n  docs:\n    path: relative\n  more:\n    path: /z\n    ignore: ['x/**']\n",
+             \"a\\0b\":\n    path: /y\n  docs:\n    path: relative\n  more:\n    path: /z\n    ignore: ['x/**', 3]\n  \
+             single:\n    path: /s\n    ignore: old\n  bad:\n    path: /b\n    ignore: ['[']\n",
         );
         let names: Vec<&str> = all.collections.iter().map(|collection| collection.name.as_str()).collect();
-        assert_eq!(names, ["notes", "more"]);
+        assert_eq!(names, ["notes", "more", "single"]);
+        assert_eq!(
+            (&all.collections[1].ignore[..], &all.collections[2].ignore[..]),
+            (&["x/**".to_owned()][..], &["old".to_owned()][..])
+        );
         assert_eq!(all.context_of(&all.collections[0], "a.md").unwrap(), "Mine.\n\nAll notes.");
         assert_eq!(left.len(), 5, "{left:?}");
         for (hostile, count) in [("", 0), ("[[[[", 0), ("collections: 3", 0), ("a: &a [*a]", 0), ("---\n---\n", 0)] {

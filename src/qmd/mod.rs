@@ -4,14 +4,18 @@
 //! elsewhere, which are only ever read.
 
 mod collection;
+mod database;
 mod documents;
 mod error;
 mod former;
 mod place;
+mod rows;
 mod settings;
+mod sight;
 
 pub(crate) use collection::{QmdCollection, QmdCollections};
-pub(crate) use documents::{QmdDocument, QmdDocuments};
+pub(crate) use documents::QmdDocuments;
 pub(crate) use error::QmdError;
-pub(crate) use place::{IndexPlace, IndexVariables};
-pub(crate) use settings::AGENT;
+pub(crate) use place::{IndexPlace, IndexVariables, indexes_folder};
+pub(crate) use rows::QmdDocument;
+pub(crate) use settings::{AGENT, QMD_VERSION};

@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::error::QmdError;
+use crate::fs::{Context, FsError, write_atomically};
 use crate::vault::state_dir;
 
 /// The name of an index that nobody names.
@@ -34,8 +37,11 @@ impl IndexVariables {
     }
 }
 
+/// The file of an index that says for which place it is.
+const PLACE: &str = "place.json";
+
 /// An index and where it is: one for each name, cache folder and configuration folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct IndexPlace {
     /// Its name.
     pub name: String,
@@ -66,7 +72,7 @@ impl IndexPlace {
             (None, Some(folder)) => given(folder)?.join("qmd"),
             (None, None) => below_home(".config/qmd")?,
         };
-        let folder = state_dir().ok_or(QmdError::Homeless)?.join("qmd").join(key(&cache, &config, name));
+        let folder = indexes_folder()?.join(key(&cache, &config, name));
         Ok(Self {
             name: name.to_owned(),
             folder,
@@ -74,6 +80,32 @@ impl IndexPlace {
             former: config.join(format!("{name}.yml")),
         })
     }
+}
+
+impl IndexPlace {
+    /// The index whose folder this is; `None` where it is none.
+    pub(crate) fn of_folder(folder: &Path) -> Option<Self> {
+        let place: Self = serde_json::from_slice(&std::fs::read(folder.join(PLACE)).ok()?).ok()?;
+        (place.folder == folder).then_some(place)
+    }
+
+    /// Writes down, in the folder of the index, for which place it is.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn remember(&self) -> Result<(), FsError> {
+        let path = self.folder.join(PLACE);
+        let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other).on("encode", &path)?;
+        write_atomically(&path, &text, 0o600)
+    }
+}
+
+/// The private folder in which each index has its own, and the process that answers for them its socket.
+///
+/// # Errors
+/// When there is no home folder.
+pub(crate) fn indexes_folder() -> Result<PathBuf, QmdError> {
+    Ok(state_dir().ok_or(QmdError::Homeless)?.join("qmd"))
 }
 
 /// A short name for an index that no other on the machine has.

@@ -1,7 +1,7 @@
 //! The files of an index: `qmd.json`, which has its collections, and what is made of that for the vault that it is.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::collection::QmdCollections;
 use super::error::QmdError;
@@ -11,6 +11,9 @@ use crate::fs::{Context, create_private_dir, write_atomically};
 
 /// The agent as which an index is asked: it sees all but private notes, and writes nothing.
 pub(crate) const AGENT: &str = "qmd";
+
+/// The version of QMD whose commands and tools these are, and what answers.
+pub(crate) const QMD_VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
 
 const COLLECTIONS: &str = "qmd.json";
 
@@ -45,6 +48,11 @@ limits:
 Programs that call `qmd` read as this agent: private notes stay hidden from them.
 ";
 
+/// The page of the agent, given the folder of an index.
+pub(super) fn page_of(folder: &Path) -> PathBuf {
+    folder.join("agents").join(AGENT).join("agent.md")
+}
+
 impl QmdCollections {
     /// Those of an index; `None` where there is none yet.
     ///
@@ -67,11 +75,15 @@ impl QmdCollections {
     pub(crate) fn save(&self, place: &IndexPlace) -> Result<(), QmdError> {
         let folder = &place.folder;
         create_private_dir(folder)?;
-        let page = folder.join("agents").join(AGENT).join("agent.md");
+        let page = page_of(folder);
         create_private_dir(page.parent().unwrap_or(folder))?;
-        write_atomically(&page, PAGE.as_bytes(), 0o600)?;
+        // What a person has changed in it counts.
+        if !page.exists() {
+            write_atomically(&page, PAGE.as_bytes(), 0o600)?;
+        }
         let path = folder.join(COLLECTIONS);
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other).on("encode", &path)?;
+        place.remember()?;
         write_atomically(&folder.join(FILE_NAME), self.vault_settings(folder).as_bytes(), 0o600)?;
         // Last: while it is not there, the index is not.
         Ok(write_atomically(&path, &text, 0o600)?)
@@ -84,13 +96,16 @@ impl QmdCollections {
         let mut text = format!("{head}{BELOW}");
         // TOML reads the strings of JSON as JSON does; no name and no path has a control character.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        for collection in &self.collections {
+        for collection in self.in_vault() {
             text += &format!(
                 "\n[[collections]]\nname = {}\npath = {}\npattern = {}\noverlap = true\n",
-                quoted(&collection.name_in_vault()),
+                quoted(&collection.name),
                 quoted(&collection.path.to_string_lossy()),
                 quoted(&collection.pattern)
             );
+            if !collection.exclude.is_empty() {
+                text += &format!("exclude = {}\n", serde_json::Value::from(collection.exclude));
+            }
         }
         text
     }
@@ -112,12 +127,15 @@ mod tests {
         assert_eq!(QmdCollections::load(&place).unwrap(), None);
         let mut all = QmdCollections::default();
         all.add(QmdCollection::new("my \"notes\"", Path::new("/a \\ b"), "**/*.md").unwrap()).unwrap();
-        all.add(QmdCollection::new("agents", Path::new("/a \\ b/c"), "*.md").unwrap()).unwrap();
+        let agents = QmdCollection::new("agents", Path::new("/a \\ b/c"), "*.md").unwrap();
+        all.add(agents.ignoring(vec!["old \"x\"/**".into(), "y".into()]).unwrap()).unwrap();
         all.save(&place).unwrap();
         let config = Config::load(&place.folder).unwrap();
         let names: Vec<&str> = config.collections.iter().map(|collection| collection.name.as_str()).collect();
         assert_eq!(names, ["my \"notes\"", "_agents"]);
         assert_eq!(config.collections[0].path, Path::new("/a \\ b"));
+        assert_eq!(config.collections[1].exclude, ["old \"x\"/**", "y"]);
+        assert_eq!(IndexPlace::of_folder(&place.folder), Some(place.clone()));
         let file = place.folder.join(FILE_NAME);
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, format!("[embed]\nmodel = \"none\"\n{text}")).unwrap();

@@ -67,7 +67,7 @@ impl ReadScope {
             reranker,
             expander: config.expand.then(|| parts().map(|parts| &parts.expander)),
             may_send,
-            asker: self.chat_asker.clone(),
+            asker: self.model_asker.clone(),
             asked: &assisted.asked,
             until: assisted.until,
         }

@@ -110,19 +110,20 @@ impl RequestError {
         Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
     }
 
-    /// The same as an agent is told: what is wrong with the disk or the index names places that are none of its business.
+    /// The same as who is not the person is told: what is wrong with the disk or the index names places that are nobody else's business.
     #[must_use]
     pub fn told_to(self, principal: &Principal) -> Self {
         match (principal, self.kind) {
-            (Principal::Agent(_), ErrorKind::Unavailable) => Self {
+            (Principal::Owner, _) => self,
+            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Unavailable) => Self {
                 message: "the vault cannot answer now".into(),
                 hint: Some("try again in a moment".into()),
                 ..self
             },
-            (Principal::Agent(_), ErrorKind::Internal) => {
+            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Internal) => {
                 Self { message: "the server failed".into(), hint: None, ..self }
             }
-            _ => self,
+            (Principal::Agent(_) | Principal::Capture(_), _) => self,
         }
     }
 

@@ -67,8 +67,9 @@ impl ReadScope {
                 found = self.found(config, &request, assisted.as_ref())?;
             }
             found.hits.retain(|hit| self.is_as_indexed(&hit.file));
-            if matches!(found.degraded, Some(Degraded::Unknown(_))) || !found.misread.is_empty() {
-                // What it says that there is, is named.
+            let names = matches!(found.degraded, Some(Degraded::Unknown(_))) || !found.misread.is_empty();
+            if names || !found.corrections.is_empty() {
+                // What it says that there is, is named: a property, a tag, the words that stand in the place of others.
                 self.settle()?;
                 found = self.found(config, &request, assisted.as_ref())?;
             }
@@ -170,13 +171,14 @@ impl ReadScope {
         let given = |chunks: &[ChunkId]| self.given(chunks);
         let given = (config.usage_weight > 0.0).then_some(&given as _);
         let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
+        let asker = self.model_asker.as_ref();
         let Some(assisted) = assisted else {
-            let help = SearchHelp { given, ..SearchHelp::default() };
+            let help = SearchHelp { given, asker, assistant: None };
             return self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help));
         };
         let may_send = |file: &FileEntry| self.may_send(assisted, file);
         let assistant = self.assistant(assisted, config, &may_send);
-        let help = SearchHelp { assistant: Some(&assistant), given };
+        let help = SearchHelp { assistant: Some(&assistant), given, asker };
         self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help))
     }
 

@@ -52,8 +52,8 @@ pub(crate) use time::{Edge, day_of, now, parse, parse_last, rfc3339};
 pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
 
 use crate::access::{Principal, Scope, Turn};
-use crate::engine::{FileEntry, Reader};
-use crate::models::ChatAsker;
+use crate::engine::{FileEntry, FileTable, Reader};
+use crate::models::ModelAsker;
 use crate::policy::LogEntry;
 use crate::search::has_by_itself;
 
@@ -152,23 +152,23 @@ impl Request {
         Ok(ReadScope::new(&self.workspace, self.workspace.reader()?, rights, self.asker()))
     }
 
-    /// Whether a file would be seen if it were made of nothing, as of `is_own` memory or of the person's: each of its lines is then seen
-    /// where its own sources are.
-    pub(crate) fn sees_by_itself(&self, file: &FileEntry, is_own: bool) -> bool {
-        let rights = if is_own { self.own_rights() } else { self.reading_rights() };
-        self.read_scope().is_ok_and(|scope| has_by_itself(&rights, scope.reader().files(), file.id))
+    /// Whether a file of a state of the index would be seen if it were made of nothing, as of `is_own` memory or of the person's: each of
+    /// its lines is then seen where its own sources are.
+    pub(crate) fn sees_by_itself(&self, files: &FileTable, file: &FileEntry, is_own: bool) -> bool {
+        let rights = if is_own { self.rights_to_its_own() } else { self.reading_rights() };
+        has_by_itself(&rights, files, file.id)
     }
 
     fn asker(&self) -> Asker {
         let is_agents = !matches!(self.principal, Principal::Owner);
-        let chat_asker = match &self.principal {
-            Principal::Owner => Some(ChatAsker::Person),
-            Principal::Agent(caller) if !self.is_tried => Some(ChatAsker::Agent(caller.slug.clone())),
+        let model_asker = match &self.principal {
+            Principal::Owner => Some(ModelAsker::Person),
+            Principal::Agent(caller) if !self.is_tried => Some(ModelAsker::Agent(caller.slug.clone())),
             // An agent does not learn by how soon it is answered what the person has tried in its place.
             Principal::Agent(_) | Principal::Capture(_) => None,
         };
         let counted = self.counted().unwrap_or_default().to_owned();
-        Asker { limits: self.limits, turn: self.turn.clone(), is_agents, chat_asker, counted }
+        Asker { limits: self.limits, turn: self.turn.clone(), is_agents, model_asker, counted }
     }
 
     /// Logs what an agent asked, and which places it was given. What the person asks is nobody's business.

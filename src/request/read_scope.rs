@@ -9,7 +9,7 @@ use super::{AgentLimits, RequestError, Room, Workspace, rfc3339};
 use crate::access::{Scope, Turn};
 use crate::derive::{ChunkId, Label, target_name};
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
-use crate::models::ChatAsker;
+use crate::models::ModelAsker;
 use crate::path::VaultPath;
 use crate::search::Visible;
 use crate::wire::{ChunkView, citation, percent_encode};
@@ -23,7 +23,7 @@ pub struct ReadScope {
     pub(super) limits: Option<AgentLimits>,
     pub(super) turn: Turn,
     is_agents: bool,
-    pub(super) chat_asker: Option<ChatAsker>,
+    pub(super) model_asker: Option<ModelAsker>,
     /// By whose counts a search goes.
     pub(super) counted: String,
 }
@@ -35,7 +35,7 @@ pub(super) struct Asker {
     /// Whether it is told nothing of what it does not see.
     pub(super) is_agents: bool,
     /// For whom the answers of a chat model are remembered.
-    pub(super) chat_asker: Option<ChatAsker>,
+    pub(super) model_asker: Option<ModelAsker>,
     /// Whose answers are counted as this one's.
     pub(super) counted: String,
 }
@@ -44,8 +44,8 @@ impl ReadScope {
     /// What rights show to who asks.
     pub(super) fn new(workspace: &Arc<Workspace>, reader: Arc<dyn Reader>, rights: &Scope, asker: Asker) -> Self {
         let visible = Visible::of(rights, reader.files());
-        let Asker { limits, turn, is_agents, chat_asker, counted } = asker;
-        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents, chat_asker, counted }
+        let Asker { limits, turn, is_agents, model_asker, counted } = asker;
+        Self { workspace: Arc::clone(workspace), reader, visible, limits, turn, is_agents, model_asker, counted }
     }
 
     /// The vault.

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::config::SearchConfig;
 use crate::models::{ModelError, Reranker, open_reranker};
 
-type OpenedReranker = Result<Box<dyn Reranker>, ModelError>;
+type OpenedReranker = Result<Arc<dyn Reranker>, ModelError>;
 
 /// The cross-encoder, once it is loaded.
 pub(super) struct RerankHelp {

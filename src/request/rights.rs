@@ -55,6 +55,16 @@ impl Request {
         }
     }
 
+    /// The same without what others share with it: that is found by the tools of its memory alone, and given by nothing else.
+    pub(super) fn rights_to_its_own(&self) -> Scope {
+        match (self.own_rights(), &self.principal) {
+            (Scope::Own { given, .. }, Principal::Agent(caller)) => {
+                Scope::Own { slugs: vec![caller.slug.clone()], given }
+            }
+            _ => Scope::Nothing,
+        }
+    }
+
     fn is_over(&self, policy: &Policy) -> bool {
         policy.is_expired(self.at)
     }

@@ -135,6 +135,19 @@ impl Owner {
         let (given, own) = (asking.read_scope()?, asking.seen(&asking.own_rights())?);
         Ok(SeenByAgent { given, own, session_is_open: asking.is_of_open_session() })
     }
+
+    /// What an agent may read now, to be held against what was forgotten; at least what it keeps itself. `None` where there is no such agent.
+    pub(crate) fn reach_of(&self, slug: &str) -> Option<AgentReach> {
+        let agents = self.workspace().agents();
+        agents.policies().of(slug)?;
+        let asking = agents.named(slug).and_then(|caller| MemoryWriter::of(self.by(Principal::Agent(caller))).ok());
+        let nothing = || AgentReach { slug: slug.to_owned(), own: Vec::new(), grant: None };
+        let mut reach = asking.map_or_else(nothing, |asking| asking.reach());
+        if !reach.own.contains(&reach.slug) {
+            reach.own.push(reach.slug.clone());
+        }
+        Some(reach)
+    }
 }
 
 impl Role for Owner {
@@ -195,6 +208,14 @@ impl MemoryWriter {
     /// When the index is not open yet.
     pub(crate) fn own_memory(&self) -> Result<ReadScope, RequestError> {
         self.seen_now(&self.rights)
+    }
+
+    /// The same without what others share with it.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub(crate) fn memory_of_its_own(&self) -> Result<ReadScope, RequestError> {
+        self.seen_now(&self.request.rights_to_its_own())
     }
 
     /// What it may read, to be held against what was forgotten.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::FileEntry;
-use crate::models::{ChatAsker, ChatExpander, QueryVariants, Reranker};
+use crate::models::{ChatExpander, ModelAsker, QueryVariants, Reranker};
 
 /// Who helps a search, and with what.
 pub(crate) struct Assistant<'a> {
@@ -16,7 +16,7 @@ pub(crate) struct Assistant<'a> {
     /// Whether chunks of a file may be sent.
     pub(crate) may_send: &'a dyn Fn(&FileEntry) -> MaySend,
     /// For whom answers are remembered; `None` for nobody.
-    pub(crate) asker: Option<ChatAsker>,
+    pub(crate) asker: Option<ModelAsker>,
     /// What came of it so far.
     pub(crate) asked: &'a AskedOnce,
     /// Until when all of it is waited for.

@@ -6,7 +6,7 @@ use super::candidate::{Candidate, CandidateScores, sort};
 use super::fuse::{AskedWords, meaning_weight, min_max};
 use crate::config::SearchConfig;
 use crate::engine::{EngineError, Reader};
-use crate::models::{Document, Embedder, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
+use crate::models::{Document, Embedder, ModelAsker, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
 
 /// The share of MaxSim in the meaning; the cosine of the whole chunk has the rest. The words have the weight that they have in the fusion.
 ///
@@ -52,12 +52,12 @@ impl<'a> LateInteraction<'a> {
     /// When the model fails on the query, or takes too long.
     pub(super) fn stored(
         query: &str,
-        model: &dyn Embedder,
+        (model, asker): (&dyn Embedder, Option<&ModelAsker>),
         reader: &'a dyn Reader,
         config: &'a SearchConfig,
         until: Option<Instant>,
     ) -> Result<Option<Self>, ModelError> {
-        let query = model.token_query(query, until)?;
+        let query = model.token_query(asker, query, until)?;
         Ok(query.map(|query| Self { reader, tokens: TokenSource::Stored(query), config }))
     }
 

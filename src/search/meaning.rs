@@ -4,7 +4,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use crate::engine::{EngineError, QueryVector, Reader};
-use crate::models::{Embedder, ModelError};
+use crate::models::{Embedder, ModelAsker, ModelError};
 
 /// How many times as much what was typed counts in the meaning as all that was not.
 const TYPED_MEANING: f32 = 2.0;
@@ -23,7 +23,7 @@ pub(super) struct QueryMeaning {
 /// `meant` besides counts less. A model that is not there is one that was stopped.
 pub(super) fn embed_beside(
     reader: &dyn Reader,
-    embedder: Option<&dyn Embedder>,
+    (embedder, asker): (Option<&dyn Embedder>, Option<&ModelAsker>),
     (text, meant): (&str, Option<&str>),
     deadline: Option<Instant>,
     meanwhile: impl FnOnce() -> Result<(), EngineError>,
@@ -33,7 +33,7 @@ pub(super) fn embed_beside(
         return Ok(Err(ModelError::Stopped));
     };
     let (typed, meant) = std::thread::scope(|scope| {
-        let embed = |text| scope.spawn(move || embedder.embed_query(text, deadline));
+        let embed = |text| scope.spawn(move || embedder.embed_query_of(asker, text, deadline));
         // Both at once, as a service may take a while for each.
         let (typed, meant) = (embed(text), meant.map(embed));
         let done = meanwhile();

@@ -30,7 +30,7 @@ use crate::access::Turn;
 use crate::config::{LateTokens, Mode, SearchConfig, VaultPart};
 use crate::derive::{Label, TextLanguage};
 use crate::engine::{ChunkText, EngineError, FileEntry, FileSet, Filter, QueryVector, Reader, Wanted, WordQuery};
-use crate::models::{Embedder, ModelError};
+use crate::models::{Embedder, ModelAsker, ModelError};
 
 /// Maximum number of candidates by words or by meaning, however many a single long file has.
 const MAX_WIDTH: usize = 6_400;
@@ -151,6 +151,8 @@ pub(crate) struct SearchHelp<'a> {
     pub(crate) assistant: Option<&'a Assistant<'a>>,
     /// How often the asker was given chunks.
     pub(crate) given: Option<GivenCounts<'a>>,
+    /// For whom the model's answers are remembered; `None` for nobody.
+    pub(crate) asker: Option<&'a ModelAsker>,
 }
 
 /// The same with help.
@@ -165,7 +167,7 @@ pub(crate) fn assisted_search(
     request: &SearchRequest,
     help: SearchHelp<'_>,
 ) -> Result<Results, EngineError> {
-    let SearchHelp { assistant, given } = help;
+    let SearchHelp { assistant, given, asker } = help;
     let files = reader.files();
     let has_property = |key: &str| files.facets().has_label(Label::of_property(key, None), visible.set());
     let is_there = |wanted: &Wanted| is_any(wanted, reader, visible.set(), &request.turn).unwrap_or_default();
@@ -220,7 +222,7 @@ pub(crate) fn assisted_search(
     } else {
         let width = matches!(asked, Mode::Hybrid | Mode::Deep).then(|| config.candidates.max(request.limit));
         let meant = (texts.of_model(), expansion.meaning.as_deref());
-        match embed_beside(reader, embedder, meant, until, || words.look_ahead(width))? {
+        match embed_beside(reader, (embedder, asker), meant, until, || words.look_ahead(width))? {
             Ok(QueryMeaning { all, typed, lacks }) => {
                 unassisted.extend(lacks.map(Unassisted::AsTyped));
                 Some((all, typed))
@@ -255,7 +257,7 @@ pub(crate) fn assisted_search(
         && let Some(model) = embedder
     {
         // What the model fails on now, it did not a moment ago: then the order is that of the fusion.
-        late = LateInteraction::stored(texts.of_model(), model, reader, config, until).ok().flatten();
+        late = LateInteraction::stored(texts.of_model(), (model, asker), reader, config, until).ok().flatten();
     }
     if asked == Mode::Deep && mode == Mode::Hybrid {
         let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));

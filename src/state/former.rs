@@ -13,6 +13,8 @@ use serde::Deserialize;
 use super::agents::AgentRow;
 use super::damage::aside;
 use super::error::StateError;
+use super::imported;
+use super::key::{DigestKey, KEY, keys_of};
 use super::read_log;
 use super::store::State;
 use super::tokens::TokenRow;
@@ -28,7 +30,9 @@ const READ_LOG_TAKEN: &str = "agents.taken-over";
 
 /// Whether there is anything to be taken over.
 pub(super) fn is_there(folder: &Path) -> bool {
-    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT].iter().any(|name| folder.join(name).exists())
+    [CAPTURE_TOKENS, AGENTS, READ_LOG, tombstones::BROUGHT, imported::BROUGHT]
+        .iter()
+        .any(|name| folder.join(name).exists())
 }
 
 /// Takes over what there is.
@@ -37,6 +41,8 @@ pub(super) fn take_over(state: &State, connection: &mut Connection) -> Result<()
     take(state, connection, AGENTS, agents)?;
     // Of an archive, and not of an earlier version.
     take(state, connection, tombstones::BROUGHT, forgotten)?;
+    remove_keys_beside(state)?;
+    take(state, connection, imported::BROUGHT, |_, transaction, bytes| Ok(imported::take_over(transaction, bytes)??))?;
     take_log(state, connection)
 }
 
@@ -203,25 +209,33 @@ fn agents(_: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), 
 
 /// What was forgotten for good in the vault that an archive is of. The key came beside it.
 fn forgotten(state: &State, transaction: &Transaction<'_>, bytes: &[u8]) -> Result<(), Left> {
-    let key = match beside(state).map_err(|error| Left::Unread(error.to_string()))? {
-        Some(key) => key,
-        None => return Err(Left::Unread("its key is missing, or another one is there already".into())),
-    };
-    Ok(tombstones::take_over(transaction, key, bytes)??)
+    let keys = keys_beside(state).map_err(|error| Left::Unread(error.to_string()))?;
+    Ok(tombstones::take_over(transaction, &keys, bytes)??)
 }
 
-/// The name of the key that came with it. Where the state is elsewhere, so is the key from now on.
-fn beside(state: &State) -> Result<Option<i64>, StateError> {
-    let (brought, own) = (state.former.join(super::key::KEY), state.key_file());
-    if brought != own && brought.exists() {
-        if !own.exists() {
-            std::fs::copy(&brought, &own).on("write", &own)?;
-        } else if std::fs::read(&brought).on("read", &brought)? != std::fs::read(&own).on("read", &own)? {
-            return Ok(None);
-        }
-        std::fs::remove_file(&brought).on("remove", &brought)?;
+/// The names of the keys that came with it, in their order. Where the state is elsewhere, so are the keys from now on.
+fn keys_beside(state: &State) -> Result<Vec<i64>, StateError> {
+    let brought = state.former.join(KEY);
+    let own = || Ok(state.keys()?.iter().map(DigestKey::name).collect());
+    if brought == state.key_file() {
+        return own();
     }
-    Ok(state.key()?.map(|key| key.name()))
+    let bytes = std::fs::read(&brought).on("read", &brought)?;
+    let Some(keys) = keys_of(&bytes) else { return Ok(Vec::new()) };
+    state.add_keys(&keys)?;
+    Ok(keys.into_iter().map(|key| DigestKey::new(key).name()).collect())
+}
+
+/// The keys that came along stay nowhere but beside the state. A kill may have come between.
+fn remove_keys_beside(state: &State) -> Result<(), StateError> {
+    let brought = state.former.join(KEY);
+    if brought == state.key_file() || state.former.join(tombstones::BROUGHT).exists() {
+        return Ok(());
+    }
+    match std::fs::remove_file(&brought) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Ok(Err(error).on("remove", &brought)?),
+        _ => Ok(()),
+    }
 }
 
 fn hash_of(hex: &str) -> Result<Hash, Left> {

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 
 use super::error::StateError;
 use super::store::State;
-use crate::fs::{Context, create_private_dir, move_new, sync_folder, write_beside};
+use crate::fs::{Context, create_private_dir, move_new, sync_folder, write_atomically, write_beside};
 
-/// What the file is called.
+/// What the file is called. Its first 32 bytes are the key that counts; behind them are those of other vaults whose tombstones came along.
 pub(super) const KEY: &str = "forgotten.key";
+/// Maximum number of keys: each is asked for each text.
+const MAX_KEYS: usize = 64;
 
 /// Makes digests.
 #[derive(Clone)]
@@ -59,7 +61,30 @@ impl State {
     /// # Errors
     /// When it cannot be read.
     pub fn key(&self) -> Result<Option<DigestKey>, StateError> {
-        Ok(self.key_bytes()?.map(DigestKey::new))
+        Ok(self.keys()?.into_iter().next())
+    }
+
+    /// The key, and behind it those of other vaults whose tombstones came along; none where there is none.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn keys(&self) -> Result<Vec<DigestKey>, StateError> {
+        Ok(self.key_bytes()?.into_iter().map(DigestKey::new).collect())
+    }
+
+    /// Keeps keys of other vaults behind its own, or as its own where there is none. Those that are there stay as they are.
+    pub(super) fn add_keys(&self, others: &[[u8; 32]]) -> Result<(), StateError> {
+        let mut keys = self.key_bytes()?;
+        let before = keys.len();
+        for other in others {
+            if !keys.contains(other) {
+                keys.push(*other);
+            }
+        }
+        if keys.len() > before {
+            write_atomically(&self.key_file(), &keys.concat(), 0o600)?;
+        }
+        Ok(())
     }
 
     /// The key, which is made and safe on disk when there is none.
@@ -95,12 +120,18 @@ impl State {
         self.folder().join(KEY)
     }
 
-    /// The key as it is kept.
-    pub(super) fn key_bytes(&self) -> Result<Option<[u8; 32]>, StateError> {
+    /// The keys as they are kept.
+    pub(super) fn key_bytes(&self) -> Result<Vec<[u8; 32]>, StateError> {
         let path = self.key_file();
         match std::fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            bytes => Ok(bytes.on("read", &path)?.try_into().ok()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            bytes => Ok(keys_of(&bytes.on("read", &path)?).unwrap_or_default()),
         }
     }
+}
+
+/// The keys that a file has; `None` where it is no file of keys.
+pub(super) fn keys_of(bytes: &[u8]) -> Option<Vec<[u8; 32]>> {
+    let (keys, rest) = bytes.as_chunks::<32>();
+    (rest.is_empty() && (1..=MAX_KEYS).contains(&keys.len())).then(|| keys.to_vec())
 }

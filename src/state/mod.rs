@@ -9,6 +9,7 @@ mod changes;
 mod damage;
 mod error;
 mod former;
+mod imported;
 mod imports;
 mod jobs;
 mod key;
@@ -29,6 +30,7 @@ mod usage;
 pub use agents::{AgentRow, AgentTable};
 pub use changes::{ChangeFilter, ChangeLine, ChangeTable};
 pub use error::StateError;
+pub use imported::purge_brought_imports;
 pub use imports::{ImportRow, ImportTable, ImportedFile, NoteOrigin};
 pub(crate) use jobs::MOST_ATTEMPTS;
 pub use jobs::{Job, JobState, JobTable};
@@ -42,7 +44,5 @@ pub use seen::SeenTable;
 pub use sessions::{SessionNote, SessionSource, SessionTable};
 pub use store::State;
 pub use tokens::{TokenRow, TokenTable};
-pub use tombstones::{
-    ForgottenKind, ImportedTombstones, KnownTombstones, Tombstone, TombstoneTable, Tombstones, join_brought,
-};
+pub use tombstones::{ForgottenKind, KnownTombstones, Tombstone, TombstoneTable, Tombstones, join_brought};
 pub use usage::{ChunkUse, UsageTable, UsageTotals};

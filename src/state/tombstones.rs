@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use super::error::StateError;
-use super::key::{Digest, DigestKey, KEY};
+use super::key::{Digest, DigestKey, KEY, keys_of};
 use super::schema::checksum;
 use super::store::{Durability, Handle, State};
 use crate::fs::{Context, create_private_dir, write_atomically};
@@ -39,6 +39,13 @@ pub struct Tombstone {
     pub about: String,
     /// The digests, each once.
     pub digests: Vec<(ForgottenKind, Digest)>,
+    /// Which of the vault's keys made them, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub key: usize,
+}
+
+fn is_first(key: &usize) -> bool {
+    *key == 0
 }
 
 /// All of them, to be asked.
@@ -163,10 +170,10 @@ impl TombstoneTable {
         Ok(removed?.unwrap_or(false))
     }
 
-    /// Those that hold what was written and were made with the key that is there.
+    /// Those that hold what was written and were made with a key that is there.
     fn load(&self, connection: &Connection) -> rusqlite::Result<Vec<Tombstone>> {
         let state = self.handle.state();
-        let name = state.key().ok().flatten().map(|key| key.name());
+        let names: Vec<i64> = state.keys().unwrap_or_default().iter().map(DigestKey::name).collect();
         let mut rows = connection.prepare("SELECT id, at, place, about, key, checksum FROM tombstones ORDER BY id")?;
         let mut rows = rows.query([])?;
         let (mut all, mut damaged, mut keyless): (Vec<Tombstone>, usize, usize) = (Vec::new(), 0, 0);
@@ -174,11 +181,12 @@ impl TombstoneTable {
             let (id, at, place, about): (i64, String, String, String) =
                 (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
             let key: i64 = row.get(4)?;
-            match at.parse() {
-                Ok(_) if Some(key) != name => keyless += 1,
-                Ok(time) if sum(key, &at, &place, &about) == row.get::<_, i64>(5)? => {
+            let place_of_key = names.iter().position(|name| *name == key);
+            match (at.parse(), place_of_key) {
+                (Ok(_), None) => keyless += 1,
+                (Ok(time), Some(of)) if sum(key, &at, &place, &about) == row.get::<_, i64>(5)? => {
                     let digests = digests_of(connection, id)?;
-                    all.push(Tombstone { id, at: time, place, about, digests });
+                    all.push(Tombstone { id, at: time, place, about, digests, key: of });
                 }
                 _ => damaged += 1,
             }
@@ -242,28 +250,36 @@ impl TombstoneTable {
     /// When the state cannot be read.
     pub fn as_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, StateError> {
         let all = self.all()?;
-        let Some(key) = self.handle.state().key_bytes()?.filter(|_| !all.all.is_empty()) else { return Ok(Vec::new()) };
+        let keys = self.handle.state().key_bytes()?;
+        if all.all.is_empty() || keys.is_empty() {
+            return Ok(Vec::new());
+        }
         let json = serde_json::to_vec(&all.all).map_err(std::io::Error::other);
-        Ok(vec![(KEY, key.to_vec()), (FILE, json.on("encode", self.handle.state().file())?)])
+        Ok(vec![(KEY, keys.concat()), (FILE, json.on("encode", self.handle.state().file())?)])
     }
 }
 
 /// The name of what an archive brings.
 pub(super) const BROUGHT: &str = FILE;
 
-/// Takes over what an archive has brought; it was made with the key that came along.
+/// Takes over what an archive has brought; it was made with the keys that came along, by their names.
 pub(super) fn take_over(
     transaction: &Connection,
-    key: i64,
+    keys: &[i64],
     bytes: &[u8],
 ) -> Result<rusqlite::Result<()>, serde_json::Error> {
     let brought: Vec<Tombstone> = numbered(serde_json::from_slice(bytes)?);
+    let key_of = |tombstone: &Tombstone| keys.get(tombstone.key).copied();
+    if brought.iter().any(|tombstone| key_of(tombstone).is_none()) {
+        return Err(serde::de::Error::custom("a key of it is missing"));
+    }
     let is_first = match transaction.query_row("SELECT count(*) FROM tombstones", [], |row| row.get::<_, i64>(0)) {
         Ok(there) => there == 0,
         Err(error) => return Ok(Err(error)),
     };
     let insert = |tombstone: &Tombstone| {
-        let Tombstone { id, at, place, about, digests } = tombstone;
+        let Tombstone { id, at, place, about, digests, .. } = tombstone;
+        let key = key_of(tombstone).unwrap_or_default();
         insert(transaction, is_first.then_some(*id), key, &at.to_string(), place, about, digests).map(drop)
     };
     Ok(brought.iter().try_for_each(insert))
@@ -286,74 +302,67 @@ fn numbered(mut all: Vec<Tombstone>) -> Vec<Tombstone> {
     all
 }
 
-/// What was forgotten, to be asked, with the key that it was made with.
-pub type KnownTombstones = (Arc<Tombstones>, DigestKey);
+/// What was forgotten, to be asked, with the keys that it was made with.
+pub type KnownTombstones = (Arc<Tombstones>, Vec<DigestKey>);
 
-/// What was forgotten, and the bytes of the key that it was made with.
-type KeyedTombstones = (Vec<Tombstone>, [u8; 32]);
+/// What was forgotten, and the bytes of the keys that it was made with.
+type KeyedTombstones = (Vec<Tombstone>, Vec<[u8; 32]>);
 
-/// What an archive has brought, and the key that it was made with; `None` where it brings nothing of the kind.
-fn brought(file: &Path, key_file: &Path) -> Result<Option<KeyedTombstones>, StateError> {
+/// What an archive has brought, and the keys that it was made with; nothing where it brings nothing of the kind.
+fn brought(file: &Path, key_file: &Path) -> Result<KeyedTombstones, StateError> {
     let bytes = match std::fs::read(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
         read => read.on("read", file)?,
     };
     let damaged = |path: &Path, reason: String| StateError::Damaged { path: path.to_owned(), reason };
     let all: Vec<Tombstone> = serde_json::from_slice(&bytes).map_err(|error| damaged(file, error.to_string()))?;
     if all.is_empty() {
-        return Ok(None);
+        return Ok((Vec::new(), Vec::new()));
     }
-    let key = std::fs::read(key_file).on("read", key_file)?;
-    let key = key.try_into().map_err(|_| damaged(key_file, "it is no key".into()))?;
-    Ok(Some((all, key)))
+    let keys = std::fs::read(key_file).on("read", key_file)?;
+    let keys = keys_of(&keys).ok_or_else(|| damaged(key_file, "it is no key".into()))?;
+    match all.iter().find(|tombstone| tombstone.key >= keys.len()) {
+        Some(_) => Err(damaged(key_file, "a key is missing".into())),
+        None => Ok((all, keys)),
+    }
 }
 
-/// What counts while an archive is unpacked, each with its key.
-#[derive(Default)]
-pub struct ImportedTombstones {
-    /// What the vault that is made will know; `None` where nothing was forgotten.
-    pub known: Option<KnownTombstones>,
-    /// What was forgotten in a vault with another key, which the one that is made will not know: they are all numbered 0.
-    pub elsewhere: Option<KnownTombstones>,
-}
-
-/// What an archive has brought as files in `folder`, and what was forgotten in the vault of a `state`. Where the archive brings nothing of
-/// the kind, or what the same key made, those files are written anew with all of it.
+/// What an archive has brought as files in `folder`, and what was forgotten in the vault of a `state`, which the vault that is made will
+/// know: those files are written anew with all of it. `None` where nothing was forgotten.
 ///
 /// # Errors
 /// When it cannot be read or written.
-pub fn join_brought(folder: &Path, state: Option<&Arc<State>>) -> Result<ImportedTombstones, StateError> {
+pub fn join_brought(folder: &Path, state: Option<&Arc<State>>) -> Result<Option<KnownTombstones>, StateError> {
     let (file, key_file) = (folder.join(FILE), folder.join(KEY));
-    let brought = brought(&file, &key_file)?;
-    let known = state.map(|state| Ok::<_, StateError>((TombstoneTable::new(state).all()?, state.key_bytes()?)));
-    let known = known.transpose()?.and_then(|(all, key)| key.filter(|_| !all.all.is_empty()).map(|key| (all, key)));
-    let (mut all, key) = match (brought, &known) {
-        (None, None) => return Ok(ImportedTombstones::default()),
-        (None, Some((_, key))) => (Vec::new(), *key),
-        (Some(brought), _) => brought,
-    };
-    let (same, other): (Option<_>, Option<_>) = match known {
-        Some(known) if known.1 == key => (Some(known.0), None),
-        known => (None, known),
-    };
-    if let Some(known) = same {
-        let is_same = |one: &Tombstone, two: &Tombstone| one.at == two.at && one.digests == two.digests;
-        let more: Vec<&Tombstone> =
-            known.all.iter().filter(|known| !all.iter().any(|one| is_same(one, known))).collect();
-        if !more.is_empty() {
-            all.extend(more.into_iter().cloned());
-            all = numbered(all);
-            create_private_dir(folder)?;
-            let json = serde_json::to_vec(&all).map_err(std::io::Error::other).on("encode", &file)?;
-            write_atomically(&key_file, &key, 0o600)?;
-            write_atomically(&file, &json, 0o600)?;
+    let (mut all, mut keys) = brought(&file, &key_file)?;
+    let before = all.len();
+    if let Some(state) = state {
+        let (known, known_keys) = (TombstoneTable::new(state).all()?, state.key_bytes()?);
+        let place = |keys: &mut Vec<[u8; 32]>, key: &[u8; 32]| {
+            keys.iter().position(|known| known == key).unwrap_or_else(|| {
+                keys.push(*key);
+                keys.len() - 1
+            })
+        };
+        for tombstone in &known.all {
+            let Some(key) = known_keys.get(tombstone.key) else { continue };
+            let one = Tombstone { key: place(&mut keys, key), ..tombstone.clone() };
+            let is_same =
+                |other: &Tombstone| (other.at, other.key) == (one.at, one.key) && other.digests == one.digests;
+            if !all[..before].iter().any(is_same) {
+                all.push(one);
+            }
         }
     }
-    let elsewhere = other.map(|(known, key)| {
-        let all = known.all.iter().map(|tombstone| Tombstone { id: 0, ..tombstone.clone() }).collect();
-        (Arc::new(Tombstones::new(all)), DigestKey::new(key))
-    });
-    Ok(ImportedTombstones { known: Some((Arc::new(Tombstones::new(numbered(all))), DigestKey::new(key))), elsewhere })
+    if all.len() > before {
+        all = numbered(all);
+        create_private_dir(folder)?;
+        let json = serde_json::to_vec(&all).map_err(std::io::Error::other).on("encode", &file)?;
+        write_atomically(&key_file, &keys.concat(), 0o600)?;
+        write_atomically(&file, &json, 0o600)?;
+    }
+    let keys = keys.into_iter().map(DigestKey::new).collect();
+    Ok((!all.is_empty()).then(|| (Arc::new(Tombstones::new(numbered(all))), keys)))
 }
 
 #[cfg(test)]
@@ -405,11 +414,18 @@ mod tests {
     fn what_an_archive_brings_and_cannot_be_read_is_no_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
-        let brought = || join_brought(folder.path(), None).map(|found| found.known.map(|(all, _)| all.all.len()));
+        let brought = || join_brought(folder.path(), None).map(|found| found.map(|(all, _)| all.all.len()));
         assert_eq!(brought().unwrap(), None);
         write(FILE, b"[]");
         assert_eq!(brought().unwrap(), None);
-        let one = Tombstone { id: 1, at: Timestamp::now(), place: "a.md".into(), about: "{}".into(), digests: vec![] };
+        let one = Tombstone {
+            id: 1,
+            at: Timestamp::now(),
+            place: "a.md".into(),
+            about: "{}".into(),
+            digests: vec![],
+            key: 0,
+        };
         write(FILE, &serde_json::to_vec(&[one]).unwrap());
         assert!(brought().is_err(), "there is no key");
         write(KEY, b"short");
@@ -421,6 +437,41 @@ mod tests {
     }
 
     const KEY_FILE: &str = KEY;
+
+    /// Whoever unpacks an archive of a vault in another that has forgotten something, too.
+    #[test]
+    fn what_two_vaults_have_forgotten_is_known_each_by_its_key() {
+        let folders = [(); 4].map(|()| tempfile::tempdir().unwrap());
+        let states = folders.each_ref().map(|folder| State::in_folder(folder.path()));
+        let forget = |state: &Arc<State>, text: &str| {
+            let digest = state.key_or_new().unwrap().digest("x", &[text.as_bytes()]);
+            TombstoneTable::new(state).add(Timestamp::now(), "a.md", "{}", &[(ForgottenKind::Text, digest)]).unwrap();
+        };
+        let knows = |state: &Arc<State>, text: &str| {
+            let all = TombstoneTable::new(state).all().unwrap();
+            state.keys().unwrap().iter().any(|key| all.with(&key.digest("x", &[text.as_bytes()])).count() == 1)
+        };
+        let unpack = |of: &Arc<State>, into: &tempfile::TempDir, by: &Arc<State>| {
+            for (name, bytes) in TombstoneTable::new(of).as_files().unwrap() {
+                std::fs::write(into.path().join(name), bytes).unwrap();
+            }
+            join_brought(into.path(), Some(by)).unwrap().unwrap()
+        };
+        forget(&states[0], "one");
+        forget(&states[1], "two");
+        let (all, keys) = unpack(&states[0], &folders[2], &states[1]);
+        assert_eq!((all.all.len(), keys.len()), (2, 2));
+        assert!(knows(&states[2], "one") && knows(&states[2], "two") && !knows(&states[0], "two"));
+        assert!(!folders[2].path().join(FILE).exists(), "it was taken over");
+        // What comes now has the first key, and all of it goes on to the next vault, each once.
+        forget(&states[2], "three");
+        let (all, _) = unpack(&states[2], &folders[3], &states[1]);
+        assert_eq!(all.all.len(), 3);
+        assert!(["one", "two", "three"].iter().all(|text| knows(&states[3], text)));
+        let mut ids: Vec<i64> = all.all.iter().map(|tombstone| tombstone.id).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), 3);
+    }
 
     #[test]
     fn a_row_that_was_changed_by_another_hand_does_not_count() {

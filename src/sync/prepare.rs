@@ -4,10 +4,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::access::is_agents_elsewhere;
 use crate::derive::words::Stemming;
-use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading};
+use crate::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::engine::{FileEntry, FileUpdate, NewChunk, UpdatePart};
-use crate::note::{Note, PrivateReason, Visibility, sources};
+use crate::note::{Note, PrivateReason, Visibility};
 use crate::path::VaultPath;
 use crate::vault::{NoteRules, ReadError, Source, Stamp, read};
 
@@ -38,7 +39,7 @@ pub fn prepare(
 ) -> PreparedFile {
     let read_ns = now.as_nanosecond() as i64;
     let (folder, within) = rules.outside().place(root, &path);
-    let source = within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes));
+    let source = within.as_ref().map_or(Err(ReadError::Gone), |within| read(folder, within, max_bytes));
     match source {
         Ok(source) if known.is_some_and(|known| is_being_written(known, &source, read_ns)) => {
             PreparedFile::Changing(path)
@@ -46,7 +47,11 @@ pub fn prepare(
         Ok(source) if known.is_some_and(|known| is_as_known(known, &path, &source)) => {
             PreparedFile::Unchanged(path, source.stamp, read_ns)
         }
-        Ok(source) => PreparedFile::Changed(Box::new(update(path, source, read_ns, stemming))),
+        Ok(source) => {
+            let elsewhere = rules.outside().of(&path).zip(within);
+            let elsewhere = elsewhere.map(|(folder, within)| (folder.name().clone(), within.into_owned()));
+            PreparedFile::Changed(Box::new(update(path, elsewhere, source, read_ns, stemming)))
+        }
         Err(ReadError::Gone) => PreparedFile::Gone(path),
         Err(ReadError::Changing) => PreparedFile::Changing(path),
         Err(ReadError::Unfit(reason)) => PreparedFile::Unfit(path, reason),
@@ -73,7 +78,14 @@ fn is_as_known(known: &FileEntry, path: &VaultPath, source: &Source) -> bool {
         && (before == modified_ms(&source.stamp) || !dated_by_file)
 }
 
-fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming) -> FileUpdate {
+/// What the index takes of a file. One `elsewhere` is of a collection, and has a path within that folder.
+fn update(
+    path: VaultPath,
+    elsewhere: Option<(VaultPath, VaultPath)>,
+    source: Source,
+    read_ns: i64,
+    stemming: &mut Stemming,
+) -> FileUpdate {
     let mut note = Note::parse(&source.text, path.stem());
     note.title = cut_heading(&note.title).to_owned();
     let language = TextLanguage::of_note(&note, &source.text);
@@ -99,9 +111,12 @@ fn update(path: VaultPath, source: Source, read_ns: i64, stemming: &mut Stemming
     }
     let chunks = NewChunk::all(cut.chunks, &note, &path, language, stemming);
     let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
+    let within = elsewhere.as_ref().map_or(&path, |(_, within)| within);
+    let sources = note_sources(&note, within, elsewhere.as_ref().map(|(folder, _)| folder), &source.text);
+    let is_agents = elsewhere.is_some() && is_agents_elsewhere(within.as_str());
     FileUpdate {
-        private: note.is_private(),
-        sources: sources(&note.metadata),
+        private: note.is_private() || is_agents,
+        sources,
         stamp: source.stamp,
         hash: *source.hash.as_bytes(),
         read_ns,

@@ -15,7 +15,7 @@ use super::line::{event_of, line_of};
 use super::needles::TraceNeedles;
 use super::text::change_texts;
 use super::write::TraceFiles;
-use crate::forgotten::{ForgottenLookup, Reach};
+use crate::forgotten::{AgentReach, ForgottenLookup, Reach};
 use crate::fs::{Context, FsError, crash, replace_with, sync_folder};
 
 /// The fields of an event that are texts; all others are names and numbers.
@@ -41,36 +41,57 @@ pub(crate) struct SweptTraces {
     pub of: BTreeSet<(String, String)>,
 }
 
+/// What goes out of the traces of one agent: nothing that it could not read, or it would see by what is missing that it guessed right.
+#[derive(Debug, Default)]
+pub(crate) struct TraceShare {
+    /// What it may read; `None` where all goes.
+    pub reach: Option<AgentReach>,
+    /// What is forgotten now.
+    pub texts: Vec<String>,
+}
+
 impl TraceFiles {
-    /// Takes out of every agent's traces what is `known` as forgotten, and `texts` that are forgotten now, wherever in a text they stand;
-    /// gives which events were changed. What was torn off files goes whole: it was never promised to be kept.
+    /// Takes out of every agent's traces its share of what is `known` as forgotten, and of texts that are forgotten now, wherever in a text
+    /// they stand; gives which events were changed. What was torn off files goes whole: it was never promised to be kept.
     ///
     /// # Errors
     /// When a file cannot be read or written; those before it are done.
-    pub(crate) fn sweep(&self, known: &ForgottenLookup<'_>, texts: &[String]) -> Result<SweptTraces, TraceFilesError> {
-        let needles = TraceNeedles::of(texts);
-        if known.is_empty() && needles.is_empty() {
-            return Ok(SweptTraces::default());
-        }
-        self.sweep_with(&|text: &str| {
-            let left = without_known(known, text, Reach::All).map(|left| left.text.unwrap_or_default());
-            needles.without(left.as_deref().unwrap_or(text)).or(left)
-        })
-    }
-
-    fn sweep_with(&self, without: &dyn Fn(&str) -> Option<String>) -> Result<SweptTraces, TraceFilesError> {
+    pub(crate) fn sweep(
+        &self,
+        known: &ForgottenLookup<'_>,
+        share_of: &dyn Fn(&str) -> TraceShare,
+    ) -> Result<SweptTraces, TraceFilesError> {
         let _one = self.sweeping();
         let mut swept = SweptTraces::default();
         for agent in agents(&self.root) {
-            for file in files_of(&self.root, &agent)? {
-                self.rewrite(&file, without, &mut swept)?;
+            let TraceShare { reach, texts } = share_of(&agent);
+            let (reach, needles) = (reach.as_ref().map_or(Reach::All, Reach::Agent), TraceNeedles::of(&texts));
+            if known.is_empty() && needles.is_empty() {
+                continue;
             }
-            for torn in torn_of(&self.root, &agent)? {
-                fs::remove_file(&torn).on("remove", &torn)?;
-                sync_folder(&torn)?;
-            }
+            let without = |text: &str| {
+                let left = without_known(known, text, reach).map(|left| left.text.unwrap_or_default());
+                needles.without(left.as_deref().unwrap_or(text)).or(left)
+            };
+            self.sweep_agent(&agent, &without, &mut swept)?;
         }
         Ok(swept)
+    }
+
+    fn sweep_agent(
+        &self,
+        agent: &str,
+        without: &dyn Fn(&str) -> Option<String>,
+        swept: &mut SweptTraces,
+    ) -> Result<(), TraceFilesError> {
+        for file in files_of(&self.root, agent)? {
+            self.rewrite(&file, without, swept)?;
+        }
+        for torn in torn_of(&self.root, agent)? {
+            fs::remove_file(&torn).on("remove", &torn)?;
+            sync_folder(&torn)?;
+        }
+        Ok(())
     }
 
     /// Writes a file anew without what is to go, in one step. Events go on coming meanwhile: only what has come to this very file by then is
@@ -187,13 +208,14 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
         fs::write(path.with_extension("torn"), secret).unwrap();
         let traces = TraceFiles::new(folder.path(), 1 << 30);
-        let swept = traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap();
+        let all = |_: &str| TraceShare { reach: None, texts: vec![secret.to_owned()] };
+        let swept = traces.sweep(&forgotten.look().unwrap(), &all).unwrap();
         assert_eq!((swept.events, swept.of), (2, BTreeSet::from([("ada".to_owned(), "b".to_owned())])));
         let left = line_of(&event("b", "Context:  (notes/a.md#L1)"));
         assert_eq!(fs::read(&path).unwrap(), [&other[..], &left, &other].concat());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
         assert!(!path.with_extension("torn").exists());
-        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &[secret.to_owned()]).unwrap(), SweptTraces::default());
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), SweptTraces::default());
     }
 
     #[test]
@@ -213,15 +235,21 @@ mod tests {
         }
         // Each text that is looked at brings an event to another file and to this one, in the very thread that sweeps.
         let more = std::cell::Cell::new(0);
-        let swept = traces.sweep_with(&|text| {
-            if more.get() < 50 {
-                more.set(more.get() + 1);
-                assert!(traces.append(new("zoe", &format!("z{}", more.get()), "open"), now).unwrap());
-                assert!(traces.append(new("ada", &format!("more{}", more.get()), "open"), now).unwrap());
-            }
-            (text == "secret").then(String::new)
-        });
-        assert_eq!(swept.unwrap().events, 100);
+        let mut swept = SweptTraces::default();
+        let done = traces.sweep_agent(
+            "ada",
+            &|text| {
+                if more.get() < 50 {
+                    more.set(more.get() + 1);
+                    assert!(traces.append(new("zoe", &format!("z{}", more.get()), "open"), now).unwrap());
+                    assert!(traces.append(new("ada", &format!("more{}", more.get()), "open"), now).unwrap());
+                }
+                (text == "secret").then(String::new)
+            },
+            &mut swept,
+        );
+        done.unwrap();
+        assert_eq!(swept.events, 100);
         assert!(traces.append(new("ada", "last", "open"), now).unwrap());
         assert!(!traces.append(new("ada", "more7", "open"), now).unwrap(), "it is known still");
         for (agent, events) in [("ada", 151), ("zoe", 50)] {

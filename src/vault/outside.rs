@@ -19,6 +19,7 @@ pub struct OutsideFolder {
     name: VaultPath,
     folder: PathBuf,
     pattern: Globs,
+    exclude: Globs,
 }
 
 /// A folder that cannot be a collection.
@@ -56,7 +57,7 @@ impl Outside {
     pub fn new(root: &Path, collections: &[CollectionConfig]) -> Result<Self, OutsideError> {
         let mut taken = Vec::new();
         let mut folders = Vec::new();
-        for CollectionConfig { name, path, pattern, scope: _, overlap } in collections {
+        for CollectionConfig { name, path, pattern, exclude, scope: _, overlap } in collections {
             let folder = root.join(below_home(path));
             let folder = without_links(&folder);
             let around = |other: &Path| folder.starts_with(other) || other.starts_with(&folder);
@@ -70,10 +71,10 @@ impl Outside {
                 return Err(OutsideError::Overlap { name: name.clone(), folder, other });
             }
             taken.push((format!("the collection `{name}`"), folder.clone(), *overlap));
-            let pattern =
-                Globs::of_files(pattern).map_err(|source| OutsideError::Pattern { name: name.clone(), source })?;
+            let wrong = |source| OutsideError::Pattern { name: name.clone(), source };
+            let (pattern, exclude) = (Globs::of_files(pattern).map_err(wrong)?, Globs::new(exclude).map_err(wrong)?);
             let name = VaultPath::new(name.clone()).map_err(|error| OutsideError::Name(name.clone(), error))?;
-            folders.push(OutsideFolder { name, folder, pattern });
+            folders.push(OutsideFolder { name, folder, pattern, exclude });
         }
         Ok(Self(folders))
     }
@@ -141,7 +142,7 @@ impl OutsideFolder {
 
     /// Whether a file in it counts.
     pub(super) fn takes(&self, path: &VaultPath) -> bool {
-        self.within(path).is_some_and(|path| self.pattern.is_match(path))
+        self.within(path).is_some_and(|path| self.pattern.is_match(path) && !self.exclude.is_match(path))
     }
 
     fn within<'a>(&self, path: &'a VaultPath) -> Option<&'a str> {
@@ -172,7 +173,8 @@ mod tests {
     use std::fs;
 
     fn collection(name: &str, path: &Path, pattern: &str) -> CollectionConfig {
-        CollectionConfig { name: name.into(), path: path.into(), pattern: pattern.into(), scope: None, overlap: false }
+        let (name, path, pattern) = (name.into(), path.into(), pattern.into());
+        CollectionConfig { name, path, pattern, exclude: Vec::new(), scope: None, overlap: false }
     }
 
     #[test]
@@ -191,6 +193,29 @@ mod tests {
         let home = std::env::home_dir().unwrap();
         assert_eq!(below_home(Path::new("~/x")), home.join("x"));
         assert_eq!(below_home(Path::new("~x")), Path::new("~x"));
+    }
+
+    #[test]
+    fn what_a_collection_excludes_does_not_count() {
+        let excluding = |exclude: &[&str]| CollectionConfig {
+            exclude: exclude.iter().map(|glob| (*glob).to_owned()).collect(),
+            ..collection("papers", Path::new("/elsewhere"), "**/*.md")
+        };
+        let outside = Outside::new(Path::new("/vault"), &[excluding(&["old", "drafts/*.md"])]).unwrap();
+        let takes = |path: &str| {
+            let path = VaultPath::new(path).unwrap();
+            outside.of(&path).unwrap().takes(&path)
+        };
+        for (path, taken) in [
+            ("papers/a.md", true),
+            ("papers/old/a.md", false),
+            ("papers/b/old/a.md", true),
+            ("papers/drafts/a.md", false),
+            ("papers/drafts/b/a.md", true),
+        ] {
+            assert_eq!(takes(path), taken, "{path}");
+        }
+        assert!(Outside::new(Path::new("/vault"), &[excluding(&["["])]).is_err());
     }
 
     #[test]

@@ -121,6 +121,9 @@ pub struct AgentWithToken {
     pub agent: AgentView,
     /// Its token, which is shown this once.
     pub token: String,
+    /// The folders of an earlier agent of that name, whose memory and traces are this one's now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inherits: Vec<String>,
 }
 
 /// To which session a new token is bound; as the one before when nothing is said.

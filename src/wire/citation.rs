@@ -1,6 +1,6 @@
 //! The names of places in notes, as they are written in answers, addresses and commands.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Splits `a.md:3-5`, `a.md:3` or `a.md#L3-L5` into the path and its first and last line, the last if it is said. What
 /// [`citation`] makes is read again.
@@ -34,6 +34,11 @@ const WITHOUT_SLASH: AsciiSet = UNRESERVED.remove(b'/');
 /// Percent-encodes a text for a URL: all but RFC 3986's unreserved characters.
 pub(crate) fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, &UNRESERVED).to_string()
+}
+
+/// Takes back what a URL cannot hold; what is no text then stays as it is.
+pub(crate) fn percent_decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), std::borrow::Cow::into_owned)
 }
 
 /// The same for a path, whose slashes stay.

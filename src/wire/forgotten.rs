@@ -44,7 +44,7 @@ pub struct LeftOutView {
     pub into: String,
     /// Whether all of it was left out, or a part.
     pub whole: bool,
-    /// Which of the forgotten it is; 0 of what was forgotten in another vault, by whose word an archive was unpacked.
+    /// Which of the forgotten it is.
     pub tombstone: i64,
 }
 

@@ -41,7 +41,7 @@ pub use agents::*;
 pub use browse::BrowseParams;
 pub(crate) use browse::{Browse, Collection, Collections, Growth, Stats};
 pub(crate) use capture::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted};
-pub(crate) use citation::{citation, percent_encode, percent_encode_path, source_line, split_lines};
+pub(crate) use citation::{citation, percent_decode, percent_encode, percent_encode_path, source_line, split_lines};
 pub use conflicts::*;
 pub use context::*;
 pub(crate) use embedding::{EmbeddedAs, Embedding};

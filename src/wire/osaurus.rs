@@ -66,10 +66,12 @@ pub struct ListedAgent {
     pub is_built_in: bool,
     /// Entries that it remembers.
     pub memory_entry_count: usize,
-    /// When its page was made, as RFC 3339.
-    pub created_at: String,
-    /// When its page was changed.
-    pub updated_at: String,
+    /// When its page was made, as RFC 3339; for an agent as far as the page says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
+    /// When its page was changed; for the person alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<String>,
 }
 
 /// What is to be kept before a conversation is shortened.

@@ -10,12 +10,12 @@ use tempfile::TempDir;
 use crate::support::{Ran, eventually, vault_command};
 
 /// A workspace with notes, and folders as an agent has its own.
-struct Workspace {
+pub(crate) struct Workspace {
     folder: TempDir,
 }
 
 impl Workspace {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("qmd-").tempdir().unwrap();
         let workspace = Self { folder };
         workspace.write("MEMORY.md", "# Memory\n\nThey bake sourdough.\n");
@@ -27,17 +27,17 @@ impl Workspace {
         workspace
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(path)
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.path("work").join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
         let like = vault_command();
         let mut command = std::process::Command::new(self.path("bin/qmd"));
         command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -54,19 +54,19 @@ impl Workspace {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Ran::of(&mut self.command(args))
     }
 
     /// The folders of the indexes there are.
-    fn indexes(&self) -> Vec<PathBuf> {
+    pub(crate) fn indexes(&self) -> Vec<PathBuf> {
         let folder = self.path("state/memory-vault/qmd");
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
     }
 
     /// Makes an index that searches by words alone: loading the model of a build without optimisation takes its time.
-    fn without_model(&self, index: &[&str]) {
+    pub(crate) fn without_model(&self, index: &[&str]) {
         let before = self.indexes();
         self.run(&[index, &["collection", "list"]].concat()).ok();
         let new = self.indexes().into_iter().find(|folder| !before.contains(folder)).unwrap();
@@ -79,7 +79,7 @@ impl Workspace {
         self.path("cache/qmd/index.sqlite")
     }
 
-    fn documents(&self) -> Vec<(String, String)> {
+    pub(crate) fn documents(&self) -> Vec<(String, String)> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
         let database = rusqlite::Connection::open_with_flags(self.database(), flags).unwrap();
         let sql = "SELECT collection, path FROM documents WHERE active = 1 ORDER BY collection, path";
@@ -225,7 +225,7 @@ fn what_a_qmd_has_left_is_taken_over_and_its_commands_never_run() {
     let (memory, trap) = (workspace.path("work/memory"), workspace.path("trap"));
     fs::create_dir_all(workspace.path("config/qmd")).unwrap();
     let settings = format!(
-        "global_context: Mine.\ncollections:\n  memory:\n    path: {}\n    pattern: '**/*.md'\n    update: 'touch {}'\n  \
+        "global_context: Mine.\ncollections:\n  memory:\n    path: {}\n    pattern: '**/*.md'\n    update: 'touch {}'\n    ignore: ['old', '*-05.md']\n  \
          \"bad\\0name\":\n    path: {}\n  ../up:\n    path: {}\n",
         memory.display(),
         trap.display(),
@@ -240,6 +240,14 @@ fn what_a_qmd_has_left_is_taken_over_and_its_commands_never_run() {
     let hit = workspace.run(&["query", "keyword target", "--json"]).ok().json()[0].clone();
     assert_eq!((&hit["file"], &hit["context"]), (&"qmd://memory/notes.md".into(), &"Mine.".into()));
     assert!(!trap.exists());
+    // What it ignores is nowhere.
+    assert!(workspace.run(&["search", "plans", "--json"]).ok().json().as_array().unwrap().is_empty());
+    workspace.write("memory/old/a.md", "# Old\n\nQuinoa.\n");
+    workspace.run(&["update"]).ok();
+    assert!(workspace.run(&["search", "quinoa", "--json"]).ok().json().as_array().unwrap().is_empty());
+    assert_eq!(workspace.run(&["get", "memory/old/a.md"]).code, 1);
+    assert_eq!(workspace.documents(), [("memory".to_owned(), "notes.md".to_owned())]);
+    assert!(workspace.run(&["collection", "show", "memory"]).ok().stdout.contains("*-05.md"));
     assert_eq!(fs::read_to_string(workspace.path("config/qmd/index.yml")).unwrap(), settings);
     // OpenClaw's repair of a collection: take it away, and make it again.
     workspace.run(&["collection", "remove", "memory"]).ok();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::support::{Daemon, assert_as_rebuilt, contents, eventually};
+use crate::support::{Connection, Daemon, assert_as_rebuilt, contents, eventually};
 
 /// A vault with one note, and a folder elsewhere with others.
 fn vault(pattern: &str) -> (Daemon, TempDir) {
@@ -156,6 +156,34 @@ fn a_folder_of_the_vault_with_a_collection_s_name_is_hidden_and_listed() {
     vault.write("papers/own.md", "# Own\n\nStill in the shade.\n");
     vault.write("notes/last.md", "unmistakable").finds("unmistakable", &["notes/last.md"]);
     vault.finds("still", &[]);
+}
+
+/// Another vault, for one: what lies there was made of what lies there.
+#[test]
+fn what_was_made_of_a_private_note_elsewhere_is_not_shown_by_a_note_of_that_name_here() {
+    let (mut vault, elsewhere) = vault("");
+    let folder = elsewhere.path().join("papers");
+    let write = |path: &str, text: &str| {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("notes/bread.md", "---\nprivate: true\n---\nThe mould grows in the shade.\n");
+    write("made.md", "---\nsources: [notes/bread.md]\n---\nMould in the shade.\n");
+    write("annotations/x.md", "---\nannotates: { path: notes/bread.md, quote: mould }\n---\nMould in the shade!\n");
+    write("memories/user.md", "- [fact] Likes shade (source notes/bread.md#L4)\n");
+    write("open.md", "---\nsources: [\"[[deep/fern]]\"]\n---\nFerns in the shade.\n");
+    write("agents/bob/MEMORY.md", "Bob likes the shade.\n");
+    write("agents/bob/agent.md", "---\ncan_read_user_memory: true\n---\nShade.\n");
+    vault.start();
+    let token = vault.run(&["agent", "add", "Ada", "--allow"]).ok().stdout.trim().to_owned();
+    let mut agent = Connection::open(vault.address()).with_token(&token);
+    let found = agent.get("/api/user-memory/search?q=shade&limit=100&mode=keyword");
+    let mut paths: Vec<&str> =
+        found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["notes/bread.md", "papers/deep/fern.md", "papers/moss.md", "papers/open.md"]);
+    assert_eq!(vault.find("shade").len(), 10, "the person sees all");
 }
 
 #[test]

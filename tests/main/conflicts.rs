@@ -74,6 +74,29 @@ fn a_copy_is_shown_as_a_difference_and_one_side_or_both_are_kept() {
 }
 
 #[test]
+fn notes_that_end_in_markdown_are_settled_likewise() {
+    let mut vault = Daemon::vault();
+    let copy = "notes/plan.sync-conflict-20260105-183012-ABC2DEF.markdown";
+    vault.write("notes/plan.markdown", OURS).write(copy, THEIRS);
+    let keep = |side: &str| vault.run(&["conflicts", "keep", "notes/plan.markdown", side, "--json"]).ok();
+    let both = keep("--both");
+    assert_eq!(both.json()["beside"], "notes/plan 2.markdown");
+    assert_eq!((text(&vault, "notes/plan 2.markdown").as_deref(), text(&vault, copy)), (Some(THEIRS), None));
+    undo(&vault, &both);
+    assert_eq!((text(&vault, "notes/plan 2.markdown"), text(&vault, copy).as_deref()), (None, Some(THEIRS)));
+    let theirs = keep("--theirs");
+    assert_eq!((text(&vault, "notes/plan.markdown").as_deref(), text(&vault, copy)), (Some(THEIRS), None));
+    undo(&vault, &theirs);
+    assert_eq!(text(&vault, "notes/plan.markdown").as_deref(), Some(OURS));
+    assert_eq!(text(&vault, copy).as_deref(), Some(THEIRS));
+    // In the trash each has a name of its own.
+    let ours = keep("--ours");
+    undo(&vault, &ours);
+    keep("--ours");
+    assert!(conflicts(&vault).is_empty());
+}
+
+#[test]
 fn what_cannot_be_settled_is_refused_and_says_why() {
     let mut vault = vault();
     vault.write("notes/other.md", "# Other\n");

@@ -163,3 +163,48 @@ fn a_link_stays_one_and_what_does_not_answer_is_told() {
     let refused = world.run(&["claude-code", "--check"]);
     assert!(refused.code == 2 && refused.stderr.contains("there is no agent `claude`"), "{}", refused.stderr);
 }
+
+#[test]
+fn what_a_person_has_added_to_the_entry_stays_when_it_is_brought_up_to_date() {
+    let world = World::new();
+    for (program, added) in [
+        (
+            "claude-code",
+            vec![("\"command\"", "\"env\": { \"LANG\":  \"C\" },\n      \"timeout\": 1.50e3,\n      \"command\"")],
+        ),
+        ("codex", vec![("command = ", "startup_timeout_sec = 20 # mine\nenabled = true\ncommand = ")]),
+    ] {
+        world.run(&[program, "--yes"]).ok();
+        let path = world.file(program);
+        let mut text = fs::read_to_string(&path).unwrap();
+        for (at, with) in added {
+            text = text.replace(at, with);
+        }
+        if program == "codex" {
+            text.push_str("\n[mcp_servers.vault.env]\nLANG = \"C\"\n");
+        }
+        fs::write(&path, &text).unwrap();
+        world.run(&[program, "--yes"]).ok();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "nothing of ours is another");
+        // Only the agent's name is another now.
+        let told = world.run(&[program, "--agent", "second", "--yes"]).ok().stderr;
+        assert!(told.contains("- args: [") && told.contains("+ args: [") && !told.contains("env"), "{told}");
+        let now = fs::read_to_string(&path).unwrap();
+        assert!(now.contains("second"), "{now}");
+        let lines = |text: &str| {
+            text.lines()
+                .filter(|line| !line.contains("agent") && !line.contains("args"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        for line in lines(&text)
+            .iter()
+            .filter(|line| ["env", "LANG", "timeout", "startup", "enabled"].iter().any(|key| line.contains(key)))
+        {
+            assert!(now.contains(line.as_str()), "{line}\n{now}");
+        }
+        world.run(&[program, "--check"]).ok();
+        world.run(&[program, "--undo", "--yes"]).ok();
+        assert!(!fs::read_to_string(&path).unwrap_or_default().contains("vault"));
+    }
+}

@@ -397,3 +397,19 @@ fn a_vault_without_a_daemon_gives_context_too() {
     let ran: Ran = vault.run(&["context", "--json"]).ok();
     assert!(lines(&ran.json()).contains(&"Prefers tabs over spaces".to_owned()));
 }
+
+/// Until the watcher has told of it, a note is what it was; whether it is private by now is seen all the same.
+#[test]
+fn the_title_of_a_note_that_is_private_by_now_is_not_named() {
+    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 3600\n");
+    vault.write("agents/ada/agent.md", ADA).write("notes/x.md", "# Zanzibar plan\n\nSpices.\n");
+    vault.start().settle();
+    let ada = token(&vault, "ada");
+    let names = |vault: &Daemon| {
+        let view = ask(vault, Some(&ada), &json!({"query": "the Zanzibar plan and its budget"}));
+        view["receipt"].to_string().contains("names what is known")
+    };
+    assert!(names(&vault));
+    std::fs::write(vault.path("notes/x.md"), "---\nprivate: true\n---\n# Zanzibar plan\n\nSpices.\n").unwrap();
+    assert!(!names(&vault));
+}

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use memory_vault::access::{Principal, Turn};
 use memory_vault::app::App;
 use memory_vault::config::{Config, Mode};
-use memory_vault::models::{Document, Embedder, EndpointEmbedder, EndpointOptions, ModelError, ModelErrorKind};
+use memory_vault::models::{
+    Document, Embedder, EndpointEmbedder, EndpointOptions, ModelAsker, ModelError, ModelErrorKind,
+};
 use memory_vault::notes;
 use memory_vault::request::{Role, Viewer};
 use memory_vault::wire::{SearchQuery, SearchResponse, Status};
@@ -337,7 +339,8 @@ fn searches_after_a_refusal_ask_nothing() {
     for refusal in refusals {
         let endpoint = Endpoint::start();
         let embedder = open(options(&endpoint.address())).unwrap();
-        embedder.embed_query("known", None).unwrap();
+        let (person, ada) = (ModelAsker::Person, ModelAsker::Agent("ada".into()));
+        embedder.embed_query_of(Some(&person), "known", None).unwrap();
         match refusal.clone() {
             Some(refusal) => endpoint.fails(move |_| Some(refusal.clone())),
             None => endpoint.change_model(64),
@@ -353,7 +356,9 @@ fn searches_after_a_refusal_ask_nothing() {
         }
         let passage = embedder.embed_documents(&documents(&["one"]), None).unwrap_err();
         assert_eq!((passage.kind(), endpoint.asked().len()), (ModelErrorKind::Refused, asked), "{refusal:?}");
-        assert!(embedder.embed_query("known", None).is_ok(), "what it has made is good still");
+        let known = |asker: Option<&ModelAsker>| embedder.embed_query_of(asker, "known", None).is_ok();
+        assert!(known(Some(&person)), "what it has made is good still");
+        assert!(!known(Some(&ada)) && !known(None), "for whoever asked");
     }
 }
 

@@ -229,6 +229,38 @@ fn two_clocks_tell_what_was_true_and_what_was_believed() {
 }
 
 #[test]
+fn an_agent_is_given_no_history_that_it_may_not_read() {
+    let config = |private: &str| format!("[embed]\nmodel = \"none\"\n[access]\nprivate = [{private}]\n");
+    let history = "- 2026-01-10T00:00:00Z `p/animal`: — → `wombat` (from 2026-01-01) · by owner ^a1\n\
+        - 2026-03-20T00:00:00Z `p/animal`: `wombat` → `quokka` (from 2026-03-09) · by owner ^a2\n";
+    let private = format!("---\nprivate: true\n---\n{history}");
+    for (by_place, text, rules, is_given) in [
+        ("", history, "", true),
+        ("", private.as_str(), "", false),
+        ("\"facts.history.md\"", history, "", false),
+        ("", history, "paths: [\"!facts.history.md\"]", false),
+        ("", history, "paths: [facts.md]", false),
+    ] {
+        let mut vault = Daemon::with_config(&config(by_place));
+        vault.write("facts.md", "## P\n\n- animal: quokka\n").write("facts.history.md", text);
+        vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\n{rules}\n---\n"));
+        vault.start().settle();
+        let made = vault.post("/api/agents/ada/rotate", &serde_json::json!({})).json();
+        let mut ada = Connection::open(vault.address()).with_token(made["token"].as_str().unwrap());
+        for query in ["history=true", "as_of=2026-02-01", "changed_since=2020-01-01"] {
+            let found = ada.get(&format!("/api/facts?scope=user&key=animal&{query}")).to_string();
+            assert_eq!(
+                found.contains("wombat"),
+                is_given && !query.starts_with("changed"),
+                "{by_place} {rules}: {found}"
+            );
+        }
+        let now = ada.get("/api/facts?scope=user&key=animal");
+        assert_eq!(now["facts"][0]["value"], "quokka", "{by_place} {rules}: {now}");
+    }
+}
+
+#[test]
 fn what_is_over_and_what_is_to_come_is_left_out() {
     let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n");
     vault.write(

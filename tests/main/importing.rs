@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::support::{Daemon, Ran};
+use crate::disk::Disk;
+use crate::support::{Daemon, Ran, vault_command};
 
 fn data(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/imports").join(name);
@@ -50,12 +51,12 @@ fn a_zip_as_it_is_downloaded_comes_once_and_a_newer_one_brings_what_is_new() {
     let vault = Daemon::vault();
     let zip = zipped(&vault, "chatgpt/conversations.json");
     let looked = vault.run(&["import", "--from", "chatgpt", &zip, "--dry-run", "--json"]).ok().json();
-    assert_eq!((&looked["added"], &looked["conversations"]), (&6.into(), &2.into()), "{looked}");
+    assert_eq!((&looked["added"], &looked["conversations"]), (&7.into(), &2.into()), "{looked}");
     assert!(texts(&vault, "conversations").is_empty(), "it was only looked at");
     let first = import(&vault, "chatgpt", &zip);
     assert_eq!(
         (&first["added"], &first["existing"], &first["import"]),
-        (&6.into(), &0.into(), &"import-1".into()),
+        (&7.into(), &0.into(), &"import-1".into()),
         "{first}"
     );
     let all = texts(&vault, "conversations");
@@ -65,10 +66,10 @@ fn a_zip_as_it_is_downloaded_comes_once_and_a_newer_one_brings_what_is_new() {
     assert!(!all[1].contains("AKIAIOSFODNN7EXAMPLE"), "{}", all[1]);
     assert!(!vault.path("../evil.md").exists() && texts(&vault, "notes").is_empty());
     let again = import(&vault, "chatgpt", &zip);
-    assert_eq!((&again["added"], &again["existing"]), (&0.into(), &6.into()), "{again}");
+    assert_eq!((&again["added"], &again["existing"]), (&0.into(), &7.into()), "{again}");
     assert_eq!(texts(&vault, "conversations"), all);
     let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
-    assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &6.into()), "{newer}");
+    assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &7.into()), "{newer}");
     let grown = texts(&vault, "conversations");
     assert!(grown[1].starts_with(all[1].trim_end()) && grown[1].contains("Testaccio"), "{}", grown[1]);
     assert_eq!(vault.run(&["search", "Testaccio"]).ok().stdout.matches("Testaccio").count(), 1);
@@ -124,21 +125,22 @@ fn every_kind_comes_into_its_folder_and_nowhere_else() {
     let mut vault = Daemon::vault();
     vault.start();
     for (kind, added) in [
-        ("chatgpt", 6),
+        ("chatgpt", 7),
         ("claude", 2),
-        ("claude-code", 5),
-        ("codex", 6),
-        ("openclaw", 5),
-        ("moltis", 6),
-        ("bookmarks", 4),
+        ("claude-code", 10),
+        ("codex", 10),
+        ("openclaw", 6),
+        ("moltis", 7),
+        ("bookmarks", 6),
         ("obsidian", 3),
         ("notion", 3),
         ("logseq", 3),
-        ("openclaw-memory", 3),
+        ("folder", 3),
+        ("openclaw-memory", 4),
+        ("moltis-memory", 3),
     ] {
         let path = match kind {
             "chatgpt" | "claude" => format!("{kind}/conversations.json"),
-            "openclaw-memory" => "memory".into(),
             kind => kind.to_owned(),
         };
         let came = import(&vault, kind, &data(&path));
@@ -175,6 +177,23 @@ fn a_copied_note_that_was_changed_here_is_left_alone() {
     assert!(texts(&vault, "notes")[0].contains("newer") && texts(&vault, "notes")[1] == "Mine.\n");
     vault.run(&["restore", again["import"].as_str().unwrap()]).ok();
     assert!(!texts(&vault, "notes")[0].contains("newer"));
+}
+
+#[test]
+fn many_notes_of_one_title_have_a_file_each() {
+    let vault = Daemon::vault();
+    let theirs = vault.path(".vault/theirs");
+    for at in 0..40 {
+        fs::create_dir_all(theirs.join(at.to_string())).unwrap();
+        // Some say the same.
+        fs::write(theirs.join(format!("{at}/Untitled.md")), format!("Number {}.\n", at / 2 * 2)).unwrap();
+    }
+    let from = theirs.to_str().unwrap();
+    assert_eq!(import(&vault, "folder", from)["added"], 20);
+    let again = import(&vault, "folder", from);
+    assert_eq!((&again["added"], &again["existing"]), (&0.into(), &40.into()), "{again}");
+    let notes = texts(&vault, "notes");
+    assert!((0..20).all(|at| notes.iter().filter(|note| note.contains(&format!("Number {}.", at * 2))).count() == 1));
 }
 
 #[test]
@@ -299,4 +318,86 @@ fn an_empty_folder_is_waited_for_and_nothing_of_it_is_no_failure() {
     assert_eq!((&report["added"], &report["updated"]), (&1.into(), &1.into()), "{report}");
     let missing = vault.run(&["import", "--from", "folder", "/nowhere/at/all", "--watch"]);
     assert_ne!(missing.code, 0);
+}
+
+#[test]
+fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
+    let vault = Daemon::vault();
+    import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
+    import(&vault, "obsidian", &data("obsidian"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
+    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
+    Ran::of(vault_command().arg("import").args([&archive, &copy])).ok();
+    let run = |args: &[&str]| Ran::of(vault_command().args(args).arg("--vault").arg(&copy)).ok();
+    for (kind, path, existing) in [("chatgpt", "chatgpt/conversations.json", 7), ("obsidian", "obsidian", 3)] {
+        let again = run(&["import", "--from", kind, &data(path), "--json"]).json();
+        assert_eq!((&again["added"], &again["existing"]), (&0.into(), &existing.into()), "{kind} {again}");
+    }
+    let newer = run(&["import", "--from", "chatgpt", &data("chatgpt/newer.json"), "--json"]).json();
+    assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &7.into()), "{newer}");
+    // And the import can be undone there.
+    assert!(run(&["restore", "import-2"]).stdout.contains("3 files"));
+    assert!(!copy.join("notes/bread.md").exists() && !copy.join(".vault/state/imports.json").exists());
+}
+
+#[test]
+fn a_killed_import_of_notes_goes_on_and_is_one() {
+    for point in ["note-made:1", "note-made:2", "note-made:3"] {
+        let vault = Daemon::vault();
+        let mut killed = vault.command(&["import", "--from", "obsidian", &data("obsidian")]);
+        assert_ne!(Ran::of(killed.env("VAULT_CRASH_AT", point)).code, 0, "{point}");
+        let again = import(&vault, "obsidian", &data("obsidian"));
+        assert_eq!(again["import"], "import-1", "{point} {again}");
+        let notes = texts(&vault, "notes");
+        assert_eq!(notes.len(), 3, "{point} {notes:?}");
+        assert_eq!(import(&vault, "obsidian", &data("obsidian"))["added"], 0);
+        vault.run(&["restore", "import-1"]).ok();
+        assert!(texts(&vault, "notes").is_empty(), "{point}");
+    }
+}
+
+/// An export of so many conversations of two turns, each with a word of its own.
+fn export(count: usize) -> Value {
+    let conversation = |at: usize| {
+        let message = |id: &str, parent: Value, children: Value, role: &str| {
+            let text = format!("{role}word{at}q {}", "of a river and a boat ".repeat(40));
+            let message = json!({"id": id, "author": {"role": role}, "create_time": 1_700_000_000 + at, "content": {"content_type": "text", "parts": [text]}});
+            json!({"id": id, "message": message, "parent": parent, "children": children})
+        };
+        let mapping = json!({"u": message("u", Value::Null, json!(["a"]), "user"), "a": message("a", json!("u"), json!([]), "assistant")});
+        json!({"title": format!("Number {at}"), "conversation_id": format!("c-{at}"), "current_node": "a", "mapping": mapping})
+    };
+    (0..count).map(conversation).collect()
+}
+
+#[test]
+fn an_import_that_a_full_disk_stopped_goes_on_when_there_is_room() {
+    const COUNT: usize = 300;
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("conversations.json");
+    fs::write(&file, export(COUNT).to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    for pages in [0, 40, 400] {
+        let Some(disk) = Disk::new(24) else { return };
+        let vault = Daemon::below(disk.path(), "[embed]\nmodel = \"none\"\n");
+        // What is there before.
+        import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
+        disk.fill(pages);
+        let stopped = vault.run(&["import", "--from", "chatgpt", file]);
+        assert!(stopped.code == 2 && !stopped.stderr.is_empty(), "{pages} {stopped:?}");
+        disk.empty();
+        let went_on = import(&vault, "chatgpt", file);
+        let all = texts(&vault, "conversations").concat();
+        assert_eq!(texts(&vault, "conversations").len(), COUNT + 2, "{pages} {went_on}");
+        for at in 0..COUNT {
+            for role in ["user", "assistant"] {
+                assert_eq!(all.matches(&format!("{role}word{at}q")).count(), 1, "{pages} {role} {at}");
+            }
+        }
+        let again = import(&vault, "chatgpt", file);
+        assert_eq!((&again["added"], &again["existing"]), (&0.into(), &(2 * COUNT).into()), "{pages} {again}");
+        vault.run(&["restore", "import-2"]).ok();
+        assert_eq!(texts(&vault, "conversations").len(), 2, "{pages}: it is one import all the same");
+    }
 }

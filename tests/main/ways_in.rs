@@ -25,7 +25,6 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("POST /v1/chat/completions", "leads to a model; `passing.rs`"),
     ("GET /v1/models", "leads to a model; `passing.rs`"),
     ("POST /api/memory/flush", "writes; `osaurus.rs`"),
-    ("GET /agents", "says when the agent's page was made; `osaurus.rs`"),
     ("POST /ingest", "writes; `agents/programs.rs`"),
     ("POST /api/memory/save", "writes; `memory.rs`"),
     ("POST /api/trace", "writes; `traces.rs`"),

@@ -1,5 +1,6 @@
 //! What of an archive was forgotten for good is not imported.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -13,8 +14,8 @@ use crate::fs::{Context, write_beside};
 use crate::ledger::Ledger;
 use crate::note::Note;
 use crate::path::VaultPath;
-use crate::state::{LeftOut, State};
-use crate::trace_files::TraceFiles;
+use crate::state::{LeftOut, State, purge_brought_imports};
+use crate::trace_files::{TraceFiles, TraceShare};
 use crate::vault::{Files, Home, Outside};
 
 /// Whose the texts are, by the list of what was left out.
@@ -34,10 +35,11 @@ pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> R
     }
     let config = Config::load(root).unwrap_or_default();
     let ledger = Ledger::new(root.to_owned(), config.memory_scopes, false, config.index.max_file_bytes);
-    let unpacked = Unpacked { root, asked: &asked, ledger };
+    let unpacked = Unpacked { root, asked: &asked, ledger, changed: RefCell::default() };
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
-    let swept = TraceFiles::new(root, 0).sweep(&asked, &[])?.events;
+    purge_brought_imports(&folder, &unpacked.changed.borrow())?;
+    let swept = TraceFiles::new(root, 0).sweep(&asked, &|_| TraceShare::default())?.events;
     if swept > 0 {
         tracing::warn!("{swept} events of agents' traces said what was forgotten, and say it no more");
     }
@@ -69,6 +71,8 @@ struct Unpacked<'a> {
     root: &'a Path,
     asked: &'a ForgottenLookup<'a>,
     ledger: Ledger,
+    /// The files of which something was left out, and whether that was all of it.
+    changed: RefCell<Vec<(String, bool)>>,
 }
 
 impl Unpacked<'_> {
@@ -94,6 +98,7 @@ impl Unpacked<'_> {
         let bytes = fs::read(&on_disk).on("read", &on_disk)?;
         let Some(WithoutForgotten { text, tombstone }) = self.without(path, &bytes) else { return Ok(None) };
         let whole = text.is_none();
+        self.changed.borrow_mut().push((path.to_owned(), whole));
         match text {
             None => fs::remove_file(&on_disk).on("remove", &on_disk)?,
             Some(text) => {
@@ -194,7 +199,7 @@ mod tests {
         forgotten.remember_facts(&place, "user", &[("code".into(), "47-11")]).unwrap();
         let asked = forgotten.ask().unwrap();
         let ledger = Ledger::new(folder.path().to_owned(), MemoryScopesConfig::default(), false, 1 << 20);
-        let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger };
+        let unpacked = Unpacked { root: folder.path(), asked: &asked, ledger, changed: RefCell::default() };
         let left = |path: &str, text: &str| unpacked.without(path, text.as_bytes()).map(|left| left.text.unwrap());
         let kept = left("facts.md", "- code: 47-11 #private\n- other: stays\n").unwrap();
         assert_eq!(kept, "---\nprivate: true\n---\n\n- other: stays\n");

@@ -72,7 +72,7 @@ impl SettingsFile {
             return Ok(text.to_owned());
         }
         let changed = match self.format {
-            SettingsFormat::Json => json::with_member(text, &self.keys, entry),
+            SettingsFormat::Json => self.with_members(text, entry),
             SettingsFormat::Toml => with_table(text, &self.keys, entry),
         };
         let changed = changed.with_context(|| self.path.display().to_string())?;
@@ -81,6 +81,22 @@ impl SettingsFile {
             bail!("{} cannot be edited", self.path.display());
         }
         Ok(changed)
+    }
+
+    /// A JSON text with another entry: where there is one, what is the same in both stays as it is laid out.
+    fn with_members(&self, text: &str, entry: Option<&Value>) -> anyhow::Result<String> {
+        let there = self.entry(text)?;
+        let (Some(Value::Object(before)), Some(Value::Object(after))) = (&there, entry) else {
+            return json::with_member(text, &self.keys, entry);
+        };
+        let mut text = text.to_owned();
+        for key in before.keys().chain(after.keys().filter(|key| !before.contains_key(*key))) {
+            if before.get(key) != after.get(key) {
+                let keys: Vec<&str> = self.keys.iter().copied().chain([key.as_str()]).collect();
+                text = json::with_member(&text, &keys, after.get(key))?;
+            }
+        }
+        Ok(text)
     }
 
     /// The entry as a file of its own would have it.
@@ -181,24 +197,30 @@ fn with_table(text: &str, keys: &[&str], entry: Option<&Value>) -> anyhow::Resul
         let item = table.entry(key).or_insert(Item::Table(made));
         table = item.as_table_like_mut().with_context(|| format!("`{key}` is no table"))?;
     }
-    match entry.and_then(Value::as_object) {
-        None => drop(table.remove(name)),
-        Some(entry) => drop(table.insert(name, Item::Table(table_of(entry)))),
+    let Some(entry) = entry.and_then(Value::as_object) else {
+        table.remove(name);
+        return Ok(document.to_string());
+    };
+    let there = table.entry(name).or_insert(Item::Table(Table::new()));
+    let there = there.as_table_like_mut().with_context(|| format!("`{name}` is no table"))?;
+    let gone: Vec<String> =
+        there.iter().map(|(key, _)| key.to_owned()).filter(|key| !entry.contains_key(key)).collect();
+    gone.iter().for_each(|key| drop(there.remove(key)));
+    // What is the same stays as it was written: numbers, switches and tables of a person are no texts.
+    for (key, value) in entry {
+        if there.get(key).map(value_of).as_ref() != Some(value) {
+            there.insert(key, toml_edit::value(toml_value(value)));
+        }
     }
     Ok(document.to_string())
 }
 
-/// Texts and lists of texts, as an entry has them.
-fn table_of(entry: &Map<String, Value>) -> Table {
-    let mut table = Table::new();
-    for (key, value) in entry {
-        let value = match value.as_array() {
-            Some(list) => list.iter().filter_map(Value::as_str).collect::<toml_edit::Array>().into(),
-            None => toml_edit::Value::from(value.as_str().unwrap_or_default()),
-        };
-        table.insert(key, toml_edit::value(value));
+/// A text or a list of texts, as our entries have them.
+fn toml_value(value: &Value) -> toml_edit::Value {
+    match value.as_array() {
+        Some(list) => list.iter().filter_map(Value::as_str).collect::<toml_edit::Array>().into(),
+        None => value.as_str().unwrap_or_default().into(),
     }
-    table
 }
 
 /// What an item says, as far as entries have it: texts, lists and tables.

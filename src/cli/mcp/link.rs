@@ -195,7 +195,7 @@ impl DaemonLink {
     }
 
     /// Ends what this process did as the daemon. Tells whether the stores could be closed in time.
-    pub(super) async fn close(&self) -> bool {
+    pub(super) async fn end(&self) -> bool {
         let Some(Own { stop, running }) = self.own.lock().await.take() else { return true };
         let _ = stop.send(true);
         running.await.unwrap_or(false)

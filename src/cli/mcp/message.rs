@@ -27,9 +27,9 @@ pub(super) enum ReadLine {
 }
 
 /// A request or a notification.
-pub(super) struct RpcMessage {
+pub(in crate::cli) struct RpcMessage {
     /// As it came.
-    pub(super) bytes: Bytes,
+    pub(in crate::cli) bytes: Bytes,
     /// What its answer is known by; a notification has none.
     pub(super) id: Option<Value>,
     pub(super) method: String,

@@ -135,18 +135,28 @@ fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> a
 }
 
 fn described(collection: &QmdCollection) -> serde_json::Value {
-    json!({ "name": collection.name, "path": collection.path, "pattern": collection.pattern, "mask": collection.pattern })
+    let QmdCollection { name, path, pattern, ignore, .. } = collection;
+    json!({ "name": name, "path": path, "pattern": pattern, "mask": pattern, "ignore": ignore })
 }
 
 fn show(index: &QmdIndex, collection: &QmdCollection) -> anyhow::Result<()> {
-    let QmdCollection { name, path, pattern, .. } = collection;
+    let QmdCollection { name, path, pattern, ignore, .. } = collection;
+    let ignored = if ignore.is_empty() { String::new() } else { format!("\n  Ignore:   {}", ignore.join(", ")) };
     let files = index.documents.all(Some(name))?.len();
-    say!("{name} (qmd://{name}/)\n  Path:     {}\n  Pattern:  {pattern}\n  Files:    {files}\n", path.display())?;
+    say!(
+        "{name} (qmd://{name}/)\n  Path:     {}\n  Pattern:  {pattern}{ignored}\n  Files:    {files}\n",
+        path.display()
+    )?;
     Ok(())
 }
 
 /// Says that there is no such collection.
 pub(super) fn not_found(name: &str) -> anyhow::Result<Outcome> {
-    remark!("Collection not found: {name}\nRun 'qmd collection list' to see those there are.");
+    remark!("{}", not_found_text(name));
     Ok(Outcome::NothingFound)
+}
+
+/// What is said of a collection that there is none of.
+pub(super) fn not_found_text(name: &str) -> String {
+    format!("Collection not found: {name}\nRun 'qmd collection list' to see those there are.")
 }

@@ -5,17 +5,19 @@ use std::collections::HashMap;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::collection::not_found;
+use super::collection::not_found_text;
 use super::index::QmdIndex;
-use super::shapes::{QmdFormat, QmdFormatArgs, QmdHit, numbered};
+use super::shapes::{QmdFormat, QmdFormatArgs, QmdHit, numbered, print_hits};
 use crate::cli::outcome::Outcome;
 use crate::config::Mode;
+use crate::qmd::QmdError;
 use crate::wire::{HitView, SearchQuery, SearchResponse};
 
 /// Hits when nobody says how many, for people and for programs.
 const SHOWN_HITS: usize = 5;
 const LISTED_HITS: usize = 20;
-const ALL_HITS: usize = 1000;
+/// Hits when all are wanted.
+pub(super) const ALL_HITS: usize = 1000;
 
 /// Characters of a snippet at most.
 const MAX_SNIPPET_CHARS: usize = 700;
@@ -60,20 +62,56 @@ pub(super) struct QmdFindArgs {
 impl QmdFindArgs {
     pub(super) fn run(self, index: &mut QmdIndex, mode: Mode) -> anyhow::Result<Outcome> {
         let format = self.format.format();
-        if let Some(missing) = self.collection.iter().find(|name| index.collections.named(name).is_none()) {
-            return not_found(missing);
-        }
         let usual = if matches!(format, QmdFormat::Json | QmdFormat::Files) { LISTED_HITS } else { SHOWN_HITS };
-        let limit = if self.all { ALL_HITS } else { self.number.unwrap_or(usual).clamp(1, ALL_HITS) };
-        let mut query = self.query.join(" ");
-        if let Some(intent) = &self.intent {
-            query = format!("{query}\nintent: {intent}");
+        let query = self.query.join(" ");
+        let search = QmdSearch {
+            query: self.intent.map_or_else(|| query.clone(), |intent| format!("{query}\nintent: {intent}")),
+            mode,
+            collections: self.collection,
+            limit: if self.all { ALL_HITS } else { self.number.unwrap_or(usual) },
+            min_score: self.min_score,
+            full: self.full,
+            line_numbers: self.format.line_numbers,
+            explain: self.explain,
+        };
+        print_hits(&search.run(index)?, format)?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// A search of an index.
+#[derive(Debug, Clone)]
+pub(super) struct QmdSearch {
+    pub(super) query: String,
+    pub(super) mode: Mode,
+    /// All where none is named.
+    pub(super) collections: Vec<String>,
+    /// Hits at most.
+    pub(super) limit: usize,
+    /// Only hits that are as likely to answer, 0 to 1.
+    pub(super) min_score: f64,
+    /// Whether hits have their whole documents.
+    pub(super) full: bool,
+    pub(super) line_numbers: bool,
+    /// Whether hits say what their scores are made of.
+    pub(super) explain: bool,
+}
+
+impl QmdSearch {
+    /// One hit a document, the best first.
+    ///
+    /// # Errors
+    /// When a collection is not there, or the index cannot be asked.
+    pub(super) fn run(&self, index: &mut QmdIndex) -> anyhow::Result<Vec<QmdHit>> {
+        if let Some(missing) = self.collections.iter().find(|name| index.collections.named(name).is_none()) {
+            return Err(QmdError::Collection(not_found_text(missing)).into());
         }
+        let limit = self.limit.clamp(1, ALL_HITS);
         let mut hits = Vec::new();
-        if !query.trim().is_empty() && !index.collections.collections.is_empty() {
+        if !self.query.trim().is_empty() && !index.collections.collections.is_empty() {
             let mut client = index.client()?;
             let within = |name: &String| index.collections.named(name).map(|collection| collection.name_in_vault());
-            let mut asked: Vec<Option<String>> = self.collection.iter().map(within).collect();
+            let mut asked: Vec<Option<String>> = self.collections.iter().map(within).collect();
             asked.dedup();
             if asked.is_empty() {
                 asked.push(None);
@@ -82,8 +120,8 @@ impl QmdFindArgs {
                 let found: SearchResponse = client.get(
                     "/api/user-memory/search",
                     &SearchQuery {
-                        q: query.clone(),
-                        mode: Some(mode),
+                        q: self.query.clone(),
+                        mode: Some(self.mode),
                         collection,
                         limit: Some(limit),
                         min_score: Some(self.min_score.clamp(0.0, 1.0)),
@@ -95,11 +133,10 @@ impl QmdFindArgs {
         }
         let mut hits = self.merged(index, hits)?;
         hits.truncate(limit);
-        super::shapes::print_hits(&hits, format)?;
-        Ok(Outcome::Done)
+        Ok(hits)
     }
 
-    /// One hit a file, the best, the best files first; with what is printed of it.
+    /// One hit a file, the best, the best files first; with what is given of it.
     fn merged(&self, index: &mut QmdIndex, mut hits: Vec<(f64, HitView)>) -> anyhow::Result<Vec<QmdHit>> {
         hits.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         let mut given = HashMap::new();
@@ -117,9 +154,8 @@ impl QmdFindArgs {
             let lines: Vec<&str> = text.lines().collect();
             let first = (hit.chunk.line_start as usize).clamp(1, lines.len().max(1));
             let last = (hit.chunk.line_end as usize).clamp(first, lines.len().max(1));
-            let numbers = self.format.line_numbers;
             let passage = lines.get(first - 1..last.min(lines.len())).unwrap_or_default();
-            let shown = if numbers { numbered(passage, first) } else { passage.join("\n") };
+            let shown = if self.line_numbers { numbered(passage, first) } else { passage.join("\n") };
             let shown: String = shown.chars().take(MAX_SNIPPET_CHARS).collect();
             let snippet = format!(
                 "@@ -{first},{} @@ ({} before, {} after)\n{shown}",
@@ -127,7 +163,7 @@ impl QmdFindArgs {
                 first - 1,
                 lines.len().saturating_sub(last)
             );
-            let body = self.full.then(|| if numbers { numbered(&lines, 1) } else { text.clone() });
+            let body = self.full.then(|| if self.line_numbers { numbered(&lines, 1) } else { text.clone() });
             let explained = self.explain.then(|| explained(&hit));
             merged.push(QmdHit { document, score, first, last, context, snippet, body, explained });
         }

@@ -14,7 +14,7 @@ use crate::vault::Globs;
 use crate::wire::split_lines;
 
 /// Bytes of a document that is given among others.
-const MAX_BYTES: u64 = 10_240;
+pub(super) const MAX_BYTES: u64 = 10_240;
 
 /// Which document, and which lines of it.
 #[derive(Debug, Args)]
@@ -37,29 +37,57 @@ pub(super) struct QmdGetArgs {
 
 impl QmdGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-        let (document, named) = match found(index, &self.what)? {
-            Some(found) => found,
-            // A file that nobody has looked at since it was made.
-            None => {
-                index.documents.refresh()?;
-                match found(index, &self.what)? {
-                    Some(found) => found,
-                    None => return missing(index, &self.what),
-                }
-            }
+        let lines = WantedLines { from: self.from, most: self.lines, numbered: self.line_numbers };
+        let Some(given) = document_text(index, &self.what, &lines)? else {
+            remark!("{}", missing(index, &self.what)?);
+            return Ok(Outcome::NothingFound);
         };
-        let Some(text) = index.documents.text(&document)? else { return missing(index, &self.what) };
-        let (named_first, named_last) = named.map_or((None, None), |(first, last)| (Some(first), last));
-        let first = self.from.or(named_first).unwrap_or(1).max(1);
-        let up_to = named_last.filter(|_| self.from.is_none()).map(|last| (last + 1).saturating_sub(first));
-        let most = self.lines.or(up_to).unwrap_or(usize::MAX);
-        if let Some(context) = context_of(index, &document) {
+        if let Some(context) = given.context {
             say!("Folder Context: {context}\n---\n")?;
         }
-        let lines: Vec<&str> = text.lines().skip(first - 1).take(most).collect();
-        say!("{}", if self.line_numbers { numbered(&lines, first) } else { lines.join("\n") })?;
+        say!("{}", given.text.unwrap_or_default())?;
         Ok(Outcome::Done)
     }
+}
+
+/// Which lines of a document are wanted.
+pub(super) struct WantedLines {
+    /// The first; that which is named with the document, or the first of all.
+    pub(super) from: Option<usize>,
+    /// So many at most.
+    pub(super) most: Option<usize>,
+    /// Whether they have their numbers.
+    pub(super) numbered: bool,
+}
+
+/// The text of the document that somebody means; `None` where there is none to be seen.
+///
+/// # Errors
+/// When the database or the file cannot be read.
+pub(super) fn document_text(
+    index: &mut QmdIndex,
+    what: &str,
+    wanted: &WantedLines,
+) -> anyhow::Result<Option<GivenDocument>> {
+    let (document, named) = match found(index, what)? {
+        Some(found) => found,
+        // A file that nobody has looked at since it was made.
+        None => {
+            index.documents.refresh()?;
+            match found(index, what)? {
+                Some(found) => found,
+                None => return Ok(None),
+            }
+        }
+    };
+    let Some(text) = index.documents.text(&document)? else { return Ok(None) };
+    let (named_first, named_last) = named.map_or((None, None), |(first, last)| (Some(first), last));
+    let first = wanted.from.or(named_first).unwrap_or(1).max(1);
+    let up_to = named_last.filter(|_| wanted.from.is_none()).map(|last| (last + 1).saturating_sub(first));
+    let most = wanted.most.or(up_to).unwrap_or(usize::MAX);
+    let lines: Vec<&str> = text.lines().skip(first - 1).take(most).collect();
+    let text = if wanted.numbered { numbered(&lines, first) } else { lines.join("\n") };
+    Ok(Some(GivenDocument { context: context_of(index, &document), document, text: Ok(text) }))
 }
 
 /// Which documents, and how to print them.
@@ -79,44 +107,62 @@ pub(super) struct QmdMultiGetArgs {
 
 impl QmdMultiGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-        index.documents.refresh()?;
-        let mut documents = Vec::new();
-        if self.pattern.contains(['*', '?', '[', '{']) {
-            let globs = Globs::of_files(self.pattern.trim_start_matches("qmd://"))
-                .map_err(|error| QmdError::Collection(error.to_string()))?;
-            documents.extend(index.documents.all(None)?.into_iter().filter(|document| {
-                globs.is_match(&format!("{}/{}", document.collection, document.path)) || globs.is_match(&document.path)
-            }));
-        } else {
-            for name in self.pattern.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-                match found(index, name)? {
-                    Some((document, _)) => documents.push(document),
-                    None => remark!("File not found: {name}"),
-                }
-            }
+        let numbers = self.format.line_numbers;
+        let (given, missing) = document_texts(index, &self.pattern, self.lines, self.max_bytes, numbers)?;
+        for name in missing {
+            remark!("File not found: {name}");
         }
-        if documents.is_empty() {
+        if given.is_empty() {
             remark!("No files matched pattern: {}", self.pattern);
             return Ok(Outcome::NothingFound);
         }
-        let mut given = Vec::new();
-        for document in documents {
-            let Some(text) = index.documents.text(&document)? else { continue };
-            let lines: Vec<&str> = text.lines().take(self.lines.unwrap_or(usize::MAX)).collect();
-            let text = match text.len() as u64 > self.max_bytes {
-                true => Err(format!(
-                    "File too large ({} bytes; --max-bytes is {}). Use 'qmd get {}'",
-                    text.len(),
-                    self.max_bytes,
-                    document.address()
-                )),
-                false if self.format.line_numbers => Ok(numbered(&lines, 1)),
-                false => Ok(lines.join("\n")),
-            };
-            given.push(GivenDocument { context: context_of(index, &document), document, text });
-        }
         print_documents(&given, self.format.format())
     }
+}
+
+/// The documents of a glob, or those that are named, and the names that mean none.
+///
+/// # Errors
+/// When the pattern cannot be read, or the database or a file cannot.
+pub(super) fn document_texts(
+    index: &mut QmdIndex,
+    pattern: &str,
+    most_lines: Option<usize>,
+    max_bytes: u64,
+    line_numbers: bool,
+) -> anyhow::Result<(Vec<GivenDocument>, Vec<String>)> {
+    index.documents.refresh()?;
+    let (mut documents, mut missing) = (Vec::new(), Vec::new());
+    if pattern.contains(['*', '?', '[', '{']) {
+        let globs = Globs::of_files(pattern.trim_start_matches("qmd://"))
+            .map_err(|error| QmdError::Collection(error.to_string()))?;
+        documents.extend(index.documents.all(None)?.into_iter().filter(|document| {
+            globs.is_match(&format!("{}/{}", document.collection, document.path)) || globs.is_match(&document.path)
+        }));
+    } else {
+        for name in pattern.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            match found(index, name)? {
+                Some((document, _)) => documents.push(document),
+                None => missing.push(name.to_owned()),
+            }
+        }
+    }
+    let mut given = Vec::new();
+    for document in documents {
+        let Some(text) = index.documents.text(&document)? else { continue };
+        let lines: Vec<&str> = text.lines().take(most_lines.unwrap_or(usize::MAX)).collect();
+        let text = match text.len() as u64 > max_bytes {
+            true => Err(format!(
+                "File too large ({} bytes; --max-bytes is {max_bytes}). Use 'qmd get {}'",
+                text.len(),
+                document.address()
+            )),
+            false if line_numbers => Ok(numbered(&lines, 1)),
+            false => Ok(lines.join("\n")),
+        };
+        given.push(GivenDocument { context: context_of(index, &document), document, text });
+    }
+    Ok((given, missing))
 }
 
 fn context_of(index: &QmdIndex, document: &QmdDocument) -> Option<String> {
@@ -164,8 +210,12 @@ fn document(index: &mut QmdIndex, name: &str) -> anyhow::Result<Option<QmdDocume
     Ok(index.documents.look(&document.collection, &document.path)?)
 }
 
-fn missing(index: &QmdIndex, what: &str) -> anyhow::Result<Outcome> {
-    remark!("Document not found: {what}");
+/// What is said of a document that there is none of, with those that may be meant.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) fn missing(index: &QmdIndex, what: &str) -> anyhow::Result<String> {
+    let mut said = format!("Document not found: {what}");
     let name = split_lines(what).0.rsplit('/').next().unwrap_or(what).to_lowercase();
     let name = name.trim_end_matches(".md");
     let near: BTreeSet<String> = index
@@ -177,7 +227,7 @@ fn missing(index: &QmdIndex, what: &str) -> anyhow::Result<Outcome> {
         .take(5)
         .collect();
     if !near.is_empty() {
-        remark!("\nDid you mean one of these?\n{}", near.into_iter().collect::<Vec<_>>().join("\n"));
+        said += &format!("\n\nDid you mean one of these?\n{}", near.into_iter().collect::<Vec<_>>().join("\n"));
     }
-    Ok(Outcome::NothingFound)
+    Ok(said)
 }

@@ -1,9 +1,8 @@
 //! An index, opened for one command, and the way to the process that answers for it.
 
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde_json::Value;
 
 use super::keep;
@@ -12,8 +11,11 @@ use crate::cli::terminal::remark;
 use crate::qmd::{AGENT, IndexPlace, QmdCollections, QmdDocuments};
 use crate::vault::{Home, HomeError};
 
-/// Maximum time for the process to be there, and for one to end.
-const STARTS_WITHIN: Duration = Duration::from_secs(20);
+/// Maximum time for the index to be closed.
+const CLOSES_WITHIN: Duration = Duration::from_secs(20);
+
+/// Maximum number of times that it is opened for one command.
+const OPENED_AT_MOST: usize = 10;
 
 /// Maximum time that files are waited for which it has not read yet.
 const CATCHES_UP_WITHIN: Duration = Duration::from_secs(60);
@@ -45,7 +47,7 @@ impl QmdIndex {
         Ok(Self { place, collections, documents })
     }
 
-    /// Changes the collections: the process that answers ends for it, and the next starts with the new ones.
+    /// Changes the collections: the process that answers closes the index for it, and opens it next with the new ones.
     pub(super) fn change(
         &mut self,
         change: impl FnOnce(&mut QmdCollections) -> anyhow::Result<()>,
@@ -54,7 +56,7 @@ impl QmdIndex {
         let started = Instant::now();
         let lock = loop {
             match home.lock() {
-                Err(HomeError::Held(_)) if started.elapsed() < STARTS_WITHIN => {
+                Err(HomeError::Held(_)) if started.elapsed() < CLOSES_WITHIN => {
                     home.want_lock()?;
                     std::thread::sleep(LOOK_AGAIN);
                 }
@@ -71,7 +73,7 @@ impl QmdIndex {
         Ok(())
     }
 
-    /// A connection to the process that answers, which is started where there is none; as the agent that sees no private note.
+    /// A connection to the process that answers, which opens the index where it is not; as the agent that sees no private note.
     pub(super) fn client(&self) -> anyhow::Result<Client> {
         let home = Home::open(&self.place.folder)?;
         keep::touch(&self.place.folder);
@@ -79,50 +81,16 @@ impl QmdIndex {
             client.ask_as(Some(AGENT));
             return Ok(client);
         }
-        let mut client = self.start(&home)?;
-        self.catch_up(&mut client)?;
-        client.ask_as(Some(AGENT));
-        Ok(client)
-    }
-
-    fn start(&self, home: &Home) -> anyhow::Result<Client> {
-        let program = std::env::current_exe().context("cannot tell where this program is")?;
-        let mut command = Command::new(program);
-        command.args(["qmd", "keep"]).arg(&self.place.folder).current_dir(&self.place.folder);
-        // The model is unpacked once for all indexes, wherever each has its cache.
-        command.env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
-        // The keys of a terminal are not for it.
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().context("cannot start the process that answers")?;
-        let started = Instant::now();
-        loop {
-            if let Some(client) = connect(home)? {
+        for _ in 0..OPENED_AT_MOST {
+            keep::open(&self.place.folder)?;
+            // It may be closed in this moment, for whoever changes its collections.
+            if let Some(mut client) = connect(&home)? {
+                self.catch_up(&mut client)?;
+                client.ask_as(Some(AGENT));
                 return Ok(client);
             }
-            if started.elapsed() > STARTS_WITHIN {
-                bail!(
-                    "the process that answers for this index does not start; `vault serve --vault {}` says why",
-                    self.place.folder.display()
-                );
-            }
-            match child.try_wait() {
-                Ok(Some(status)) if !status.success() => bail!(
-                    "the process that answers for this index cannot start; `vault serve --vault {}` says why",
-                    self.place.folder.display()
-                ),
-                // It found another at work, which may have been about to end.
-                Ok(Some(_)) => {
-                    std::thread::sleep(LOOK_AGAIN);
-                    if let Some(client) = connect(home)? {
-                        return Ok(client);
-                    }
-                    child = command.spawn().context("cannot start the process that answers")?;
-                }
-                _ => {}
-            }
-            std::thread::sleep(LOOK_AGAIN);
         }
+        bail!("the index is closed as soon as it is open; ask again in a moment")
     }
 
     /// What the process says of itself.

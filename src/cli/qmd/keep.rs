@@ -1,60 +1,113 @@
-//! The process in the background that answers for an index.
+//! The process in the background that answers for all indexes.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use anyhow::{Context, bail};
+
+use super::follow::follow;
 use crate::cli::exit;
 use crate::cli::outcome::Outcome;
-use crate::cli::serve::stopped;
-use crate::config::{Config, FILE_NAME};
-use crate::daemon::{Daemon, DaemonError};
-use crate::vault::{Home, HomeError};
+use crate::config::FILE_NAME;
+use crate::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
+use crate::fs::create_private_dir;
+use crate::qmd::indexes_folder;
 
-/// After so long without a command it ends.
+/// After so long without a command an index is closed.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// How often it looks whether it is to end.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// The process goes on so long without an index: one whose collections are changed is opened again in a moment.
+const LINGERS: Duration = Duration::from_secs(5);
 
 /// Whoever stays says so often that it is still there.
 const TOUCH_EVERY: Duration = Duration::from_secs(60);
 
-/// Answers for the index in a folder, on its socket alone, until it is told to stop, another wants the folder, the folder is gone,
-/// or nobody has asked for a while.
-pub(super) fn keep(folder: &Path) -> anyhow::Result<Outcome> {
-    let home = Home::open(folder)?;
-    let config = Config::load(home.root())?;
-    touch(home.root());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let closed = runtime.block_on(async {
-        let stop = stopped()?;
-        let daemon = match Daemon::start_locally(home.clone(), config).await {
+/// Maximum time for the process to be there, and for an index to be opened.
+const STARTS_WITHIN: Duration = Duration::from_secs(20);
+
+/// A log that is longer begins anew with the next process.
+const MAX_LOG_BYTES: u64 = 1 << 20;
+
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Answers for all indexes until it is told to stop, or none is open any more.
+pub(super) fn keep() -> anyhow::Result<Outcome> {
+    let options = HostOptions {
+        folder: indexes_folder()?,
+        is_unused: Box::new(|folder| is_unused(folder, SystemTime::now())),
+        beside: Box::new(follow),
+        lingers: LINGERS,
+    };
+    exit::after(async {
+        let stop = exit::told()?;
+        match VaultHost::start(options).await? {
+            Some(host) => Ok(host.run(stop).await),
             // Another was quicker.
-            Err(DaemonError::Home(HomeError::Held(_))) => return Ok(true),
-            daemon => daemon?,
-        };
-        let over = async move {
-            while !(home.is_lock_wanted() || is_unused(home.root())) {
-                tokio::time::sleep(LOOK_AGAIN).await;
+            None => Ok(true),
+        }
+    })
+}
+
+/// Has the index in a folder opened by the process that answers for all; it is started where there is none.
+///
+/// # Errors
+/// When the process cannot be started, or the index cannot be opened.
+pub(super) fn open(folder: &Path) -> anyhow::Result<()> {
+    let all = indexes_folder()?;
+    let (socket, started) = (HostOptions::socket(&all), Instant::now());
+    let mut child: Option<Child> = None;
+    loop {
+        let answer = ask_host(&socket, &HostRequest::Open(folder.to_owned()), STARTS_WITHIN);
+        match answer.context("the process that answers for the indexes is stopped or stuck: end it, and ask again")? {
+            Some(HostAnswer::Opened) => return Ok(()),
+            Some(HostAnswer::Refused(why)) => bail!("{why}"),
+            Some(HostAnswer::Ending | HostAnswer::Status(_)) => {}
+            None => {
+                let ended = child.as_mut().map(Child::try_wait).transpose()?.flatten();
+                if ended.is_some_and(|status| !status.success()) {
+                    bail!(
+                        "the process that answers for the indexes cannot start; {} says why",
+                        log_file(&all).display()
+                    );
+                }
+                if child.is_none() || ended.is_some() {
+                    child = Some(start(&all)?);
+                }
             }
-        };
-        let stop = async move {
-            tokio::select! {
-                () = stop => {}
-                () = over => {}
-            }
-        };
-        anyhow::Ok(daemon.run(stop).await)
-    })?;
-    // Blocking calls that outlived the drain must not hold the process.
-    runtime.shutdown_timeout(Duration::from_millis(200));
-    if !closed {
-        exit::at_once(0);
+        }
+        if started.elapsed() > STARTS_WITHIN {
+            bail!("the process that answers for the indexes does not start; {} may say why", log_file(&all).display());
+        }
+        std::thread::sleep(LOOK_AGAIN);
     }
-    Ok(Outcome::Done)
+}
+
+fn log_file(all: &Path) -> PathBuf {
+    all.join("host.log")
+}
+
+fn start(all: &Path) -> anyhow::Result<Child> {
+    create_private_dir(all)?;
+    let log = log_file(all);
+    if log.metadata().is_ok_and(|meta| meta.len() > MAX_LOG_BYTES) {
+        let _ = std::fs::remove_file(&log);
+    }
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let mut command = Command::new(program);
+    command.args(["qmd", "keep"]).current_dir(all);
+    // The model is unpacked once for all indexes, wherever each has its cache.
+    command.env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
+    // The keys of a terminal are not for it.
+    command.process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
+    command.spawn().context("cannot start the process that answers for the indexes")
 }
 
 fn mark(folder: &Path) -> PathBuf {
@@ -64,20 +117,21 @@ fn mark(folder: &Path) -> PathBuf {
 /// Says that somebody has asked.
 pub(super) fn touch(folder: &Path) {
     let options = File::options().write(true).create(true).truncate(false).open(mark(folder));
-    // Where it cannot be said, the process ends sooner, and the next command starts it again.
+    // Where it cannot be said, the index is closed sooner, and the next command opens it again.
     drop(options.and_then(|file| file.set_modified(SystemTime::now())));
 }
 
-fn is_unused(folder: &Path) -> bool {
+/// Whether nobody has asked for a while, as of a time, or the index is gone.
+fn is_unused(folder: &Path, now: SystemTime) -> bool {
     let asked = mark(folder).metadata().and_then(|meta| meta.modified()).ok();
-    let idle = asked.and_then(|asked| asked.elapsed().ok()).unwrap_or_default();
+    let idle = asked.and_then(|asked| now.duration_since(asked).ok()).unwrap_or_default();
     idle > IDLE || !folder.join(FILE_NAME).exists()
 }
 
 /// Says so now and then, until it is dropped.
 pub(super) struct StillAsked(Arc<AtomicBool>);
 
-/// For as long as what this gives lives, the process does not end for want of questions.
+/// For as long as what this gives lives, the index is not closed for want of questions.
 pub(super) fn asking(folder: &Path) -> StillAsked {
     let (over, folder) = (Arc::new(AtomicBool::new(false)), folder.to_owned());
     let until = Arc::clone(&over);
@@ -93,5 +147,24 @@ pub(super) fn asking(folder: &Path) -> StillAsked {
 impl Drop for StillAsked {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_closed_when_nobody_asks_for_ten_minutes_or_it_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE_NAME), "").unwrap();
+        let (path, now) = (folder.path(), SystemTime::now());
+        assert!(!is_unused(path, now), "it is new");
+        touch(path);
+        for (seconds, unused) in [(0, false), (590, false), (610, true)] {
+            assert_eq!(is_unused(path, now + Duration::from_secs(seconds)), unused, "{seconds}");
+        }
+        std::fs::remove_file(path.join(FILE_NAME)).unwrap();
+        assert!(is_unused(path, now));
     }
 }

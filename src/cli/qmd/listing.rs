@@ -91,40 +91,52 @@ pub(super) struct QmdStatusArgs {
 
 impl QmdStatusArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
-        index.documents.refresh()?;
-        let documents = index.documents.all(None)?;
-        let mut client = index.client()?;
-        let status = index.status(&mut client)?;
-        // What a program may see, counted as it sees it.
-        let seen: Value = client.get("/status", &())?;
-        let chunks = seen["chunks"].as_u64().unwrap_or_default();
-        let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
-        let pending = chunks.saturating_sub(embedded);
-        let (name, database, folder) = (&index.place.name, &index.place.database, &index.place.folder);
+        let status = index_status(index)?;
         if self.json {
-            let collections: Vec<Value> = index.collections.collections.iter().map(|collection| {
-                let documents = documents.iter().filter(|document| document.collection == collection.name).count();
-                json!({ "name": collection.name, "path": collection.path, "pattern": collection.pattern, "documents": documents })
-            }).collect();
-            stdout().json(&json!({
-                "index": name, "database": database, "folder": folder, "totalDocuments": documents.len(),
-                "needsEmbedding": pending, "hasVectorIndex": embedded != 0,
-                "model": status["model"], "collections": collections,
-            }))?;
+            stdout().json(&status)?;
             return Ok(Outcome::Done);
         }
-        say!("QMD Status\n\nIndex: {}\nFolder: {}\n", database.display(), folder.display())?;
-        say!("Documents\n  Total:    {} files indexed", documents.len())?;
-        say!("  Vectors:  {embedded} embedded\n  Pending:  {pending} need embedding")?;
-        say!("  Model:    {}", status["model"]["state"].as_str().unwrap_or_default())?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        say!("QMD Status\n\nIndex: {}\nFolder: {}\n", text(&status["database"]), text(&status["folder"]))?;
+        say!("Documents\n  Total:    {} files indexed", status["totalDocuments"])?;
+        say!("  Vectors:  {} embedded\n  Pending:  {} need embedding", status["embedded"], status["needsEmbedding"])?;
+        say!("  Model:    {}", text(&status["model"]["state"]))?;
         say!("\nCollections")?;
-        for collection in &index.collections.collections {
-            let (name, path, pattern) = (&collection.name, collection.path.display(), &collection.pattern);
-            let files = documents.iter().filter(|document| document.collection == *name).count();
+        for collection in status["collections"].as_array().into_iter().flatten() {
+            let [name, path, pattern] = ["name", "path", "pattern"].map(|key| text(&collection[key]));
+            let files = &collection["documents"];
             say!("  {name} (qmd://{name}/)\n    Path:     {path}\n    Pattern:  {pattern}\n    Files:    {files}")?;
         }
         Ok(Outcome::Done)
     }
+}
+
+/// What is in the index and where it is, as far as programs see it.
+///
+/// # Errors
+/// When the index cannot be asked.
+pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
+    index.documents.refresh()?;
+    let documents = index.documents.all(None)?;
+    let mut client = index.client()?;
+    let status = index.status(&mut client)?;
+    // What a program may see, counted as it sees it.
+    let seen: Value = client.get("/status", &())?;
+    let chunks = seen["chunks"].as_u64().unwrap_or_default();
+    let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
+    let collections = index.collections.collections.iter().map(|collection| {
+        let of = documents.iter().filter(|document| document.collection == collection.name);
+        let last = of.clone().map(|document| document.modified_at.as_str()).max();
+        json!({
+            "name": collection.name, "path": collection.path, "pattern": collection.pattern,
+            "documents": of.count(), "lastUpdated": last,
+        })
+    });
+    Ok(json!({
+        "index": index.place.name, "database": index.place.database, "folder": index.place.folder,
+        "totalDocuments": documents.len(), "embedded": embedded, "needsEmbedding": chunks.saturating_sub(embedded),
+        "hasVectorIndex": embedded != 0, "model": status["model"], "collections": collections.collect::<Vec<_>>(),
+    }))
 }
 
 /// Has all files compared with the index, and waits until they can be found by their words.

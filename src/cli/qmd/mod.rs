@@ -1,12 +1,15 @@
 //! `vault qmd`, and `vault` called as `qmd`.
 
+mod bench;
 mod collection;
 mod context;
 mod find;
+mod follow;
 mod get;
 mod index;
 mod keep;
 mod listing;
+mod mcp;
 mod shapes;
 
 use std::ffi::{OsStr, OsString};
@@ -15,18 +18,14 @@ use std::path::Path;
 use clap::{Args, Parser, Subcommand};
 
 use self::index::QmdIndex;
-use super::mcp::McpCommand;
 use super::outcome::Outcome;
 use super::terminal::remark;
 use crate::config::Mode;
-use crate::qmd::{AGENT, IndexPlace, IndexVariables, QmdError};
-
-/// The version of QMD whose commands these are, and what it is.
-const VERSION: &str = concat!("2.1.0 (vault ", env!("CARGO_PKG_VERSION"), ")");
+use crate::qmd::{IndexPlace, IndexVariables, QMD_VERSION, QmdError};
 
 /// Search folders of Markdown with the commands of QMD. This is `vault`, called by the name of `qmd`.
 #[derive(Debug, Parser)]
-#[command(name = "qmd", version = VERSION, disable_help_subcommand = true)]
+#[command(name = "qmd", version = QMD_VERSION, disable_help_subcommand = true)]
 pub(super) struct QmdCli {
     #[command(flatten)]
     pub(super) asked: QmdCommand,
@@ -39,7 +38,7 @@ pub(super) struct QmdCli {
 /// answers the next ones, and ends after ten minutes without any.
 #[derive(Debug, Args)]
 #[command(
-    version = VERSION,
+    version = QMD_VERSION,
     display_name = "qmd",
     disable_help_subcommand = true,
     arg_required_else_help = true,
@@ -95,14 +94,13 @@ enum QmdAction {
     },
     /// Drop what is left of removed collections.
     Cleanup,
-    /// Serve the Model Context Protocol on standard input and output.
-    Mcp,
-    /// Answer for an index until nobody asks any more; the other commands start it.
+    /// Measure how well each way of searching finds the files that a fixture names.
+    Bench(bench::QmdBenchArgs),
+    /// Serve the Model Context Protocol on standard input and output, or over HTTP.
+    Mcp(mcp::QmdMcpArgs),
+    /// Answer for all indexes until nobody asks any more; the other commands start it.
     #[command(hide = true)]
-    Keep {
-        /// The index's folder.
-        folder: std::path::PathBuf,
-    },
+    Keep,
 }
 
 /// Whether the program was called by the name of `qmd`.
@@ -131,8 +129,8 @@ pub(super) fn dashed_query_last(args: impl IntoIterator<Item = OsString>) -> Vec
 
 impl QmdCommand {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        if let QmdAction::Keep { folder } = &self.action {
-            return keep::keep(folder);
+        if let QmdAction::Keep = self.action {
+            return keep::keep();
         }
         match self.asked() {
             // Programs that call `qmd` look for 1, and for these words.
@@ -159,14 +157,10 @@ impl QmdCommand {
             QmdAction::Status(args) => args.run(&mut index),
             QmdAction::Update { .. } => listing::update(&mut index),
             QmdAction::Embed { .. } => listing::embed(&mut index),
+            QmdAction::Bench(args) => args.run(&mut index),
             QmdAction::Cleanup => listing::clean_up(&mut index),
-            QmdAction::Mcp => {
-                drop(index.client()?);
-                let folder = index.place.folder.clone();
-                let _asked = keep::asking(&folder);
-                McpCommand::of_agent(AGENT).run(Some(&folder))
-            }
-            QmdAction::Keep { folder } => keep::keep(&folder),
+            QmdAction::Mcp(args) => args.run(index),
+            QmdAction::Keep => keep::keep(),
         }
     }
 }

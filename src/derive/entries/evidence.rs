@@ -37,6 +37,11 @@ pub(crate) fn traced(source: &str) -> Option<(&str, String)> {
     (!agent.contains('/')).then(|| (agent, String::from_utf8_lossy(&bytes).into_owned()))
 }
 
+/// The traces of an agent as the source of a note, as frontmatter is read.
+pub(crate) fn traces_of(agent: &str) -> String {
+    format!("{FOLDER}{agent}.md")
+}
+
 /// Whether a source is among the traces of an agent.
 pub(crate) fn is_trace_of(source: &str, agent: &str) -> bool {
     let path = super::source_path(source);
@@ -52,6 +57,8 @@ mod tests {
         for id in ["e1", "run 7, (a)", "ü#^%2F/..", "100%", ""] {
             let source = trace_source("ada", id);
             assert_eq!(traced(&source), Some(("ada", id.to_owned())), "{source}");
+            let listed = serde_json::json!({ "sources": [super::super::source_path(&source)] });
+            assert_eq!(crate::note::sources(listed.as_object().unwrap()), [traces_of("ada")]);
             assert!(is_trace_of(&source, "ada") && !is_trace_of(&source, "ad"));
         }
         assert_eq!(trace_source("ada", "a b"), "traces/ada#a%20b");

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::ModelError;
-use super::asker::{ByAsker, ChatAsker};
+use super::super::asker::{ByAsker, ModelAsker};
 use super::cut::cut;
 use super::model::{ChatModel, ChatRequest};
 use crate::fence::fence;
@@ -57,7 +57,7 @@ impl ChatExpander {
     pub(crate) fn expand(
         &self,
         query: &str,
-        asker: Option<&ChatAsker>,
+        asker: Option<&ModelAsker>,
         deadline: Instant,
     ) -> Result<Arc<QueryVariants>, ModelError> {
         let query = cut(query.trim(), MAX_QUERY_CHARS);
@@ -158,14 +158,14 @@ mod tests {
     fn a_query_is_asked_about_once_for_each_who_asks() {
         let model = Arc::new(Counting(AtomicUsize::new(0)));
         let expander = ChatExpander::new(Arc::clone(&model) as Arc<dyn ChatModel>);
-        let (ada, bob) = (ChatAsker::Agent("ada".into()), ChatAsker::Agent("bob".into()));
-        let expand = |query: &str, asker: &ChatAsker| {
+        let (ada, bob) = (ModelAsker::Agent("ada".into()), ModelAsker::Agent("bob".into()));
+        let expand = |query: &str, asker: &ModelAsker| {
             let expanded = expander.expand(query, Some(asker), Instant::now() + Duration::from_secs(1));
             (expanded.is_ok(), model.0.load(Ordering::SeqCst))
         };
-        assert_eq!(expand("bread", &ChatAsker::Person), (false, 1), "a failure is not remembered");
-        assert_eq!(expand("bread", &ChatAsker::Person), (true, 2));
-        assert_eq!(expand(" bread ", &ChatAsker::Person), (true, 2));
+        assert_eq!(expand("bread", &ModelAsker::Person), (false, 1), "a failure is not remembered");
+        assert_eq!(expand("bread", &ModelAsker::Person), (true, 2));
+        assert_eq!(expand(" bread ", &ModelAsker::Person), (true, 2));
         assert_eq!(expand("bread", &ada), (true, 3));
         assert_eq!(expand("bread", &bob), (true, 4), "nor does an agent learn what another asked");
         assert_eq!(expand("bread", &ada), (true, 4));

@@ -2,17 +2,15 @@
 //!
 //! `model` is what every provider offers, `endpoint` asks an OpenAI-compatible service. Over any of them `rerank` has chunks judged and
 //! `expand` a query said in other words. Texts go to the model as data, within a [fence](crate::fence), and nothing of what it answers is believed that
-//! has not the form that was asked for. What was taken is remembered for whoever asked (`asker`).
+//! has not the form that was asked for. What was taken is remembered for whoever asked (`models/asker.rs`).
 
 mod answer;
-mod asker;
 mod cut;
 mod endpoint;
 mod expand;
 mod model;
 mod rerank;
 
-pub(crate) use asker::ChatAsker;
 pub use endpoint::{ChatOptions, EndpointChat};
 pub(crate) use expand::{ChatExpander, QueryVariants};
 pub use model::{ChatModel, ChatReply, ChatRequest, ChatUsage};

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::ModelError;
-use super::asker::{ByAsker, ChatAsker};
+use super::super::asker::{ByAsker, ModelAsker};
 use super::cut::cut;
 use super::model::{ChatModel, ChatRequest};
 use crate::fence::fence;
@@ -41,7 +41,7 @@ pub(crate) trait Reranker: Send + Sync {
         &self,
         query: &str,
         passages: &[String],
-        asker: Option<&ChatAsker>,
+        asker: Option<&ModelAsker>,
         deadline: Instant,
     ) -> Result<Arc<[f64]>, ModelError>;
 }
@@ -70,7 +70,7 @@ impl Reranker for ChatReranker {
         &self,
         query: &str,
         passages: &[String],
-        asker: Option<&ChatAsker>,
+        asker: Option<&ModelAsker>,
         deadline: Instant,
     ) -> Result<Arc<[f64]>, ModelError> {
         let query = cut(query.trim(), MAX_QUERY_CHARS);
@@ -198,16 +198,16 @@ mod tests {
     fn the_same_passages_are_judged_once_by_the_same_query() {
         let model = Arc::new(Counting::default());
         let reranker = ChatReranker::new(Arc::clone(&model) as Arc<dyn ChatModel>);
-        let judge = |query: &str, passages: [&str; 2], asker: &ChatAsker| {
+        let judge = |query: &str, passages: [&str; 2], asker: &ModelAsker| {
             let judged = reranker.rerank(query, &passages.map(str::to_owned), Some(asker), Instant::now());
             assert_eq!(*judged.unwrap(), [0.5, 0.5]);
             model.0.load(Ordering::SeqCst)
         };
-        let ada = ChatAsker::Agent("ada".into());
-        assert_eq!(judge("bread", ["a", "b"], &ChatAsker::Person), 1);
-        assert_eq!(judge("bread", ["a", "b"], &ChatAsker::Person), 1);
-        assert_eq!(judge("bread", ["b", "a"], &ChatAsker::Person), 2, "their order may count");
-        assert_eq!(judge("breada", ["", "b"], &ChatAsker::Person), 3);
+        let ada = ModelAsker::Agent("ada".into());
+        assert_eq!(judge("bread", ["a", "b"], &ModelAsker::Person), 1);
+        assert_eq!(judge("bread", ["a", "b"], &ModelAsker::Person), 1);
+        assert_eq!(judge("bread", ["b", "a"], &ModelAsker::Person), 2, "their order may count");
+        assert_eq!(judge("breada", ["", "b"], &ModelAsker::Person), 3);
         assert_eq!(judge("bread", ["a", "b"], &ada), 4);
         assert_eq!(judge("bread", ["a", "b"], &ada), 4);
     }

@@ -1,10 +1,10 @@
 //! The embedder that callers see.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::query_cache::QueryCache;
+use super::super::asker::{ByAsker, ModelAsker};
 use super::super::{BatchEmbedder, BatchPlace, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
 use super::address::Address;
 use super::answer::vectors;
@@ -53,7 +53,7 @@ pub struct EndpointEmbedder {
     name: String,
     dimension: usize,
     takes_private: bool,
-    queries: Mutex<QueryCache>,
+    queries: ByAsker<Vec<f32>>,
 }
 
 impl EndpointEmbedder {
@@ -79,7 +79,7 @@ impl EndpointEmbedder {
             name,
             takes_private,
             options,
-            queries: Mutex::default(),
+            queries: ByAsker::default(),
         };
         let canaries = CANARIES.map(str::to_owned).to_vec();
         let canaries = embedder.ask_in_batches(canaries, embedder.options.timeout, None)?;
@@ -140,10 +140,6 @@ impl EndpointEmbedder {
             vectors(&body, request.input.len(), dimension).map_err(|bad| client.bad_answer(bad))
         })
     }
-
-    fn query_cache(&self) -> MutexGuard<'_, QueryCache> {
-        self.queries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Embedder for EndpointEmbedder {
@@ -160,13 +156,17 @@ impl Embedder for EndpointEmbedder {
     }
 
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        if let Some(vector) = self.query_cache().get(text) {
-            return Ok(vector);
-        }
         let query = format!("{}{text}", self.options.query_prefix);
-        let vector = self.ask(vec![sendable(query)], self.options.query_timeout, deadline)?.remove(0);
-        self.query_cache().put(text, &vector);
-        Ok(vector)
+        Ok(self.ask(vec![sendable(query)], self.options.query_timeout, deadline)?.remove(0))
+    }
+
+    fn embed_query_of(
+        &self,
+        asker: Option<&ModelAsker>,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<f32>, ModelError> {
+        self.queries.get_or(asker, text, || self.embed_query(text, deadline))
     }
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {

@@ -2,37 +2,33 @@
 
 use std::cmp::Reverse;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use llama_cpp_2::token::LlamaToken;
 
-use super::super::query_cache::QueryCache;
+use super::super::asker::{ByAsker, ModelAsker};
 use super::super::{
     Document, EmbeddedText, Embedder, Fingerprint, ModelError, TokenEmbedder, TokenQuery, TokenVectors,
 };
 use super::cpu;
-use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
-use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
+use super::model::{GgufOptions, ModelSource, Pooling};
+use super::queue::{EncoderOutput, QueueUser, Reply, Sequence};
 use super::token_cache::TokenCache;
-use super::tokens::Tokenizer;
-use super::worker;
+use super::working::WorkingModel;
 
 /// Embeds with a GGUF model in this process.
 ///
 /// One thread a core embeds documents, and one more answers queries alone, so that a search in the middle of a bulk import
-/// shares the processor with it but does not wait for it. Dropping the embedder stops its threads.
+/// shares the processor with it but does not wait for it. Dropping the last embedder of a model stops its threads.
 pub struct GgufEmbedder {
-    pub(super) model: Arc<LoadedModel>,
-    pub(super) tokenizer: Tokenizer,
-    pub(super) queue: Arc<TextQueue>,
-    queries: Mutex<QueryCache>,
-    pub(super) queries_with_tokens: Mutex<QueryCache<(Vec<f32>, TokenVectors)>>,
-    /// The mean of its tokens, where those of chunks are kept.
-    typical: Option<Vec<f32>>,
+    /// What those who embed by the same model share.
+    pub(super) working: Arc<WorkingModel>,
+    pub(super) user: QueueUser,
+    // What was asked and read is each vault's own: an answer that comes at once would tell another what was asked.
+    queries: ByAsker<Vec<f32>>,
+    pub(super) queries_with_tokens: ByAsker<(Vec<f32>, TokenVectors)>,
     pub(super) token_cache: Mutex<TokenCache>,
-    threads: Vec<JoinHandle<()>>,
 }
 
 impl GgufEmbedder {
@@ -46,41 +42,30 @@ impl GgufEmbedder {
     /// When the file is missing, damaged, or not of an embedding model, when the cache folder of the bundled model cannot
     /// be written, and when an option is out of range. The message names the file.
     pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        let model = Arc::new(LoadedModel::load(model, options)?);
-        let document_workers = match options.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
-            threads => threads,
-        };
-        let mut embedder = Self {
-            tokenizer: Tokenizer::new(Arc::clone(&model), &options.query_prefix, &options.document_prefix),
-            model,
-            queue: Arc::default(),
-            queries: Mutex::default(),
-            queries_with_tokens: Mutex::default(),
-            typical: None,
-            token_cache: Mutex::default(),
-            threads: Vec::new(),
-        };
-        embedder.start_thread("embed-query".to_owned(), WorkerLane::Queries)?;
-        for number in 0..document_workers {
-            embedder.start_thread(format!("embed-{number}"), WorkerLane::All)?;
-        }
-        if embedder.model.keeps_tokens {
-            embedder.typical = Some(embedder.typical_token()?);
+        let embedder = Self::by(Arc::new(WorkingModel::start(model, options)?));
+        if embedder.working.model.keeps_tokens {
+            let typical = embedder.typical_token()?;
+            embedder.working.typical.get_or_init(|| typical);
         }
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
             return Err(ModelError::UnsuitableModel {
-                path: embedder.model.path.clone(),
+                path: embedder.working.model.path.clone(),
                 reason: format!("it promises vectors of {} numbers and gives {}", embedder.dimension(), probe.len()),
             });
         }
         Ok(embedder)
     }
 
-    fn start_thread(&mut self, name: String, lane: WorkerLane) -> Result<(), ModelError> {
-        self.threads.push(worker::start(name, Arc::clone(&self.model), Arc::clone(&self.queue), lane)?);
-        Ok(())
+    /// One more embedder by a model that is at work.
+    pub(super) fn by(working: Arc<WorkingModel>) -> Self {
+        Self {
+            user: working.queue.user(),
+            working,
+            queries: ByAsker::default(),
+            queries_with_tokens: ByAsker::default(),
+            token_cache: Mutex::default(),
+        }
     }
 
     /// What is wanted of each document's sequence, in the order of the documents.
@@ -91,29 +76,30 @@ impl GgufEmbedder {
         deadline: Option<Instant>,
     ) -> Result<Vec<Vec<f32>>, ModelError> {
         let sequence = |(index, document)| {
-            let tokens = self.tokenizer.document(document);
+            let tokens = self.working.tokenizer.document(document);
             let wanted = wanted(&tokens);
             Sequence { index, tokens, wanted }
         };
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
         // The longest first, so that the workers end together.
         sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
-        let replies = self.queue.documents(sequences.into())?;
+        let replies = self.user.documents(sequences.into())?;
         collect(documents.len(), &replies, deadline)
     }
 
-    fn query_cache(&self) -> MutexGuard<'_, QueryCache> {
-        self.queries.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The mean of its tokens, where those of chunks are kept.
+    pub(super) fn typical(&self) -> Option<&[f32]> {
+        self.working.typical.get().map(Vec::as_slice)
     }
 }
 
 impl Embedder for GgufEmbedder {
     fn fingerprint(&self) -> &Fingerprint {
-        &self.model.fingerprint
+        &self.working.model.fingerprint
     }
 
     fn name(&self) -> &str {
-        &self.model.name
+        &self.working.model.name
     }
 
     fn instructions(&self) -> Option<&'static str> {
@@ -121,25 +107,32 @@ impl Embedder for GgufEmbedder {
     }
 
     fn dimension(&self) -> usize {
-        self.model.dimension
+        self.working.model.dimension
     }
 
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        if self.typical.is_some() {
-            return Ok(self.query_with_tokens(text, deadline)?.0);
+        if self.typical().is_some() {
+            return Ok(self.query_with_tokens(None, text, deadline)?.0);
         }
-        if let Some(vector) = self.query_cache().get(text) {
-            return Ok(vector);
+        let sequence = Sequence { index: 0, tokens: self.working.tokenizer.query(text), wanted: EncoderOutput::Pooled };
+        let replies = self.user.query(sequence, deadline)?;
+        Ok(collect(1, &replies, deadline)?.remove(0))
+    }
+
+    fn embed_query_of(
+        &self,
+        asker: Option<&ModelAsker>,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<f32>, ModelError> {
+        if self.typical().is_some() {
+            return Ok(self.query_with_tokens(asker, text, deadline)?.0);
         }
-        let sequence = Sequence { index: 0, tokens: self.tokenizer.query(text), wanted: EncoderOutput::Pooled };
-        let replies = self.queue.query(sequence, deadline)?;
-        let vector = collect(1, &replies, deadline)?.remove(0);
-        self.query_cache().put(text, &vector);
-        Ok(vector)
+        self.queries.get_or(asker, text, || self.embed_query(text, deadline))
     }
 
     fn embed(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<EmbeddedText>, ModelError> {
-        match &self.typical {
+        match self.typical() {
             Some(typical) => self.embed_with_tokens(documents, typical, deadline),
             None => {
                 let vectors = self.embed_documents(documents, deadline)?;
@@ -148,11 +141,16 @@ impl Embedder for GgufEmbedder {
         }
     }
 
-    fn token_query(&self, text: &str, deadline: Option<Instant>) -> Result<Option<TokenQuery>, ModelError> {
-        if self.typical.is_none() {
+    fn token_query(
+        &self,
+        asker: Option<&ModelAsker>,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Option<TokenQuery>, ModelError> {
+        if self.typical().is_none() {
             return Ok(None);
         }
-        Ok(Some(TokenQuery::new(&self.query_with_tokens(text, deadline)?.1)))
+        Ok(Some(TokenQuery::new(&self.query_with_tokens(asker, text, deadline)?.1)))
     }
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
@@ -160,30 +158,20 @@ impl Embedder for GgufEmbedder {
     }
 
     fn has_word(&self, word: &str) -> bool {
-        self.tokenizer.has_word(word)
+        self.working.tokenizer.has_word(word)
     }
 
     fn count_tokens(&self, text: &str) -> Option<usize> {
-        Some(self.tokenizer.count(text))
+        Some(self.working.tokenizer.count(text))
     }
 
     fn tokens(&self) -> Option<&dyn TokenEmbedder> {
         // Where one token's vector stands for the whole text, those of the others were never taught to stand for anything.
-        (self.model.pooling == Pooling::Mean).then_some(self)
+        (self.working.model.pooling == Pooling::Mean).then_some(self)
     }
 
     fn stop(&self) {
-        self.queue.stop();
-    }
-}
-
-impl Drop for GgufEmbedder {
-    fn drop(&mut self) {
-        self.queue.stop();
-        for thread in self.threads.drain(..) {
-            // A worker that panicked outside of a job has printed its message, and there is nothing left to save.
-            let _ = thread.join();
-        }
+        self.user.stop();
     }
 }
 

@@ -1,11 +1,10 @@
 //! What is kept of the tokens of chunks, and the tokens of queries that are held against it.
 
-use std::sync::PoisonError;
 use std::time::Instant;
 
 use llama_cpp_2::token::LlamaToken;
 
-use super::super::{Document, EmbeddedText, ModelError, PackedTokens, TokenVectors};
+use super::super::{Document, EmbeddedText, ModelAsker, ModelError, PackedTokens, TokenVectors};
 use super::embedder::{GgufEmbedder, collect};
 use super::queue::{EncoderOutput, Sequence};
 
@@ -33,11 +32,11 @@ impl GgufEmbedder {
     /// When the model fails on one.
     pub(super) fn typical_token(&self) -> Result<Vec<f32>, ModelError> {
         let documents = TYPICAL.map(|text| Document { context: String::new(), text: text.to_owned() });
-        let own = |tokens: &[LlamaToken]| EncoderOutput::Tokens(self.tokenizer.text_in_document(tokens));
-        let mut sum = vec![0.0_f64; self.model.dimension];
+        let own = |tokens: &[LlamaToken]| EncoderOutput::Tokens(self.working.tokenizer.text_in_document(tokens));
+        let mut sum = vec![0.0_f64; self.working.model.dimension];
         let mut count = 0.0_f64;
         for vectors in self.encode(&documents, own, None)? {
-            for token in TokenVectors::new(self.model.dimension, &vectors).iter() {
+            for token in TokenVectors::new(self.working.model.dimension, &vectors).iter() {
                 sum.iter_mut().zip(&token).for_each(|(sum, value)| *sum += f64::from(*value));
                 count += 1.0;
             }
@@ -52,8 +51,9 @@ impl GgufEmbedder {
         mean: &[f32],
         deadline: Option<Instant>,
     ) -> Result<Vec<EmbeddedText>, ModelError> {
-        let own = |tokens: &[LlamaToken]| EncoderOutput::PooledAndTokens(self.tokenizer.text_in_document(tokens));
-        let dimension = self.model.dimension;
+        let own =
+            |tokens: &[LlamaToken]| EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_document(tokens));
+        let dimension = self.working.model.dimension;
         let packed = |both: Vec<f32>| {
             let (vector, tokens) = both.split_at(dimension);
             let tokens = PackedTokens::of(&TokenVectors::new(dimension, tokens), mean);
@@ -62,24 +62,27 @@ impl GgufEmbedder {
         Ok(self.encode(documents, own, deadline)?.into_iter().map(packed).collect())
     }
 
-    /// A query's vector and its tokens, of one pass.
+    /// A query's vector and its tokens, of one pass; remembered for whoever asked.
     pub(super) fn query_with_tokens(
+        &self,
+        asker: Option<&ModelAsker>,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
+        self.queries_with_tokens.get_or(asker, text, || self.computed_with_tokens(text, deadline))
+    }
+
+    fn computed_with_tokens(
         &self,
         text: &str,
         deadline: Option<Instant>,
     ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
-        let cache = || self.queries_with_tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = cache().get(text) {
-            return Ok(known);
-        }
-        let tokens = self.tokenizer.query(text);
-        let own = self.tokenizer.text_in_query(&tokens);
+        let tokens = self.working.tokenizer.query(text);
+        let own = self.working.tokenizer.text_in_query(&tokens);
         let sequence = Sequence { index: 0, tokens, wanted: EncoderOutput::PooledAndTokens(own) };
-        let replies = self.queue.query(sequence, deadline)?;
+        let replies = self.user.query(sequence, deadline)?;
         let both = collect(1, &replies, deadline)?.remove(0);
-        let (vector, tokens) = both.split_at(self.model.dimension);
-        let computed = (vector.to_vec(), TokenVectors::new(self.model.dimension, tokens));
-        cache().put(text, &computed);
-        Ok(computed)
+        let (vector, tokens) = both.split_at(self.working.model.dimension);
+        Ok((vector.to_vec(), TokenVectors::new(self.working.model.dimension, tokens)))
     }
 }

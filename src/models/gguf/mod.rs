@@ -28,6 +28,7 @@ mod cpu;
 mod embedder;
 mod file;
 mod kept_tokens;
+mod loaded;
 mod model;
 mod queue;
 mod reranker;
@@ -39,9 +40,11 @@ mod token_cache;
 mod token_embedder;
 mod tokens;
 mod worker;
+mod working;
 
 pub(crate) use about::read_model_file;
 pub use embedder::GgufEmbedder;
+pub(crate) use loaded::model_loads;
 pub use model::{GgufOptions, ModelSource, Pooling};
 pub(crate) use reranker::GgufReranker;
 

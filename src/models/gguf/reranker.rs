@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use super::super::{ChatAsker, ModelError, Reranker};
+use super::super::{ModelAsker, ModelError, Reranker};
 use super::embedder::collect;
 use super::model::{GgufOptions, LoadedModel, ModelSource};
-use super::queue::{EncoderOutput, Sequence, TextQueue, WorkerLane};
+use super::queue::{EncoderOutput, QueueUser, Sequence, TextQueue, WorkerLane};
 use super::tokens::Tokenizer;
 use super::worker;
 
@@ -18,6 +18,7 @@ pub(crate) struct GgufReranker {
     model: Arc<LoadedModel>,
     tokenizer: Tokenizer,
     queue: Arc<TextQueue>,
+    user: QueueUser,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -33,8 +34,8 @@ impl GgufReranker {
             0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
             threads => threads,
         };
-        let mut reranker =
-            Self { tokenizer: Tokenizer::new(Arc::clone(&model), "", ""), model, queue, threads: Vec::new() };
+        let (tokenizer, user) = (Tokenizer::new(Arc::clone(&model), "", ""), queue.user());
+        let mut reranker = Self { tokenizer, model, queue, user, threads: Vec::new() };
         for number in 0..workers {
             let thread = worker::start(
                 format!("rerank-{number}"),
@@ -53,7 +54,7 @@ impl Reranker for GgufReranker {
         &self,
         query: &str,
         passages: &[String],
-        _: Option<&ChatAsker>,
+        _: Option<&ModelAsker>,
         deadline: Instant,
     ) -> Result<Arc<[f64]>, ModelError> {
         let sequence = |(index, passage): (usize, &String)| {
@@ -61,7 +62,7 @@ impl Reranker for GgufReranker {
             Sequence { index, tokens, wanted: EncoderOutput::Pooled }
         };
         let sequences: VecDeque<Sequence> = passages.iter().enumerate().map(sequence).collect();
-        let replies = self.queue.urgent(sequences, deadline)?;
+        let replies = self.user.urgent(sequences, deadline)?;
         let judged = collect(passages.len(), &replies, Some(deadline))?;
         // The logistic function of what it says: such models are taught to say how likely it is that the chunk answers.
         let likely = |scores: Vec<f32>| {

@@ -134,9 +134,9 @@ fn a_pair_is_judged_as_its_head_says() {
     // The same, out of the vectors of the single tokens.
     let embedder = GgufEmbedder::open(&ModelSource::Bundled, &options(folder.path())).unwrap();
     for (passage, judged) in passages[..2].iter().zip(judged.iter()) {
-        let tokens = embedder.tokenizer.pair("when does the ferry leave", passage);
+        let tokens = embedder.working.tokenizer.pair("when does the ferry leave", passage);
         let sequence = Sequence { index: 0, tokens, wanted: EncoderOutput::Tokens(0..1) };
-        let first = embedder.queue.query(sequence, None).unwrap().recv().unwrap().unwrap().1;
+        let first = embedder.user.query(sequence, None).unwrap().recv().unwrap().unwrap().1;
         let sum: f64 = first.iter().zip(&weights).map(|(value, weight)| f64::from(value.tanh() * weight)).sum();
         let expected = 1.0 / (1.0 + (-sum).exp());
         assert!((judged - expected).abs() < 0.02, "{judged} {expected}");

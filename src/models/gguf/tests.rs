@@ -82,7 +82,7 @@ fn compare_with_reference(embedder: &GgufEmbedder) {
     println!("computed with {}", embedder.instructions().unwrap());
     let mut cosines = Vec::new();
     for case in &reference.cases {
-        let tokens: Vec<i32> = embedder.tokenizer.query(&case.text).iter().map(|token| token.0).collect();
+        let tokens: Vec<i32> = embedder.working.tokenizer.query(&case.text).iter().map(|token| token.0).collect();
         let agree = tokens == case.tokens;
         let vector = embedder.embed_query(&case.text, None).unwrap();
         // For those who run this with other instructions of the processor.
@@ -103,8 +103,8 @@ fn compare_with_reference(embedder: &GgufEmbedder) {
 
 #[test]
 fn korean_is_tokenized_as_by_the_reference_however_it_is_composed() {
-    let tokens = shared().tokenizer.query("한국어 문장");
-    assert_eq!(tokens, shared().tokenizer.query("\u{1112}\u{1161}\u{11ab}국어 문장"));
+    let tokens = shared().working.tokenizer.query("한국어 문장");
+    assert_eq!(tokens, shared().working.tokenizer.query("\u{1112}\u{1161}\u{11ab}국어 문장"));
     assert!(tokens.len() > 8, "jamo, not [UNK]: {tokens:?}");
 }
 
@@ -155,22 +155,22 @@ fn a_line_of_five_megabytes_is_cut_in_no_time() {
 
 #[test]
 fn a_cut_sequence_still_begins_and_ends_with_the_special_tokens() {
-    let tokens = shared().tokenizer.document(&document(&"river ".repeat(1000)));
+    let tokens = shared().working.tokenizer.document(&document(&"river ".repeat(1000)));
     assert_eq!(tokens.len(), bundled::MAX_TOKENS);
     assert_eq!((tokens[0], tokens[255]), (CLS, SEP));
     assert!(!tokens[1..255].contains(&SEP));
-    assert_eq!(shared().tokenizer.query(""), [CLS, SEP]);
+    assert_eq!(shared().working.tokenizer.query(""), [CLS, SEP]);
 }
 
 #[test]
 fn special_tokens_in_a_note_are_only_words() {
-    let tokens = shared().tokenizer.query("a [SEP] b [CLS]");
+    let tokens = shared().working.tokenizer.query("a [SEP] b [CLS]");
     assert_eq!(tokens.iter().filter(|&&token| token == SEP || token == CLS).count(), 2);
 }
 
 #[test]
 fn a_long_context_leaves_room_for_the_text() {
-    let tokenizer = &shared().tokenizer;
+    let tokenizer = &shared().working.tokenizer;
     let text: Vec<LlamaToken> = tokenizer.query("violin lantern");
     for context in ["river ".repeat(500), "漢字".repeat(500), "x".repeat(5000)] {
         let tokens = tokenizer.document(&Document { context, text: "violin lantern".to_owned() });
@@ -202,8 +202,11 @@ fn prefixes_are_read_by_the_model() {
     let prefixed =
         GgufOptions { query_prefix: "query: ".to_owned(), document_prefix: "passage: ".to_owned(), ..options() };
     let embedder = GgufEmbedder::open(&ModelSource::Bundled, &prefixed).unwrap();
-    assert_eq!(embedder.tokenizer.query("river"), shared().tokenizer.query("query: river"));
-    assert_eq!(embedder.tokenizer.document(&document("river")), shared().tokenizer.query("passage: river"));
+    assert_eq!(embedder.working.tokenizer.query("river"), shared().working.tokenizer.query("query: river"));
+    assert_eq!(
+        embedder.working.tokenizer.document(&document("river")),
+        shared().working.tokenizer.query("passage: river")
+    );
 }
 
 #[test]
@@ -211,12 +214,12 @@ fn more_tokens_than_the_model_has_positions_are_never_given_to_it() {
     let embedder =
         GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { max_tokens: 100_000, ..options() }).unwrap();
     let long = document(&"river ledger ".repeat(5000));
-    assert_eq!(embedder.tokenizer.document(&long).len(), 512);
+    assert_eq!(embedder.working.tokenizer.document(&long).len(), 512);
     embedder.embed_documents(&vec![long.clone(); 3], None).unwrap();
     for max_tokens in [16, 17, 100, 511] {
         let options = GgufOptions { max_tokens, threads: 1, ..options() };
         let embedder = GgufEmbedder::open(&ModelSource::Bundled, &options).unwrap();
-        assert_eq!(embedder.tokenizer.document(&long).len(), max_tokens);
+        assert_eq!(embedder.working.tokenizer.document(&long).len(), max_tokens);
         embedder.embed_documents(std::slice::from_ref(&long), None).unwrap();
     }
     let refused = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { max_tokens: 3, ..options() });
@@ -482,16 +485,16 @@ fn tokens_are_kept_beside_the_same_vector() {
     for ((document, vector), kept) in documents.iter().zip(&vectors).zip(&kept) {
         let halved: Vec<f32> = kept.vector.iter().map(|value| value.to_f32()).collect();
         assert!(cosine(vector, &halved) > 0.9999, "{document:?}");
-        let sequence = plain.tokenizer.document(document);
-        let tokens = plain.tokenizer.text_in_document(&sequence).len();
+        let sequence = plain.working.tokenizer.document(document);
+        let tokens = plain.working.tokenizer.text_in_document(&sequence).len();
         assert_eq!(kept.tokens.as_bytes().len(), tokens.div_ceil(2).min(42) * 48);
     }
     let query = "quartz violin";
     assert!(cosine(&keeps.embed_query(query, None).unwrap(), &plain.embed_query(query, None).unwrap()) > 0.9999);
-    assert!(plain.token_query(query, None).unwrap().is_none());
+    assert!(plain.token_query(None, query, None).unwrap().is_none());
     assert!(plain.embed(&documents, None).unwrap().iter().all(|made| made.tokens.as_bytes().is_empty()));
     // What says the query's words is nearest.
-    let asked = keeps.token_query(query, None).unwrap().unwrap();
+    let asked = keeps.token_query(None, query, None).unwrap().unwrap();
     let texts = ["A violin of quartz stood in the window.", "The ledger lists every engine.", "Saffron grows here."];
     let kept = keeps.embed(&texts.map(document), None).unwrap();
     let near: Vec<f64> = kept.iter().map(|made| asked.max_sim(&made.tokens).unwrap()).collect();

@@ -14,8 +14,8 @@ use super::queue::{EncoderOutput, Sequence};
 
 impl TokenEmbedder for GgufEmbedder {
     fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError> {
-        let sequence = self.tokenizer.query(text);
-        let own = self.tokenizer.text_in_query(&sequence);
+        let sequence = self.working.tokenizer.query(text);
+        let own = self.working.tokenizer.text_in_query(&sequence);
         let mut tokens = self.token_vectors(vec![(0, sequence, own)], deadline)?;
         tokens.pop().map(|(_, tokens)| tokens).ok_or(ModelError::TimedOut)
     }
@@ -33,8 +33,8 @@ impl TokenEmbedder for GgufEmbedder {
         };
         let missing = (0..documents.len()).filter(|at| found[*at].is_none());
         let sequence = |at: usize| {
-            let sequence = self.tokenizer.document(&documents[at]);
-            let own = self.tokenizer.text_in_document(&sequence);
+            let sequence = self.working.tokenizer.document(&documents[at]);
+            let own = self.working.tokenizer.text_in_document(&sequence);
             (at, sequence, own)
         };
         let sequences = missing.map(sequence).collect();
@@ -56,7 +56,7 @@ impl GgufEmbedder {
         let sequence = |(index, tokens, own)| Sequence { index, tokens, wanted: EncoderOutput::Tokens(own) };
         let sequences: VecDeque<Sequence> = sequences.into_iter().map(sequence).collect();
         let mut missing = sequences.len();
-        let replies = self.queue.urgent(sequences, deadline)?;
+        let replies = self.user.urgent(sequences, deadline)?;
         let mut ready = Vec::with_capacity(missing);
         while missing > 0 {
             match replies.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

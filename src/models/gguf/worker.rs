@@ -194,10 +194,11 @@ mod tests {
 
     #[test]
     fn a_panic_fails_its_own_call_and_the_worker_goes_on() {
-        let queue = TextQueue::default();
+        let queue = Arc::<TextQueue>::default();
+        let user = queue.user();
         let text = |index| Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled };
-        let bad = queue.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
-        let good = queue.documents(VecDeque::from([text(3)])).unwrap();
+        let bad = user.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
+        let good = user.documents(VecDeque::from([text(3)])).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| {
                 serve(&queue, WorkerLane::All, |sequence| match sequence.index {
@@ -214,10 +215,11 @@ mod tests {
 
     #[test]
     fn what_nobody_waits_for_any_more_is_not_computed() {
-        let queue = TextQueue::default();
+        let queue = Arc::<TextQueue>::default();
+        let user = queue.user();
         let text = |index| Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled };
-        drop(queue.documents((1..4).map(text).collect()).unwrap());
-        let good = queue.documents(VecDeque::from([text(9)])).unwrap();
+        drop(user.documents((1..4).map(text).collect()).unwrap());
+        let good = user.documents(VecDeque::from([text(9)])).unwrap();
         let (seen, computed) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {

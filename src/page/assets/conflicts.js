@@ -1,7 +1,7 @@
 // Notes that were changed in two places: what a sync service left beside a note, or a merge in it. Nothing is merged by itself.
 
 import { api } from "./api.js";
-import { failure, h, say } from "./dom.js";
+import { byId, failure, h, say } from "./dom.js";
 import { address, route } from "./route.js";
 
 const SIDES = [["ours", "Keep ours"], ["theirs", "Keep theirs"], ["both", "Keep both"]];
@@ -37,6 +37,8 @@ function item({ path, of, made_by: by, same }, refresh) {
     const { path: kept, checkpoint_ids: undo } = await api.keep(path, side);
     say(`${kept} is kept; ${undo.length} change${undo.length === 1 ? "" : "s"} can be taken back below`);
     await refresh();
+    // The button that was pressed is gone.
+    (document.querySelector("#conflicts:not([hidden]) button") ?? byId("main")).focus();
   })), difference);
   return row;
 }

@@ -12,7 +12,7 @@ use crate::access::{Scope, Turn};
 use crate::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::engine::tests::exact::ExactEngine;
 use crate::engine::{Engine, FileEntry, FileUpdate, Filter};
-use crate::models::{ChatAsker, ChatExpander, ChatModel, ChatReply, ChatRequest, ModelError, Reranker};
+use crate::models::{ChatExpander, ChatModel, ChatReply, ChatRequest, ModelAsker, ModelError, Reranker};
 
 /// Says of each chunk what it is told, and notes what it was given.
 struct Scripted {
@@ -26,7 +26,7 @@ impl Reranker for Scripted {
         &self,
         query: &str,
         passages: &[String],
-        _: Option<&ChatAsker>,
+        _: Option<&ModelAsker>,
         _: Instant,
     ) -> Result<Arc<[f64]>, ModelError> {
         assert_eq!(query, "water");
@@ -104,7 +104,7 @@ fn searched(config: &SearchConfig, how: &Asked<'_>) -> Results {
         &visible,
         config,
         &request,
-        SearchHelp { assistant: Some(&assistant), given: None },
+        SearchHelp { assistant: Some(&assistant), ..SearchHelp::default() },
     )
     .unwrap()
 }

@@ -64,14 +64,14 @@ impl Files {
         Self { log: Some(log), ..self }
     }
 
-    /// Says whether a note may be at a path: visible, an `.md` file, and below no symbolic link.
+    /// Says whether a note may be at a path: visible, an `.md` or `.markdown` file, and below no symbolic link.
     ///
     /// # Errors
     /// When none may be there.
     pub fn check(&self, path: &VaultPath) -> Result<(), WriteError> {
         let refuse = |reason| Err(WriteError::Refused { path: path.to_string(), reason });
-        if !path.as_str().ends_with(".md") || path.stem().is_empty() {
-            return refuse("notes end in .md");
+        if ![".md", ".markdown"].iter().any(|end| path.as_str().ends_with(end)) || path.stem().is_empty() {
+            return refuse("notes end in .md or .markdown");
         }
         if self.outside.of(path).is_some() {
             return refuse("it belongs to a folder of `[[collections]]`, which is only read");
@@ -366,6 +366,8 @@ mod tests {
             ".md",
             "a.txt",
             "a.MD",
+            ".markdown",
+            "a.Markdown",
             "memory.toml",
             "a\nb.md",
             "a\\b.md",

@@ -334,10 +334,13 @@ impl Files {
 fn numbered(path: &VaultPath, at: usize) -> String {
     let text = path.as_str();
     let (folder, name) = text.rsplit_once('/').map_or(("", text), |(folder, name)| (folder, name));
-    let stem = name.strip_suffix(".md").unwrap_or(name);
+    let (stem, extension) = match name.strip_suffix(".markdown") {
+        Some(stem) => (stem, "markdown"),
+        None => (name.strip_suffix(".md").unwrap_or(name), "md"),
+    };
     let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
     let slash = if folder.is_empty() { "" } else { "/" };
-    format!("{TRASH}/{folder}{slash}{stem} {at}.md")
+    format!("{TRASH}/{folder}{slash}{stem} {at}.{extension}")
 }
 
 #[cfg(test)]

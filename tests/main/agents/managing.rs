@@ -55,6 +55,20 @@ fn an_agent_comes_and_goes() {
 }
 
 #[test]
+fn who_gets_the_name_of_an_agent_that_is_gone_gets_its_memory_and_that_is_said() {
+    let mut vault = Daemon::vault();
+    vault.start();
+    assert!(!vault.run(&["agent", "add", "ada"]).ok().stderr.contains("was here before"));
+    vault.write("agents/ada/MEMORY.md", "Old.\n").write("traces/ada/2026-03-02T10.jsonl", "");
+    vault.run(&["agent", "remove", "ada"]).ok();
+    let said = vault.run(&["agent", "add", "ada"]).ok().stderr;
+    assert!(said.contains("was here before") && said.contains("agents/ada/ and traces/ada/"), "{said}");
+    vault.run(&["agent", "remove", "ada"]).ok();
+    let added = vault.post("/api/agents", &json!({ "name": "ada" })).json();
+    assert_eq!(added["inherits"], json!(["agents/ada/", "traces/ada/"]), "{added}");
+}
+
+#[test]
 fn a_path_may_have_a_number_sign_of_its_own() {
     let mut vault = Daemon::vault();
     vault.write("notes/c#.md", "A quokka.\n").write("notes/c.md", "# C\n").start();

@@ -59,6 +59,19 @@ fn a_property_of_a_note_that_is_private_by_now_is_not_named() {
 }
 
 #[test]
+fn a_word_of_a_note_that_is_private_by_now_is_not_shown_for_another() {
+    let mut vault = vault("can_read_user_memory: true");
+    vault.write("notes/p.md", "# P\n\nThe platypus digs.\n").sync();
+    let said = |vault: &TestVault| {
+        let query = SearchQuery { q: "quokka sleeps platypuss".into(), limit: Some(1), ..SearchQuery::default() };
+        notes::search(&ada(vault).unwrap(), &query).unwrap().degraded.unwrap_or_default()
+    };
+    assert!(said(&vault).contains("shown: platypus"), "{}", said(&vault));
+    vault.write("notes/p.md", "---\nprivate: true\n---\n# P\n\nThe platypus digs.\n");
+    assert!(!said(&vault).contains("shown: platypus"), "{}", said(&vault));
+}
+
+#[test]
 fn a_note_that_was_touched_and_read_again_is_given_again() {
     let mut vault = vault("can_read_user_memory: true");
     for mode in [0o600, 0o640] {

@@ -75,6 +75,7 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         "/api/user-memory/tags",
         "/api/tags",
         "/api/user-memory/notes",
+        "/agents",
         "/api/entries",
         "/api/entries?agent=zoe",
         "/api/agents/zoe/trace",

@@ -11,7 +11,7 @@ pub const AGENTS: [&str; 4] = ["ada", "bob", "eve", "gus"];
 pub fn page(agent: &str) -> String {
     match agent {
         "ada" => {
-            "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [notes, annotations, summaries]\n\
+            "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [notes, annotations, summaries, memories]\n\
                   exclude_tags: [health]\npaths: [\"**\", \"!notes/diary/**\"]\n---\n"
         }
         "bob" => "---\ntitle: Bob\ncan_read_user_memory: false\n---\n",
@@ -121,6 +121,9 @@ pub const NOTES: &[(&str, &str, &[&str])] = &[
          - xylophone (notes/secret.md#L7)\n",
         &[],
     ),
+    // Written by hand: each line says itself where it comes from. One that counts makes a profile some time.
+    ("memories/user.md", "- [fact] The quokka hides a xylophone (until 2020-01-01, source notes/secret.md#L7)\n", &[]),
+    ("agents/ada/entries.md", "- [fact] A quokka has a toothache (source notes/ill.md#L6)\n", &[]),
     ("agents/zoe/agent.md", "---\ntitle: Zoe\ncan_read_user_memory: true\n---\nA quokka.\n", &[]),
     ("agents/zoe/MEMORY.md", "---\ncreated: 2026-01-11\n---\n# Zoe\n\nMy quokka.\n", &[]),
     ("agents/zoe/memory/quokka.md", "---\ncreated: 2026-01-11\n---\nZoe's quokka.\n", &[]),

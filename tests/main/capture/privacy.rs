@@ -251,3 +251,31 @@ fn what_the_person_made_private_gets_no_public_twin() {
     vault.captured();
     assert_eq!(agent.find(&vault, "okapi").len(), 4);
 }
+
+/// Whoever sends events and reads as an agent, too, cannot feel its way through a private note.
+#[test]
+fn a_private_text_is_not_told_by_what_a_guess_becomes() {
+    let mut vault = Daemon::vault();
+    let private = |rest: &str| format!("---\nprivate: true\n{rest}");
+    vault.write("snippets/key.md", private("source: capture\n---\n\nzebra 4711\n"));
+    vault.write("bookmarks/bank.md", "#private\n\n<https://bank.example/zebra?pin=4711>\n");
+    vault.write("journal/2026-01-04-therapy.md", private("title: Zebra plan\n---\n\nMine.\n"));
+    vault.start();
+    let agent = Agent::new(&vault, &[]);
+    vault.capture(json!([
+        {"type": "clipboard", "content": "zebra 4"},
+        {"type": "clipboard", "content": "zebra"},
+        page("https://bank.example/zebra?pin=4", "Bank", "zebra"),
+        note("Zebra plan", "zebra"),
+        message("therapy", "user", "zebra"),
+    ]));
+    vault.captured();
+    assert_eq!(agent.find(&vault, "zebra").len(), 5, "none of them is as private as what it guesses at");
+    // What is the same stays as private as it is.
+    vault.capture(json!([
+        {"type": "clipboard", "content": "zebra 4711"},
+        page("https://bank.example/zebra?pin=4711", "Bank zebra", "zebra"),
+    ]));
+    vault.captured();
+    assert_eq!(agent.find(&vault, "zebra").len(), 5);
+}

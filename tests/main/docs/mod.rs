@@ -9,6 +9,7 @@ mod configuration;
 mod facts;
 mod graph;
 mod memory;
+mod readme;
 mod recorded;
 mod summaries;
 mod sync;

@@ -23,7 +23,7 @@ fn said(vault: &Daemon, line: &str) -> String {
 }
 
 /// Whether a text is what a recording shows, in which `[…]` stands for anything.
-fn is_as_recorded(text: &str, recorded: &str) -> bool {
+pub fn is_as_recorded(text: &str, recorded: &str) -> bool {
     let parts: Vec<&str> = recorded.split("[…]").collect();
     let mut rest = text;
     for (at, part) in parts.iter().enumerate() {

@@ -116,6 +116,12 @@ fn traces_become_proposals_with_their_evidence_and_stay_as_they_are() {
     };
     let own = ask(&ada, "/api/entries").json();
     assert!(own.to_string().contains("Likes green tea"), "{own}");
+    let search = |token: &str| {
+        let request = Request::new("POST", "/api/memory/search").header("Authorization", &format!("Bearer {token}"));
+        vault.send(&request.json(json!({ "query": "green tea" }).to_string())).json().to_string()
+    };
+    assert!(search(&ada).contains("Likes green tea"), "{}", search(&ada));
+    assert!(!search(&zoe).contains("Likes green tea"));
     let others = ask(&zoe, "/api/entries?agent=ada");
     assert!(!others.json().to_string().contains("green tea"), "{}", others.json());
     // It is the person's to switch.

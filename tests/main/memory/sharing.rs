@@ -65,6 +65,29 @@ fn agents_do_not_see_each_others_memory_unless_both_say_so() {
 }
 
 #[test]
+fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
+    let vault = vault();
+    let (ada, bob) = (agent(&vault, "ada", ""), agent(&vault, "bob", ""));
+    page(&vault, "bob", "shares_memory_with: [ada]");
+    page(&vault, "ada", "shares_memory_with: [bob]");
+    for (agent, animal) in [(&ada, "aardvark"), (&bob, "wombat")] {
+        agent.save("MEMORY.md", &format!("The {animal} sleeps in the shed."));
+        agent.fact(json!({"key": "animal", "value": animal}));
+    }
+    let bearer = format!("Bearer {}", bob.token);
+    let ask = |request: Request| vault.send(&request.header("Authorization", &bearer)).json().to_string();
+    assert_eq!(bob.find("aardvark").len(), 2, "as `memory_search` finds it");
+    for scope in ["agent:ada", "*", "agent:ada,agent:bob"] {
+        let facts = ask(Request::get(&format!("/api/facts?scope={scope}&history=true")));
+        assert!(!facts.contains("aardvark"), "{facts}");
+        assert_eq!(facts.contains("wombat"), scope != "agent:ada", "{facts}");
+    }
+    let asked = json!({"query": "Which animal sleeps in the shed?", "sections": ["memories", "entries"]});
+    let given = ask(Request::new("POST", "/api/context").json(asked.to_string()));
+    assert!(given.contains("wombat") && !given.contains("aardvark"), "{given}");
+}
+
+#[test]
 fn it_is_for_agents_alone() {
     let vault = vault();
     agent(&vault, "ada", "");

@@ -121,3 +121,24 @@ fn a_purge_is_killed_at(point: &str) {
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+/// An agent that writes down guesses learns by none of them that it was right.
+#[test]
+fn a_purge_takes_nothing_out_of_the_traces_of_who_could_not_read_it() {
+    let (mut vault, ada) = told();
+    let zoe = token_of(&vault, "zoe");
+    vault.write("agents/zoe/agent.md", "---\ncan_read_user_memory: true\ncollections: [journal]\n---\n");
+    vault.settle();
+    let before = get(&vault, &zoe, "/api/agents/zoe/trace").json();
+    let purged = vault.run(&["forget", NOTE, "--purge", "--yes", "--json"]).ok().json();
+    assert_eq!(purged["purged"]["traces"], 1, "{purged}");
+    assert!(!on_disk(&vault, "ada").contains("third pot"));
+    assert_eq!(get(&vault, &zoe, "/api/agents/zoe/trace").json(), before);
+    // A later purge of something else sweeps what was forgotten before, by the same rule.
+    vault.write("notes/shed.md", "The shed has two doors and a green roof.\n");
+    vault.settle();
+    assert_eq!(post(&vault, &ada, &said("a4", "The shed has two doors and a green roof.")).status, 200);
+    vault.run(&["forget", "notes/shed.md", "--purge", "--yes"]).ok();
+    assert!(!on_disk(&vault, "ada").contains("green roof"));
+    assert_eq!(get(&vault, &zoe, "/api/agents/zoe/trace").json(), before);
+}

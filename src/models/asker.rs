@@ -1,18 +1,18 @@
-//! What a chat model said lately, apart for each who had it asked.
+//! What a model said lately, apart for each who had it asked.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
 
-use super::super::query_cache::QueryCache;
+use super::query_cache::QueryCache;
 
 /// Maximum number of those for whom something is remembered: more than anybody has agents.
 const MAX_ASKERS: NonZeroUsize = NonZeroUsize::new(64).expect("not zero");
 
-/// For whom a chat model is asked. No one learns by how soon it is answered what another has looked for.
+/// For whom a model is asked. No one learns by how soon it is answered what another has looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum ChatAsker {
+pub enum ModelAsker {
     /// The person.
     Person,
     /// An agent, by its folder's name.
@@ -20,7 +20,7 @@ pub(crate) enum ChatAsker {
 }
 
 /// What was answered to the last questions of each.
-pub(super) struct ByAsker<T>(Mutex<LruCache<ChatAsker, QueryCache<T>>>);
+pub(super) struct ByAsker<T>(Mutex<LruCache<ModelAsker, QueryCache<T>>>);
 
 impl<T> Default for ByAsker<T> {
     fn default() -> Self {
@@ -32,7 +32,7 @@ impl<T: Clone> ByAsker<T> {
     /// What was answered, or what is now, which is then remembered; a failure is not. For nobody nothing is remembered.
     pub(super) fn get_or<E>(
         &self,
-        asker: Option<&ChatAsker>,
+        asker: Option<&ModelAsker>,
         question: &str,
         ask: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
@@ -60,17 +60,17 @@ mod tests {
     fn an_answer_is_remembered_for_whoever_asked_and_for_nobody_else() {
         let answers = ByAsker::default();
         let mut asked = 0;
-        let mut ask = |asker: Option<&ChatAsker>| {
+        let mut ask = |asker: Option<&ModelAsker>| {
             let answer = answers.get_or(asker, "bread", || {
                 asked += 1;
                 if asked == 1 { Err(()) } else { Ok(asked) }
             });
             answer.unwrap_or_default()
         };
-        let (ada, bob) = (ChatAsker::Agent("ada".into()), ChatAsker::Agent("bob".into()));
+        let (ada, bob) = (ModelAsker::Agent("ada".into()), ModelAsker::Agent("bob".into()));
         assert_eq!(ask(Some(&ada)), 0, "a failure is not remembered");
         assert_eq!([ask(Some(&ada)), ask(Some(&ada))], [2, 2]);
-        assert_eq!([ask(Some(&bob)), ask(Some(&ChatAsker::Person))], [3, 4]);
+        assert_eq!([ask(Some(&bob)), ask(Some(&ModelAsker::Person))], [3, 4]);
         assert_eq!([ask(None), ask(None), ask(Some(&ada))], [5, 6, 2]);
     }
 }

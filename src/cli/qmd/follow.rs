@@ -1,0 +1,70 @@
+//! Keeps the table of documents true while its index is open, without a command.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::app::App;
+use crate::daemon::BesideVault;
+use crate::qmd::{IndexPlace, QmdCollections, QmdDocuments, QmdError};
+use crate::sync::Shared;
+
+/// Between two looks at all files; looking takes a tenth of the time at most.
+const PAUSE: Duration = Duration::from_millis(200);
+const PAUSES_FOR_LOOKS: u32 = 10;
+
+/// Nothing happens for so long.
+const UNTIL_LATER: Duration = Duration::from_secs(3600);
+
+/// Ends the thread when it is dropped, and waits for it.
+struct FollowingThread {
+    stop: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Has a thread compare the documents with the files after each change of the index, until what this gives is dropped: a note that was
+/// made private or removed leaves the table by itself.
+pub(super) fn follow(app: &App) -> BesideVault {
+    let Some(place) = IndexPlace::of_folder(app.home().root()) else { return Box::new(()) };
+    let (stop, shared) = (Arc::<AtomicBool>::default(), Arc::clone(app.shared()));
+    let (until, seen) = (Arc::clone(&stop), Arc::clone(&shared));
+    let thread = thread::spawn(move || {
+        if let Err(error) = keep_true(&place, &seen, &until) {
+            tracing::warn!("the documents of {} are looked at by commands alone: {error}", place.folder.display());
+        }
+    });
+    Box::new(FollowingThread { stop, shared, thread: Some(thread) })
+}
+
+fn keep_true(place: &IndexPlace, shared: &Shared, stop: &AtomicBool) -> Result<(), QmdError> {
+    // Whoever changes the collections has the index closed first.
+    let Some(collections) = QmdCollections::load(place)? else { return Ok(()) };
+    let mut documents = QmdDocuments::open(place, &collections)?;
+    let is_over = || stop.load(Ordering::Relaxed);
+    let generation = || shared.snapshot().map(|snapshot| snapshot.generation());
+    while !is_over() {
+        // What is published from here on is looked at once more. No state is held: the stores may be closed meanwhile.
+        let seen = generation();
+        let begun = Instant::now();
+        if seen.is_some() {
+            documents.refresh()?;
+        }
+        let pause = PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
+        shared.wait(pause, |_| is_over());
+        shared.wait(UNTIL_LATER, |_| is_over() || generation() != seen);
+    }
+    Ok(())
+}
+
+impl Drop for FollowingThread {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.shared.wake();
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}

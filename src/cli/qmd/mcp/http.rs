@@ -1,0 +1,194 @@
+//! `qmd mcp --http`: over HTTP, in the foreground or in the background.
+
+use std::fs::{self, File, TryLockError};
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::rpc::QmdAnswers;
+use crate::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
+use crate::cli::exit;
+use crate::cli::outcome::Outcome;
+use crate::cli::terminal::{remark, say};
+use crate::qmd::IndexPlace;
+
+/// Maximum time for the one in the background to be there, or to end.
+const WITHIN: Duration = Duration::from_secs(20);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Maximum time that those who look for the one in the background hold its lock.
+const LOOKS_WITHIN: Duration = Duration::from_secs(1);
+
+/// Serves until it is told to stop; in the background it says where it is, and ends when that is taken back.
+pub(super) fn serve(
+    answers: Arc<QmdAnswers>,
+    place: &IndexPlace,
+    port: u16,
+    background: bool,
+) -> anyhow::Result<Outcome> {
+    let mark = match background {
+        true => match BackgroundMark::take(place)? {
+            Some(mark) => Some(mark),
+            None => bail!("it runs in the background already; `qmd mcp stop` ends it"),
+        },
+        false => None,
+    };
+    exit::after(async move {
+        let told = exit::told()?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = listener.with_context(|| format!("cannot listen on port {port}; `--port` names another"))?;
+        let address = listener.local_addr()?;
+        match &mark {
+            Some(mark) => mark.say(address)?,
+            None => say!("serving MCP at http://localhost:{}/mcp", address.port())?,
+        }
+        let find = Arc::clone(&answers);
+        let service = OpenService {
+            message: Box::new(move |message| answers.answer(message)),
+            search: Box::new(move |asked| find.find(asked)),
+        };
+        let (stop, stopped) = watch::channel(false);
+        let ended = async {
+            tokio::select! {
+                () = told => {}
+                () = taken_back(mark.as_ref()) => {}
+            }
+            let _ = stop.send(true);
+        };
+        tokio::join!(serve_http(listener, without_token(service), ConnectionLimits::default(), stopped), ended);
+        drop(mark);
+        Ok(true)
+    })
+}
+
+/// Done when somebody has taken the mark away; never where there is none.
+async fn taken_back(mark: Option<&BackgroundMark>) {
+    match mark {
+        Some(mark) => {
+            while mark.file.exists() {
+                tokio::time::sleep(LOOK_AGAIN * 5).await;
+            }
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Starts one in the background, and waits until it serves.
+pub(super) fn start(place: &IndexPlace, port: u16) -> anyhow::Result<Outcome> {
+    if let Some((pid, port)) = running(place) {
+        say!("QMD MCP server is running already: http://localhost:{port}/mcp (PID {pid})")?;
+        return Ok(Outcome::Done);
+    }
+    let log = File::create(place.folder.join("mcp.log"));
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let mut command = Command::new(program);
+    command.args(["qmd", "--index", &place.name, "mcp", "--http", "--background", "--port", &port.to_string()]);
+    command.process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
+    let mut child = command.spawn().context("cannot start it")?;
+    let started = Instant::now();
+    while started.elapsed() < WITHIN {
+        if let Some((pid, port)) = running(place).filter(|(pid, _)| *pid == child.id()) {
+            say!("QMD MCP server started: http://localhost:{port}/mcp (PID {pid})")?;
+            return Ok(Outcome::Done);
+        }
+        if child.try_wait()?.is_some() {
+            break;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    let said = fs::read_to_string(place.folder.join("mcp.log")).unwrap_or_default();
+    bail!("it does not start. {}", said.lines().last().unwrap_or_default());
+}
+
+/// Ends the one in the background.
+pub(super) fn stop(place: &IndexPlace) -> anyhow::Result<Outcome> {
+    let Some((pid, _)) = running(place) else {
+        remark!("No QMD MCP server is running in the background.");
+        return Ok(Outcome::NothingFound);
+    };
+    let file = BackgroundMark::of(place);
+    fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+    let started = Instant::now();
+    while BackgroundMark::is_held(place) {
+        if started.elapsed() > WITHIN {
+            bail!("process {pid} does not end");
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    say!("Stopped QMD MCP server (PID {pid}).")?;
+    Ok(Outcome::Done)
+}
+
+/// The process in the background and its port, where one serves.
+fn running(place: &IndexPlace) -> Option<(u32, u16)> {
+    if !BackgroundMark::is_held(place) {
+        return None;
+    }
+    let text = fs::read_to_string(BackgroundMark::of(place)).ok()?;
+    let (pid, port) = text.trim().split_once(' ')?;
+    let (pid, port) = (pid.parse().ok()?, port.parse().ok()?);
+    TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).ok().map(|_| (pid, port))
+}
+
+/// What says, in the index's folder, which process serves in the background. A lock beside it says whether that one is there still: ids of
+/// processes are given again.
+struct BackgroundMark {
+    file: PathBuf,
+    _lock: File,
+}
+
+impl BackgroundMark {
+    fn of(place: &IndexPlace) -> PathBuf {
+        place.folder.join("mcp.pid")
+    }
+
+    fn lock_file(place: &IndexPlace) -> std::io::Result<File> {
+        File::options().write(true).create(true).truncate(false).open(place.folder.join("mcp.lock"))
+    }
+
+    /// Takes the lock; `None` where another has it.
+    fn take(place: &IndexPlace) -> anyhow::Result<Option<Self>> {
+        let (lock, started) = (Self::lock_file(place)?, Instant::now());
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                // Whoever looks for it has it for a moment.
+                Err(TryLockError::WouldBlock) if started.elapsed() < LOOKS_WITHIN => std::thread::sleep(LOOK_AGAIN),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error.into()),
+            }
+        }
+        let file = Self::of(place);
+        // It is there from now on: whoever takes it away ends this one.
+        crate::fs::write_atomically(&file, b"", 0o600)?;
+        Ok(Some(Self { file, _lock: lock }))
+    }
+
+    fn is_held(place: &IndexPlace) -> bool {
+        Self::lock_file(place).is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Says where it listens.
+    fn say(&self, address: SocketAddr) -> anyhow::Result<()> {
+        let mut file = File::options().write(true).truncate(true).open(&self.file)?;
+        writeln!(file, "{} {}", std::process::id(), address.port())?;
+        Ok(())
+    }
+}
+
+impl Drop for BackgroundMark {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = fs::remove_file(&self.file);
+    }
+}

@@ -1,0 +1,314 @@
+//! Many vaults in one process: each is opened when somebody wants it, on the socket that it would have alone, and closed by
+//! itself. Models are loaded once for all of them.
+
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinSet, spawn_blocking};
+
+use super::control::{HostAnswer, HostRequest, HostStatus, ask_host, read_line, write_line};
+use super::{Daemon, DaemonError, listen_locally};
+use crate::app::App;
+use crate::config::Config;
+use crate::fs::{Context, FsError, create_private_dir};
+use crate::models::model_loads;
+use crate::vault::{Home, HomeError};
+
+/// Between two looks whether something is to be closed.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Between two tries to take a lock.
+const TRY_AGAIN: Duration = Duration::from_millis(10);
+
+/// Maximum time for whoever has a lock to let go of it.
+const LETS_GO_WITHIN: Duration = Duration::from_secs(20);
+
+/// A connection on which nothing is said for so long is closed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Maximum number of connections that are answered at a time; more wait.
+const AT_A_TIME: usize = 64;
+
+/// What is at work beside a vault, until it is dropped.
+pub(crate) type BesideVault = Box<dyn Send>;
+
+/// How the vaults of a process are kept.
+pub(crate) struct HostOptions {
+    /// Where its socket and its lock are; it is made private where it is not there.
+    pub folder: PathBuf,
+    /// Whether the open vault of a folder is to be closed: nobody has asked it for a while, or its folder is gone.
+    pub is_unused: Box<dyn Fn(&Path) -> bool + Send + Sync>,
+    /// Starts what is at work beside a vault for as long as it is open.
+    pub beside: Box<dyn Fn(&App) -> BesideVault + Send + Sync>,
+    /// How long it goes on without a vault, so that one which is opened anew finds it.
+    pub lingers: Duration,
+}
+
+impl HostOptions {
+    /// The socket of the process whose files are in a folder.
+    pub(crate) fn socket(folder: &Path) -> PathBuf {
+        folder.join("host.sock")
+    }
+}
+
+/// The one process of many vaults.
+pub(crate) struct VaultHost {
+    options: HostOptions,
+    /// Held as long as it lives, by the process that listens on the socket.
+    _lock: File,
+    listener: UnixListener,
+}
+
+impl VaultHost {
+    /// Listens, if no other process does; `None` where one does.
+    ///
+    /// # Errors
+    /// When the socket or the lock cannot be made.
+    pub(crate) async fn start(options: HostOptions) -> Result<Option<Self>, FsError> {
+        create_private_dir(&options.folder)?;
+        let (path, socket) = (options.folder.join("host.lock"), HostOptions::socket(&options.folder));
+        let lock = File::options().write(true).create(true).truncate(false).open(&path).on("open", &path)?;
+        let started = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => return Err(error).on("lock", &path)?,
+                // One that listens answers; one that is about to end lets go of the lock in a moment.
+                Err(TryLockError::WouldBlock) => {
+                    let answer = ask_host(&socket, &HostRequest::Status, PATIENCE).on("ask", &socket)?;
+                    let is_there = answer.is_some_and(|answer| answer != HostAnswer::Ending);
+                    if is_there || started.elapsed() > LETS_GO_WITHIN {
+                        return Ok(None);
+                    }
+                    tokio::time::sleep(TRY_AGAIN).await;
+                }
+            }
+        }
+        let listener = listen_locally(&socket)?;
+        Ok(Some(Self { options, _lock: lock, listener }))
+    }
+
+    /// Answers until `stop` is done, or it has had no vault for a while. Says whether the stores of all vaults could be closed.
+    pub(crate) async fn run(self, stop: impl Future<Output = ()>) -> bool {
+        let Self { options, _lock, listener } = self;
+        let socket = HostOptions::socket(&options.folder);
+        let (stopping, stopped) = watch::channel(false);
+        let house = Arc::new(House { options, vaults: Mutex::default(), all_closed: AtomicBool::new(true), stopped });
+        let free = Arc::new(Semaphore::new(AT_A_TIME));
+        let mut stop = std::pin::pin!(stop);
+        let (mut asked, mut empty_since) = (JoinSet::new(), Instant::now());
+        loop {
+            while asked.try_join_next().is_some() {}
+            tokio::select! {
+                () = &mut stop => break,
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+                Ok((stream, _)) = listener.accept() => {
+                    let (house, free) = (Arc::clone(&house), Arc::clone(&free));
+                    asked.spawn(async move {
+                        let Ok(_turn) = free.acquire_owned().await else { return };
+                        house.answer(stream).await;
+                    });
+                    continue;
+                }
+            }
+            if !house.vaults().open.is_empty() {
+                empty_since = Instant::now();
+            }
+            let is_over = empty_since.elapsed() > house.options.lingers && house.ends_if_empty();
+            // Where its place was removed nobody finds it, and another begins.
+            if is_over || !socket.exists() {
+                break;
+            }
+        }
+        house.vaults().ending = true;
+        drop(listener);
+        let _ = std::fs::remove_file(&socket);
+        let _ = stopping.send(true);
+        let mut tasks = std::mem::take(&mut house.vaults().tasks);
+        while tasks.join_next().await.is_some() {}
+        // Whoever waits is told.
+        while asked.join_next().await.is_some() {}
+        house.all_closed.load(Ordering::Relaxed)
+    }
+}
+
+/// What all connections share.
+struct House {
+    options: HostOptions,
+    vaults: Mutex<HostedVaults>,
+    all_closed: AtomicBool,
+    stopped: watch::Receiver<bool>,
+}
+
+#[derive(Default)]
+struct HostedVaults {
+    open: BTreeMap<PathBuf, watch::Receiver<HostedState>>,
+    tasks: JoinSet<()>,
+    /// Nothing is opened any more.
+    ending: bool,
+}
+
+/// How a vault is.
+#[derive(Debug, Clone)]
+enum HostedState {
+    Opening,
+    Open,
+    Closing,
+    Refused(String),
+}
+
+impl House {
+    fn vaults(&self) -> MutexGuard<'_, HostedVaults> {
+        // No code that can panic runs under this lock.
+        self.vaults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that nothing is opened any more, where nothing is open.
+    fn ends_if_empty(&self) -> bool {
+        let mut vaults = self.vaults();
+        vaults.ending |= vaults.open.is_empty();
+        vaults.ending
+    }
+
+    async fn answer(self: &Arc<Self>, stream: UnixStream) {
+        let read = || {
+            let stream = stream.into_std()?;
+            stream.set_nonblocking(false)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
+            let request = read_line(&stream)?;
+            std::io::Result::Ok((stream, request))
+        };
+        let Ok(Ok((stream, Some(request)))) = spawn_blocking(read).await else { return };
+        let answer = match request {
+            HostRequest::Open(folder) => self.open(folder).await,
+            HostRequest::Status => self.status(),
+        };
+        // Who does not wait for the answer has no use for it.
+        let _ = spawn_blocking(move || write_line(&stream, &answer)).await;
+    }
+
+    fn status(&self) -> HostAnswer {
+        let vaults = self.vaults();
+        if vaults.ending {
+            return HostAnswer::Ending;
+        }
+        let vaults = vaults.open.keys().cloned().collect();
+        HostAnswer::Status(HostStatus { pid: std::process::id(), vaults, model_loads: model_loads() })
+    }
+
+    /// Opens a vault, and waits until it is served.
+    async fn open(self: &Arc<Self>, folder: PathBuf) -> HostAnswer {
+        loop {
+            let mut state = {
+                let mut vaults = self.vaults();
+                if vaults.ending {
+                    return HostAnswer::Ending;
+                }
+                match vaults.open.get(&folder) {
+                    Some(state) => state.clone(),
+                    None => {
+                        let (tell, state) = watch::channel(HostedState::Opening);
+                        vaults.open.insert(folder.clone(), state.clone());
+                        vaults.tasks.spawn(Arc::clone(self).keep(folder.clone(), tell));
+                        state
+                    }
+                }
+            };
+            let settled = state.wait_for(|state| !matches!(state, HostedState::Opening)).await;
+            match settled.map(|state| state.clone()) {
+                Ok(HostedState::Open) => return HostAnswer::Opened,
+                Ok(HostedState::Refused(why)) => return HostAnswer::Refused(why),
+                // It is opened anew when it is closed.
+                Ok(HostedState::Closing | HostedState::Opening) | Err(_) => {
+                    tokio::time::sleep(TRY_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Keeps a vault open until it is to be closed. Whatever becomes of it, the others go on.
+    async fn keep(self: Arc<Self>, folder: PathBuf, tell: watch::Sender<HostedState>) {
+        let tell = Arc::new(tell);
+        let serving = tokio::spawn(Arc::clone(&self).serve(folder.clone(), Arc::clone(&tell)));
+        let ended = serving.await;
+        self.vaults().open.remove(&folder);
+        match ended {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => self.all_closed.store(false, Ordering::Relaxed),
+            Ok(Err(why)) => {
+                tracing::warn!("{} cannot be opened: {why}", folder.display());
+                tell.send_replace(HostedState::Refused(why));
+            }
+            Err(panicked) => {
+                tracing::error!("{} is closed, as it failed unexpectedly: {panicked}", folder.display());
+                self.all_closed.store(false, Ordering::Relaxed);
+                tell.send_replace(HostedState::Refused("it failed unexpectedly; please report this".into()));
+            }
+        }
+    }
+
+    /// Serves a vault. Says whether its stores could be closed.
+    async fn serve(self: Arc<Self>, folder: PathBuf, tell: Arc<watch::Sender<HostedState>>) -> Result<bool, String> {
+        let runtime = tokio::runtime::Handle::current();
+        let opening = folder.clone();
+        // Its disk may not answer, and the others are not to wait for it.
+        let opened = spawn_blocking(move || runtime.block_on(open(&opening))).await;
+        let opened = opened.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))?;
+        let Some((home, daemon)) = opened else {
+            tell.send_replace(HostedState::Open);
+            return Ok(true);
+        };
+        let (house, app) = (Arc::clone(&self), Arc::clone(daemon.app()));
+        let begun = spawn_blocking(move || (house.options.beside)(&app)).await;
+        let beside = begun.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()));
+        tell.send_replace(HostedState::Open);
+        let over = async {
+            let mut stopped = self.stopped.clone();
+            loop {
+                tokio::select! {
+                    _ = stopped.wait_for(|stopped| *stopped) => break,
+                    () = tokio::time::sleep(LOOK_AGAIN) => {}
+                }
+                let (house, home) = (Arc::clone(&self), home.clone());
+                let look = move || home.is_lock_wanted() || (house.options.is_unused)(home.root());
+                if spawn_blocking(look).await.unwrap_or(true) {
+                    break;
+                }
+            }
+            tell.send_replace(HostedState::Closing);
+            let _ = spawn_blocking(move || drop(beside)).await;
+        };
+        Ok(daemon.run(over).await)
+    }
+}
+
+/// Opens a vault; `None` where another process serves it already.
+async fn open(folder: &Path) -> Result<Option<(Home, Daemon)>, String> {
+    let started = Instant::now();
+    let said = |error: &dyn std::fmt::Display| error.to_string();
+    loop {
+        let home = Home::open(folder).map_err(|error| said(&error))?;
+        let config = Config::load(home.root()).map_err(|error| said(&error))?;
+        match Daemon::start_locally(home.clone(), config).await {
+            Ok(daemon) => return Ok(Some((home, daemon))),
+            Err(DaemonError::Home(HomeError::Held(Some(daemon))))
+                if std::os::unix::net::UnixStream::connect(&daemon.socket).is_ok() =>
+            {
+                return Ok(None);
+            }
+            // It is just being closed, or changed.
+            Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < LETS_GO_WITHIN => {
+                tokio::time::sleep(TRY_AGAIN).await;
+            }
+            Err(error) => return Err(said(&error)),
+        }
+    }
+}

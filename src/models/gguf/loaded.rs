@@ -1,0 +1,174 @@
+//! The models that are loaded in this process, so that vaults which name the same one share it.
+
+use std::fs::metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::super::ModelError;
+use super::embedder::GgufEmbedder;
+use super::model::{GgufOptions, ModelSource};
+use super::reranker::GgufReranker;
+use super::working::WorkingModel;
+
+static EMBEDDERS: LoadedModels<WorkingModel> = LoadedModels::new();
+static RERANKERS: LoadedModels<GgufReranker> = LoadedModels::new();
+
+/// How often a model was loaded in this process.
+static LOADS: AtomicU64 = AtomicU64::new(0);
+
+impl GgufEmbedder {
+    /// An embedder by a model that is shared: it is loaded where no other embedder of this process has it, and let go of with the last.
+    ///
+    /// # Errors
+    /// As [`GgufEmbedder::open`].
+    pub(crate) fn shared(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
+        let key = ModelKey::of(source, options);
+        Ok(Self::by(EMBEDDERS.get(key, || Ok(Self::open(source, options)?.working))?))
+    }
+}
+
+impl GgufReranker {
+    /// A reranker that is shared so.
+    ///
+    /// # Errors
+    /// As [`GgufReranker::open`].
+    pub(crate) fn shared(file: &Path, options: &GgufOptions) -> Result<Arc<Self>, ModelError> {
+        let key = ModelKey::of(&ModelSource::File(file.to_owned()), options);
+        RERANKERS.get(key, || Self::open(file, options).map(Arc::new))
+    }
+}
+
+/// How often a model was loaded to be shared since this process began.
+pub(crate) fn model_loads() -> u64 {
+    LOADS.load(Ordering::Relaxed)
+}
+
+/// What makes two models one: the file as it is now, and how it is run.
+#[derive(Clone, PartialEq, Eq)]
+struct ModelKey {
+    source: ModelSource,
+    file: Option<[i64; 4]>,
+    options: GgufOptions,
+}
+
+impl ModelKey {
+    fn of(source: &ModelSource, options: &GgufOptions) -> Self {
+        let file = match source {
+            ModelSource::Bundled => None,
+            ModelSource::File(path) => metadata(path).ok().map(|meta| {
+                // The numbers of a file have no sign, and are compared alone.
+                [meta.dev() as i64, meta.ino() as i64, meta.mtime(), meta.mtime_nsec()]
+            }),
+        };
+        Self { source: source.clone(), file, options: options.clone() }
+    }
+}
+
+type Slot<M> = Arc<Mutex<Weak<M>>>;
+
+/// Models by what makes them one. Each is loaded by whoever asks first, for whom the others who want it wait.
+struct LoadedModels<M>(Mutex<Vec<(ModelKey, Slot<M>)>>);
+
+impl<M> LoadedModels<M> {
+    const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    fn get(&self, key: ModelKey, load: impl FnOnce() -> Result<Arc<M>, ModelError>) -> Result<Arc<M>, ModelError> {
+        let slot = self.slot(key);
+        let mut model = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = model.upgrade() {
+            return Ok(model);
+        }
+        let loaded = load()?;
+        LOADS.fetch_add(1, Ordering::Relaxed);
+        *model = Arc::downgrade(&loaded);
+        Ok(loaded)
+    }
+
+    fn slot(&self, key: ModelKey) -> Slot<M> {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that are gone, and that nobody is just loading.
+        let is_of_use = |slot: &Slot<M>| {
+            Arc::strong_count(slot) > 1 || slot.lock().unwrap_or_else(PoisonError::into_inner).strong_count() > 0
+        };
+        slots.retain(|(_, slot)| is_of_use(slot));
+        if let Some((_, slot)) = slots.iter().find(|(known, _)| *known == key) {
+            return Arc::clone(slot);
+        }
+        let slot = Slot::default();
+        slots.push((key, Arc::clone(&slot)));
+        slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn key(threads: usize) -> ModelKey {
+        ModelKey::of(&ModelSource::Bundled, &GgufOptions { threads, ..GgufOptions::new("/none") })
+    }
+
+    #[test]
+    fn one_model_is_loaded_once_however_many_want_it_and_let_go_of_with_the_last() {
+        let models = LoadedModels::<u32>::new();
+        let loads = AtomicU64::new(0);
+        let load = || {
+            loads.fetch_add(1, Ordering::SeqCst);
+            Ok(Arc::new(7))
+        };
+        let all: Vec<Arc<u32>> = thread::scope(|scope| {
+            let started: Vec<_> = (0..8).map(|_| scope.spawn(|| models.get(key(1), load).unwrap())).collect();
+            started.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(loads.load(Ordering::SeqCst), 1);
+        let other = models.get(key(2), load).unwrap();
+        assert_eq!(loads.load(Ordering::SeqCst), 2, "another is another");
+        drop(all);
+        drop(models.get(key(1), load).unwrap());
+        assert_eq!(loads.load(Ordering::SeqCst), 3, "the first was let go of");
+        assert!(models.get(key(3), || Err(ModelError::Stopped)).is_err());
+        assert!(models.get(key(3), load).is_ok(), "what could not be loaded is tried again");
+        assert!(Arc::ptr_eq(&other, &models.get(key(2), load).unwrap()));
+        assert!(models.0.lock().unwrap().len() <= 2);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_is_another_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.gguf");
+        std::fs::write(&path, "one").unwrap();
+        let (source, options) = (ModelSource::File(path.clone()), GgufOptions::new("/none"));
+        let before = ModelKey::of(&source, &options);
+        assert!(before == ModelKey::of(&source, &options));
+        std::fs::write(folder.path().join("new"), "two").unwrap();
+        std::fs::rename(folder.path().join("new"), &path).unwrap();
+        assert!(before != ModelKey::of(&source, &options));
+    }
+
+    #[test]
+    #[cfg(feature = "bundled-model")]
+    fn embedders_of_one_model_stop_alone() {
+        use super::super::super::Embedder;
+
+        let folder = tempfile::tempdir().unwrap();
+        let options = GgufOptions { threads: 1, ..GgufOptions::new(folder.path()) };
+        let open = || GgufEmbedder::shared(&ModelSource::Bundled, &options).unwrap();
+        let (one, other) = (open(), open());
+        assert!(Arc::ptr_eq(&one.working, &other.working));
+        assert_eq!(one.embed_query("river", None).unwrap(), other.embed_query("river", None).unwrap());
+        one.stop();
+        assert!(matches!(one.embed_query("too late", None), Err(ModelError::Stopped)));
+        assert!(other.embed_query("not too late", None).is_ok());
+        drop(one);
+        assert!(other.embed_query("nor after that", None).is_ok());
+        let working = Arc::downgrade(&other.working);
+        drop(other);
+        assert!(working.upgrade().is_none(), "its threads have ended");
+    }
+}

@@ -1,0 +1,180 @@
+//! Many indexes of `qmd` in one process: one model, each closed by itself.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+
+use crate::as_qmd::Workspace;
+use crate::support::{Ran, eventually};
+
+const INDEXES: [&str; 2] = ["one", "two"];
+
+/// A workspace with the same collection in two indexes.
+fn two_indexes(with_model: bool) -> Workspace {
+    let workspace = Workspace::new();
+    for name in INDEXES {
+        if !with_model {
+            workspace.without_model(&["--index", name]);
+        }
+        let memory = workspace.path("work/memory");
+        of(&workspace, name, &["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    }
+    workspace
+}
+
+fn of(workspace: &Workspace, index: &str, args: &[&str]) -> Ran {
+    workspace.run(&[&["--index", index], args].concat())
+}
+
+#[track_caller]
+fn finds(workspace: &Workspace, index: &str) {
+    let found = of(workspace, index, &["search", "keyword target", "--json"]).ok().json();
+    assert_eq!(found[0]["file"], "qmd://memory/notes.md", "{index}: {found}");
+}
+
+fn json(path: &Path) -> Option<Value> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The folder of an index.
+fn folder(workspace: &Workspace, index: &str) -> PathBuf {
+    let is_it = |folder: &PathBuf| json(&folder.join("place.json")).unwrap()["name"] == index;
+    workspace.indexes().into_iter().find(is_it).unwrap()
+}
+
+/// The process that answers for an index.
+fn pid(workspace: &Workspace, index: &str) -> Option<Pid> {
+    let said = json(&folder(workspace, index).join(".vault/daemon.json"))?;
+    Pid::from_raw(said["pid"].as_i64()? as i32)
+}
+
+/// What the process of all indexes says of itself.
+fn status(workspace: &Workspace) -> Value {
+    let mut stream = UnixStream::connect(workspace.path("state/memory-vault/qmd/host.sock")).unwrap();
+    stream.write_all(b"\"status\"\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    said["status"].clone()
+}
+
+/// Makes it so that nobody has asked an index for eleven minutes.
+fn let_time_pass(workspace: &Workspace, index: &str) {
+    let mark = fs::File::options().write(true).open(folder(workspace, index).join("asked")).unwrap();
+    mark.set_modified(SystemTime::now() - Duration::from_secs(660)).unwrap();
+}
+
+fn ends(process: Pid) {
+    eventually("its end", || test_kill_process(process).is_err().then_some(()));
+}
+
+#[test]
+fn two_indexes_share_a_process_and_a_model_and_are_closed_alone() {
+    let workspace = two_indexes(true);
+    for name in INDEXES {
+        of(&workspace, name, &["embed"]).ok();
+        let found = of(&workspace, name, &["vsearch", "what stands here", "--json"]).ok().json();
+        assert!(found[0]["docid"].is_string(), "{found}");
+    }
+    let process = pid(&workspace, "one").unwrap();
+    assert_eq!(pid(&workspace, "two"), Some(process));
+    let said = status(&workspace);
+    assert_eq!(said["pid"], process.as_raw_nonzero().get());
+    assert_eq!((said["vaults"].as_array().unwrap().len(), &said["model_loads"]), (2, &1.into()), "{said}");
+    let place = workspace.path("state/memory-vault/qmd");
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&place), mode(&place.join("host.sock"))), (0o700, 0o600));
+    // One is closed when nobody asks it; the other answers all the while.
+    let_time_pass(&workspace, "one");
+    eventually("the idle one to be closed", || {
+        finds(&workspace, "two");
+        pid(&workspace, "one").is_none().then_some(())
+    });
+    eventually("it to be gone", || (status(&workspace)["vaults"].as_array().unwrap().len() == 1).then_some(()));
+    finds(&workspace, "one");
+    of(&workspace, "one", &["embed"]).ok();
+    assert_eq!(pid(&workspace, "one"), Some(process), "it is opened again by the same process");
+    assert_eq!(status(&workspace)["model_loads"], 1);
+    // A change of a collection closes that index alone, too.
+    let memory = workspace.path("work");
+    of(&workspace, "one", &["collection", "add", memory.to_str().unwrap(), "--name", "more", "--mask", "*.md"]).ok();
+    finds(&workspace, "two");
+    assert_eq!(pid(&workspace, "one"), Some(process));
+    // The process ends with the last.
+    for name in INDEXES {
+        let_time_pass(&workspace, name);
+    }
+    ends(process);
+    assert!(!place.join("host.sock").exists());
+}
+
+#[test]
+fn first_commands_at_the_same_instant_start_one_process() {
+    let workspace = two_indexes(false);
+    let first = pid(&workspace, "one").unwrap();
+    kill_process(first, Signal::KILL).unwrap();
+    ends(first);
+    std::thread::scope(|scope| {
+        for at in 0..6 {
+            let workspace = &workspace;
+            scope.spawn(move || finds(workspace, INDEXES[at % 2]));
+        }
+    });
+    let second = pid(&workspace, "one").unwrap();
+    assert_ne!(first, second, "a process that was killed is followed by another");
+    assert_eq!(pid(&workspace, "two"), Some(second));
+    assert_eq!(status(&workspace)["vaults"].as_array().unwrap().len(), 2);
+    // Told to stop, it closes them in order.
+    kill_process(second, Signal::TERM).unwrap();
+    ends(second);
+    assert_eq!((pid(&workspace, "one"), pid(&workspace, "two")), (None, None));
+    finds(&workspace, "two");
+}
+
+#[test]
+fn an_index_that_cannot_be_opened_says_why_and_harms_no_other() {
+    let workspace = two_indexes(false);
+    let process = pid(&workspace, "two").unwrap();
+    let settings = folder(&workspace, "one").join("memory.toml");
+    let before = fs::read_to_string(&settings).unwrap();
+    let_time_pass(&workspace, "one");
+    eventually("it to be closed", || pid(&workspace, "one").is_none().then_some(()));
+    fs::write(&settings, format!("nonsense = 1\n{before}")).unwrap();
+    let refused = of(&workspace, "one", &["search", "target", "--json"]);
+    assert!(refused.code != 0 && refused.stderr.contains("nonsense"), "{refused:?}");
+    finds(&workspace, "two");
+    assert_eq!(pid(&workspace, "two"), Some(process));
+    fs::write(&settings, before).unwrap();
+    finds(&workspace, "one");
+    // One whose folder is gone is closed, and the other goes on.
+    fs::remove_dir_all(folder(&workspace, "one")).unwrap();
+    eventually("it to be closed", || (status(&workspace)["vaults"].as_array().unwrap().len() == 1).then_some(()));
+    finds(&workspace, "two");
+}
+
+#[test]
+fn notes_that_become_private_or_go_leave_the_database_without_a_command() {
+    let workspace = Workspace::new();
+    workspace.without_model(&[]);
+    let memory = workspace.path("work/memory");
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let is = |paths: &[&str]| {
+        let listed = workspace.documents();
+        (listed.iter().map(|(_, path)| path.as_str()).collect::<Vec<_>>() == paths).then_some(())
+    };
+    is(&["2026-01-05.md", "notes.md"]).unwrap();
+    workspace.write("memory/new.md", "# New\n\nQuinoa.\n");
+    eventually("a new one", || is(&["2026-01-05.md", "new.md", "notes.md"]));
+    workspace.write("memory/new.md", "---\nprivate: true\n---\n# New secret\n");
+    eventually("it to leave", || is(&["2026-01-05.md", "notes.md"]));
+    fs::remove_file(workspace.path("work/memory/notes.md")).unwrap();
+    eventually("the other to leave", || is(&["2026-01-05.md"]));
+    let bytes = fs::read(workspace.path("cache/qmd/index.sqlite")).unwrap();
+    assert!(!bytes.windows(6).any(|part| part == b"secret" || part == b"Target"), "nor are their titles in it");
+}

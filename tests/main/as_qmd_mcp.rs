@@ -1,0 +1,202 @@
+//! `qmd mcp`: the tools under QMD's names, on standard input and output and over HTTP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::as_qmd::Workspace;
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.without_model(&[]);
+    let memory = workspace.path("work/memory");
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    workspace.run(&["context", "add", "qmd://memory/", "What was done."]).ok();
+    workspace
+}
+
+fn call(name: &str, arguments: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": name, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
+}
+
+/// Asks all that QMD's callers ask of its server.
+fn every_tool_answers(mut ask: impl FnMut(&Value) -> Value) {
+    let hello = ask(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "mcporter", "version": "1" } } }));
+    assert_eq!(hello["result"]["protocolVersion"], "2025-06-18", "{hello}");
+    assert_eq!(hello["result"]["serverInfo"]["name"], "qmd");
+    let listed = ask(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
+    let names: Vec<&str> =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["query", "search", "vector_search", "deep_search", "get", "multi_get", "status"]);
+    let mut docid = String::new();
+    let lex = json!({ "type": "lex", "query": "keyword target" });
+    let vec = json!({ "type": "vec", "query": "what stands here" });
+    for (name, arguments) in [
+        ("query", json!({ "searches": [lex], "limit": 4, "collections": ["memory"], "rerank": false })),
+        ("query", json!({ "searches": [lex, vec], "limit": 4.0, "intent": "keywords" })),
+        ("search", json!({ "query": "keyword target", "limit": 4, "minScore": 0, "collection": "memory" })),
+        ("vector_search", json!({ "query": "keyword target", "limit": 4, "minScore": 0 })),
+        ("deep_search", json!({ "query": "keyword target", "limit": 4, "minScore": 0, "collection": "memory" })),
+        ("vsearch", json!({ "query": "keyword target" })),
+        ("qmd_search", json!({ "query": "keyword target" })),
+    ] {
+        let answer = ask(&call(name, arguments));
+        let found = &answer["result"]["structuredContent"]["results"][0];
+        assert_eq!(
+            (&found["file"], &found["title"]),
+            (&"memory/notes.md".into(), &"Target".into()),
+            "{name}: {answer}"
+        );
+        assert_eq!(found["context"], "What was done.");
+        assert!(found["snippet"].as_str().unwrap().starts_with("@@ -1,3 @@"), "{found}");
+        assert!(found["score"].as_f64().unwrap() > 0.0 && !answer.to_string().contains("secret"), "{answer}");
+        docid = found["docid"].as_str().unwrap().to_owned();
+        assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains(&docid));
+    }
+    let nothing = ask(&call("search", json!({ "query": "nothingatall" })));
+    assert_eq!(nothing["result"]["structuredContent"]["results"], json!([]));
+    for file in [docid.as_str(), "memory/notes.md", "qmd://memory/notes.md", "notes.md"] {
+        let given = ask(&call("get", json!({ "file": file })))["result"]["content"][0]["resource"].clone();
+        assert_eq!((&given["uri"], &given["mimeType"]), (&"qmd://memory/notes.md".into(), &"text/markdown".into()));
+        assert!(given["text"].as_str().unwrap().ends_with("The keyword target stands here."), "{given}");
+    }
+    let lines = ask(&call("get", json!({ "file": "memory/notes.md:3", "maxLines": 1, "lineNumbers": true })));
+    assert!(lines.to_string().contains("3: The keyword target stands here."), "{lines}");
+    for file in ["memory/private.md", "memory/none.md", "../../etc/passwd", ""] {
+        let missing = ask(&call("get", json!({ "file": file })));
+        assert!(missing["result"]["isError"] == true, "{missing}");
+        assert!(!missing.to_string().contains("private.md\\n"), "{missing}");
+    }
+    let several = ask(&call("multi_get", json!({ "pattern": "memory/*.md", "maxLines": 1 })));
+    assert_eq!(several["result"]["content"].as_array().unwrap().len(), 2, "{several}");
+    let large = ask(&call("multi_get", json!({ "pattern": "memory/notes.md,none.md", "maxBytes": 3 })));
+    assert!(large.to_string().contains("none.md") && large.to_string().contains("too large"), "{large}");
+    let status = ask(&call("status", json!({})))["result"]["structuredContent"].clone();
+    assert_eq!((&status["totalDocuments"], &status["collections"][0]["name"]), (&2.into(), &"memory".into()));
+    assert!(status["collections"][0]["lastUpdated"].is_string() && status["folder"].is_null(), "{status}");
+    let read = ask(
+        &json!({ "jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": { "uri": "qmd://memory/notes.md" } }),
+    );
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("# Target"), "{read}");
+    for (asked, code) in [
+        (call("none", json!({})), -32602),
+        (json!({ "jsonrpc": "2.0", "id": 4, "method": "no/such" }), -32601),
+        (
+            json!({ "jsonrpc": "2.0", "id": 4, "method": "resources/read", "params": { "uri": "qmd://memory/private.md" } }),
+            -32002,
+        ),
+    ] {
+        assert_eq!(ask(&asked)["error"]["code"], code, "{asked}");
+    }
+    for wrong in
+        [json!({}), json!({ "query": 7 }), json!({ "searches": [] }), json!({ "query": "x", "collection": "no" })]
+    {
+        assert_eq!(ask(&call("search", wrong))["result"]["isError"], true);
+    }
+    assert_eq!(ask(&json!({ "jsonrpc": "2.0", "id": 5, "method": "ping" }))["result"], json!({}));
+}
+
+#[test]
+fn programs_find_qmds_tools_on_standard_input_and_output() {
+    let workspace = workspace();
+    let mut command = workspace.command(&["mcp"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    writeln!(input, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).unwrap();
+    every_tool_answers(|message| {
+        writeln!(input, "{message}").unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(answer["id"], message["id"], "{answer}");
+        answer
+    });
+    // A collection that comes meanwhile is found.
+    let work = workspace.path("work");
+    workspace.run(&["collection", "add", work.to_str().unwrap(), "--name", "root", "--mask", "*.md"]).ok();
+    writeln!(input, "{}", call("search", json!({ "query": "sourdough" }))).unwrap();
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert!(line.contains("root/MEMORY.md"), "{line}");
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+/// A request and its answer's status and body.
+fn http(port: u16, head: &str, body: &str) -> (u16, Value) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let length = body.len();
+    write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap_or_default())
+}
+
+fn post(port: u16, address: &str, body: &Value) -> (u16, Value) {
+    let head = format!("POST {address} HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json");
+    http(port, &head, &body.to_string())
+}
+
+#[test]
+fn a_server_in_the_background_answers_over_http_until_it_is_stopped() {
+    let workspace = workspace();
+    let started = workspace.run(&["mcp", "--http", "--daemon", "--port", "0"]).ok();
+    let port: u16 = started.stdout.split("localhost:").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+    let again = workspace.run(&["mcp", "--http", "--daemon"]).ok();
+    assert!(again.stdout.contains("already") && again.stdout.contains(&format!(":{port}/")), "{again:?}");
+    every_tool_answers(|message| {
+        let (status, answer) = post(port, "/mcp", message);
+        assert_eq!(status, 200, "{answer}");
+        answer
+    });
+    assert_eq!(post(port, "/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).0, 202);
+    let (status, health) = http(port, &format!("GET /health HTTP/1.1\r\nHost: localhost:{port}"), "");
+    assert_eq!((status, &health["status"]), (200, &"ok".into()));
+    for address in ["/query", "/search"] {
+        let (_, found) = post(port, address, &json!({ "searches": [{ "type": "lex", "query": "target" }] }));
+        assert_eq!(found["results"][0]["file"], "memory/notes.md", "{found}");
+        assert_eq!(post(port, address, &json!({ "limit": 3 })).0, 400);
+    }
+    // Pages of other hosts have no way in.
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
+    for head in [
+        "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json",
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Type: application/json",
+    ] {
+        assert_eq!(http(port, head, &hello).0, 403, "{head}");
+    }
+    assert_eq!(http(port, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain", &hello).0, 415);
+    assert_eq!(http(port, "GET /mcp HTTP/1.1\r\nHost: localhost", "").0, 405);
+    assert_eq!(http(port, "GET /status HTTP/1.1\r\nHost: localhost", "").0, 404);
+    workspace.run(&["mcp", "stop"]).ok();
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
+    assert_eq!(workspace.run(&["mcp", "stop"]).code, 1, "there is none any more");
+}
+
+#[test]
+fn a_bench_says_how_well_each_way_of_searching_finds_the_files() {
+    let workspace = workspace();
+    let fixture = json!({ "description": "x", "version": 1, "collection": "memory", "queries": [
+        { "id": "a", "query": "keyword target", "type": "exact", "description": "", "expected_files": ["notes.md"], "expected_in_top_k": 1 },
+        { "id": "b", "query": "quarter plans", "type": "exact", "expected_files": ["2026-01-05.md", "private.md"] },
+    ]});
+    workspace.write("bench.json", &fixture.to_string());
+    let ran = workspace.run(&["bench", "bench.json", "--json"]).ok().json();
+    let first = &ran["results"][0]["backends"]["bm25"];
+    assert_eq!(
+        (&first["mrr"], &first["f1"], &first["top_files"][0]),
+        (&1.0.into(), &1.0.into(), &"qmd://memory/notes.md".into())
+    );
+    assert_eq!(ran["results"][1]["backends"]["bm25"]["recall"], 0.5, "private notes are not found: {ran}");
+    assert_eq!(ran["summary"]["bm25"]["avg_recall"], 0.75);
+    for name in ["bm25", "vector", "hybrid", "full"] {
+        assert!(ran["summary"][name]["avg_latency_ms"].as_f64().unwrap() > 0.0, "{ran}");
+    }
+    assert!(workspace.run(&["bench", "bench.json"]).ok().stdout.contains("MRR"));
+    assert_ne!(workspace.run(&["bench", "none.json"]).code, 0);
+}

@@ -1,0 +1,84 @@
+//! `README.md`: its demos of an import and of `qmd` say what the program says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use super::recorded::is_as_recorded;
+
+/// A person's home, with the program on their path.
+struct Person(tempfile::TempDir);
+
+impl Person {
+    fn new() -> Self {
+        let person = Self(tempfile::Builder::new().prefix("maya-").tempdir().unwrap());
+        for folder in ["bin", "notes", "vault", "Downloads"] {
+            fs::create_dir(person.path(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_vault"), person.path("bin/vault")).unwrap();
+        fs::write(person.path("vault/memory.toml"), "[embed]\nmodel = \"none\"\n").unwrap();
+        person
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(path)
+    }
+
+    /// What a line says in a shell in their vault.
+    fn says(&self, line: &str) -> String {
+        let path = std::env::join_paths([self.path("bin"), "/usr/bin".into(), "/bin".into()]).unwrap();
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", line]).env_clear().env("PATH", path).env("HOME", self.path("")).env("NO_COLOR", "1");
+        let said = shell.current_dir(self.path("vault")).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap() + &String::from_utf8(said.stderr).unwrap();
+        said.replace(self.path("").to_str().unwrap().trim_end_matches('/'), "/home/maya")
+    }
+
+    /// Runs each command of a `console` block that has a text in it, in their order.
+    fn does_as_recorded(&self, with: &str) {
+        let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+        let mut blocks = page.split("```console\n").skip(1).map(|block| block.split("```").next().unwrap());
+        let block = blocks.find(|block| block.contains(with)).unwrap();
+        for step in block.split("$ ").skip(1) {
+            let (command, recorded) = step.split_once('\n').unwrap();
+            let said = self.says(command);
+            assert!(
+                is_as_recorded(said.trim_end(), recorded.trim_end()),
+                "$ {command}\n{said}\nnot as recorded:\n{recorded}"
+            );
+        }
+    }
+}
+
+fn data(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+#[test]
+fn what_is_forgotten_and_imported_again_is_still_gone() {
+    let person = Person::new();
+    let mut zip = ZipWriter::new(fs::File::create(person.path("Downloads/chatgpt.zip")).unwrap());
+    zip.start_file("conversations.json", SimpleFileOptions::default()).unwrap();
+    std::io::Write::write_all(&mut zip, &fs::read(data("tests/data/imports/chatgpt/conversations.json")).unwrap())
+        .unwrap();
+    zip.finish().unwrap();
+    person.does_as_recorded("vault import --from chatgpt");
+    let left = fs::read_dir(person.path("vault/conversations")).unwrap().count();
+    assert_eq!(left, 1, "the other conversation is there");
+}
+
+#[test]
+fn a_link_called_qmd_searches() {
+    let person = Person::new();
+    fs::copy(data("vault-template/notes/sourdough.md"), person.path("notes/sourdough.md")).unwrap();
+    // Loading the model of a build without optimisation takes its time: the index that the link will have goes by words.
+    person.says("vault qmd collection list");
+    let indexes = fs::read_dir(person.path(".local/state/memory-vault/qmd")).unwrap().flatten();
+    let file = indexes.map(|index| index.path().join("memory.toml")).find(|file| file.exists()).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("[embed]\nmodel = \"none\"\n\n{text}")).unwrap();
+    person.does_as_recorded("ln -s");
+}
