@@ -225,6 +225,21 @@ pub(crate) fn give_owner_of(other: &Path, file: &Path) {
     }
 }
 
+/// Gives a file the extended attributes of another, such as tags of a file manager and access lists, as far as the system lets us.
+pub(crate) fn give_attributes_of(other: &Path, file: &Path) {
+    let mut names = vec![0; MOST_ATTRIBUTE_BYTES];
+    let Ok(length) = rustix::fs::llistxattr(other, &mut names[..]) else { return };
+    let mut value = vec![0; MOST_ATTRIBUTE_BYTES];
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        if let Ok(length) = rustix::fs::lgetxattr(other, name, &mut value[..]) {
+            let _ = rustix::fs::lsetxattr(file, name, &value[..length], rustix::fs::XattrFlags::empty());
+        }
+    }
+}
+
+/// Maximum bytes of the names of a file's extended attributes, and of a value: those of Linux.
+const MOST_ATTRIBUTE_BYTES: usize = 64 << 10;
+
 /// How the names of files begin that are not yet what they are to be.
 pub(crate) const UNFINISHED: &str = ".vault-tmp-";
 

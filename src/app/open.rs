@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::App;
+use crate::access::{Principal, Turn};
 use crate::backup::{Timer, Trust};
 use crate::capture::{self, AtRest, Capture};
 use crate::clock::Clock;
@@ -17,10 +18,11 @@ use crate::fs::FsError;
 use crate::layers::Layers;
 use crate::ledger::{FactsKeeper, KeeperParts, Ledger};
 use crate::models::{BatchRecords, LoadEmbedder, ModelChoice, ModelConfig, ModelInUse};
+use crate::notes::finish_purges;
 use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::profile::ProfileKeeper;
-use crate::request::{PendingEvents, Workspace, WorkspaceParts};
+use crate::request::{Owner, PendingEvents, Request, Role, Workspace, WorkspaceParts};
 use crate::session_export::SessionKeeper;
 use crate::state::{ChangeTable, State};
 use crate::summaries::{SummariesKeeper, SummariesParts};
@@ -180,6 +182,9 @@ impl App {
             traces,
         });
         let workspace = Arc::new(workspace);
+        // Before anybody makes anything of what was to go.
+        let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
+        Owner::of(request).iter().for_each(finish_purges);
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
         let traces_keeper = watch.then(|| TracesKeeper::start(&workspace)).transpose()?;

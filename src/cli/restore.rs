@@ -7,7 +7,7 @@ use clap::Args;
 use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::{count, remark_behind};
-use super::terminal::{say, stdout};
+use super::terminal::{remark, say, stdout};
 use crate::wire::RestoreParams;
 
 /// Undo a change: the note is again what it was before. Of an import, all that it made.
@@ -40,6 +40,12 @@ impl RestoreCommand {
                 say!("{id} is undone: {} as before it; to have it again, import it again", count(files, "file"))?;
             } else {
                 remark_behind(restored.searchable);
+                if restored.forgotten_before {
+                    remark!(
+                        "vault: {} says what you forgot for good; `vault forgotten list` names the lines",
+                        restored.path
+                    );
+                }
                 say!("{} is as it was\nto undo: vault restore {}", restored.path, restored.checkpoint_id)?;
             }
         }

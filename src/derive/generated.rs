@@ -71,14 +71,29 @@ pub(crate) fn greater_doubt(one: Option<&'static str>, other: Option<&'static st
     DOUBTS.into_iter().find(|doubt| one == Some(doubt) || other == Some(doubt))
 }
 
+/// A generated file that would not be read again as one: its frontmatter would be too large, and it would count as the person's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("its frontmatter would be too large to be read again; what a person has put into it may be shortened")]
+pub(crate) struct FrontmatterTooLarge;
+
+/// The bytes that a text of a list takes in frontmatter.
+pub(crate) fn listed_bytes(text: &str) -> usize {
+    const AROUND: usize = "---\nsources:\n---\n\n\n".len();
+    let list = Map::from_iter([(SOURCES.to_owned(), vec![text].into())]);
+    compose(&list, "").len().saturating_sub(AROUND)
+}
+
 /// The text of a generated file. `own` is what the program says in its frontmatter beside `generated`, `sources` and `digest`. What else a
 /// person has put into the frontmatter of the file that it takes the place of stays: `private: true`, tags, a key of their own.
+///
+/// # Errors
+/// When it would not be read again as a generated file that nobody has edited.
 pub(crate) fn compose_generated(
     own: &Map<String, Value>,
     sources: &[String],
     body: &str,
     before: Option<&GeneratedNote>,
-) -> String {
+) -> Result<String, FrontmatterTooLarge> {
     let mut front = own.clone();
     front.insert(GENERATED.into(), true.into());
     front.insert(SOURCES.into(), sources.into());
@@ -86,7 +101,9 @@ pub(crate) fn compose_generated(
     for (key, value) in before.iter().flat_map(|before| &before.metadata) {
         front.entry(key.clone()).or_insert_with(|| value.clone());
     }
-    compose(&front, body)
+    let text = compose(&front, body);
+    let is_read_again = GeneratedNote::read(&text).is_some_and(|read| !read.is_edited);
+    is_read_again.then_some(text).ok_or(FrontmatterTooLarge)
 }
 
 /// The digest of a body. Blank lines around it, and the ends of its lines, are not what anybody wrote.
@@ -110,7 +127,7 @@ mod tests {
 
     fn composed(body: &str, before: Option<&GeneratedNote>) -> String {
         let own = json!({ "title": "Summary", "of": "conversations/a.md" });
-        compose_generated(own.as_object().unwrap(), &["conversations/a.md".into()], body, before)
+        compose_generated(own.as_object().unwrap(), &["conversations/a.md".into()], body, before).unwrap()
     }
 
     #[test]
@@ -123,6 +140,19 @@ mod tests {
         assert_eq!(read.text_of("of"), Some("conversations/a.md"));
         assert_eq!(Note::parse(&text, "x").problems, []);
         assert!(is_generated(&read.metadata));
+    }
+
+    #[test]
+    fn what_would_not_be_read_again_is_not_composed() {
+        let sources: Vec<String> = (0..3_000).map(|at| format!("notes/a note of the person {at}.md")).collect();
+        assert_eq!(compose_generated(&Map::new(), &sources, "one", None), Err(FrontmatterTooLarge));
+        let all = composed("one", None).len();
+        let with = |more: &str| {
+            compose_generated(&Map::new(), &["conversations/a.md".into(), more.into()], "one", None).unwrap().len()
+        };
+        for path in ["notes/b.md", "notes/東京.md", "notes/a: \u{85}b.md", "notes/\u{1f600} #1.md"] {
+            assert_eq!(with(path) - with("x"), listed_bytes(path) - listed_bytes("x"), "{path} {all}");
+        }
     }
 
     #[test]

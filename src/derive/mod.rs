@@ -15,6 +15,7 @@ mod machinery;
 mod properties;
 mod relations;
 mod said;
+mod sentences;
 mod sources;
 pub(crate) mod stop_words;
 pub(crate) mod summary;

@@ -3,9 +3,8 @@
 
 use std::ops::Range;
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use super::chunk::turn_mark;
+use super::sentences::sentence_bounds;
 use super::words::{count, fold, is_word};
 
 /// A whole text is told from others from so many words on: "Thanks!" is nobody's secret.
@@ -133,7 +132,7 @@ impl OpenBlock {
         };
         let mut sentences = Vec::new();
         let mut start = 0;
-        for sentence in line.split_sentence_bounds() {
+        for sentence in sentence_bounds(&line) {
             let end = start + sentence.len();
             let words = plain(sentence);
             let trimmed = start + sentence.trim_end().len();

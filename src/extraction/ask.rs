@@ -20,6 +20,8 @@ pub(super) struct ExtractionAsker<'a> {
     pub(super) now: &'a dyn Fn() -> i64,
     /// Whether somebody ends it.
     pub(super) is_stopped: &'a dyn Fn() -> bool,
+    /// Whether what it is asked about is still what it was: what somebody has taken out meanwhile is not sent once more.
+    pub(super) is_current: &'a dyn Fn() -> bool,
 }
 
 /// Why there is no answer.
@@ -35,6 +37,8 @@ pub(super) enum Unasked {
     Refused(String),
     /// Somebody ended it.
     Stopped,
+    /// What it was asked about is another text by now.
+    Changed,
     /// The state cannot be written.
     State(StateError),
 }
@@ -55,6 +59,9 @@ impl ExtractionAsker<'_> {
             Ok(checked) => return Ok(checked),
             Err(problem) => problem,
         };
+        if !(self.is_current)() {
+            return Err(Unasked::Changed);
+        }
         match self.ask_once(&repair_prompt(prompt, &problem), date)? {
             Ok(checked) => Ok(checked),
             Err(problem) => {
@@ -173,6 +180,7 @@ mod tests {
             timeout,
             now: &|| 5,
             is_stopped: &|| false,
+            is_current: &|| true,
         };
         (asker.ask(&prompt, None), calls.totals(5).unwrap().outcomes)
     }

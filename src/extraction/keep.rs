@@ -61,11 +61,22 @@ pub(super) fn evidence_of(found: &CheckedEntry) -> Evidence {
     if found.has_quote && found.voice == Voice::Person { Evidence::Quoted } else { Evidence::Checked }
 }
 
-/// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is.
-pub(super) fn propose(workspace: &Workspace, found: Proposals) -> Result<(), RequestError> {
+/// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is. Says whether what it was
+/// found in `is_current`, which is asked once nothing more is forgotten before this has written: what was found in another text is dropped,
+/// as a paraphrase of what is gone is known by nothing else.
+pub(super) fn propose(
+    workspace: &Workspace,
+    found: Proposals,
+    is_current: &dyn Fn() -> bool,
+) -> Result<bool, RequestError> {
     let Proposals { holder, who, into, reach, proposals } = found;
     if proposals.is_empty() {
-        return Ok(());
+        return Ok(true);
+    }
+    let files = workspace.files()?;
+    let _one = files.one_generation();
+    if !is_current() {
+        return Ok(false);
     }
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
@@ -77,7 +88,7 @@ pub(super) fn propose(workspace: &Workspace, found: Proposals) -> Result<(), Req
         reach: reach.as_ref().map_or(Reach::All, Reach::Agent),
         likeness: Some(&likeness),
     };
-    let writer = LayerWriter { files: workspace.files()?, act: Action::Edit.done_by(who), is_program: true };
+    let writer = LayerWriter { files, act: Action::Edit.done_by(who), is_program: true };
     let layers = workspace.layers();
     let all = layers.propose(&writer, &holder, proposals, &rules)?;
     drop(asked);
@@ -91,7 +102,7 @@ pub(super) fn propose(workspace: &Workspace, found: Proposals) -> Result<(), Req
             forgotten.note(LeftOut { at, by, into, whole: true, tombstone: *tombstone });
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// An entry of what was found, which comes from these sources.

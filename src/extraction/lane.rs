@@ -313,17 +313,9 @@ impl Extraction {
                 self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE))?;
                 return Ok(ExtractionRest::None);
             }
-            // The index follows in a moment, and then it is another job.
             Ok(_) | Err(ReadError::Changing) => {
-                self.jobs.put_off(
-                    EXTRACTION,
-                    job.key,
-                    self.now() + SETTLE.as_millis() as i64,
-                    false,
-                    "it has just changed",
-                )?;
                 known.look_again();
-                return Ok(ExtractionRest::None);
+                return self.has_changed(EXTRACTION, job);
             }
         };
         let note = Note::parse(&source.text, path.stem());
@@ -341,6 +333,11 @@ impl Extraction {
         }
         let date = note.created.map(|created| created.to_zoned(jiff::tz::TimeZone::system()).date().to_string());
         let prompt = extraction_prompt(&turns, date.as_deref());
+        // The lines count, too: they are what is cited.
+        let is_current = || {
+            let now = read(root, &path, self.workspace.config().index.max_file_bytes);
+            now.is_ok_and(|now| now.hash == source.hash || self.turns(&now) == turns)
+        };
         let memory = &self.workspace.config().memory;
         let asker = ExtractionAsker {
             kind: EXTRACTION,
@@ -350,15 +347,25 @@ impl Extraction {
             timeout: Duration::from_millis(memory.timeout_ms),
             now: &|| self.now(),
             is_stopped: &|| self.is_stopped.load(Ordering::SeqCst),
+            is_current: &is_current,
         };
         let found = match asker.ask(&prompt, date.as_deref()) {
             Ok(found) => found,
-            Err(unasked) => return self.unasked(EXTRACTION, job, unasked),
+            Err(unasked) => {
+                if matches!(unasked, Unasked::Changed) {
+                    known.look_again();
+                }
+                return self.unasked(EXTRACTION, job, unasked);
+            }
         };
-        let written = propose(&self.workspace, found_in((&path, trust_of(&note)), &found.entries));
+        let written = propose(&self.workspace, found_in((&path, trust_of(&note)), &found.entries), &is_current);
+        if matches!(written, Ok(false)) {
+            known.look_again();
+            return self.has_changed(EXTRACTION, job);
+        }
         crash::point("extraction-proposed");
         let written =
-            written.and_then(|()| keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary));
+            written.and_then(|_| keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary));
         crash::point("extraction-summarised");
         if let Err(error) = written {
             self.fails(EXTRACTION, job, &error.message, None)?;
@@ -396,6 +403,13 @@ impl Extraction {
         first.chain(name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// What is read is not what its job says: that follows in a moment, and then it is another job.
+    fn has_changed(&self, kind: &str, job: &Job) -> Result<ExtractionRest, StateError> {
+        let later = self.now() + SETTLE.as_millis() as i64;
+        self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
+        Ok(ExtractionRest::None)
+    }
+
     /// What becomes of a job that was not answered.
     pub(super) fn unasked(&self, kind: &str, job: &Job, unasked: Unasked) -> Result<ExtractionRest, StateError> {
         let now = self.now();
@@ -417,6 +431,7 @@ impl Extraction {
                 let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
                 Ok(self.waits_for(DAY_USED_UP.into(), left.min(LOOK_EVERY)))
             }
+            Unasked::Changed => self.has_changed(kind, job),
             Unasked::Stopped => {
                 self.jobs.put_off(kind, job.key, now, false, "the program ends")?;
                 Ok(ExtractionRest::For(LOOK_EVERY))

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ask::ExtractionAsker;
+use super::ask::{ExtractionAsker, Unasked};
 use super::keep::{Proposals, entry_of, propose};
 use super::lane::{Extraction, ExtractionRest};
 use super::sessions::next_due;
@@ -28,6 +28,7 @@ const FILES: &str = "librarian files";
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// Sources that an entry names at most.
 const MOST_EVIDENCE: usize = 20;
+
 impl Extraction {
     /// Reads a part of some agent's traces, if one is due and nothing is in the way.
     pub(super) fn librarian_step(&self, hurries: bool) -> Result<ExtractionRest, StateError> {
@@ -164,6 +165,14 @@ impl Extraction {
         parts.into_iter().nth(place.at).filter(|part| part.digest() == *content)
     }
 
+    /// A part has grown, or something of it was forgotten: it is another job, with the next look.
+    fn has_other_part(&self, known: &mut KnownTraceParts, job: &Job) -> Result<ExtractionRest, StateError> {
+        self.jobs.remove(LIBRARIAN, job.key)?;
+        known.seen.clear();
+        known.looked = None;
+        Ok(ExtractionRest::None)
+    }
+
     /// Reads a part, asks about it, writes what is found, and marks it as done.
     fn read_part(
         &self,
@@ -174,11 +183,7 @@ impl Extraction {
         let place = self.trace_places.get(&job.key);
         let part = place.as_ref().and_then(|place| self.part_of(place, &job.content));
         let (Some(place), Some(part)) = (place, part) else {
-            // It has grown, or something of it was forgotten: it is another job, with the next look.
-            self.jobs.remove(LIBRARIAN, job.key)?;
-            known.seen.clear();
-            known.looked = None;
-            return Ok(ExtractionRest::None);
+            return self.has_other_part(known, job);
         };
         let mut turns = part.turns(&self.names());
         if self.workspace.redacts() {
@@ -187,6 +192,8 @@ impl Extraction {
             }
         }
         if !turns.is_empty() {
+            // What is purged while the model is asked is neither sent again nor written.
+            let is_current = || self.part_of(&place, &job.content).is_some();
             let memory = &self.workspace.config().memory;
             let asker = ExtractionAsker {
                 kind: LIBRARIAN,
@@ -196,18 +203,15 @@ impl Extraction {
                 timeout: Duration::from_millis(memory.timeout_ms),
                 now: &|| self.now(),
                 is_stopped: &|| self.is_stopped(),
+                is_current: &is_current,
             };
             let date = part.date.as_deref();
             let found = match asker.ask(&extraction_prompt(&turns, date), date) {
                 Ok(found) => found,
+                Err(Unasked::Changed) => return self.has_other_part(known, job),
                 Err(unasked) => return self.unasked(LIBRARIAN, job, unasked),
             };
             crash::point("librarian-answered");
-            // What was purged while the model was asked is not written.
-            if self.part_of(&place, &job.content).is_none() {
-                self.jobs.put_off(LIBRARIAN, job.key, self.now(), false, "it has just changed")?;
-                return Ok(ExtractionRest::None);
-            }
             let proposals = found.entries.iter().map(|found| proposal(&place.agent, &part, found)).collect();
             let into = format!("agents/{}/", place.agent);
             // By what is missing it must not see that it guessed right what it could not read.
@@ -215,9 +219,13 @@ impl Extraction {
             let reach = Owner::of(owner).ok().and_then(|owner| owner.reach_of(&place.agent));
             let proposals =
                 Proposals { holder: MemoryHolder::Agent(place.agent.clone()), who: LIBRARIAN, into, reach, proposals };
-            if let Err(error) = propose(&self.workspace, proposals) {
-                self.fails(LIBRARIAN, job, &error.message, None)?;
-                return Ok(ExtractionRest::None);
+            match propose(&self.workspace, proposals, &is_current) {
+                Ok(true) => {}
+                Ok(false) => return self.has_other_part(known, job),
+                Err(error) => {
+                    self.fails(LIBRARIAN, job, &error.message, None)?;
+                    return Ok(ExtractionRest::None);
+                }
             }
             crash::point("librarian-proposed");
         }

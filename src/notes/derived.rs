@@ -1,17 +1,22 @@
 //! What was made of a note, or of some lines of it: remarks, summaries, entries of memory.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::annotations::{ANNOTATIONS, annotations};
-use crate::derive::entries::{EntryShelf, MemoryEntry, shelf_of, traced};
+use crate::derive::entries::{EntryShelf, MemoryEntry, shelf_of};
+use crate::derive::{is_a_text, plain};
 use crate::path::VaultPath;
-use crate::request::{ReadScope, RequestError, Workspace};
+use crate::request::{ReadScope, RequestError};
 use crate::wire::DerivedNote;
 
+/// Where something goes: a note, and the lines of it, if not all.
+pub(super) type GoingPlace<'a> = (&'a VaultPath, Option<(usize, usize)>);
+
+/// The same of what is gone for good.
+pub(super) type GonePlace = (VaultPath, Option<(usize, usize)>);
+
 /// Those whose frontmatter names it (`annotates`, `sources`), in the order of their paths. Of lines, remarks on them, and what cites them
-/// or the whole note.
+/// or the whole note, and entries that say what is `removed` in its own words, wherever they are from.
 ///
 /// # Errors
 /// When the index is damaged.
@@ -19,6 +24,7 @@ pub(super) fn made_of(
     scope: &ReadScope,
     path: &VaultPath,
     lines: Option<(usize, usize)>,
+    removed: &[String],
 ) -> Result<Vec<DerivedNote>, RequestError> {
     let mut found: Vec<String> = Vec::new();
     let meets = |first: usize, last: usize| lines.is_none_or(|(from, to)| first <= to && from <= last);
@@ -46,14 +52,19 @@ pub(super) fn made_of(
     }
     found.sort_unstable();
     found.dedup();
-    found.extend(entries_of(scope, path, lines));
+    found.extend(entries_of(scope, path, lines, removed));
     Ok(found.into_iter().map(derived).collect())
 }
 
-/// The entries of all memories that were learned there, each as `memories/user.md#^e-7f3a2b9c`.
-fn entries_of(scope: &ReadScope, path: &VaultPath, lines: Option<(usize, usize)>) -> Vec<String> {
+/// The entries of all memories that were learned there, or say what is removed, each as `memories/user.md#^e-7f3a2b9c`.
+fn entries_of(scope: &ReadScope, path: &VaultPath, lines: Option<(usize, usize)>, removed: &[String]) -> Vec<String> {
     let layers = scope.workspace().layers();
-    let cites = |entry: &MemoryEntry| entry.sources.iter().any(|source| may_be_of(source, path, lines));
+    let removed: Vec<String> = removed.iter().map(|text| format!(" {} ", plain(text))).collect();
+    let says = |entry: &MemoryEntry| {
+        let words = plain(&entry.text);
+        is_a_text(&words) && removed.iter().any(|text| text.contains(&format!(" {words} ")))
+    };
+    let cites = |entry: &MemoryEntry| entry.sources.iter().any(|source| may_be_of(source, path, lines)) || says(entry);
     let mut found = Vec::new();
     for holder in layers.holders() {
         for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
@@ -63,22 +74,6 @@ fn entries_of(scope: &ReadScope, path: &VaultPath, lines: Option<(usize, usize)>
             found.extend(
                 book.entries().iter().filter(|entry| cites(entry)).map(|entry| format!("{file}#^{}", entry.id)),
             );
-        }
-    }
-    found
-}
-
-/// The entries of all memories that were learned from some of these events, each of an agent, as [`entries_of`] has them.
-pub(super) fn entries_of_events(workspace: &Workspace, events: &BTreeSet<(String, String)>) -> Vec<String> {
-    let is_one = |source: &String| traced(source).is_some_and(|(agent, id)| events.contains(&(agent.to_owned(), id)));
-    let layers = workspace.layers();
-    let mut found = Vec::new();
-    for holder in layers.holders().into_iter().filter(|_| !events.is_empty()) {
-        for shelf in [EntryShelf::Known, EntryShelf::Pending, EntryShelf::Archive] {
-            let Ok(book) = layers.book(&holder, shelf) else { continue };
-            let Some(file) = &book.path else { continue };
-            let learned = book.entries().iter().filter(|entry| entry.sources.iter().any(is_one));
-            found.extend(learned.map(|entry| format!("{file}#^{}", entry.id)));
         }
     }
     found

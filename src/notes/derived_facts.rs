@@ -1,19 +1,12 @@
 //! The facts that were learned from a note, or from some lines of it, by their histories.
 
-use std::collections::BTreeSet;
-
-use super::derived::{derived, is_of};
+use super::derived::{GoingPlace, GonePlace, derived, is_of};
+use super::gone::GoneForGood;
 use super::purge_facts::{FactTarget, in_history};
 use crate::derive::facts::{FactChange, full_name};
 use crate::path::VaultPath;
-use crate::request::{Owner, RequestError};
+use crate::request::{Owner, RequestError, Workspace};
 use crate::wire::{DerivedNote, ForgetParams};
-
-/// Where something goes: a note, and the lines of it, if not all.
-pub(super) type GoingPlace<'a> = (&'a VaultPath, Option<(usize, usize)>);
-
-/// The same of what is gone for good.
-pub(super) type GonePlace = (VaultPath, Option<(usize, usize)>);
 
 /// The facts whose value is from there; with `purge` those that ever had one from there. In the order of their files.
 pub(super) fn learned_from(owner: &Owner, (path, lines): GoingPlace<'_>, purge: bool) -> Vec<DerivedNote> {
@@ -55,7 +48,8 @@ pub(super) fn forget_learned(
     place: GoingPlace<'_>,
     fact: &DerivedNote,
     purge: bool,
-    forget: impl FnOnce(&ForgetParams) -> Result<Option<String>, RequestError>,
+    gone: &mut GoneForGood,
+    forget: impl FnOnce(&ForgetParams, &mut GoneForGood) -> Result<Option<String>, RequestError>,
 ) -> Result<Option<String>, RequestError> {
     let ledger = owner.workspace().ledger();
     let scope = VaultPath::new(&fact.path).ok().and_then(|path| ledger.scope_of(&path)).map(|scope| scope.to_string());
@@ -65,17 +59,17 @@ pub(super) fn forget_learned(
     match target
         .only_earlier(owner, |change| change.source.as_deref().is_some_and(|source| is_of(source, place.0, place.1)))?
     {
-        Some(earlier) if purge => earlier.purge_history(owner, &params, &mut BTreeSet::new()).map(|_| None),
+        Some(earlier) if purge => earlier.purge_history(owner, &params, gone).map(|_| None),
         // It has been set anew since, and what it was before stays known until it is purged.
         Some(_) => Err(RequestError::conflict(format!("`{name}` has another value by now"))),
-        None => forget(&params),
+        None => forget(&params, gone),
     }
 }
 
 /// Takes places out of all histories; gives what keeps them from that.
-pub(super) fn hide_places(owner: &Owner, places: &[GonePlace]) -> Vec<String> {
-    let ledger = owner.workspace().ledger();
-    let Ok(files) = owner.workspace().files() else { return Vec::new() };
+pub(super) fn hide_places(workspace: &Workspace, places: &[GonePlace]) -> Vec<String> {
+    let ledger = workspace.ledger();
+    let Ok(files) = workspace.files() else { return Vec::new() };
     let is_meant = |source: &str| places.iter().any(|(path, lines)| is_of(source, path, *lines));
     ledger.hide_sources(files, is_meant).iter().map(in_history).collect()
 }

@@ -1,19 +1,23 @@
 //! Removes a chunk or a note, so that it can be undone, or with `purge` so that it cannot.
 
-use std::collections::BTreeSet;
-
 use blake3::Hash;
 
-use super::derived::{derived, entries_of_events, made_of};
+use super::copies::copies_of;
+use super::derived::{GoingPlace, derived, made_of};
 use super::derived_entries::forget_entry;
-use super::derived_facts::{GoingPlace, GonePlace, forget_learned, hide_places, learned_from};
-use super::purge::{GoneTexts, Purge, sweep_traces};
+use super::derived_facts::{forget_learned, hide_places, learned_from};
+use super::generated::{citing, is_only_generated};
+use super::gone::GoneForGood;
+use super::kept_elsewhere::drop_kept_elsewhere;
+use super::purge::{Purge, TellingWords, close, sweep_traces, told_in_traces, whole_texts};
 use super::purge_facts::{self, FactTarget, GoneFacts};
-use super::remains::{clear_pending, in_summary, in_title, in_trash, other_names, remains};
+use super::remains::{clear_pending, in_copy, in_summary, in_title, in_trash, other_names, remains};
 use super::retitle::retitled;
-use crate::derive::generated::GeneratedNote;
+use super::told::learned_from_told;
+use crate::derive::entries::shelf_of;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
+use crate::fs::crash;
 use crate::note::{Note, summary_of, without_summary};
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
@@ -39,25 +43,10 @@ struct Target {
     seen: Option<[u8; 32]>,
 }
 
-/// What went for good, of one note and of what was made of it.
-#[derive(Default)]
-struct GoneForGood {
-    places: Vec<GonePlace>,
-    texts: Vec<GoneTexts>,
-    /// Events of traces that lost something: the agent, and the event.
-    swept: BTreeSet<(String, String)>,
-}
-
-impl GoneForGood {
-    fn is_empty(&self) -> bool {
-        self.places.is_empty() && self.swept.is_empty()
-    }
-
-    fn add(&mut self, place: GonePlace, purge: &Purge<'_>) {
-        self.places.push(place);
-        self.texts.push(purge.gone_texts());
-    }
-}
+/// Maximum number of steps from what is forgotten to a page that was made of a page of it.
+const MOST_STEPS: usize = 8;
+/// How often what was learned from events is looked for: what went with them may be said in events, too.
+const TOLD_ROUNDS: usize = 2;
 
 /// Removes a chunk, lines or a whole note. Returns when none of it can be found.
 ///
@@ -66,43 +55,68 @@ impl GoneForGood {
 pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
     let _one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
     let mut gone = GoneForGood::default();
-    let mut forgotten = forget_part(owner, params, &mut gone)?;
-    let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.is_empty()) else { return Ok(forgotten) };
-    // What was learned from events of traces goes with what those said, and may be in traces itself.
-    for _ in 0..2 {
-        let learned = gone.texts.len();
-        purged.remains.extend(hide_places(owner, &gone.places));
-        match sweep_traces(owner, &gone.texts) {
-            Ok(swept) => {
-                purged.traces += swept.events;
-                gone.swept.extend(swept.of);
+    let mut forgotten = forget_part(owner, params, None, &mut gone)?;
+    let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.texts.is_empty()) else { return Ok(forgotten) };
+    let workspace = owner.workspace();
+    let mut is_done = true;
+    if let Err(error) = forget_told(owner, &mut forgotten.derived, &mut gone) {
+        is_done = false;
+        purged.remains.push(format!("what was learned from traces may say it: {}", error.message));
+    }
+    purged.remains.extend(hide_places(workspace, &gone.places));
+    let texts: Vec<String> = gone.texts.iter().flat_map(|gone| gone.texts.iter().cloned()).collect();
+    match drop_kept_elsewhere(workspace, workspace.files()?, &texts) {
+        Ok(dropped) => purged.checkpoints += dropped,
+        Err(error) => purged.remains.push(format!("checkpoints of other files may have the text: {error}")),
+    }
+    crash::point("purge-cleared");
+    match sweep_traces(owner, &gone.texts) {
+        Ok(swept) => {
+            purged.traces += swept;
+            if is_done {
+                close(workspace, &gone.open);
             }
-            Err(error) => purged.remains.push(format!("the traces of agents may have the text: {}", error.message)),
         }
-        forget_evidence(owner, &mut forgotten.derived, &mut gone);
-        if gone.texts.len() == learned {
-            break;
-        }
+        Err(error) => purged.remains.push(format!("the traces of agents may have the text: {}", error.message)),
     }
     Ok(forgotten)
 }
 
-/// Removes the entries of memory that were learned from events of which something went for good.
-fn forget_evidence(owner: &Owner, found: &mut Vec<DerivedNote>, gone: &mut GoneForGood) {
-    let events = std::mem::take(&mut gone.swept);
-    for path in entries_of_events(owner.workspace(), &events) {
-        let mut entry = derived(path);
-        let go = |params: &ForgetParams| forget_part(owner, params, gone).map(|forgotten| forgotten.checkpoint_id);
-        match forget_entry(owner, &entry.path, true, go) {
-            Ok(_) => entry.gone = true,
-            Err(error) => entry.kept_because = Some(error.message),
+/// Removes the entries of memory that were learned from events of which something goes.
+fn forget_told(owner: &Owner, found: &mut Vec<DerivedNote>, gone: &mut GoneForGood) -> Result<(), RequestError> {
+    let mut looked = 0;
+    for _ in 0..TOLD_ROUNDS {
+        let told = learned_from_told(owner, &gone.texts[looked..])?;
+        looked = gone.texts.len();
+        for path in told {
+            if found.iter().any(|known| known.path == path && (known.gone || known.kept_because.is_some())) {
+                continue;
+            }
+            let mut entry = derived(path);
+            let go =
+                |params: &ForgetParams| forget_part(owner, params, None, gone).map(|forgotten| forgotten.checkpoint_id);
+            match forget_entry(owner, &entry.path, true, go) {
+                Ok(_) => entry.gone = true,
+                Err(error) => entry.kept_because = Some(error.message),
+            }
+            found.retain(|known| known.path != entry.path);
+            found.push(entry);
         }
-        found.push(entry);
+        if gone.texts.len() == looked {
+            break;
+        }
     }
+    Ok(())
 }
 
-/// The same, but that histories name still where something was learned: what went for good is put into `gone`.
-fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> Result<Forgotten, RequestError> {
+/// The same, but that histories name still where something was learned: what went for good is put into `gone`. `because` is what it was
+/// made of, where it is a generated page that goes with that.
+fn forget_part(
+    owner: &Owner,
+    params: &ForgetParams,
+    because: Option<GoingPlace<'_>>,
+    gone: &mut GoneForGood,
+) -> Result<Forgotten, RequestError> {
     let workspace = owner.workspace();
     let files = workspace.files()?;
     let (Target { path, part, seen }, fact) = match params.fact.as_deref() {
@@ -112,10 +126,11 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
         }
         Some(name) => {
             let fact = FactTarget::of(owner, params, name)?;
-            let Some((first, last)) = fact.lines else { return fact.purge_history(owner, params, &mut gone.swept) };
+            let Some((first, last)) = fact.lines else { return fact.purge_history(owner, params, gone) };
             (Target { path: fact.path, part: ForgottenPart::Lines(first, last), seen: None }, Some(fact.gone))
         }
     };
+    gone.begun.push(path.clone());
     let Some((bytes, hash)) = files.read(&path)? else {
         return purge_gone(owner, files, &path, params, gone);
     };
@@ -145,10 +160,15 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
         derived: Vec::new(),
     };
     let place = (&path, lines.filter(|_| left.text.is_some()));
-    forgotten.derived = made_of(&owner.now()?, place.0, place.1)?;
+    forgotten.derived = made_of(&owner.now()?, place.0, place.1, &left.removed)?;
     forgotten.derived.extend(learned_from(owner, place, params.purge));
     let summary = left.text.as_deref().and_then(summary_of);
     forgotten.derived.extend(summary.iter().map(|_| DerivedNote { summary: true, ..derived(path.to_string()) }));
+    let (same_copies, other_copies) = match params.purge {
+        true => copies_of(owner, &path, hash.as_bytes())?,
+        false => Default::default(),
+    };
+    forgotten.derived.extend(same_copies.iter().cloned());
     if params.dry_run {
         return Ok(forgotten);
     }
@@ -169,18 +189,20 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
     }
     let facts = fact.or_else(|| GoneFacts::of(owner, &path, &had, left.text.as_deref())).filter(|_| params.purge);
     let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
+    let mut said = match because {
+        Some(because) => citing(&path, &had, because),
+        None if forgotten.whole => whole_texts(&path, &had),
+        None => left.removed.clone(),
+    };
+    said.extend(values);
     let mut purge = match params.purge {
-        true => Some(Purge::begin(owner, &path, &had, &left.removed, forgotten.whole, values)?),
+        true => Some(Purge::begin(owner, place, &had, said, forgotten.whole)?),
         false => None,
     };
     let facts = facts.zip(purge.as_mut());
     let facts = facts.map(|(facts, purge)| facts.remember(purge).map(|()| facts)).transpose()?;
     let embedded = contents_of(workspace, &path, hash);
     let other_names = other_names(&path.on_disk(workspace.home().root()));
-    forget_generated(owner, place, &mut forgotten, params.purge, gone);
-    if params.purge {
-        purge_summary(files, &path)?;
-    }
     let remove = || match &left.text {
         None => files.trash(&path, hash).map_err(RequestError::from),
         Some(text) => files.replace(&path, hash, text, Action::Forget).map_err(RequestError::from),
@@ -191,21 +213,36 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
         None => remove().map(|id| (id, None)),
     };
     let (id, in_history) = removed.inspect_err(|_| purge.iter().for_each(Purge::take_back))?;
+    crash::point("purge-removed");
     workspace.forget_given(&path, &had, left.text.as_deref());
     let purged = match params.purge {
         true => Some(files.purge(&path)?),
         false => None,
     };
+    crash::point("purge-emptied");
+    forget_generated(owner, place, &mut forgotten, params.purge, gone);
+    let is_copy = |derived: &&mut DerivedNote| same_copies.iter().any(|copy| copy.path == derived.path);
+    for copy in forgotten.derived.iter_mut().filter(|derived| !derived.gone).filter(is_copy) {
+        forget_copy(owner, place, copy, gone);
+    }
+    if params.purge {
+        purge_summary(files, &path)?;
+    }
     forgotten.searchable = workspace.settled_in_time(&path).is_some();
     if params.derived {
-        let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
-        left.for_each(|derived| forget_derived(owner, place, derived, params.purge, gone));
+        let meets = TellingWords::of(&left.removed);
+        for derived in forgotten.derived.iter_mut().filter(|derived| !derived.gone && derived.kept_because.is_none()) {
+            match entry_says(owner, &derived.path).filter(|said| place.1.is_some() && !meets.are_in(said)) {
+                Some(_) => derived.kept_because = Some(OTHER_LINES.into()),
+                None => forget_derived(owner, place, derived, params.purge, gone),
+            }
+        }
     }
     let Some((purged, purge)) = purged.zip(purge) else {
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
     };
-    gone.add((path.clone(), place.1), &purge);
+    gone.add(Some((path.clone(), place.1)), &purge);
     let commits = commits_of(workspace.home().root(), &path).filter(|commits| *commits > 0);
     // The note is gone: what is left is told, and no error.
     let (embeddings, kept) = match workspace.forget_embeddings(embedded) {
@@ -227,14 +264,35 @@ fn forget_part(owner: &Owner, params: &ForgetParams, gone: &mut GoneForGood) -> 
             .chain(clear_pending(workspace, purge.tombstone))
             .chain(in_title(&path, left.text.as_deref(), &left.removed))
             .chain(in_summary(&path, left.text.as_deref()))
+            .chain(other_copies.iter().map(in_copy))
             .chain(remains(owner, &path, forgotten.whole, commits, other_names))
             .collect(),
     });
     Ok(forgotten)
 }
 
-/// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left. It goes
-/// first, so that nobody takes it for left behind meanwhile.
+/// Why an entry stays that names lines which say nothing of it.
+const OTHER_LINES: &str = "the lines that it names may be others by now; look at it, and remove it yourself";
+
+/// What an entry of memory says; `None` of what is none.
+fn entry_says(owner: &Owner, place: &str) -> Option<String> {
+    let (path, id) = place.split_once("#^")?;
+    let (holder, shelf) = shelf_of(&note_path(path).ok()?)?;
+    owner.workspace().layers().book(&holder, shelf).ok()?.get(id).map(|entry| entry.text.clone())
+}
+
+/// Removes the same of a copy that has the very bytes of the note.
+fn forget_copy(owner: &Owner, place: GoingPlace<'_>, copy: &mut DerivedNote, gone: &mut GoneForGood) {
+    let (line_start, line_end) = place.1.unzip();
+    let path = Some(copy.path.clone());
+    let params = ForgetParams { path, line_start, line_end, purge: true, ..ForgetParams::default() };
+    match forget_part(owner, &params, None, gone) {
+        Ok(_) => copy.gone = true,
+        Err(error) => copy.kept_because = Some(error.message),
+    }
+}
+
+/// Removes what the program has generated of what is forgotten and nobody has edited: it is nobody's, and is made anew of what is left.
 fn forget_generated(
     owner: &Owner,
     place: GoingPlace<'_>,
@@ -242,12 +300,16 @@ fn forget_generated(
     purge: bool,
     gone: &mut GoneForGood,
 ) {
-    for derived in &mut forgotten.derived {
+    gone.steps += 1;
+    let is_in_reach = gone.steps <= MOST_STEPS;
+    for derived in forgotten.derived.iter_mut().filter(|_| is_in_reach) {
         let is_note = derived.fact.is_none() && !derived.summary;
-        if is_note && is_only_generated(owner, &derived.path) {
+        let is_begun = gone.begun.iter().any(|path| path.same_as(&derived.path));
+        if is_note && !is_begun && is_only_generated(owner, &derived.path) {
             forget_derived(owner, place, derived, purge, gone);
         }
     }
+    gone.steps -= 1;
 }
 
 /// Drops what is kept of the summary of a conversation, which may have gone before it.
@@ -260,12 +322,6 @@ fn purge_summary(files: &Files, path: &VaultPath) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// Whether the program has made a note, and nobody has edited it since.
-fn is_only_generated(owner: &Owner, path: &str) -> bool {
-    let source = note_path(path).ok().and_then(|path| owner.workspace().source(&path).ok());
-    source.and_then(|source| GeneratedNote::read(&source.text)).is_some_and(|note| !note.is_edited)
-}
-
 /// Removes what was made of what is forgotten, in the same way.
 fn forget_derived(
     owner: &Owner,
@@ -274,13 +330,16 @@ fn forget_derived(
     purge: bool,
     gone: &mut GoneForGood,
 ) {
-    let mut go = |params: &ForgetParams| forget_part(owner, params, gone).map(|forgotten| forgotten.checkpoint_id);
+    let because = Some(place).filter(|_| is_only_generated(owner, &derived.path));
+    let go = |params: &ForgetParams, gone: &mut GoneForGood| {
+        forget_part(owner, params, because, gone).map(|forgotten| forgotten.checkpoint_id)
+    };
     let result = match derived {
         // With the text that it stood above.
         DerivedNote { summary: true, .. } => return,
-        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge, go),
-        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, go),
-        _ => go(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
+        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge, |params| go(params, gone)),
+        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone, go),
+        _ => go(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }, gone),
     };
     match result {
         Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
@@ -358,7 +417,7 @@ fn purge_gone(
         seen: String::new(),
         searchable: true,
         purged: None,
-        derived: made_of(&owner.now()?, path, None)?,
+        derived: made_of(&owner.now()?, path, None, &[])?,
     };
     let place = (path, None);
     forgotten.derived.extend(learned_from(owner, place, true));
@@ -369,8 +428,8 @@ fn purge_gone(
     let had = files.last_content(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let had = had.as_deref().unwrap_or_default();
     let facts = GoneFacts::of(owner, path, had, None);
-    let values = facts.as_ref().map(GoneFacts::values).unwrap_or_default();
-    let mut purge = Purge::begin(owner, path, had, &[], true, values)?;
+    let said = whole_texts(path, had).into_iter().chain(facts.iter().flat_map(GoneFacts::values));
+    let mut purge = Purge::begin(owner, place, had, said.collect(), true)?;
     facts.iter().try_for_each(|facts| facts.remember(&mut purge))?;
     let remove = || files.purge(path);
     let purged = match &facts {
@@ -380,11 +439,10 @@ fn purge_gone(
     let (purged, in_history) = purged.inspect_err(|_| purge.take_back())?;
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
     // One that was killed may have left what names it, or what says it.
-    let swept = sweep_traces(owner, &[purge.gone_texts()])?;
-    let traces = swept.events;
-    gone.swept.extend(swept.of);
-    let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || traces > 0;
+    let is_told = told_in_traces(owner, &[purge.gone_texts()])?.events > 0;
+    let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || is_told;
     if !is_known && forgotten.derived.is_empty() {
+        close(owner.workspace(), &[purge.open()]);
         return Err(gone_already());
     }
     forget_generated(owner, place, &mut forgotten, true, gone);
@@ -393,12 +451,12 @@ fn purge_gone(
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
         left.for_each(|derived| forget_derived(owner, place, derived, true, gone));
     }
-    gone.add((path.clone(), None), &purge);
+    gone.add(Some((path.clone(), None)), &purge);
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
         trashed: purged.trashed,
         embeddings: 0,
-        traces,
+        traces: 0,
         commits,
         tombstone: purge.tombstone,
         remains: in_trash(&purged)

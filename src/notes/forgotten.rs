@@ -80,7 +80,12 @@ pub(crate) fn forgotten_back(owner: &Owner, patience: Duration) -> Result<(Vec<B
 }
 
 /// The lines of a note that were forgotten. A fact is known by its name and value, however short that is.
-fn lines_back(owner: &Owner, known: &ForgottenLookup<'_>, path: &VaultPath, text: &str) -> Vec<(usize, i64)> {
+pub(super) fn lines_back(
+    owner: &Owner,
+    known: &ForgottenLookup<'_>,
+    path: &VaultPath,
+    text: &str,
+) -> Vec<(usize, i64)> {
     let mut lines = known.lines(text);
     if let Some(scope) = owner.workspace().ledger().scope_of(path).map(|scope| scope.to_string()) {
         for fact in FactsFile::read(text).facts() {

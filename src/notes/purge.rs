@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::derived::GoingPlace;
 use crate::access::own_file;
 use crate::config::StemmerLanguage;
 use crate::derive::CommonWords;
@@ -10,9 +11,9 @@ use crate::forgotten::{ForgottenPlace, folder_of};
 use crate::fs::crash;
 use crate::note::{Note, summary_of};
 use crate::path::VaultPath;
-use crate::request::{Owner, RequestError};
-use crate::state::{ImportTable, SessionTable};
-use crate::trace_files::{SweptTraces, TraceShare};
+use crate::request::{Owner, RequestError, Workspace};
+use crate::state::{ImportTable, OpenPurgeTable, SessionTable};
+use crate::trace_files::{ToldTraces, TraceShare};
 use crate::vault::Files;
 
 /// A word that more than this share of everyday texts has says nothing of what was forgotten.
@@ -27,6 +28,8 @@ pub(super) struct Purge<'a> {
     pub(super) tombstone: Option<i64>,
     /// That of its facts.
     facts: Option<i64>,
+    /// Its number while it is not finished.
+    open: i64,
 }
 
 impl Drop for Purge<'_> {
@@ -37,28 +40,28 @@ impl Drop for Purge<'_> {
 }
 
 impl<'a> Purge<'a> {
-    /// Remembers what goes of a note that says `text`. `gone` says that it is all of it; `values` are those of facts that go, which may come
-    /// again without their keys.
+    /// Remembers the `texts` that go of a note that says `text`. `gone` says that all of it goes.
     pub(super) fn begin(
         owner: &'a Owner,
-        path: &VaultPath,
+        (path, lines): GoingPlace<'_>,
         text: &str,
-        removed: &[String],
+        texts: Vec<String>,
         gone: bool,
-        values: Vec<String>,
     ) -> Result<Self, RequestError> {
-        let note = Note::parse(text, path.stem());
-        // But for the summary frontmatter says nothing that would come again.
-        let mut texts: Vec<String> = match gone {
-            true => summary_of(text).into_iter().chain([text[note.body.clone()].to_owned()]).collect(),
-            false => removed.to_vec(),
-        };
-        texts.extend(values);
         let place = owner.forgotten_place(path, text, gone)?;
-        let said: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let tombstone = owner.workspace().forgotten().remember(&place, &said)?;
+        let workspace = owner.workspace();
+        let open = OpenPurgeTable::new(workspace.state()).open(path.as_str(), lines, gone, &place.readers)?;
+        let mut purge = Self { owner, place, texts, tombstone: None, facts: None, open };
+        let said: Vec<&str> = purge.texts.iter().map(String::as_str).collect();
+        let known = workspace.forgotten().remember(&purge.place, &said);
+        purge.tombstone = known.inspect_err(|_| purge.take_back())?;
         crash::point("tombstone-kept");
-        Ok(Self { owner, place, texts, tombstone, facts: None })
+        Ok(purge)
+    }
+
+    /// Tells it from others that are not finished.
+    pub(super) fn open(&self) -> i64 {
+        self.open
     }
 
     /// What goes, and who could read it.
@@ -69,6 +72,7 @@ impl<'a> Purge<'a> {
 
     /// Takes it back: nothing was removed.
     pub(super) fn take_back(&self) {
+        close(self.owner.workspace(), &[self.open]);
         for id in self.tombstone.iter().chain(&self.facts.filter(|_| self.facts != self.tombstone)) {
             if let Err(error) = self.owner.workspace().forgotten().lift(*id) {
                 tracing::warn!(
@@ -89,52 +93,103 @@ impl<'a> Purge<'a> {
 
     /// Takes what went out of the program's own logs; gives what keeps it from that.
     pub(super) fn clear_logs(&self, files: &Files) -> Vec<String> {
-        let (workspace, path, folder) = (self.owner.workspace(), &self.place.path, folder_of(&self.place.path));
-        let words: HashSet<String> = self.texts.iter().flat_map(|text| plain_words(text, true)).collect();
-        let common = CommonWords::of(StemmerLanguage::English);
-        let tells = |word: &String| words.contains(word) && common.share(word) < EVERYDAY;
-        let log = workspace.agents().log();
-        let instead = self.place.gone.then_some(folder.as_str());
-        let mut failures = Vec::new();
-        let mut note = |what: &str, done: Result<(), crate::state::StateError>| {
-            failures.extend(done.err().map(|error| format!("{what} may name it: {error}")));
-        };
-        note(
-            "the log of what agents read",
-            log.forget(path.as_str(), instead, |query| plain_words(query, true).iter().any(tells)),
-        );
-        let imports = ImportTable::new(workspace.state());
-        note("what is kept of imports", imports.purge_file(path.as_str(), self.place.gone));
-        let sessions = SessionTable::new(workspace.state());
-        note("what is kept of sessions", sessions.purge_file(path.as_str(), self.place.gone));
-        if self.place.gone {
-            note("the log of changes", files.hide_in_log(path, &folder));
-            note("what was forgotten before", workspace.forgotten().gone(path, &self.place.readers));
+        clear_logs(self.owner.workspace(), files, (&self.place.path, self.place.gone), &self.place.readers, &self.texts)
+    }
+}
+
+/// What goes with all of a note that says `text`: but for the summary frontmatter says nothing that would come again.
+pub(super) fn whole_texts(path: &VaultPath, text: &str) -> Vec<String> {
+    let note = Note::parse(text, path.stem());
+    summary_of(text).into_iter().chain([text[note.body].to_owned()]).collect()
+}
+
+/// Purges are finished: the next start has nothing to do for them.
+pub(super) fn close(workspace: &Workspace, open: &[i64]) {
+    let table = OpenPurgeTable::new(workspace.state());
+    for id in open {
+        if let Err(error) = table.close(*id) {
+            tracing::warn!("the next start goes through a purge again that is finished: {error}");
         }
-        failures
+    }
+}
+
+/// Takes texts, and the name of a note that is `gone`, out of the program's own logs; gives what keeps it from that.
+pub(super) fn clear_logs(
+    workspace: &Workspace,
+    files: &Files,
+    (path, gone): (&VaultPath, bool),
+    readers: &[String],
+    texts: &[String],
+) -> Vec<String> {
+    let folder = folder_of(path);
+    let tells = TellingWords::of(texts);
+    let log = workspace.agents().log();
+    let instead = gone.then_some(folder.as_str());
+    let mut failures = Vec::new();
+    let mut note = |what: &str, done: Result<(), crate::state::StateError>| {
+        failures.extend(done.err().map(|error| format!("{what} may name it: {error}")));
+    };
+    note("the log of what agents read", log.forget(path.as_str(), instead, |query| tells.are_in(query)));
+    let imports = ImportTable::new(workspace.state());
+    note("what is kept of imports", imports.purge_file(path.as_str(), gone));
+    let sessions = SessionTable::new(workspace.state());
+    note("what is kept of sessions", sessions.purge_file(path.as_str(), gone));
+    if gone {
+        note("the log of changes", files.hide_in_log(path, &folder));
+        note("what was forgotten before", workspace.forgotten().gone(path, readers));
+    }
+    failures
+}
+
+/// The words of texts, by which another text is known to be about the same.
+pub(super) struct TellingWords {
+    words: HashSet<String>,
+    common: &'static CommonWords,
+}
+
+impl TellingWords {
+    pub(super) fn of(texts: &[String]) -> Self {
+        let words = texts.iter().flat_map(|text| plain_words(text, true)).collect();
+        Self { words, common: CommonWords::of(StemmerLanguage::English) }
+    }
+
+    /// Whether a text has one of them that few others have.
+    pub(super) fn are_in(&self, text: &str) -> bool {
+        let tells = |word: &String| self.words.contains(word) && self.common.share(word) < EVERYDAY;
+        plain_words(text, true).iter().any(tells)
     }
 }
 
 /// Texts that went out of a note for good.
 pub(super) struct GoneTexts {
-    path: VaultPath,
+    pub(super) path: VaultPath,
     /// The agents that could read it.
-    readers: Vec<String>,
-    texts: Vec<String>,
+    pub(super) readers: Vec<String>,
+    pub(super) texts: Vec<String>,
 }
 
-/// Takes texts, and all that was forgotten before, out of the traces of agents, of each what it could read; gives out of which events.
-pub(super) fn sweep_traces(owner: &Owner, gone: &[GoneTexts]) -> Result<SweptTraces, RequestError> {
+impl GoneTexts {
+    /// Whether an agent could read it, or has it as its own.
+    pub(super) fn may_know(&self, agent: &str) -> bool {
+        self.readers.iter().any(|reader| reader == agent) || own_file(agent, self.path.as_str()).is_some()
+    }
+}
+
+/// The events that say texts, or what was forgotten before, of each agent as far as it could read that.
+pub(super) fn told_in_traces(owner: &Owner, gone: &[GoneTexts]) -> Result<ToldTraces, RequestError> {
     let known = owner.workspace().forgotten().look()?;
-    let share_of = |agent: &str| {
-        let reach = owner.reach_of(agent);
-        let may_know = |gone: &&GoneTexts| {
-            reach.is_none()
-                || gone.readers.iter().any(|reader| reader == agent)
-                || own_file(agent, gone.path.as_str()).is_some()
-        };
-        let texts = gone.iter().filter(may_know).flat_map(|gone| gone.texts.iter().cloned()).collect();
-        TraceShare { reach, texts }
-    };
-    Ok(owner.workspace().traces().sweep(&known, &share_of)?)
+    Ok(owner.workspace().traces().told(&known, &|agent| share_of(owner, agent, gone))?)
+}
+
+/// Takes texts, and all that was forgotten before, out of the traces of agents, of each what it could read; gives out of how many events.
+pub(super) fn sweep_traces(owner: &Owner, gone: &[GoneTexts]) -> Result<usize, RequestError> {
+    let known = owner.workspace().forgotten().look()?;
+    Ok(owner.workspace().traces().sweep(&known, &|agent| share_of(owner, agent, gone))?)
+}
+
+fn share_of(owner: &Owner, agent: &str, gone: &[GoneTexts]) -> TraceShare {
+    let reach = owner.reach_of(agent);
+    let may_know = |gone: &&GoneTexts| reach.is_none() || gone.may_know(agent);
+    let texts = gone.iter().filter(may_know).flat_map(|gone| gone.texts.iter().cloned()).collect();
+    TraceShare { reach, texts }
 }

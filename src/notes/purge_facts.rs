@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::purge::{Purge, sweep_traces};
+use super::gone::GoneForGood;
+use super::purge::Purge;
 use super::remains::{clear_pending, in_trash, other_names, remains};
 use crate::config::MemoryScope;
 use crate::derive::facts::{Fact, FactChange, FactsFile, full_name, split_name};
@@ -137,12 +138,12 @@ impl FactTarget {
         Ok(Some(self))
     }
 
-    /// Purges a fact of which nothing is left but its history.
+    /// Purges a fact of which nothing is left but its history; what went is put into `gone`, and goes out of traces with that.
     pub(super) fn purge_history(
         &self,
         owner: &Owner,
         params: &ForgetParams,
-        events: &mut BTreeSet<(String, String)>,
+        gone: &mut GoneForGood,
     ) -> Result<Forgotten, RequestError> {
         let values: Vec<&str> = self.gone.values.iter().map(|(_, _, value)| value.as_str()).collect();
         let mut forgotten = Forgotten {
@@ -159,7 +160,7 @@ impl FactTarget {
         if params.dry_run {
             return Ok(forgotten);
         }
-        let mut purge = Purge::begin(owner, &self.path, "", &[], false, self.gone.values())?;
+        let mut purge = Purge::begin(owner, (&self.path, None), "", self.gone.values(), false)?;
         self.gone.remember(&mut purge)?;
         let files = owner.workspace().files()?;
         let root = owner.workspace().home().root();
@@ -173,26 +174,17 @@ impl FactTarget {
             remove,
         )?;
         let commits = commits_of(root, &self.path).filter(|commits| *commits > 0);
-        let mut remains: Vec<String> = in_trash(&purged)
+        let remains = in_trash(&purged)
             .chain(left.iter().map(in_history))
             .chain(purge.clear_logs(files))
             .chain(clear_pending(owner.workspace(), purge.tombstone))
             .chain(remains(owner, &self.path, false, commits, others))
             .collect();
-        let traces = sweep_traces(owner, &[purge.gone_texts()]).map_or_else(
-            |error| {
-                remains.push(format!("the traces of agents may have the text: {}", error.message));
-                0
-            },
-            |swept| {
-                events.extend(swept.of);
-                swept.events
-            },
-        );
+        gone.add(None, &purge);
         let tombstone = purge.tombstone;
         let Purged { checkpoints, trashed, .. } = purged;
         forgotten.purged =
-            Some(PurgedView { checkpoints, trashed, embeddings: 0, traces, commits, tombstone, remains });
+            Some(PurgedView { checkpoints, trashed, embeddings: 0, traces: 0, commits, tombstone, remains });
         Ok(forgotten)
     }
 }

@@ -84,6 +84,11 @@ pub(super) fn remains(
     remains
 }
 
+/// A copy of the note that says something else, or said it when it was looked at.
+pub(super) fn in_copy(copy: &VaultPath) -> String {
+    format!("`{copy}` is a copy of the note that a sync service made, and may say it; `vault conflicts show {copy}`")
+}
+
 /// What the trash has of a note's name that nobody knows to be of the note.
 pub(super) fn in_trash(purged: &Purged) -> impl Iterator<Item = String> {
     purged.left.iter().map(|path| {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::forgotten::lines_back;
 use crate::path::VaultPath;
 use crate::request::{ErrorKind, Owner, RequestError};
 use crate::state::{ImportTable, StateError};
@@ -55,7 +56,8 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
         error => error.into(),
     })?;
     let searchable = owner.workspace().settled_in_time(&path).is_some();
-    Ok(Restored { ok: true, path: path.to_string(), checkpoint_id: undo.to_string(), searchable, files: None })
+    let (path, checkpoint_id, forgotten_before) = (path.to_string(), undo.to_string(), says_forgotten(owner, &path)?);
+    Ok(Restored { ok: true, path, checkpoint_id, searchable, forgotten_before, files: None })
 }
 
 /// Undoes all that an import made: what it made goes to the trash, what it changed is as it was before. Nothing is done where one of its
@@ -88,7 +90,13 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
                     hint: Some("`--force`, or `force` over HTTP, leaves it as it is and undoes the rest".into()),
                 });
             }
-            Some(found) => drop(found?),
+            // It is as it was before: somebody has undone that, or an undo was cut short.
+            Some(found) => {
+                let found = found?;
+                if found.is_undone_by(&now) {
+                    continue;
+                }
+            }
             None => {}
         }
         if now.to_hex().as_str() != file.after && !force {
@@ -110,7 +118,15 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
     }
     imports.forget(import).map_err(unreadable)?;
     let searchable = last.is_none_or(|path| workspace.settled_in_time(path).is_some());
-    Ok(Restored { ok: true, path: id.to_owned(), checkpoint_id: id.to_owned(), searchable, files: Some(there.len()) })
+    let (path, checkpoint_id, files) = (id.to_owned(), id.to_owned(), Some(there.len()));
+    Ok(Restored { ok: true, path, checkpoint_id, searchable, forgotten_before: false, files })
+}
+
+/// Whether a note says what was forgotten for good.
+fn says_forgotten(owner: &Owner, path: &VaultPath) -> Result<bool, RequestError> {
+    let known = owner.workspace().forgotten().look()?;
+    let source = owner.workspace().source(path).ok();
+    Ok(source.is_some_and(|source| !lines_back(owner, &known, path, &source.text).is_empty()))
 }
 
 fn unreadable(error: StateError) -> RequestError {

@@ -1,8 +1,11 @@
 //! What the profile says, out of entries and facts, by rules alone. Pure.
 
+use std::collections::HashSet;
+
 use crate::config::MemoryKind;
 use crate::derive::entries::{MemoryEntry, TrustLevel};
 use crate::derive::facts::{Fact, FactPhase, full_name};
+use crate::derive::generated::listed_bytes;
 use crate::derive::token_estimate;
 
 /// Headings of `facts.md`, in lower case, below which facts are about the person.
@@ -24,6 +27,11 @@ const ABOUT_PERSON: [&str; 16] = [
     "个人资料",
     "プロフィール",
 ];
+/// Maximum bytes of the sources that the page names in its frontmatter, and of the keys there; it is read up to 64 KiB.
+const MAX_SOURCE_BYTES: usize = 24 << 10;
+const MAX_KEY_BYTES: usize = 24 << 10;
+/// How the last key begins where not all have room: then come how many the others are, and their digest.
+const OTHERS: &str = "others ";
 /// What is less sure is no part of a profile.
 const SURE: f64 = 0.5;
 
@@ -95,6 +103,11 @@ impl Contribution {
         is_one.then(|| Self { key: format!("{name}:{}", &digest[..8]), heading, text, sources })
     }
 
+    /// The notes that it is from.
+    fn notes(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| source.split('#').next().unwrap_or_default())
+    }
+
     fn line(&self) -> String {
         let end = if self.text.ends_with(['.', '!', '?', '。', '؟', '।']) { "" } else { "." };
         let sources: String = self.sources.iter().map(|source| format!(" ^[{source}]")).collect();
@@ -102,15 +115,19 @@ impl Contribution {
     }
 }
 
-/// The body of the profile, the keys of what it has, and the notes that it was made of. What does not fit into so many tokens is left out at
-/// whole lines, the least sure first.
+/// The body of the profile, the keys of what there is, and the notes that it was made of. What does not fit into so many tokens is left out at
+/// whole lines, the least sure first, and so is what has more sources than there is room for.
 pub(super) fn body(contributions: &[Contribution], max_tokens: usize) -> (String, Vec<String>, Vec<String>) {
     let mut left = max_tokens;
     let mut taken: Vec<&Contribution> = Vec::new();
+    let (mut sources, mut source_bytes) = (HashSet::new(), 0);
     for contribution in contributions {
         let tokens = token_estimate(&contribution.line());
-        if tokens <= left {
-            left -= tokens;
+        let new: HashSet<&str> = contribution.notes().filter(|note| !sources.contains(note)).collect();
+        let bytes: usize = new.iter().copied().map(listed_bytes).sum();
+        if tokens <= left && source_bytes + bytes <= MAX_SOURCE_BYTES {
+            (left, source_bytes) = (left - tokens, source_bytes + bytes);
+            sources.extend(new);
             taken.push(contribution);
         }
     }
@@ -121,20 +138,57 @@ pub(super) fn body(contributions: &[Contribution], max_tokens: usize) -> (String
             text += &format!("## {heading}\n\n{lines}\n");
         }
     }
-    let mut sources: Vec<String> = taken
-        .iter()
-        .flat_map(|one| &one.sources)
-        .map(|source| source.split('#').next().unwrap_or_default().to_owned())
-        .collect();
+    let mut sources: Vec<String> = sources.into_iter().map(str::to_owned).collect();
     sources.sort_unstable();
-    sources.dedup();
-    (text, contributions.iter().map(|one| one.key.clone()).collect(), sources)
+    (text, keys(contributions), sources)
 }
 
-/// How many contributions are new, and whether one that was there is gone or says something else.
+/// The keys as the page has them: those that have room, and of the others how many they are, and a digest.
+fn keys(contributions: &[Contribution]) -> Vec<String> {
+    let mut left = MAX_KEY_BYTES;
+    let fits = |one: &&Contribution| left.checked_sub(listed_bytes(&one.key)).map(|less| left = less).is_some();
+    let mut keys: Vec<String> = contributions.iter().take_while(fits).map(|one| one.key.clone()).collect();
+    let others = contributions[keys.len()..].iter().map(|one| one.key.as_str());
+    keys.extend((others.len() > 0).then(|| others_key(others)));
+    keys
+}
+
+fn others_key<'k>(others: impl ExactSizeIterator<Item = &'k str>) -> String {
+    let (count, mut hasher) = (others.len(), blake3::Hasher::new());
+    others.for_each(|key| {
+        hasher.update(key.as_bytes()).update(b"\n");
+    });
+    format!("{OTHERS}{count} {}", &hasher.finalize().to_hex()[..16])
+}
+
+/// How many contributions a page was made of, by its keys.
+pub(super) fn count(known: &[String]) -> usize {
+    let (listed, others) = parted(known);
+    listed.len() + others.map_or(0, |(count, _)| count)
+}
+
+/// The keys that are listed, and of the others how many they are and what they are told by.
+fn parted(known: &[String]) -> (&[String], Option<(usize, &str)>) {
+    let others = known.split_last().and_then(|(last, listed)| {
+        let count = last.strip_prefix(OTHERS)?.split(' ').next()?.parse().ok()?;
+        Some((listed, (count, last.as_str())))
+    });
+    others.map_or((known, None), |(listed, others)| (listed, Some(others)))
+}
+
+/// How many contributions are new, and whether one that was there is gone or says something else. Where not all keys are listed, some of the
+/// others may be.
 pub(super) fn compare(known: &[String], now: &[Contribution]) -> (usize, bool) {
-    let new = now.iter().filter(|one| !known.contains(&one.key)).count();
-    (new, known.iter().any(|key| !now.iter().any(|one| one.key == *key)))
+    let (listed, others) = parted(known);
+    let is_listed: HashSet<&str> = listed.iter().map(String::as_str).collect();
+    let is_now: HashSet<&str> = now.iter().map(|one| one.key.as_str()).collect();
+    let new: Vec<&str> = now.iter().map(|one| one.key.as_str()).filter(|key| !is_listed.contains(key)).collect();
+    let is_gone = listed.iter().any(|key| !is_now.contains(key.as_str()));
+    match others {
+        None => (new.len(), is_gone),
+        Some((_, told)) if others_key(new.iter().copied()) == told => (0, is_gone),
+        Some((count, _)) => (new.len().saturating_sub(count).max(1), is_gone || new.len() <= count),
+    }
 }
 
 #[cfg(test)]
@@ -168,6 +222,25 @@ mod tests {
         );
         let (short, keys, _) = body(&all, 15);
         assert!(short.contains("Wien") && !short.contains("bread") && keys.len() == 3, "{short}");
+    }
+
+    #[test]
+    fn of_thousands_the_keys_have_room_and_a_change_is_noticed() {
+        let many = |from: usize, count: usize| {
+            let entry = |at| {
+                format!(
+                    "- [fact] Has the thing number {at} (source notes/a longer name of a note {at}.md#L1) ^e-{at:08}\n"
+                )
+            };
+            of(&(from..from + count).map(entry).collect::<String>(), "")
+        };
+        let all = many(0, 3_000);
+        let (_, keys, sources) = body(&all, 50_000);
+        let bytes = |texts: &[String]| texts.iter().map(|text| listed_bytes(text)).sum::<usize>();
+        assert!(keys.len() < 3_000 && sources.len() < 3_000 && bytes(&keys) + bytes(&sources) < 50 << 10);
+        assert_eq!((count(&keys), compare(&keys, &all)), (3_000, (0, false)));
+        assert_eq!(compare(&keys, &many(0, 3_007)), (7, false));
+        assert!(compare(&keys, &many(0, 2_999)).1 && compare(&keys, &many(1, 3_000)).1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::compose::{Contribution, body, compare, contributions};
+use super::compose::{Contribution, body, compare, contributions, count};
 use crate::config::MemoryScope;
 use crate::derive::entries::{EntryShelf, MemoryHolder};
 use crate::derive::generated::{GeneratedNote, compose_generated};
@@ -59,7 +59,7 @@ impl ProfilePage {
             None => text.is_some(),
         };
         let state =
-            ProfileState { path: path.to_string(), version, contributions: known.len(), new, outdated, is_persons };
+            ProfileState { path: path.to_string(), version, contributions: count(&known), new, outdated, is_persons };
         Ok(Self { path, text, state, now })
     }
 
@@ -129,7 +129,8 @@ fn make(workspace: &Workspace, is_wanted: impl Fn(&ProfilePage) -> bool) -> Resu
         own.insert("title".into(), "Profile".into());
         own.insert(VERSION.into(), (page.state.version + 1).into());
         own.insert(CONTRIBUTIONS.into(), keys.into());
-        let text = compose_generated(&own, &sources, &body, before.as_ref());
+        let text = compose_generated(&own, &sources, &body, before.as_ref())
+            .map_err(|error| RequestError::conflict(format!("`{PROFILE}`: {error}")))?;
         crash::point("profile-made");
         let act = Action::Edit.done_by("profile");
         let written = match page.text {

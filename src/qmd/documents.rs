@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
@@ -14,21 +13,11 @@ use super::collection::QmdCollections;
 use super::database;
 use super::error::QmdError;
 use super::place::IndexPlace;
-use super::rows::{COLUMNS, QmdDocument, SeenText, forget, put, stamp};
-use super::sight::QmdSight;
-use crate::access::is_agents_elsewhere;
-use crate::config::Config;
-use crate::derive::note_sources;
-use crate::note::Note;
+use super::rows::{COLUMNS, QmdDocument, forget, put, stamp};
+use super::seen::SeenFiles;
+use crate::config::CollectionConfig;
 use crate::path::VaultPath;
-use crate::vault::{NoteRules, Outside, OutsideFolder, ReadError, Stamp, is_note, read, scan};
-
-/// How often a file is looked at that is just being written, and how long after.
-const LOOKS: usize = 5;
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// Maximum number of notes that one may have been made of, each of another: of more it is not known whether all are seen.
-const MAX_SOURCES: usize = 500;
+use crate::vault::Stamp;
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,12 +38,10 @@ pub(crate) struct QmdDocuments {
     file: PathBuf,
     /// Whose rows are this index's: its folder. Another index may have the same file.
     owner: String,
-    places: Outside,
-    rules: NoteRules,
-    sight: QmdSight,
-    /// Whether all documents were looked at by these rules.
+    collections: Vec<CollectionConfig>,
+    files: SeenFiles,
+    /// Whether all documents were looked at by the rules of now.
     is_current: bool,
-    max_file_bytes: u64,
     root: PathBuf,
     names: BTreeMap<String, String>,
 }
@@ -66,47 +53,42 @@ impl QmdDocuments {
     /// When it cannot be written, or the collections make no sense together.
     pub(crate) fn open(place: &IndexPlace, collections: &QmdCollections) -> Result<Self, QmdError> {
         let connection = database::open(&place.database, &place.folder)?;
-        let wrong = |error: &dyn std::fmt::Display| QmdError::Collection(error.to_string());
-        let config = Config::load(&place.folder).map_err(|error| wrong(&error))?;
-        let places = Outside::new(&place.folder, &collections.in_vault()).map_err(|error| wrong(&error))?;
-        let rules = NoteRules::new(&place.folder, &config.index.exclude).map_err(|error| wrong(&error))?;
-        let sight = QmdSight::of(&place.folder, &config)?;
+        let in_vault = collections.in_vault();
         let names = collections.collections.iter();
         let names = names.map(|collection| (collection.name.clone(), collection.name_in_vault())).collect();
         let mut documents = Self {
             connection,
             file: place.database.clone(),
             owner: place.folder.to_string_lossy().into_owned(),
-            rules: rules.with_outside(places.clone()),
-            places,
-            sight,
+            files: SeenFiles::of(&place.folder, &in_vault)?,
+            collections: in_vault,
             is_current: false,
-            max_file_bytes: config.index.max_file_bytes,
             root: place.folder.clone(),
             names,
         };
-        documents.is_current = documents.rules_digest()?.as_deref() == Some(&*documents.sight.digest);
+        documents.is_current = documents.was_looked_at()?;
         Ok(documents)
     }
 
-    /// The digest of the rules by which all documents were looked at last.
-    fn rules_digest(&self) -> Result<Option<String>, QmdError> {
-        let found =
-            self.connection.query_row("SELECT digest FROM rules WHERE owner = ?", [&self.owner], |row| row.get(0));
-        found.optional().map_err(QmdError::of(&self.file))
+    /// Whether all documents were looked at last by these rules.
+    fn was_looked_at(&self) -> Result<bool, QmdError> {
+        let found = self
+            .connection
+            .query_row("SELECT digest FROM rules WHERE owner = ?", [&self.owner], |row| row.get::<_, String>(0));
+        let digest = found.optional().map_err(QmdError::of(&self.file))?;
+        Ok(digest.as_deref() == Some(self.files.rules_digest()))
     }
 
     /// Reads the rules anew: the person may have changed them.
     fn look_at_rules(&mut self) -> Result<(), QmdError> {
-        let config = Config::load(&self.root).map_err(|error| QmdError::Collection(error.to_string()))?;
-        self.sight = QmdSight::of(&self.root, &config)?;
-        self.is_current = self.rules_digest()?.as_deref() == Some(&*self.sight.digest);
+        self.files = SeenFiles::of(&self.root, &self.collections)?;
+        self.is_current = self.was_looked_at()?;
         Ok(())
     }
 
     /// Where a document is on disk.
     pub(crate) fn on_disk(&self, document: &QmdDocument) -> Option<PathBuf> {
-        Some(self.places.on_disk(&self.root, &self.vault_path(&document.collection, &document.path)?))
+        Some(self.files.on_disk(&self.vault_path(&document.collection, &document.path)?))
     }
 
     fn vault_path(&self, collection: &str, path: &str) -> Option<VaultPath> {
@@ -119,51 +101,7 @@ impl QmdDocuments {
     /// When it cannot be read.
     pub(crate) fn text(&self, document: &QmdDocument) -> Result<Option<String>, QmdError> {
         let Some(path) = self.vault_path(&document.collection, &document.path) else { return Ok(None) };
-        Ok(self.read(&path)?.map(|read| read.text))
-    }
-
-    /// What is read of a file; `None` for what is no note that programs may see.
-    fn read(&self, path: &VaultPath) -> Result<Option<SeenText>, QmdError> {
-        self.read_with_sources(path, &mut BTreeSet::new())
-    }
-
-    /// The same, given the notes that were made of it: in a circle each is seen where all others are.
-    fn read_with_sources(&self, path: &VaultPath, above: &mut BTreeSet<String>) -> Result<Option<SeenText>, QmdError> {
-        // A link on the way leads out of the collection.
-        if above.len() > MAX_SOURCES || !is_note(&self.root, &self.rules, path) {
-            return Ok(None);
-        }
-        let (folder, Some(within)) = self.places.place(&self.root, path) else { return Ok(None) };
-        if is_agents_elsewhere(within.as_str()) {
-            return Ok(None);
-        }
-        for _ in 0..LOOKS {
-            match read(folder, &within, self.max_file_bytes) {
-                Ok(source) => {
-                    let note = Note::parse(&source.text, path.stem());
-                    if !self.sight.gives(path, &note) {
-                        return Ok(None);
-                    }
-                    above.insert(path.to_string());
-                    let elsewhere = self.places.of(path).map(OutsideFolder::name);
-                    let sources = note_sources(&note, &within, elsewhere, &source.text);
-                    for named in &sources {
-                        if above.contains(named) {
-                            continue;
-                        }
-                        let Ok(named) = VaultPath::new(named.as_str()) else { return Ok(None) };
-                        if self.read_with_sources(&named, above)?.is_none() {
-                            return Ok(None);
-                        }
-                    }
-                    let derived = !sources.is_empty();
-                    return Ok(Some(SeenText { text: source.text, stamp: source.stamp, title: note.title, derived }));
-                }
-                Err(ReadError::Changing) => std::thread::sleep(LOOK_AGAIN),
-                Err(ReadError::Gone | ReadError::Unfit(_)) => break,
-            }
-        }
-        Ok(None)
+        Ok(self.files.read(&path).map(|read| read.text))
     }
 
     /// The document at a path, looked at anew if its file is another; `None` where there is none to be seen.
@@ -172,7 +110,7 @@ impl QmdDocuments {
     /// When the database cannot be used.
     pub(crate) fn look(&mut self, collection: &str, path: &str) -> Result<Option<QmdDocument>, QmdError> {
         let Some(in_vault) = self.vault_path(collection, path) else { return Ok(None) };
-        let on_disk = self.places.on_disk(&self.root, &in_vault);
+        let on_disk = self.files.on_disk(&in_vault);
         let stamp = on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta));
         let known = self.at(collection, path)?;
         if let (Some((document, before, derived)), Some(stamp)) = (&known, &stamp)
@@ -182,7 +120,7 @@ impl QmdDocuments {
         {
             return Ok(Some(document.clone()));
         }
-        let found = self.read(&in_vault)?;
+        let found = self.files.read(&in_vault);
         let place = (self.owner.clone(), collection, path);
         let is_now = |stamp: &Stamp| on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == *stamp);
         self.write(|transaction| match &found {
@@ -203,7 +141,7 @@ impl QmdDocuments {
         let mut all = BTreeMap::new();
         for (name, in_vault) in self.names.clone() {
             let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
-            let scan = scan(&self.root, &self.rules, Some(&start));
+            let scan = self.files.scan(&start);
             let mut changes = DocumentChanges::default();
             let known = self.stamps(&name)?;
             let (mut fresh, mut seen) = (Vec::new(), BTreeSet::new());
@@ -215,7 +153,7 @@ impl QmdDocuments {
                     Some((stamp, derived)) if *stamp == found.stamp && self.is_current && !derived => {
                         changes.unchanged += 1;
                     }
-                    before => match self.read(&found.path)? {
+                    before => match self.files.read(&found.path) {
                         // By other rules, or as what it was made of is seen still.
                         Some(read) if before.is_some_and(|(stamp, _)| *stamp == read.stamp) => changes.unchanged += 1,
                         Some(read) => {
@@ -237,10 +175,10 @@ impl QmdDocuments {
             let gone: Vec<&String> = known.keys().filter(|path| !seen.contains(*path) && !unknown(path)).collect();
             changes.removed = gone.len();
             if !fresh.is_empty() || !gone.is_empty() {
-                let (owner, places, root) = (self.owner.clone(), self.places.clone(), self.root.clone());
+                let (owner, files) = (self.owner.clone(), self.files.clone());
                 let is_now = |path: &str, stamp: &Stamp| {
                     let in_vault = VaultPath::new(format!("{in_vault}/{path}"));
-                    let meta = in_vault.ok().and_then(|path| places.on_disk(&root, &path).symlink_metadata().ok());
+                    let meta = in_vault.ok().and_then(|path| files.on_disk(&path).symlink_metadata().ok());
                     meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
                 };
                 self.write(|transaction| {
@@ -258,7 +196,7 @@ impl QmdDocuments {
         self.drop_other_collections()?;
         self.drop_other_indexes()?;
         if !self.is_current {
-            let (owner, digest) = (self.owner.clone(), self.sight.digest.clone());
+            let (owner, digest) = (self.owner.clone(), self.files.rules_digest().to_owned());
             self.write(|transaction| {
                 transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", [owner, digest])
             })?;

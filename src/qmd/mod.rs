@@ -10,6 +10,7 @@ mod error;
 mod former;
 mod place;
 mod rows;
+mod seen;
 mod settings;
 mod sight;
 

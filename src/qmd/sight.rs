@@ -12,6 +12,7 @@ use crate::path::VaultPath;
 use crate::vault::globs;
 
 /// The rules by which notes of an index are given.
+#[derive(Clone)]
 pub(super) struct QmdSight {
     /// `None` where nothing is.
     grant: Option<Grant>,
@@ -32,7 +33,8 @@ impl QmdSight {
         let page = fs::read_to_string(page_of(folder)).unwrap_or_default();
         let policy = Policy::parse(&Note::parse(&page, AGENT).metadata);
         let counts = !policy.is_expired(jiff::Timestamp::now()) && may_read(&config.scope, &Session::direct());
-        let rules = format!("{counts} {page} {:?} {:?}", config.access.private, config.index.exclude);
+        let index = &config.index;
+        let rules = format!("{counts} {page} {:?} {:?} {}", config.access.private, index.exclude, index.max_file_bytes);
         let grant = policy.with_folders(&config.memory_scopes, &config.collections).grant.filter(|_| counts);
         Ok(Self { grant, private, digest: blake3::hash(rules.as_bytes()).to_hex().to_string() })
     }

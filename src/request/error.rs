@@ -204,9 +204,10 @@ impl From<SummaryError> for RequestError {
         match error {
             SummaryError::Write(error) => error.into(),
             SummaryError::State(error) => error.into(),
-            SummaryError::Read { .. } | SummaryError::Names(_) | SummaryError::Digest { .. } => {
-                Self::conflict(error.to_string())
-            }
+            SummaryError::Read { .. }
+            | SummaryError::Names(_)
+            | SummaryError::Digest { .. }
+            | SummaryError::TooLarge { .. } => Self::conflict(error.to_string()),
         }
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
 
+mod asked;
 mod assist;
 mod candidate;
 mod diversify;
@@ -37,14 +38,16 @@ mod visible;
 mod weigh;
 mod window;
 
+pub(crate) use asked::Results;
+pub use asked::{Degraded, SearchRequest};
 pub(crate) use assist::{AskedOnce, Assistant, MaySend, Unassisted};
 pub(crate) use nearest::nearest_notes;
 pub use operators::OPERATORS;
 pub use query::ParsedQuery;
 pub(crate) use related::{Related, RelatedChunk, RelatedRequest, related};
 pub(crate) use respell::Correction;
-pub use run::{Degraded, SearchRequest, search};
-pub(crate) use run::{Results, SearchHelp, assisted_search};
+pub use run::search;
+pub(crate) use run::{SearchHelp, assisted_search};
 pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};
 pub(crate) use unknown::{UnknownKind, UnknownName, unknown_collection};

@@ -41,9 +41,10 @@ impl State {
     }
 }
 
-/// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten.
+/// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten,
+/// what was imported or kept of sessions, so that it does not come twice, and what was done.
 /// Each row of an event or a tombstone says itself whether it is whole.
-const SALVAGED: [(&str, &str); 10] = [
+const SALVAGED: [(&str, &str); 19] = [
     ("events", "number, key, kind, body, checksum"),
     ("events_seen", "id, key"),
     ("events_plan", "rowid, next, plan"),
@@ -54,6 +55,15 @@ const SALVAGED: [(&str, &str); 10] = [
     ("tombstone_digests", "rowid, tombstone, kind, digest"),
     ("left_out", "id, at, by_whom, into_what, whole, tombstone"),
     ("changes", "id, at, by_whom, what, path, first_line, last_line, before, after, checkpoint"),
+    ("imports", "id, kind, source, at, is_done"),
+    ("import_keys", "key, import"),
+    ("import_files", "import, path, checkpoint, after"),
+    ("import_notes", "key, import, path, source, after"),
+    ("jobs_done", "kind, key, content, at"),
+    ("session_sources", "key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out"),
+    ("session_notes", "key, generation, part, path, after, next, turns, next_turns, is_edited"),
+    ("librarian_parts", "agent, key, events, at"),
+    ("open_purges", "id, at, path, first_line, last_line, gone, readers"),
 ];
 
 /// Takes over what can be read: from the beginning up to where the damage is, and from the end back to it.
@@ -110,5 +120,41 @@ fn remove(path: &Path) -> Result<(), FsError> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", path),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_imported_and_done_is_known_after_damage() {
+        let rows = [
+            ("imports", "1, 'chatgpt', 'export.zip', '2026-01-05T12:00:00Z', 1"),
+            ("import_keys", "7, 1"),
+            ("import_files", "1, 'conversations/a.md', NULL, 'hash'"),
+            ("import_notes", "8, 1, 'notes/a.md', 'a.md', 'hash'"),
+            ("jobs_done", "'extraction', x'01', x'02', 5"),
+            ("session_sources", "x'01', x'02', x'03', 7, 8, 7, x'04', 1, x'05', 0, 0"),
+            ("session_notes", "x'01', 0, 0, 'conversations/a.md', 'hash', '', 1, 0, 0"),
+            ("librarian_parts", "'ada', x'01', 7, 5"),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let connected = |name: &str| {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+            let state = State::in_folder(&folder.path().join(name));
+            state.make().unwrap();
+            (state.file().to_owned(), state.connect(Durability::Full).unwrap().connection)
+        };
+        let (damaged, from) = connected("damaged");
+        let (_, mut into) = connected("new");
+        for (table, values) in rows {
+            from.execute(&format!("INSERT INTO {table} VALUES ({values})"), []).unwrap();
+        }
+        salvage(&damaged, &mut into).unwrap();
+        for (table, _) in rows {
+            let count = into.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0));
+            assert_eq!(count.unwrap(), 1, "{table}");
+        }
     }
 }

@@ -90,6 +90,13 @@ CREATE TABLE import_notes(
     key INTEGER PRIMARY KEY, import INTEGER NOT NULL, path TEXT NOT NULL, source TEXT NOT NULL, after TEXT NOT NULL);
 ";
 
+// Purges that are not finished.
+const OPEN_PURGES: &str = "
+CREATE TABLE open_purges(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, path TEXT NOT NULL, first_line INTEGER, last_line INTEGER,
+    gone INTEGER NOT NULL, readers TEXT NOT NULL);
+";
+
 // Files of sessions as they were read, and the notes that were made of each, both by digests of the files' names; and which parts of
 // agents' traces the librarian has read.
 const SESSIONS: &str = "
@@ -106,7 +113,7 @@ CREATE TABLE librarian_parts(
 ";
 
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
-const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS, IMPORTS, SESSIONS];
+const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS, IMPORTS, OPEN_PURGES, SESSIONS];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

@@ -7,7 +7,7 @@ use serde_json::Map;
 use super::span::DigestSpan;
 use crate::config::StemmerLanguage;
 use crate::derive::CONVERSATIONS;
-use crate::derive::generated::{TRUST, doubt_of, greater_doubt, is_generated};
+use crate::derive::generated::{TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
 use crate::derive::summary::{CitedLine, DayDigest, DigestMaker, SUMMARIES, digest_body, turns_of};
 use crate::engine::{FileEntry, FileTable, Reader, WordQuery};
 use crate::note::{Note, written};
@@ -18,6 +18,8 @@ use crate::wire::{DigestParams, DigestSection, DigestView, DigestWritten, Summar
 
 /// Maximum number of notes that a digest is made of.
 const MAX_NOTES: usize = 1_000;
+/// Maximum bytes of their paths: a file names them all in its frontmatter, which is read up to 64 KiB.
+const MAX_SOURCE_BYTES: usize = 48 << 10;
 /// Collections that are derived, or an agent's own.
 const NOT_THE_PERSONS: [&str; 4] = [SUMMARIES, "agents", "memories", "profile"];
 /// Chunks that are counted of a word. One that more have says nothing of a day.
@@ -94,7 +96,9 @@ pub(super) fn of_span<'f>(files: impl Iterator<Item = &'f FileEntry>, span: &Dig
     let mut found: Vec<&FileEntry> = files.filter(|file| is_persons(file) && is_of(file)).collect();
     found.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     found.truncate(MAX_NOTES);
-    found
+    let mut left = MAX_SOURCE_BYTES;
+    let fits = |file: &&FileEntry| left.checked_sub(listed_bytes(file.path.as_str())).map(|less| left = less).is_some();
+    found.into_iter().take_while(fits).collect()
 }
 
 /// Everything that is indexed, for the file of a day.

@@ -4,7 +4,7 @@ use blake3::Hash;
 use serde_json::{Map, Value};
 
 use crate::config::StemmerLanguage;
-use crate::derive::generated::{GeneratedNote, compose_generated};
+use crate::derive::generated::{FrontmatterTooLarge, GeneratedNote, compose_generated};
 use crate::derive::summary::SUMMARIES;
 use crate::derive::{CommonWords, TextLanguage};
 use crate::fs::crash;
@@ -42,6 +42,14 @@ pub(crate) enum SummaryError {
     /// What was forgotten for good cannot be read: then nothing is written.
     #[error(transparent)]
     State(#[from] StateError),
+    /// It would not be read again.
+    #[error("{path}: {source}")]
+    TooLarge {
+        /// The file.
+        path: VaultPath,
+        /// Why.
+        source: FrontmatterTooLarge,
+    },
     /// Every name is taken.
     #[error("no name is free for {0}")]
     Names(String),
@@ -104,7 +112,8 @@ pub(crate) fn put(
     sources: &[String],
     body: &str,
 ) -> Result<FileMade, SummaryError> {
-    let text = compose_generated(own, sources, body, place.before.as_ref().map(|(before, _)| before));
+    let text = compose_generated(own, sources, body, place.before.as_ref().map(|(before, _)| before))
+        .map_err(|source| SummaryError::TooLarge { path: place.path.clone(), source })?;
     crash::point("summary-made");
     match place.before {
         Some((_, hash)) => files.replace(&place.path, hash, &text, Action::Edit.done_by(BY))?,

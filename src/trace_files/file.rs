@@ -128,6 +128,14 @@ pub(super) fn torn_of(root: &Path, agent: &str) -> Result<Vec<PathBuf>, FsError>
     Ok(names.map(|name| folder_of(root, agent).join(name)).collect())
 }
 
+/// Files of an agent that are none of ours by their names and may hold lines of ours: copies of sync services, or of the person.
+pub(super) fn copies_of(root: &Path, agent: &str) -> Result<Vec<PathBuf>, FsError> {
+    let is_copy = |name: &String| name.contains(ENDING) && TraceFile::parse(agent, name).is_none();
+    let copies = names_in(root, agent)?.into_iter().filter(is_copy);
+    let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    Ok(copies.map(|name| folder_of(root, agent).join(name)).filter(is_file).collect())
+}
+
 fn names_in(root: &Path, agent: &str) -> Result<Vec<String>, FsError> {
     let folder = folder_of(root, agent);
     if !is_folder(&root.join(FOLDER)) || !is_folder(&folder) {

@@ -22,6 +22,6 @@ pub(crate) use hour::TraceHour;
 pub(crate) use hours::TraceHourFile;
 pub(crate) use known::without_known;
 pub(crate) use read::{FoundTraces, TraceQuestion};
-pub(crate) use sweep::{SweptTraces, TraceShare};
+pub(crate) use sweep::{ToldTraces, TraceShare};
 pub(crate) use text::change_texts;
 pub(crate) use write::{NewTrace, TraceFiles};

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::error::TraceFilesError;
-use super::file::{TraceFile, agents, files_of, open_whole, torn_of};
+use super::file::{TraceFile, agents, copies_of, files_of, open_whole, torn_of};
 use super::known::without_known;
 use super::line::{event_of, line_of};
 use super::needles::TraceNeedles;
@@ -32,10 +33,10 @@ pub(super) fn without_texts(event: &mut Value, change: &mut dyn FnMut(&str) -> O
     any
 }
 
-/// What was taken out.
+/// Events that say what goes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct SweptTraces {
-    /// Out of so many events.
+pub(crate) struct ToldTraces {
+    /// So many lines, of whatever file.
     pub events: usize,
     /// Whose they are, and what they are called; not of those whose lines were damaged.
     pub of: BTreeSet<(String, String)>,
@@ -52,7 +53,7 @@ pub(crate) struct TraceShare {
 
 impl TraceFiles {
     /// Takes out of every agent's traces its share of what is `known` as forgotten, and of texts that are forgotten now, wherever in a text
-    /// they stand; gives which events were changed. What was torn off files goes whole: it was never promised to be kept.
+    /// they stand; gives out of how many events. What was torn off files goes whole: it was never promised to be kept.
     ///
     /// # Errors
     /// When a file cannot be read or written; those before it are done.
@@ -60,69 +61,100 @@ impl TraceFiles {
         &self,
         known: &ForgottenLookup<'_>,
         share_of: &dyn Fn(&str) -> TraceShare,
-    ) -> Result<SweptTraces, TraceFilesError> {
+    ) -> Result<usize, TraceFilesError> {
         let _one = self.sweeping();
-        let mut swept = SweptTraces::default();
+        let mut swept = 0;
+        self.each_share(known, share_of, &mut |agent, without| {
+            swept += self.sweep_agent(agent, without)?;
+            Ok(())
+        })?;
+        Ok(swept)
+    }
+
+    /// Which events a sweep would change.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn told(
+        &self,
+        known: &ForgottenLookup<'_>,
+        share_of: &dyn Fn(&str) -> TraceShare,
+    ) -> Result<ToldTraces, TraceFilesError> {
+        let mut told = ToldTraces::default();
+        self.each_share(known, share_of, &mut |agent, without| {
+            let files = files_of(&self.root, agent)?.into_iter().map(|file| file.path(&self.root));
+            for path in files.chain(copies_of(&self.root, agent)?) {
+                look_through(agent, &path, without, &mut told)?;
+            }
+            Ok(())
+        })?;
+        Ok(told)
+    }
+
+    /// What goes out of a text of each agent, for those of whom anything may go.
+    fn each_share(
+        &self,
+        known: &ForgottenLookup<'_>,
+        share_of: &dyn Fn(&str) -> TraceShare,
+        each: &mut dyn FnMut(&str, &dyn Fn(&str) -> Option<String>) -> Result<(), TraceFilesError>,
+    ) -> Result<(), TraceFilesError> {
         for agent in agents(&self.root) {
             let TraceShare { reach, texts } = share_of(&agent);
             let (reach, needles) = (reach.as_ref().map_or(Reach::All, Reach::Agent), TraceNeedles::of(&texts));
             if known.is_empty() && needles.is_empty() {
                 continue;
             }
-            let without = |text: &str| {
+            each(&agent, &|text| {
                 let left = without_known(known, text, reach).map(|left| left.text.unwrap_or_default());
                 needles.without(left.as_deref().unwrap_or(text)).or(left)
-            };
-            self.sweep_agent(&agent, &without, &mut swept)?;
+            })?;
         }
-        Ok(swept)
+        Ok(())
     }
 
-    fn sweep_agent(
-        &self,
-        agent: &str,
-        without: &dyn Fn(&str) -> Option<String>,
-        swept: &mut SweptTraces,
-    ) -> Result<(), TraceFilesError> {
+    fn sweep_agent(&self, agent: &str, without: &dyn Fn(&str) -> Option<String>) -> Result<usize, TraceFilesError> {
+        let mut swept = 0;
         for file in files_of(&self.root, agent)? {
-            self.rewrite(&file, without, swept)?;
+            swept += self.rewrite(&file.path(&self.root), Some(&file), without)?;
+        }
+        for copy in copies_of(&self.root, agent)? {
+            swept += self.rewrite(&copy, None, without)?;
         }
         for torn in torn_of(&self.root, agent)? {
             fs::remove_file(&torn).on("remove", &torn)?;
             sync_folder(&torn)?;
         }
-        Ok(())
+        Ok(swept)
     }
 
-    /// Writes a file anew without what is to go, in one step. Events go on coming meanwhile: only what has come to this very file by then is
-    /// read while nobody writes.
+    /// Writes a file anew without what is to go, in one step; gives how many of its events had any of it. Events go on coming meanwhile: only
+    /// what has come to this very file by then is read while nobody writes. A copy is no `file` of ours.
     fn rewrite(
         &self,
-        file: &TraceFile,
+        path: &Path,
+        file: Option<&TraceFile>,
         without: &dyn Fn(&str) -> Option<String>,
-        swept: &mut SweptTraces,
-    ) -> Result<(), FsError> {
-        let path = file.path(&self.root);
-        let opened = match open_whole(&path, false) {
-            Err(error) if error.is_not_found() => return Ok(()),
+    ) -> Result<usize, FsError> {
+        let opened = match open_whole(path, false) {
+            Err(error) if error.is_not_found() => return Ok(0),
             opened => opened?,
         };
-        let mode = opened.metadata().on("look at", &path)?.permissions().mode() & 0o777;
+        let mode = opened.metadata().on("look at", path)?.permissions().mode() & 0o777;
         let (mut reader, mut line, mut first) = (BufReader::new(&opened), Vec::new(), None);
         let mut at = 0;
-        while first.is_none() && reader.read_until(b'\n', &mut line).on("read", &path)? > 0 {
+        while first.is_none() && reader.read_until(b'\n', &mut line).on("read", path)? > 0 {
             first = changed(&line, without).map(|_| at);
             at += line.len() as u64;
             line.clear();
         }
-        let Some(first) = first else { return Ok(()) };
-        let mut held = None;
-        replace_with(&path, mode, |out| {
+        let Some(first) = first else { return Ok(0) };
+        let (mut held, mut swept) = (None, 0);
+        replace_with(path, mode, |out| {
             let mut out = BufWriter::new(out);
             let mut reader = &opened;
             reader.seek(SeekFrom::Start(0))?;
             std::io::copy(&mut reader.take(first), &mut out)?;
-            let mut lines = TraceRewriting { file, out: &mut out, at: first, without, swept };
+            let mut lines = TraceRewriting { out: &mut out, at: first, without, swept: &mut swept };
             lines.go_on(&opened, false)?;
             lines.out.flush()?;
             lines.out.get_ref().sync_data()?;
@@ -135,21 +167,20 @@ impl TraceFiles {
             crash::point("trace-sweeping");
             Ok(())
         })?;
-        if let Some(mut files) = held {
+        if let Some((mut files, file)) = held.zip(file) {
             files.close(file);
         }
-        Ok(())
+        Ok(swept)
     }
 }
 
 /// A file that is being written anew.
 struct TraceRewriting<'r, W: Write> {
-    file: &'r TraceFile,
     out: &'r mut BufWriter<W>,
     /// So far it was read.
     at: u64,
     without: &'r dyn Fn(&str) -> Option<String>,
-    swept: &'r mut SweptTraces,
+    swept: &'r mut usize,
 }
 
 impl<W: Write> TraceRewriting<'_, W> {
@@ -160,9 +191,7 @@ impl<W: Write> TraceRewriting<'_, W> {
         while reader.read_until(b'\n', &mut line)? > 0 && (all || line.ends_with(b"\n")) {
             match changed(&line, self.without) {
                 Some(left) => {
-                    self.swept.events += 1;
-                    let id = event_of(&left).and_then(|event| event["id"].as_str().map(str::to_owned));
-                    self.swept.of.extend(id.map(|id| (self.file.agent.clone(), id)));
+                    *self.swept += 1;
                     self.out.write_all(&left)?;
                 }
                 None => self.out.write_all(&line)?,
@@ -172,6 +201,29 @@ impl<W: Write> TraceRewriting<'_, W> {
         }
         Ok(())
     }
+}
+
+/// Counts the lines of a file that say what goes.
+fn look_through(
+    agent: &str,
+    path: &Path,
+    without: &dyn Fn(&str) -> Option<String>,
+    told: &mut ToldTraces,
+) -> Result<(), FsError> {
+    let opened = match open_whole(path, false) {
+        Err(error) if error.is_not_found() => return Ok(()),
+        opened => opened?,
+    };
+    let (mut reader, mut line) = (BufReader::new(opened), Vec::new());
+    while reader.read_until(b'\n', &mut line).on("read", path)? > 0 {
+        if let Some(left) = changed(&line, without) {
+            told.events += 1;
+            let id = event_of(&left).and_then(|event| event["id"].as_str().map(str::to_owned));
+            told.of.extend(id.map(|id| (agent.to_owned(), id)));
+        }
+        line.clear();
+    }
+    Ok(())
 }
 
 /// A line without what is to go; `None` where it has none of it. Of a damaged line that has it nothing stays.
@@ -207,15 +259,21 @@ mod tests {
         fs::write(&path, [&other[..], &with, b"damaged: ", secret.as_bytes(), b"\n", &other].concat()).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
         fs::write(path.with_extension("torn"), secret).unwrap();
+        // As a sync service names its copies.
+        let copy = path.with_file_name("2026-03-02T10.sync-conflict-20260302-101500-ABCDEFG.jsonl");
+        fs::write(&copy, &with).unwrap();
         let traces = TraceFiles::new(folder.path(), 1 << 30);
         let all = |_: &str| TraceShare { reach: None, texts: vec![secret.to_owned()] };
-        let swept = traces.sweep(&forgotten.look().unwrap(), &all).unwrap();
-        assert_eq!((swept.events, swept.of), (2, BTreeSet::from([("ada".to_owned(), "b".to_owned())])));
+        let told = traces.told(&forgotten.look().unwrap(), &all).unwrap();
+        assert_eq!((told.events, told.of), (3, BTreeSet::from([("ada".to_owned(), "b".to_owned())])));
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), 3);
         let left = line_of(&event("b", "Context:  (notes/a.md#L1)"));
         assert_eq!(fs::read(&path).unwrap(), [&other[..], &left, &other].concat());
+        assert_eq!(fs::read(&copy).unwrap(), left);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o400);
         assert!(!path.with_extension("torn").exists());
-        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), SweptTraces::default());
+        assert_eq!(traces.sweep(&forgotten.look().unwrap(), &all).unwrap(), 0);
+        assert_eq!(traces.told(&forgotten.look().unwrap(), &all).unwrap(), ToldTraces::default());
     }
 
     #[test]
@@ -235,21 +293,15 @@ mod tests {
         }
         // Each text that is looked at brings an event to another file and to this one, in the very thread that sweeps.
         let more = std::cell::Cell::new(0);
-        let mut swept = SweptTraces::default();
-        let done = traces.sweep_agent(
-            "ada",
-            &|text| {
-                if more.get() < 50 {
-                    more.set(more.get() + 1);
-                    assert!(traces.append(new("zoe", &format!("z{}", more.get()), "open"), now).unwrap());
-                    assert!(traces.append(new("ada", &format!("more{}", more.get()), "open"), now).unwrap());
-                }
-                (text == "secret").then(String::new)
-            },
-            &mut swept,
-        );
-        done.unwrap();
-        assert_eq!(swept.events, 100);
+        let swept = traces.sweep_agent("ada", &|text| {
+            if more.get() < 50 {
+                more.set(more.get() + 1);
+                assert!(traces.append(new("zoe", &format!("z{}", more.get()), "open"), now).unwrap());
+                assert!(traces.append(new("ada", &format!("more{}", more.get()), "open"), now).unwrap());
+            }
+            (text == "secret").then(String::new)
+        });
+        assert_eq!(swept.unwrap(), 100);
         assert!(traces.append(new("ada", "last", "open"), now).unwrap());
         assert!(!traces.append(new("ada", "more7", "open"), now).unwrap(), "it is known still");
         for (agent, events) in [("ada", 151), ("zoe", 50)] {

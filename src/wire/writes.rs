@@ -248,6 +248,9 @@ pub struct Restored {
     /// Whether searches say so already. They do, unless the indexer is kept busy; it is done all the same.
     #[serde(default = "super::save::yes")]
     pub searchable: bool,
+    /// Whether it says what was forgotten for good. It is there all the same: it is the person's to say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten_before: bool,
     /// How many files are as they were, where an import was undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,

@@ -2,38 +2,24 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, focused, openBrowser, overflow, root, text, violations } from "./support.mjs";
+import { describe, test } from "node:test";
+import { eventually, focused, inBrowser, overflow, root, text, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 const HOSTILE = "<img src=x onerror=window.__xss=7>";
 
-const vault = new Vault();
-const tabs = new Tabs();
-let browser;
-
-before(async () => {
+const { vault, tabs } = inBrowser((vault) => {
   vault.write(`${HOSTILE}/a#b ${HOSTILE}.md`, `# ${HOSTILE}\n\nPangolins curl up.\n`);
   vault.write("notes/diary.md", "---\nprivate: true\n---\nPangolins are my secret.\n");
   vault.write("notes/pangolin.md", "Pangolins have scales.\n");
   // As an earlier version left it: it is taken over.
   const line = (number) => JSON.stringify({ at: "2026-01-05T12:00:00Z", what: "search", query: `older ${number}`, given: [] });
   vault.write(".vault/state/agents/busy.jsonl", [...Array(70).keys()].map((number) => `${line(number)}\n`).join(""));
-  await vault.start();
-  browser = await openBrowser();
 });
-
-after(async () => {
-  await browser?.close();
-  if (vault.daemon) await vault.stop();
-  vault.remove();
-});
-
-afterEach(() => tabs.close());
 
 /** A tab that `vault open` opened, at a place. */
 async function opened(place = "#/agents", options) {
-  const page = await tabs.tab(browser, options);
+  const page = await tabs.tab(options);
   await page.goto(vault.openAddress());
   await page.waitForSelector(".hit");
   await page.goto(vault.origin + "/" + place);
@@ -414,7 +400,7 @@ test("a picture for the README", async (context) => {
     for (const q of ["spare key for the bicycle", "when is the dough ready", "what would make us go back to paper"]) {
       await fetch(`${own.origin}/api/user-memory/search?${new URLSearchParams({ q, limit: 3 })}`, { headers: { Authorization: `Bearer ${token}` } });
     }
-    const page = await tabs.tab(browser, { width: 1080, height: 760 });
+    const page = await tabs.tab({ width: 1080, height: 760 });
     await page.goto(own.openAddress());
     await page.waitForSelector(".hit");
     await page.goto(`${own.origin}/${ofAgent("claude")}`);

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, focused, openBrowser, overflow, text, violations } from "./support.mjs";
+import { describe, test } from "node:test";
+import { eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
 
 const HOSTILE = "<img src=x onerror=window.__xss=7>";
 const COPY = "notes/plan.sync-conflict-20260105-183012-ABC2DEF.md";
@@ -12,22 +12,7 @@ const OURS = "# Plan\n\nSow beans.\n";
 const THEIRS = `# Plan\n\nSow peas. ${HOSTILE}\n`;
 const MARKED = "# List\n\n<<<<<<< HEAD\nBeans.\n=======\nPeas.\n>>>>>>> phone\n";
 
-const vault = new Vault();
-const tabs = new Tabs();
-let browser;
-
-before(async () => {
-  await vault.start();
-  browser = await openBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  if (vault.daemon) await vault.stop();
-  vault.remove();
-});
-
-afterEach(() => tabs.close());
+const { vault, tabs } = inBrowser();
 
 const listed = async () => (await vault.get("/api/conflicts")).conflicts.map(({ path }) => path).sort();
 const there = (path) => existsSync(join(vault.folder, path));
@@ -40,7 +25,7 @@ async function written(files, count) {
 
 /** The settings in a tab that `vault open` opened. */
 async function opened(options) {
-  const page = await tabs.tab(browser, options);
+  const page = await tabs.tab(options);
   await page.goto(vault.openAddress());
   await page.waitForSelector(".hit");
   await page.goto(`${vault.origin}/#/settings`);

@@ -2,35 +2,21 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, openBrowser, overflow, text, violations } from "./support.mjs";
+import { describe, test } from "node:test";
+import { eventually, inBrowser, overflow, text, violations } from "./support.mjs";
 
 const HOSTILE = "<img src=x onerror=window.__xss=9>";
 
-const vault = new Vault();
-const tabs = new Tabs();
-let browser;
-
-before(async () => {
+const { vault, tabs } = inBrowser((vault) => {
   vault.write("conversations/a.md", "# A\n\n> I test with make quick.\n");
   vault.write("memories/user.md", "# Known\n\n- [preference] Prefers tabs #editor ^e-1\n- [fact] User likes tea ^e-2\n- Likes ![x](x) and hostile &lt;img src=x onerror=window.__xss=9> ^e-3\n");
   vault.write("memories/pending.md", `---\nprivate: true\n---\n\n- [preference] Tests with make quick (confidence 0.8, source conversations/a.md#L3, trust agent) ^e-a\n- [fact] User does not like tea ^e-b\n- [fact] Third ${HOSTILE.replaceAll("<", "&lt;")} (source conversations/a.md#L3) ^e-c\n`);
   vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
   vault.write("agents/ada/entries.md", "- [skill] Bakes rye bread ^e-r\n");
-  await vault.start();
-  browser = await openBrowser();
 });
-
-after(async () => {
-  await browser?.close();
-  if (vault.daemon) await vault.stop();
-  vault.remove();
-});
-
-afterEach(() => tabs.close());
 
 async function opened(place, options) {
-  const page = await tabs.tab(browser, options);
+  const page = await tabs.tab(options);
   await page.goto(vault.openAddress());
   await page.waitForSelector("#main > *");
   await page.goto(vault.origin + "/" + place);

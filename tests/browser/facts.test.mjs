@@ -2,35 +2,21 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, focused, openBrowser, overflow, text, violations } from "./support.mjs";
+import { describe, test } from "node:test";
+import { eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 const HOSTILE = "<img src=x onerror=window.__xss=9>";
 
-const vault = new Vault();
-const tabs = new Tabs();
-let browser;
-
-before(async () => {
+const { vault, tabs } = inBrowser((vault) => {
   vault.write("projects/mech/facts.md", "## Build\n\n- command: make\n- command: make test\n- flags: [-O2, -g]\n- broken: [1\n");
   vault.write("projects/hostile/facts.md", `## ${HOSTILE.replaceAll("<", "&lt;")}\n\n${PAYLOADS.map((payload, at) => `- p${at}: "${payload.replaceAll("\n", " ").replaceAll("\\", "").replaceAll('"', "'")}"\n`).join("")}- long: ${"x".repeat(3000)}\n`);
   vault.write("projects/hostile/facts.history.md", `- 2026-01-05T10:00:00Z \`h/${"k".repeat(60)}\`: — → \`${HOSTILE}\` · by ${HOSTILE} · source \`${HOSTILE}#L1\` ^h1\n`);
-  await vault.start();
-  browser = await openBrowser();
 });
-
-after(async () => {
-  await browser?.close();
-  if (vault.daemon) await vault.stop();
-  vault.remove();
-});
-
-afterEach(() => tabs.close());
 
 /** A tab that `vault open` opened, at a place. */
 async function opened(place = "#/facts", options) {
-  const page = await tabs.tab(browser, options);
+  const page = await tabs.tab(options);
   await page.goto(vault.openAddress());
   await page.waitForSelector(".hit");
   await page.goto(vault.origin + "/" + place);

@@ -2,37 +2,23 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, focused, openBrowser, overflow, text, violations } from "./support.mjs";
+import { describe, test } from "node:test";
+import { eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 
-const vault = new Vault();
-const tabs = new Tabs();
-let browser;
-
-before(async () => {
+const { vault, tabs } = inBrowser((vault) => {
   vault.write("people/ann.md", "---\ntitle: Ann Lee\naliases: [Annie]\ntype: person\n---\nmanages:: [[Ben]] (from 2026-03-09), [[Cleo]] (until 2026-03-09)\n\n- works_at [[Boatyard]] confidence 0.8\n- knows [[Nobody There]]\n\nShe likes [[Keel]].\n");
   vault.write("people/ben.md", "---\ntitle: Ben\ntype: person\n---\n- reports_to [[Annie]]\n- works_at [[Boatyard]]\n");
   vault.write("people/cleo.md", "---\ntitle: Cleo\ntype: person\n---\n- works_at [[Boatyard]]\n");
   vault.write("companies/boatyard.md", "---\ntitle: Boatyard\ntype: company\n---\nOf oak: [[Keel]].\n");
   vault.write("notes/keel.md", "# Keel\n\nOak.\n");
   vault.write("x/hostile.md", `---\ntitle: Hostile\ntype: ${JSON.stringify(PAYLOADS[0])}\n---\n${PAYLOADS.map((payload) => `- knows [[${payload.replaceAll(/[\n[\]|#^]/g, " ")}]]\n`).join("")}- knows [[${"x".repeat(3000)}]]\n`);
-  await vault.start();
-  browser = await openBrowser();
 });
-
-after(async () => {
-  await browser?.close();
-  if (vault.daemon) await vault.stop();
-  vault.remove();
-});
-
-afterEach(() => tabs.close());
 
 /** A tab that `vault open` opened, at a place. */
 async function opened(place = "#/graph", options) {
-  const page = await tabs.tab(browser, options);
+  const page = await tabs.tab(options);
   await page.goto(vault.openAddress());
   await page.waitForSelector(".hit");
   await page.goto(vault.origin + "/" + place);

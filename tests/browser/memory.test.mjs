@@ -3,14 +3,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, openBrowser, overflow, root, text, violations } from "./support.mjs";
+import { after, describe, test } from "node:test";
+import { eventually, inBrowser, overflow, root, text, violations } from "./support.mjs";
 
 const HOSTILE = "&lt;img src=x onerror=window.__xss=9>";
 
-const vault = new Vault();
-const tabs = new Tabs();
-let browser;
 /** A chat model that answers nothing of use until it is told to. */
 let answers = "no JSON";
 const model = createServer((request, response) => {
@@ -21,7 +18,7 @@ const model = createServer((request, response) => {
   });
 });
 
-before(async () => {
+const { vault, tabs } = inBrowser(async (vault) => {
   await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
   const config = readFileSync(`${vault.folder}/memory.toml`, "utf8");
   const set = (text, key, value) => {
@@ -34,22 +31,15 @@ before(async () => {
   vault.write("profile/overrides.md", `- Answer in German. ${HOSTILE}\n`);
   vault.write("USER.md", "---\nname: Maya\nlocation_place: Wien\n---\n");
   vault.write("memories/user.md", "- [preference] Prefers tabs ^e-1\n");
-  await vault.start();
-  browser = await openBrowser();
 });
 
-after(async () => {
-  await browser?.close();
-  if (vault.daemon) await vault.stop();
+after(() => {
   model.close();
   model.closeAllConnections();
-  vault.remove();
 });
 
-afterEach(() => tabs.close());
-
 async function opened(place, options) {
-  const page = await tabs.tab(browser, options);
+  const page = await tabs.tab(options);
   await page.goto(vault.openAddress());
   await page.waitForSelector("#main > *");
   await page.goto(`${vault.origin}/#/${place}`);

@@ -3,32 +3,18 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, focused, openBrowser, overflow, root, text, violations } from "./support.mjs";
+import { describe, test } from "node:test";
+import { eventually, focused, inBrowser, overflow, root, text, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 const QUESTION = "what would make us go back to paper";
 
-const vault = new Vault();
-let browser;
-const tabs = new Tabs();
-
-before(async () => {
+const { vault, tabs } = inBrowser((vault) => {
   PAYLOADS.forEach((payload, at) => vault.write(`hostile/${at}.md`, `Zebrafish ${at}.\n\n${payload}\n\nEnd of ${at}.\n`));
   vault.write("hostile/<img src=x onerror=window.__xss=1>.md", "---\ntags: ['<b>tag', \"'><script>\"]\n---\n# <img src=x onerror=window.__xss=50>\n\nZebrafish with a name.\n");
-  await vault.start();
-  browser = await openBrowser();
 });
 
-after(async () => {
-  await browser?.close();
-  if (vault.daemon) await vault.stop();
-  vault.remove();
-});
-
-afterEach(() => tabs.close());
-
-const tab = (options) => tabs.tab(browser, options);
+const tab = (options) => tabs.tab(options);
 
 /** A tab that `vault open` opened. */
 async function opened(options) {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Tabs, Vault, eventually, openBrowser, overflow, text, violations } from "./support.mjs";
+import { describe, test } from "node:test";
+import { eventually, inBrowser, overflow, text, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 const TALK = `---
@@ -18,27 +18,13 @@ source: capture
 **18:33 · assistant:** We decided to use rye ${PAYLOADS[0].replaceAll("\n", " ")}.
 `;
 
-const vault = new Vault();
-const tabs = new Tabs();
-let browser;
-
-before(async () => {
+const { vault, tabs } = inBrowser((vault) => {
   vault.write("conversations/2026-01-05-bread.md", TALK);
   vault.write("notes/trip.md", "---\ncreated: 2026-01-05T10:00:00Z\n---\n# Trip\n\nWe decided to visit Lisbon.\n");
-  await vault.start();
-  browser = await openBrowser();
 });
-
-after(async () => {
-  await browser?.close();
-  if (vault.daemon) await vault.stop();
-  vault.remove();
-});
-
-afterEach(() => tabs.close());
 
 async function opened(place, options) {
-  const page = await tabs.tab(browser, options);
+  const page = await tabs.tab(options);
   await page.goto(vault.openAddress());
   await page.waitForSelector(".hit");
   await page.goto(vault.origin + "/" + place);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
+import { after, afterEach, before } from "node:test";
 import { chromium } from "playwright-core";
 
 export const root = new URL("../..", import.meta.url).pathname;
@@ -28,7 +29,7 @@ export async function eventually(what, probe) {
 }
 
 /** A vault made by `vault init`, and its daemon. */
-export class Vault {
+class Vault {
   constructor() {
     this.scratch = mkdtempSync(join(tmpdir(), "vault-page-"));
     this.folder = join(this.scratch, "vault");
@@ -113,7 +114,7 @@ export class Vault {
 }
 
 /** A browser without a network but the daemon's. */
-export async function openBrowser() {
+async function openBrowser() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
@@ -123,7 +124,7 @@ export async function openBrowser() {
 }
 
 /** A tab with a context of its own. Whatever goes wrong in it is kept in `problems`. */
-export async function openTab(browser, { width = 1280, height = 860, scheme = "light", touch = false } = {}) {
+async function openTab(browser, { width = 1280, height = 860, scheme = "light", touch = false } = {}) {
   const context = await browser.newContext({
     viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", hasTouch: touch, locale: "en-GB",
     permissions: ["clipboard-read", "clipboard-write"],
@@ -159,11 +160,11 @@ export async function openTab(browser, { width = 1280, height = 860, scheme = "l
 }
 
 /** The tabs of one test. */
-export class Tabs {
+class Tabs {
   open = [];
 
-  async tab(browser, options) {
-    const page = await openTab(browser, options);
+  async tab(options) {
+    const page = await openTab(this.browser, options);
     this.open.push(page);
     return page;
   }
@@ -178,6 +179,24 @@ export class Tabs {
     }
     assert.deepEqual(wrong, []);
   }
+}
+
+/** The vault of a file of tests, into which `prepare` writes before its daemon starts, and the tabs of each test in one browser. */
+export function inBrowser(prepare = () => {}) {
+  const vault = new Vault();
+  const tabs = new Tabs();
+  before(async () => {
+    await prepare(vault);
+    await vault.start();
+    tabs.browser = await openBrowser();
+  });
+  after(async () => {
+    await tabs.browser?.close();
+    if (vault.daemon) await vault.stop();
+    vault.remove();
+  });
+  afterEach(() => tabs.close());
+  return { vault, tabs };
 }
 
 export const focused = (page, selector) => page.waitForFunction((wanted) => document.activeElement?.matches(wanted), selector);

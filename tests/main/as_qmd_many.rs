@@ -178,3 +178,22 @@ fn notes_that_become_private_or_go_leave_the_database_without_a_command() {
     let bytes = fs::read(workspace.path("cache/qmd/index.sqlite")).unwrap();
     assert!(!bytes.windows(6).any(|part| part == b"secret" || part == b"Target"), "nor are their titles in it");
 }
+
+#[test]
+fn a_look_at_the_documents_that_fails_is_tried_again() {
+    let workspace = Workspace::new();
+    workspace.without_model(&[]);
+    let memory = workspace.path("work/memory");
+    workspace.run(&["collection", "add", memory.to_str().unwrap(), "--name", "memory"]).ok();
+    let [index] = &workspace.indexes()[..] else { panic!("one index") };
+    let settings = index.join("memory.toml");
+    let before = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, format!("nonsense = 1\n{before}")).unwrap();
+    workspace.write("memory/notes.md", "---\nprivate: true\n---\n# Target\n");
+    let log = workspace.path("state/memory-vault/qmd/host.log");
+    let is_said = || fs::read_to_string(&log).unwrap_or_default().contains("nonsense").then_some(());
+    eventually("it to fail", is_said);
+    assert!(workspace.documents().iter().any(|(_, path)| path == "notes.md"), "nobody has looked");
+    fs::write(&settings, before).unwrap();
+    eventually("it to leave", || workspace.documents().iter().all(|(_, path)| path != "notes.md").then_some(()));
+}

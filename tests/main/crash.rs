@@ -101,7 +101,7 @@ enum Write {
 }
 
 /// Those in writing notes. A checkpoint is two files, and a start writes some of its own.
-const WRITE_CASES: [(&str, Write, usize); 19] = [
+const WRITE_CASES: [(&str, Write, usize); 22] = [
     ("note-made", Write::Save, 1),
     ("note-made", Write::Annotate, 1),
     ("note-made", Write::Restore, 1),
@@ -114,6 +114,9 @@ const WRITE_CASES: [(&str, Write, usize); 19] = [
     ("note-replaced", Write::Purge, 1),
     ("note-trashed", Write::Trash, 1),
     ("tombstone-kept", Write::Purge, 1),
+    ("purge-removed", Write::Purge, 1),
+    ("purge-emptied", Write::Purge, 1),
+    ("purge-cleared", Write::Purge, 1),
     ("embeddings-forgotten", Write::Purge, 1),
     ("file-written", Write::Forget, 2),
     ("file-written", Write::Forget, 3),
@@ -288,6 +291,15 @@ fn dies_writing((point, write, passing): (&str, Write, usize)) {
             assert_eq!(made("notes/plan.md").as_deref(), Some(now), "{case}");
             let known = vault.get("/api/forgotten").json()["forgotten"].clone();
             assert_eq!(known.as_array().unwrap().len(), 1, "{case}: {known}");
+            // The next start has finished it.
+            let kept = contents(&vault.path(".vault/state"));
+            let has_it = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("Sell the zebra");
+            let left = kept.iter().find(|(_, bytes)| has_it(bytes)).map(|(path, _)| path);
+            assert_eq!(left, None, "{case}");
+            assert!(
+                vault.get("/api/user-memory/checkpoints").json()["checkpoints"].as_array().unwrap().is_empty(),
+                "{case}"
+            );
         }
         Write::Edit | Write::Forget | Write::Trash | Write::Restore => {
             let now = made("notes/plan.md");

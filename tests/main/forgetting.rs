@@ -298,7 +298,6 @@ fn what_makes_no_sense_is_refused_with_its_field() {
         ("`path`", json!({"path": "/etc/passwd"})),
         (".vault/a.md", json!({"path": ".vault/a.md"})),
         ("memory.toml", json!({"path": "memory.toml"})),
-        ("b.markdown", json!({"path": "notes/b.markdown"})),
         ("frontmatter", json!({"path": "notes/a.md", "line_start": 2})),
         ("past the end", json!({"path": "notes/a.md", "line_start": 99})),
     ] {

@@ -98,6 +98,23 @@ fn an_import_is_undone_as_one_and_comes_again() {
     assert!(texts(&vault, "conversations").is_empty());
 }
 
+#[test]
+fn an_undo_of_an_import_that_was_cut_short_goes_on() {
+    let vault = Daemon::vault();
+    import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
+    let before = texts(&vault, "conversations");
+    let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
+    // As a kill leaves it: a file is as it was, and the import is known still.
+    let listed = vault.run(&["checkpoints", "--json"]).ok().json();
+    let of_file = |row: &&serde_json::Value| row["bytes"].is_number() && row["action"] != "import";
+    let of_file = listed["checkpoints"].as_array().unwrap().iter().find(of_file).unwrap();
+    vault.run(&["restore", of_file["id"].as_str().unwrap(), "--force"]).ok();
+    assert_eq!(texts(&vault, "conversations"), before);
+    vault.run(&["restore", newer["import"].as_str().unwrap()]).ok();
+    assert_eq!(texts(&vault, "conversations"), before);
+    assert_eq!(import(&vault, "chatgpt", &data("chatgpt/newer.json"))["added"], 1);
+}
+
 /// The demo: forget → import again → still gone.
 #[test]
 fn what_was_forgotten_for_good_does_not_come_back_with_an_import() {

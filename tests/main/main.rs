@@ -56,6 +56,7 @@ mod packages;
 mod page;
 mod passing;
 mod profile;
+mod purging;
 mod qmd;
 mod reviewed;
 mod scopes;

@@ -39,7 +39,7 @@ pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> R
     let mut left_out = Vec::new();
     unpacked.leave_out_below("", &mut left_out)?;
     purge_brought_imports(&folder, &unpacked.changed.borrow())?;
-    let swept = TraceFiles::new(root, 0).sweep(&asked, &|_| TraceShare::default())?.events;
+    let swept = TraceFiles::new(root, 0).sweep(&asked, &|_| TraceShare::default())?;
     if swept > 0 {
         tracing::warn!("{swept} events of agents' traces said what was forgotten, and say it no more");
     }
@@ -47,7 +47,7 @@ pub(super) fn leave_out(root: &Path, state: Option<&std::sync::Arc<State>>) -> R
     if folder.join("checkpoints").is_dir() {
         let files = Files::new(root.to_owned(), &folder, Outside::default());
         let says = |path: &VaultPath, had: &[u8]| unpacked.without(path.as_str(), had).is_some();
-        files.drop_checkpoints(says)?;
+        files.drop_checkpoints(|_| true, says)?;
     }
     Ok(left_out)
 }

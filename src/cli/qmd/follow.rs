@@ -14,6 +14,9 @@ use crate::sync::Shared;
 const PAUSE: Duration = Duration::from_millis(200);
 const PAUSES_FOR_LOOKS: u32 = 10;
 
+/// After a look that failed the next comes so soon, whether anything has changed or not.
+const TRY_AGAIN: Duration = Duration::from_secs(2);
+
 /// Nothing happens for so long.
 const UNTIL_LATER: Duration = Duration::from_secs(3600);
 
@@ -44,16 +47,21 @@ fn keep_true(place: &IndexPlace, shared: &Shared, stop: &AtomicBool) -> Result<(
     let mut documents = QmdDocuments::open(place, &collections)?;
     let is_over = || stop.load(Ordering::Relaxed);
     let generation = || shared.snapshot().map(|snapshot| snapshot.generation());
+    let mut failure: Option<String> = None;
     while !is_over() {
         // What is published from here on is looked at once more. No state is held: the stores may be closed meanwhile.
         let seen = generation();
         let begun = Instant::now();
-        if seen.is_some() {
-            documents.refresh()?;
+        let refreshed = seen.map_or(Ok(()), |_| documents.refresh().map(drop));
+        let failed = refreshed.err().map(|error| error.to_string());
+        if let Some(failed) = failed.as_ref().filter(|failed| failure.as_ref() != Some(failed)) {
+            tracing::warn!("the documents of {} are looked at again later: {failed}", place.folder.display());
         }
+        failure = failed;
         let pause = PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
         shared.wait(pause, |_| is_over());
-        shared.wait(UNTIL_LATER, |_| is_over() || generation() != seen);
+        let patience = if failure.is_some() { TRY_AGAIN } else { UNTIL_LATER };
+        shared.wait(patience, |_| is_over() || generation() != seen);
     }
     Ok(())
 }

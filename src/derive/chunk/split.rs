@@ -7,6 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::cut::cuts;
 use super::measure::{TokenTally, token_estimate};
 use super::noise::has_letters;
+use crate::derive::sentences::sentence_bounds;
 
 /// About what a chunk should hold at most, in tokens.
 pub(super) const TARGET: usize = 128;
@@ -41,7 +42,7 @@ pub(super) fn split(source: &str, span: Range<usize>, by_lines: bool) -> Vec<Pie
     }
     let text = &source[whole.span.clone()];
     let atoms: Vec<&str> =
-        if by_lines { text.split_inclusive('\n').collect() } else { text.split_sentence_bounds().collect() };
+        if by_lines { text.split_inclusive('\n').collect() } else { sentence_bounds(text).collect() };
     let mut at = whole.span.start;
     let mut pieces = Vec::new();
     for atom in atoms {

@@ -1,6 +1,6 @@
 //! The lines of a text that somebody wrote as prose: their sentences, headings and open tasks. Code, tables and quotes of others are none.
 
-use unicode_segmentation::UnicodeSegmentation;
+use crate::derive::sentences::sentence_bounds;
 
 /// Maximum number of characters of a line of a summary.
 pub(super) const MAX_LINE_CHARS: usize = 240;
@@ -43,7 +43,7 @@ pub(super) fn each_piece<'t>(text: &'t str, mut found: impl FnMut(usize, ProsePi
             Some((true, rest)) if has_words(rest) => found(number, ProsePiece::Done(rest)),
             Some(_) => {}
             None => {
-                let sentences = item.split_sentence_bounds().map(str::trim).filter(|sentence| has_words(sentence));
+                let sentences = sentence_bounds(item).map(str::trim).filter(|sentence| has_words(sentence));
                 sentences.for_each(|sentence| found(number, ProsePiece::Sentence(sentence)));
             }
         }

@@ -12,7 +12,7 @@ use crate::engine::{Engine, FileUpdate, Filter, Reader};
 use crate::models::{
     Document, Embedder, EmbeddingSpace, Fingerprint, HashEmbedder, ModelError, TokenEmbedder, TokenVectors,
 };
-use crate::search::run::Results;
+use crate::search::Results;
 
 /// A model that has time for so many documents, fails on all, or has no tokens.
 struct Hurried {

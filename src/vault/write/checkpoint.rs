@@ -119,6 +119,16 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Checkpoint {
+    /// Whether it is of a file that was moved to the trash.
+    pub(crate) fn is_of_trash(&self) -> bool {
+        self.trashed.is_some()
+    }
+
+    /// Whether the file, as its hash says, is what it was before the change.
+    pub(crate) fn is_undone_by(&self, now: &blake3::Hash) -> bool {
+        self.before.as_deref() == Some(now.to_hex().as_str())
+    }
+
     /// Whether it holds all that the file had. One that goes on with another holds less, as that one has something.
     pub(super) fn is_whole(&self, held: u64) -> bool {
         self.base.is_none() || self.bytes == Some(held)

@@ -209,7 +209,9 @@ impl Checkpoints {
                 gone.retain(|id| !chain.contains(id));
             }
         }
-        Ok(gone.iter().rev().try_for_each(|id| self.contents.remove(id))?)
+        gone.iter().rev().try_for_each(|id| self.contents.remove(id))?;
+        // A power failure brings none of them back.
+        Ok(self.contents.sync()?)
     }
 
     /// Drops what a killed process left: files that were not whole, and what a file had that no checkpoint tells of.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::checkpoint::Checkpoint;
 use super::checkpoint_id::CheckpointId;
 use super::error::WriteError;
-use crate::fs::{Context, FsError, write_atomically};
+use crate::fs::{Context, FsError, sync_folder, write_atomically};
 
 /// Maximum length of a chain that is followed. Longer than any that is made: those of older versions were up to 256.
 const MAX_CHAIN: usize = 1024;
@@ -96,6 +96,11 @@ impl Contents {
             }
         }
         Ok(())
+    }
+
+    /// Has the disk know which files there are.
+    pub(super) fn sync(&self) -> Result<(), FsError> {
+        sync_folder(&self.folder.join("any"))
     }
 
     fn damaged(&self, checkpoint: &Checkpoint) -> WriteError {

@@ -13,8 +13,8 @@ use super::checkpoint::{Act, Action};
 use super::checkpoint_id::CheckpointId;
 use super::checkpoints::{Checkpoints, mode};
 use super::error::WriteError;
-use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_owner_of, move_new};
-use crate::fs::{sync_folder, write_beside};
+use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_attributes_of, give_owner_of};
+use crate::fs::{move_new, sync_folder, write_beside};
 use crate::path::VaultPath;
 use crate::state::ChangeTable;
 use crate::vault::Outside;
@@ -261,6 +261,7 @@ impl Files {
         let ours = blake3::hash(bytes);
         let beside = self.put(&on_disk, bytes, mode(&on_disk), |beside| {
             give_owner_of(&on_disk, beside);
+            give_attributes_of(&on_disk, beside);
             let marked = Self::mark(beside, before, ours)?;
             crate::fs::exchange(&marked, &on_disk).inspect_err(|_| drop(fs::remove_file(&marked)))?;
             Ok(marked)
@@ -388,6 +389,23 @@ mod tests {
         let id = files.trash(&path("mine.md"), hash).unwrap();
         files.restore(&id, false).unwrap();
         assert_eq!(mode(), 0o666);
+    }
+
+    #[test]
+    fn a_note_that_is_written_over_keeps_its_attributes() {
+        let (folder, files) = vault();
+        let hash = files.create(&path("a.md"), "one").unwrap();
+        let on_disk = folder.path().join("a.md");
+        let tags = b"green, important";
+        // Some file systems keep none.
+        if rustix::fs::setxattr(&on_disk, "user.xdg.tags", tags, rustix::fs::XattrFlags::empty()).is_err() {
+            return;
+        }
+        files.replace(&path("a.md"), hash, "two", Action::Edit).unwrap();
+        let mut value = [0; 64];
+        let length = rustix::fs::getxattr(&on_disk, "user.xdg.tags", &mut value[..]).unwrap();
+        assert_eq!(&value[..length], tags);
+        assert_eq!(fs::read_to_string(&on_disk).unwrap(), "two");
     }
 
     #[test]

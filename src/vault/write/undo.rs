@@ -172,6 +172,7 @@ impl Files {
             }
             places.extend(checkpoint.trashed.clone());
         }
+        let mut emptied = Vec::new();
         for trashed in places.into_iter().filter(|place| self.check_trash(place).is_ok()) {
             let place = trashed.on_disk(&self.root);
             match read_bytes(&place) {
@@ -179,10 +180,14 @@ impl Files {
                 Ok(bytes) if own.contains(blake3::hash(&bytes).to_hex().as_str()) => {
                     fs::remove_file(&place).on("remove", &place)?;
                     purged.trashed += 1;
+                    emptied.push(place);
                 }
                 _ => purged.left.push(trashed),
             }
         }
+        // For good: a power failure brings none of it back.
+        emptied.dedup_by(|one, other| one.parent() == other.parent());
+        emptied.iter().try_for_each(|place| sync_folder(place))?;
         // They tell what is whose: should the process be killed, the next purge needs them.
         purged.checkpoints = checkpoints.len();
         self.checkpoints.remove_all(checkpoints.into_iter().map(|checkpoint| checkpoint.id).collect())?;
@@ -192,14 +197,20 @@ impl Files {
         Ok(purged)
     }
 
-    /// Drops the checkpoints whose content is meant, given the file and what it had; says how many.
+    /// Drops the checkpoints that are `looked_at` whose content is meant, given the file and what it had; says how many.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn drop_checkpoints(&self, is_meant: impl Fn(&VaultPath, &[u8]) -> bool) -> Result<usize, WriteError> {
+    pub fn drop_checkpoints(
+        &self,
+        looked_at: impl Fn(&Checkpoint) -> bool,
+        is_meant: impl Fn(&VaultPath, &[u8]) -> bool,
+    ) -> Result<usize, WriteError> {
         let _one = self.one_at_a_time()?;
         let had = |checkpoint: &Checkpoint| self.checkpoints.get(&checkpoint.id).ok().and_then(|(_, had)| had);
-        let meant = |checkpoint: &Checkpoint| had(checkpoint).is_some_and(|had| is_meant(&checkpoint.path, &had));
+        let meant = |checkpoint: &Checkpoint| {
+            looked_at(checkpoint) && had(checkpoint).is_some_and(|had| is_meant(&checkpoint.path, &had))
+        };
         let gone: BTreeSet<CheckpointId> =
             self.checkpoints.list()?.into_iter().filter(meant).map(|checkpoint| checkpoint.id).collect();
         let count = gone.len();
@@ -215,6 +226,28 @@ impl Files {
         let known = self.checkpoints.list()?.into_iter();
         let newest = known.filter(|checkpoint| checkpoint.path == *path).find(|checkpoint| checkpoint.bytes.is_some());
         Ok(newest.and_then(|checkpoint| self.checkpoints.get(&checkpoint.id).ok()).and_then(|(_, content)| content))
+    }
+
+    /// What the last change of a note took out of it, if it was made at `since` or later, in milliseconds since 1970, and the note is as it
+    /// left it: the lines that are not there any more, each a paragraph.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(crate) fn removed_since(&self, path: &VaultPath, since: i64) -> Result<Option<String>, WriteError> {
+        let Some(last) = self.checkpoints.list()?.into_iter().find(|checkpoint| checkpoint.path == *path) else {
+            return Ok(None);
+        };
+        let now = self.read(path)?;
+        let is_left = now.as_ref().map(|(_, hash)| hash.to_hex().to_string()) == last.after;
+        if !is_left || last.at.as_millisecond() < since {
+            return Ok(None);
+        }
+        let Ok((_, Some(had))) = self.checkpoints.get(&last.id) else { return Ok(None) };
+        let (had, now) = (String::from_utf8_lossy(&had), now.map(|(bytes, _)| bytes).unwrap_or_default());
+        let now = String::from_utf8_lossy(&now);
+        let left: HashSet<&str> = now.lines().collect();
+        let gone: Vec<&str> = had.lines().filter(|line| !line.trim().is_empty() && !left.contains(line)).collect();
+        Ok(Some(gone.join("\n\n")))
     }
 
     /// Says `instead` in the log of changes where a note is named that is gone for good.

@@ -173,12 +173,24 @@ impl Daemon {
 
     /// Waits until all is read and embedded that can be; gives the status.
     pub fn settle(&self) -> Value {
+        self.notice_saves();
         eventually("the daemon to come to rest", || {
             let status = self.status();
             let done = ["pending_files", "pending_embeddings"].iter().all(|count| status[*count] == 0);
             let loading = status["model"]["state"] == "loading";
             (done && !loading && status["caught_up"] == true && status["phase"] == "idle").then_some(status)
         })
+    }
+
+    /// Has the daemon hear of what was saved before, as far as it can be waited for: until then it is at rest.
+    fn notice_saves(&self) {
+        const TRIES: usize = 20;
+        for _ in 0..TRIES {
+            let reply = self.get("/api/user-memory/search?mode=keyword&fresh=true&q=tag:nothing-is-asked-of-a-model");
+            if reply.status != 200 || reply.json()["fresh"] != false {
+                break;
+            }
+        }
     }
 
     fn running(&self) -> &Running {

@@ -1,0 +1,177 @@
+//! How far a purge goes, and no further: what was made of a note, its copies, what is kept elsewhere, and one that is refused.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, contents, eventually};
+
+fn vault() -> Daemon {
+    Daemon::with_config("[embed]\nmodel = \"none\"\n")
+}
+
+/// A page as the program makes them: nobody has edited it.
+fn generated(sources: &[&str], body: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    body.trim_end().lines().for_each(|line| {
+        hasher.update(line.as_bytes()).update(b"\n");
+    });
+    let digest = &hasher.finalize().to_hex()[..32];
+    format!("---\ngenerated: true\nsources: {sources:?}\ndigest: \"{digest}\"\n---\n\n{body}\n")
+}
+
+#[track_caller]
+fn forget(vault: &Daemon, params: Value) -> Value {
+    let reply = vault.post("/api/user-memory/forget", &params);
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    reply.json()
+}
+
+fn rows(told: &Value) -> Vec<String> {
+    let rows = told["derived"].as_array().cloned().unwrap_or_default();
+    rows.iter().map(|row| format!("{} {}", row["path"].as_str().unwrap(), row["gone"])).collect()
+}
+
+/// Whether something that is kept to undo changes, or lies in the trash, has a text.
+fn is_kept(vault: &Daemon, text: &str) -> bool {
+    let has = |folder: &str| {
+        let folder = vault.path(folder);
+        let all = if folder.exists() { contents(&folder) } else { Vec::new() };
+        all.into_iter().any(|(_, bytes)| String::from_utf8_lossy(&bytes).contains(text))
+    };
+    has(".vault/state/checkpoints") || has(".trash")
+}
+
+const TALK: &str = "---\ntitle: Talk\ncreated: 2026-01-05T18:32:00+01:00\n---\n\n\
+                    **18:32 · user:** The xylograph opens the blue garage door.\n\n\
+                    **18:33 · user:** We have decided to bake the rye bread on Sunday.\n";
+const OF: &str = "conversations/2026-01-05-talk.md";
+
+#[test]
+fn what_a_page_was_made_of_lines_that_stay_is_not_forgotten_with_it() {
+    let mut vault = vault();
+    let page = generated(
+        &[OF],
+        &format!(
+            "## In short\n\n- The xylograph opens the blue garage door. ({OF}#L6)\n- We have decided to bake the rye bread on Sunday. ({OF}#L8)"
+        ),
+    );
+    vault.write(OF, TALK).write("summaries/mine.md", page).start();
+    let gone = forget(&vault, json!({"path": OF, "line_start": 6, "purge": true}));
+    assert!(rows(&gone).contains(&"summaries/mine.md true".to_owned()), "{gone}");
+    assert!(!vault.path("summaries/mine.md").exists() && !is_kept(&vault, "xylograph"));
+    let before = |content: &str| {
+        vault.post("/api/user-memory/save", &json!({"content": content})).json()["forgotten_before"] == true
+    };
+    assert!(!before("We have decided to bake the rye bread on Sunday."), "it was said in a turn that stays");
+    assert!(before("The xylograph opens the blue garage door."));
+}
+
+#[test]
+fn pages_that_name_each_other_go_once() {
+    let mut vault = vault();
+    vault.write("notes/a.md", "The xylograph opens the blue garage door.\n");
+    for (page, other) in [("one", "two"), ("two", "one")] {
+        let sources = ["notes/a.md".to_owned(), format!("summaries/{other}.md")];
+        let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+        vault.write(&format!("summaries/{page}.md"), generated(&sources, "- Doors (notes/a.md#L1)"));
+    }
+    // Each was made of the one before.
+    for at in 0..200 {
+        let source = if at == 0 { "notes/a.md".into() } else { format!("summaries/chain-{}.md", at - 1) };
+        vault.write(&format!("summaries/chain-{at}.md"), generated(&[&source], "- Doors"));
+    }
+    vault.start();
+    let gone = forget(&vault, json!({"path": "notes/a.md", "purge": true}));
+    assert!(rows(&gone).contains(&"summaries/one.md true".to_owned()), "{gone}");
+    assert!(!vault.path("summaries/one.md").exists() && !vault.path("summaries/two.md").exists());
+    assert!(!vault.path("summaries/chain-0.md").exists());
+    assert_eq!(vault.get("/status").status, 200);
+}
+
+#[test]
+fn a_copy_that_says_the_same_goes_with_its_note_and_another_is_named() {
+    let mut vault = vault();
+    let text = "# Door\n\nThe xylograph opens the blue garage door.\n\nBread is baked on Sunday.\n";
+    let same = "notes/door.sync-conflict-20260105-183012-ABC2DEF.md";
+    let other = "notes/door.sync-conflict-20260106-183012-ABC2DEF.md";
+    vault.write("notes/door.md", text).write(same, text).write(other, format!("{text}\nMore.\n")).start();
+    let gone = forget(&vault, json!({"path": "notes/door.md", "line_start": 3, "purge": true}));
+    assert!(rows(&gone).contains(&format!("{same} true")), "{gone}");
+    let left = |path: &str| fs::read_to_string(vault.path(path)).unwrap();
+    assert_eq!(left(same), left("notes/door.md"));
+    assert!(!left(same).contains("xylograph") && left(same).contains("Bread") && left(other).contains("xylograph"));
+    let remains = gone["purged"]["remains"].to_string();
+    assert!(remains.contains(other) && !remains.contains(same), "{remains}");
+    forget(&vault, json!({"path": "notes/door.md", "purge": true}));
+    assert!(!vault.path(same).exists() && vault.path(other).exists());
+}
+
+#[test]
+fn an_entry_whose_lines_are_others_by_now_stays_and_one_that_says_it_goes() {
+    let mut vault = vault();
+    // The line was the third once.
+    vault.write("notes/door.md", "# Door\n\nBread is baked on Sunday mornings.\n\nThe xylograph opens the garage.\n");
+    let entries = "- Keeps an aardvark (source notes/door.md#L5) ^e-1\n- The xylograph opens the garage (source notes/door.md#L3) ^e-2\n\
+                   - Needs the xylograph daily (source notes/door.md#L5) ^e-3\n- Bakes bread (source notes/door.md#L3) ^e-4\n";
+    vault.write("memories/user.md", entries).start().settle();
+    let gone = forget(&vault, json!({"path": "notes/door.md", "line_start": 5, "purge": true, "derived": true}));
+    let of_entries: Vec<String> = rows(&gone).into_iter().filter(|row| row.contains("#^")).collect();
+    assert_eq!(
+        of_entries,
+        ["memories/user.md#^e-1 false", "memories/user.md#^e-2 true", "memories/user.md#^e-3 true"],
+        "{gone}"
+    );
+    assert!(gone.to_string().contains("others by now"), "{gone}");
+    let left = fs::read_to_string(vault.path("memories/user.md")).unwrap();
+    assert!(left.contains("aardvark") && left.contains("Bakes bread") && !left.contains("xylograph"), "{left}");
+}
+
+#[test]
+fn an_entry_that_went_from_file_to_file_is_kept_in_none() {
+    let mut vault = vault();
+    let entry = "- [fact] The xylograph opens the blue garage ^e-1\n";
+    vault.write("memories/pending.md", format!("{entry}- [fact] Likes the sea very much ^e-2\n")).start().settle();
+    let ok = |path: &str, body: Value| assert_eq!(vault.post(path, &body).status, 200, "{path} {body}");
+    ok("/api/review", json!({"decisions": [{"id": "e-1", "accept": true}]}));
+    ok("/api/entries/remove", json!({"id": "e-1", "archive": true}));
+    let archive = fs::read_to_string(vault.path("memories/archive.md")).unwrap();
+    let line = archive.lines().position(|line| line.contains("xylograph")).unwrap() + 1;
+    assert!(is_kept(&vault, "xylograph"), "it was in files that have another text now");
+    eventually("the archive", || vault.find("xylograph").contains(&"memories/archive.md".to_owned()).then_some(()));
+    forget(&vault, json!({"path": "memories/archive.md", "line_start": line, "purge": true}));
+    assert!(!is_kept(&vault, "xylograph"));
+}
+
+#[test]
+fn restoring_what_was_forgotten_before_says_so() {
+    let mut vault = vault();
+    let text = "The xylograph opens the blue garage door.\n";
+    vault.write("notes/a.md", text).write("notes/b.md", format!("{text}\nBread is baked.\n")).start();
+    let undo = forget(&vault, json!({"path": "notes/b.md", "line_start": 1}))["checkpoint_id"].clone();
+    forget(&vault, json!({"path": "notes/a.md", "purge": true}));
+    // It is another note of the person's: what it was stays.
+    let restored = vault.run(&["restore", undo.as_str().unwrap(), "--json"]).ok().json();
+    assert_eq!((&restored["forgotten_before"], restored["path"].as_str()), (&json!(true), Some("notes/b.md")));
+    assert!(fs::read_to_string(vault.path("notes/b.md")).unwrap().starts_with(text));
+}
+
+#[test]
+fn a_purge_that_is_refused_leaves_all_as_it_was() {
+    let mut vault = vault();
+    vault.write(OF, TALK);
+    let before = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::options().write(true).open(vault.path(OF)).unwrap().set_modified(before).unwrap();
+    vault.start();
+    let summary = vault.path("summaries/2026-01-05-talk.md");
+    eventually("the summary", || summary.exists().then_some(()));
+    vault.settle();
+    // Nothing can go to the trash.
+    vault.write(".trash", "no folder");
+    let refused = vault.post("/api/user-memory/forget", &json!({"path": OF, "purge": true}));
+    assert_ne!(refused.status, 200, "{}", refused.json());
+    assert!(summary.exists() && vault.path(OF).exists());
+    let known = vault.get("/api/forgotten").json();
+    assert_eq!(known["forgotten"], json!([]), "{known}");
+}
