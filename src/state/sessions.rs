@@ -171,12 +171,14 @@ impl SessionTable {
         Ok(found?.unwrap_or_default())
     }
 
-    /// Forgets the notes of a file: they went to the trash.
+    /// Forgets the notes of a file: they went to the trash. That one was forgotten for good stays known.
     ///
     /// # Errors
     /// As above.
     pub fn drop_notes(&self, key: &Digest) -> Result<(), StateError> {
-        self.0.with(|opened| opened.connection.execute("DELETE FROM session_notes WHERE key = ?1", [&key[..]]))?;
+        self.0.with(|opened| {
+            opened.connection.execute("DELETE FROM session_notes WHERE key = ?1 AND path <> ''", [&key[..]])
+        })?;
         Ok(())
     }
 
@@ -288,6 +290,10 @@ mod tests {
         sessions.purge_file("conversations/a.md", true).unwrap();
         assert_eq!(sessions.notes(&key, 0).unwrap()[0].path, "");
         sessions.drop_notes(&key).unwrap();
-        assert!(sessions.all_notes(&key).unwrap().is_empty());
+        let left = sessions.all_notes(&key).unwrap();
+        assert!(
+            left.len() == 1 && left[0].1.path.is_empty(),
+            "what was forgotten for good does not come again: {left:?}"
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, Request, eventually};
+use crate::support::{Daemon, Request, contents, eventually};
 
 /// The points at which this file kills the daemon.
 pub const POINTS: [&str; 3] = ["session-planned", "session-written", "session-marked"];
@@ -244,6 +244,34 @@ fn what_was_forgotten_for_good_does_not_come_back_with_a_session_that_grows() {
     .unwrap();
     let (_, text) = note(&vault, "conversations", "Something else was said.");
     assert!(!text.contains("third pot"), "{text}");
+}
+
+#[test]
+fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_goes_on() {
+    let mut vault = vault("keep_count = 1\n");
+    let path = source(&vault, "s.jsonl");
+    // So short that nothing else tells it again.
+    let begun = header("s") + &turn("user", "Pin 4711");
+    fs::write(&path, &begun).unwrap();
+    vault.start().settle();
+    let (name, _) = note(&vault, "conversations", "4711");
+    vault.settle();
+    let note_path = format!("conversations/{name}");
+    let gone = vault.post("/api/user-memory/forget", &json!({ "path": note_path, "purge": true }));
+    assert_eq!(gone.status, 200, "{}", gone.json());
+    // It grows; another takes its place; it grows once more, and is the last that changed.
+    add(&path, &turn("user", "Words behind it"));
+    once(&vault, "the growth", |state| state["sessions"] == 1);
+    fs::write(source(&vault, "t.jsonl"), header("t") + &turn("user", "Other words")).unwrap();
+    note(&vault, "conversations", "Other words");
+    add(&path, &turn("user", "Words at the end"));
+    eventually("the other to go", || notes(&vault, "conversations").is_empty().then_some(()));
+    vault.terminate();
+    vault.start().settle();
+    once(&vault, "a look", |state| state["sessions"] == 1);
+    assert!(notes(&vault, "conversations").is_empty());
+    let kept = contents(&vault.path(".vault/state"));
+    assert!(!kept.iter().any(|(_, bytes)| String::from_utf8_lossy(bytes).contains("4711")));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{config, good, likes};
-use crate::support::{Daemon, Endpoint, Fault, Request, eventually};
+use crate::support::{Daemon, Endpoint, Fault, Request, contents, eventually};
 
 /// The points at which this file kills the daemon.
 pub const POINTS: [&str; 4] = ["librarian-claimed", "librarian-answered", "librarian-proposed", "librarian-marked"];
@@ -145,10 +145,11 @@ fn traces_become_proposals_with_their_evidence_and_stay_as_they_are() {
     assert!(!pending(&vault, "ada").contains("plums"));
 }
 
-#[test]
-fn what_is_forgotten_for_good_takes_what_was_learned_of_it_along() {
+const SECRET: &str = "The spare key of the shed lies under the third pot of the garden.";
+
+/// A model that says it in words that are none of the note's.
+fn paraphrasing() -> Endpoint {
     let endpoint = Endpoint::start();
-    // It says it in words that are none of the note's.
     endpoint.fails(|asked| {
         let lines: Vec<u64> = super::shown(asked).into_iter().filter(|(.., said)| said.contains("third pot")).map(|(line, ..)| line).collect();
         let entries: Vec<Value> = lines.iter().map(|line| {
@@ -159,16 +160,27 @@ fn what_is_forgotten_for_good_takes_what_was_learned_of_it_along() {
         answer["entries"].as_array_mut().unwrap().extend(entries);
         Some(Fault::SaysThis(answer.to_string()))
     });
-    let mut vault = vault(&endpoint, "");
-    let secret = "The spare key of the shed lies under the third pot of the garden.";
-    vault.write("notes/key.md", format!("{secret}\n"));
+    endpoint
+}
+
+/// A vault whose note an agent has told of, of which the librarian has read.
+fn told_of_the_key(endpoint: &Endpoint) -> Daemon {
+    let vault = vault(endpoint, "");
+    vault.write("notes/key.md", format!("{SECRET}\n"));
     vault.settle();
-    said(&vault, "ada", "e1", secret);
+    said(&vault, "ada", "e1", SECRET);
     said(&vault, "ada", "e2", "I like green tea.");
     patch(&vault, &json!({ "enabled": true }));
     read(&vault, 2);
     let proposed = pending(&vault, "ada");
     assert!(proposed.contains("spare key") && proposed.contains("green tea"), "{proposed}");
+    vault
+}
+
+#[test]
+fn what_is_forgotten_for_good_takes_what_was_learned_of_it_along() {
+    let endpoint = paraphrasing();
+    let vault = told_of_the_key(&endpoint);
     let gone = vault.run(&["forget", "notes/key.md", "--purge", "--yes", "--json"]).ok().json();
     assert_eq!(gone["purged"]["traces"], 1, "{gone}");
     assert!(
@@ -184,6 +196,30 @@ fn what_is_forgotten_for_good_takes_what_was_learned_of_it_along() {
     // Nor does it come again with the next look.
     read(&vault, 2);
     assert!(!pending(&vault, "ada").contains("spare key"));
+}
+
+#[test]
+fn a_purge_that_was_killed_takes_what_was_learned_of_it_along_at_the_next_start() {
+    for point in ["purge-removed", "purge-emptied", "entry-purged", "purge-cleared", "trace-swept"] {
+        let endpoint = paraphrasing();
+        let mut vault = told_of_the_key(&endpoint);
+        vault.terminate();
+        assert!(vault.launch(Some(&format!("{point}:1"))), "{point}");
+        vault.settle();
+        let died = vault.run(&["forget", "notes/key.md", "--purge", "--yes"]);
+        assert_ne!(died.code, 0, "{point}: {} {}", died.stdout, died.stderr);
+        eventually(point, || vault.was_killed().then_some(()));
+        vault.start();
+        let proposed = pending(&vault, "ada");
+        assert!(!proposed.contains("spare key") && proposed.contains("green tea"), "{point}: {proposed}");
+        let told: Vec<u8> = traces(&vault).into_iter().flat_map(|(_, bytes)| bytes).collect();
+        assert!(!String::from_utf8_lossy(&told).contains("third pot"), "{point}");
+        let kept = contents(&vault.path(".vault/state"));
+        let says =
+            |bytes: &[u8]| ["third pot", "spare key"].iter().any(|text| String::from_utf8_lossy(bytes).contains(text));
+        let left: Vec<_> = kept.iter().filter(|(_, bytes)| says(bytes)).map(|(path, _)| path).collect();
+        assert!(left.is_empty(), "{point}: {left:?}");
+    }
 }
 
 #[test]
