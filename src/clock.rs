@@ -40,8 +40,8 @@ pub(crate) enum Edge {
     End,
 }
 
-/// Reads `2026-01-05`, `2026-01-05T10:00`, RFC 3339, or how long ago: `12h`, `7d`, `2w`, `6mo`, `1y`. Gives milliseconds since 1970; days
-/// are those of the local time zone. `None` when it is none of these.
+/// Reads `2026-01-05`, `today`, `yesterday`, `2026-01-05T10:00`, RFC 3339, or how long ago: `12h`, `7d`, `2w`, `6mo`, `1y`. Gives
+/// milliseconds since 1970; days are those of the local time zone. `None` when it is none of these.
 pub(crate) fn moment(text: &str, edge: Edge, now: Timestamp) -> Option<i64> {
     let text = text.trim();
     let zone = TimeZone::system();
@@ -49,7 +49,7 @@ pub(crate) fn moment(text: &str, edge: Edge, now: Timestamp) -> Option<i64> {
         Some(timestamp)
     } else if let Some(span) = ago(text) {
         now.to_zoned(zone).checked_sub(span).ok().map(|zoned| zoned.timestamp())
-    } else if let Some(date) = date(text) {
+    } else if let Some(date) = date(text).or_else(|| day_named(text, now)) {
         let day = if edge == Edge::End { date.checked_add(1.day()).ok() } else { Some(date) };
         day.and_then(|day| day.to_zoned(zone).ok()).map(|zoned| zoned.timestamp())
     } else {
@@ -61,6 +61,16 @@ pub(crate) fn moment(text: &str, edge: Edge, now: Timestamp) -> Option<i64> {
 /// A date alone: of a time the day would be taken, too.
 fn date(text: &str) -> Option<Date> {
     text.parse().ok().filter(|_| text.chars().all(|c| c.is_ascii_digit() || c == '-'))
+}
+
+/// The day that `today` or `yesterday` means, in the local time zone; `None` when it is neither.
+pub(crate) fn day_named(text: &str, now: Timestamp) -> Option<Date> {
+    let today = now.to_zoned(TimeZone::system()).date();
+    match text.trim().to_lowercase().as_str() {
+        "today" => Some(today),
+        "yesterday" => today.yesterday().ok(),
+        _ => None,
+    }
 }
 
 /// The milliseconds of a day of the local time zone; `None` when the text is no date.
@@ -86,9 +96,32 @@ fn ago(text: &str) -> Option<Span> {
     .ok()
 }
 
+/// A time as a terminal shows it, in the local time zone and to the second: `2026-11-23 10:00:24`.
+pub(crate) fn local_time(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// The same of a time of an answer, as RFC 3339. What is none, as a day, stays as it is.
+pub(crate) fn local(rfc3339: &str) -> String {
+    rfc3339.parse().map_or_else(|_| rfc3339.to_owned(), local_time)
+}
+
+/// The day of a time of an answer, in the local time zone.
+pub(crate) fn local_day(rfc3339: &str) -> String {
+    local(rfc3339).chars().take("2026-11-23".len()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_shown_to_the_second_and_what_is_none_as_it_is() {
+        let at: Timestamp = "2026-11-23T10:00:24.123456789Z".parse().unwrap();
+        let expected = at.to_zoned(TimeZone::system()).strftime("%F %T").to_string();
+        assert_eq!((local_time(at), local("2026-11-23T10:00:24.5Z")), (expected.clone(), expected.clone()));
+        assert_eq!((local_day("2026-11-23T10:00:24Z").as_str(), local("12:00").as_str()), (&expected[..10], "12:00"));
+    }
 
     #[test]
     fn reads_what_people_write() {
@@ -100,9 +133,12 @@ mod tests {
         assert_eq!((hour, at("2026-01-05 11:30", Edge::Start)), (3_600_000, at("2026-01-05T11:30", Edge::Start)));
         assert_eq!(at("48h", Edge::Start), now.as_millisecond() - 48 * 3_600_000);
         assert!(at("6mo", Edge::Start) < at("7d", Edge::Start));
-        for bad in ["", "yesterday", "5", "d", "99999999999d", "2026-13-01"] {
+        for bad in ["", "tomorrow", "5", "d", "99999999999d", "2026-13-01"] {
             assert_eq!(moment(bad, Edge::Start, now), None, "{bad}");
         }
+        let today = now.to_zoned(TimeZone::system()).date();
+        assert_eq!(at("Today", Edge::Start), at(&today.to_string(), Edge::Start));
+        assert_eq!((at("yesterday", Edge::End), day_named("2026-01-05", now)), (at("today", Edge::Start), None));
         assert_eq!(day_of("2026-01-05").map(|day| day.end), moment("2026-01-05", Edge::End, now));
     }
 }

@@ -9,13 +9,17 @@ use super::ask::{Answer, AppState, ask, query};
 use super::caller::Asking;
 use super::error::ErrorBody;
 use crate::notes;
-use crate::request::Viewer;
-use crate::wire::{LinksParams, LinksView, NotesParams, NotesView, RelatedParams, RelatedView, TagsView};
+use crate::request::{Owner, Viewer};
+use crate::wire::{
+    LinksParams, LinksView, NotesParams, NotesView, RelatedParams, RelatedView, TagsView, UnresolvedParams,
+    UnresolvedView,
+};
 
 /// The routes, for the person and for agents.
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/user-memory/links", get(links))
+        .route("/api/user-memory/links/unresolved", get(unresolved_links))
         .route("/api/user-memory/related", get(related))
         .route("/api/user-memory/tags", get(tags))
         .route("/api/tags", get(all_tags))
@@ -32,6 +36,18 @@ pub(super) async fn links(
 ) -> Answer<LinksView> {
     let params = query(params)?;
     ask(app, asking.seeing_saves(), move |viewer: &Viewer| notes::links(viewer, &params)).await
+}
+
+/// The links of the whole vault that lead nowhere.
+#[utoipa::path(get, path = "/api/user-memory/links/unresolved", params(UnresolvedParams),
+    responses((status = 200, body = UnresolvedView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn unresolved_links(
+    State(app): State<AppState>,
+    asking: Asking,
+    params: Result<Query<UnresolvedParams>, QueryRejection>,
+) -> Answer<UnresolvedView> {
+    let params = query(params)?;
+    ask(app, asking.seeing_saves(), move |owner: &Owner| notes::unresolved(owner, &params)).await
 }
 
 /// The notes near a note, by meaning where it is embedded, else by its most telling words; those that it links to are marked, and those

@@ -32,6 +32,7 @@ use limits::Exact;
         routes::chunk,
         routes::note,
         links::links,
+        links::unresolved_links,
         links::related,
         links::tags,
         links::all_tags,

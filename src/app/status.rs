@@ -83,6 +83,8 @@ impl App {
                 .map(|(path, reason)| Skipped { path, reason })
                 .collect(),
             forgotten_back: notes::forgotten_back(owner, LOOK).map(|(back, _)| back).unwrap_or_default(),
+            config_failure: workspace.switches().failure(),
+            config_waits: workspace.switches().wait_for_a_restart(),
             failure: progress.failure.or_else(|| workspace.state().trouble()),
             rebuilt: progress.rebuilt,
             verified: progress.verified.map(verification),

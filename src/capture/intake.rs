@@ -269,7 +269,7 @@ impl Capture {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // What waited may have been switched off since the writer was told why it has to.
         let failure = failure.filter(|_| pending > 0);
-        CaptureStatus { pending, failure: failure.or_else(|| self.switches.failure()) }
+        CaptureStatus { pending, failure }
     }
 }
 

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use super::backend::Backend;
+use super::backend::{Backend, home};
+use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
 use crate::access::{WriteMode, is_agents};
+use crate::clock::{local, local_time};
 use crate::wire::{AgentParams, AgentRules, AgentView, AgentWithToken, LogParams, RotateParams};
 
 /// Let agents in, see what each may read and did read, and take it back.
@@ -209,6 +211,11 @@ impl AgentCommand {
                 Ok(Outcome::Done)
             }
             AgentAction::Explain { name, what, json } => {
+                let what = match NoteNames::of(&home(vault)?)?.target(&what, NameFit::Near) {
+                    Ok(CommandTarget::Note(path, _)) => path.into(),
+                    // Of what is not there it is said as well why it is not seen.
+                    _ => what,
+                };
                 let explained = backend.explain_agent(&name, &what)?;
                 if json {
                     stdout().json(&explained)?;
@@ -226,8 +233,9 @@ impl AgentCommand {
                 }
                 let mut out = stdout();
                 for entry in log.entries.iter().filter(|_| !json) {
-                    out.paint(DIM, &entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string())?;
-                    writeln!(out, "  {:<8}  {}", entry.what, entry.query)?;
+                    out.paint(DIM, &local_time(entry.at))?;
+                    let query = if entry.changed.is_empty() { entry.query.clone() } else { entry.changed.join("; ") };
+                    writeln!(out, "  {:<8}  {query}", entry.what)?;
                     for given in entry.given.iter().chain(&entry.refused) {
                         writeln!(out, "    {given}")?;
                     }
@@ -313,7 +321,7 @@ fn show(agent: &AgentView) -> anyhow::Result<()> {
         ("paths", list(&agent.paths)),
         ("own memory", serde_json::to_value(agent.write_mode)?.as_str().unwrap_or_default().to_owned()),
         ("expires", or_none(&agent.expires)),
-        ("token since", or_none(&agent.token_since)),
+        ("token since", or_none(&agent.token_since.as_deref().map(local))),
         ("chat type", or_none(&agent.chat_type)),
         ("channel", or_none(&agent.channel)),
     ] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
-use super::get::{CommandTarget, place};
+use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::save::read_stdin;
@@ -19,7 +19,7 @@ use crate::wire::AnnotateParams;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  vault annotate notes/sourdough.md:19 \"Eleven hours with cold water\"")]
 pub(super) struct AnnotateCommand {
-    /// HASH, PATH or PATH:LINE, as searches name them.
+    /// HASH, PATH or PATH:LINE, as searches name them; the note's NAME, NAME#HEADING or [[LINK]].
     what: String,
     /// The remark. Without one, or with -, it is read from standard input.
     note: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) struct AnnotateCommand {
 
 impl AnnotateCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let target = place(&self.what, &home(vault)?)?;
+        let target = NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)?;
         let note = match self.note.as_slice() {
             [] => read_stdin()?,
             [dash] if dash == "-" => read_stdin()?,

@@ -12,7 +12,7 @@ use super::progress::Bar;
 use super::terminal::remark;
 use crate::agents;
 use crate::app::App;
-use crate::config::Config;
+use crate::config::{Config, FILE_NAME};
 use crate::entries;
 use crate::facts;
 use crate::graph;
@@ -48,6 +48,7 @@ use crate::wire::{
     ReviewParams, ReviewView, Reviewed,
 };
 use crate::wire::{ProfileMade, ProfileView, TracesParams, TracesView, UserSet, UserSetParams};
+use crate::wire::{UnresolvedParams, UnresolvedView};
 
 /// Who answers.
 pub(super) enum Backend {
@@ -66,6 +67,15 @@ const VERIFY_PATIENCE: Duration = Duration::from_secs(1800);
 /// Opens the vault that a command means.
 pub(super) fn home(named: Option<&Path>) -> anyhow::Result<Home> {
     Ok(Home::find(named, &std::env::current_dir()?)?)
+}
+
+/// The vault's configuration, for how a command shows its answer. While `memory.toml` cannot be read, which is said, that of a vault
+/// without one.
+pub(super) fn shown_by(home: &Home) -> Config {
+    Config::load(home.root()).unwrap_or_else(|error| {
+        remark!("vault: {FILE_NAME} cannot be read: {}", error.reason());
+        Config::default()
+    })
 }
 
 impl Backend {
@@ -187,6 +197,13 @@ impl Backend {
         match self {
             Self::Daemon(client) => client.get("/api/user-memory/links", params),
             Self::Here(app) => Ok(notes::links(&app.owner(), params)?),
+        }
+    }
+
+    pub(super) fn unresolved(&mut self, params: &UnresolvedParams) -> anyhow::Result<UnresolvedView> {
+        match self {
+            Self::Daemon(client) => client.be_patient(VERIFY_PATIENCE).get("/api/user-memory/links/unresolved", params),
+            Self::Here(app) => Ok(notes::unresolved(&app.owner(), params)?),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
-use super::get::{CommandTarget, place};
+use super::note_named::path_named;
 use super::outcome::Outcome;
 use super::output;
 use super::terminal::{DIM, TITLE, remark, stdout};
@@ -27,11 +27,7 @@ pub(super) struct CheckpointsCommand {
 
 impl CheckpointsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let path = match self.path.map(|path| place(&path, &home(vault)?)).transpose()? {
-            Some(CommandTarget::Hash(text)) => Some(text),
-            Some(CommandTarget::Note(path, _)) => Some(path.into()),
-            None => None,
-        };
+        let path = self.path.map(|path| path_named(&path, &home(vault)?)).transpose()?;
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         let found = backend.checkpoints(&CheckpointsParams { path })?;
         let outcome = if found.checkpoints.is_empty() { Outcome::NothingFound } else { Outcome::Done };

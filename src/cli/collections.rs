@@ -9,6 +9,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{DIM, TITLE, remark, stdout};
+use crate::clock::local_day;
 
 /// List the collections, with their notes and passages.
 #[derive(Debug, Args)]
@@ -34,7 +35,7 @@ impl CollectionsCommand {
             let (notes, passages) = (count(collection.files, "note"), count(collection.chunks, "passage"));
             out.paint(TITLE, &format!("{name:width$}"))?;
             write!(out, "  {notes:>12} {passages:>16} {:>9}  ", bytes(collection.bytes))?;
-            out.paint(DIM, collection.updated_at.get(..10).unwrap_or_default())?;
+            out.paint(DIM, &local_day(&collection.updated_at))?;
             writeln!(out)?;
         }
         if stats.details.is_empty() {

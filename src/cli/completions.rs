@@ -1,5 +1,7 @@
 //! `vault completions`
 
+use std::io::Write;
+
 use clap::{Args, Command};
 use clap_complete::Shell;
 
@@ -17,7 +19,10 @@ pub(super) struct CompletionsCommand {
 
 impl CompletionsCommand {
     pub(super) fn run(self, program: &mut Command) -> anyhow::Result<Outcome> {
-        clap_complete::generate(self.shell, program, "vault", &mut stdout());
+        // It panics where what it writes to is closed.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, program, "vault", &mut script);
+        stdout().write_all(&script)?;
         Ok(Outcome::Done)
     }
 }

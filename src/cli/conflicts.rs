@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::backend::{Backend, home};
-use super::get::{CommandTarget, place};
+use super::note_named::path_named;
 use super::outcome::Outcome;
 use super::output::remark_behind;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
@@ -81,27 +81,19 @@ impl ConflictsCommand {
         match self.action {
             None => list(&mut open()?, self.json),
             Some(ConflictsAction::Show { path, json }) => {
-                let params = ConflictParams { path: named(&path, vault)? };
+                let params = ConflictParams { path: path_named(&path, &home(vault)?)? };
                 let mut backend = open()?;
                 backend.catch_up(false)?;
                 show(&mut backend, &params, json)
             }
             Some(ConflictsAction::Keep { path, side, json }) => {
-                let params = KeepParams { path: named(&path, vault)?, keep: side.side() };
+                let params = KeepParams { path: path_named(&path, &home(vault)?)?, keep: side.side() };
                 let mut backend = open()?;
                 backend.catch_up(false)?;
                 keep(&mut backend, &params, json)
             }
         }
     }
-}
-
-/// The note's path in the vault, as it was named from the folder one is in.
-fn named(path: &str, vault: Option<&Path>) -> anyhow::Result<String> {
-    Ok(match place(path, &home(vault)?)? {
-        CommandTarget::Hash(text) => text,
-        CommandTarget::Note(path, _) => path.into(),
-    })
 }
 
 fn list(backend: &mut Backend, json: bool) -> anyhow::Result<Outcome> {

@@ -9,6 +9,7 @@ use super::hook;
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{remark, say, stdout};
+use crate::request::{ErrorKind, RequestError};
 use crate::wire::{ContextMode, ContextParams, ContextPart};
 
 /// Print what a model should know for a question: a few lines of your memory with their sources, or nothing.
@@ -107,7 +108,10 @@ impl ContextCommand {
         }
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(true)?;
-        let view = backend.context(&params)?;
+        let view = match (backend.context(&params), &params.agent) {
+            (Err(error), Some(name)) => return Err(absent(name, &mut backend).unwrap_or(error)),
+            (view, _) => view?,
+        };
         let outcome = if view.text.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&view)?;
@@ -122,4 +126,12 @@ impl ContextCommand {
         }
         Ok(outcome)
     }
+}
+
+/// That there is no such agent, if there is none: programs that ask for an agent are not told so, and the person is.
+fn absent(name: &str, backend: &mut Backend) -> Option<anyhow::Error> {
+    let error = backend.agent(name).err()?;
+    let is_absent = error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::NotFound);
+    let hint = Some("`vault agent list` names those there are".to_owned());
+    is_absent.then(|| RequestError { hint, ..RequestError::not_found(format!("there is no agent `{name}`")) }.into())
 }

@@ -17,7 +17,7 @@ use crate::wire::DigestParams;
 /// week, `summaries/weeks/2026-W47.md`; --write writes it now. A file that you have edited stays as it is.
 #[derive(Debug, Args)]
 pub(super) struct DigestCommand {
-    /// The day, 2026-11-21; today when none is named.
+    /// The day: 2026-11-21, or yesterday; today when none is named.
     day: Option<String>,
     /// The week of that day. A week can be named, too: 2026-W47.
     #[arg(long)]

@@ -19,7 +19,7 @@ use super::terminal::{DIM, Out, TITLE, remark, say, stdout};
 use crate::config::Mode;
 use crate::eval::{self, Interval, Judged, MEASURES, Place, Question, difference, interval};
 use crate::request::{AS_TYPED, ORDER_KEPT};
-use crate::wire::{HitView, LogParams, SearchQuery};
+use crate::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery};
 
 /// Measure how well searches find what answers a list of questions.
 ///
@@ -45,8 +45,8 @@ pub(super) struct EvalCommand {
     /// Questions with their answers.
     #[arg(required_unless_present = "from_log", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Which modes are measured.
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["keyword", "semantic", "hybrid"])]
+    /// Which modes are measured; keyword, semantic and hybrid unless told, or keyword where there is no model.
+    #[arg(long, value_enum, value_delimiter = ',')]
     mode: Vec<Mode>,
     /// Only the questions under a heading of this name.
     #[arg(long, value_name = "HEADING")]
@@ -102,7 +102,7 @@ impl EvalCommand {
     pub(super) fn of(files: Vec<PathBuf>, json: bool) -> Self {
         Self {
             files,
-            mode: vec![Mode::Keyword, Mode::Semantic, Mode::Hybrid],
+            mode: Vec::new(),
             section: None,
             within: NarrowArgs::default(),
             set: Vec::new(),
@@ -117,17 +117,19 @@ impl EvalCommand {
     pub(super) fn measure(&self, backend: &mut Backend) -> anyhow::Result<Outcome> {
         let questions = self.questions()?;
         backend.catch_up(false)?;
-        if self.mode.iter().any(|mode| *mode != Mode::Keyword) {
+        let modes = self.modes(backend)?;
+        if modes.iter().any(|mode| *mode != Mode::Keyword) {
             wait_for_embeddings(backend)?;
         }
         let (with, without): (Vec<Question>, Vec<Question>) =
             questions.into_iter().partition(|question| !question.targets.is_empty());
+        say_absent(&with, backend)?;
         let (first, second) = (joined(&self.set), joined(&self.against));
         let bar = Bar::questions();
-        let total = self.mode.len() * (1 + usize::from(second.is_some())) * (with.len() + without.len());
+        let total = modes.len() * (1 + usize::from(second.is_some())) * (with.len() + without.len());
         let mut done = 0;
         let mut runs = Vec::new();
-        for mode in &self.mode {
+        for mode in &modes {
             for settings in std::iter::once(&first).chain(second.as_ref().map(|_| &second)) {
                 let mut run = MeasuredRun {
                     mode: *mode,
@@ -157,6 +159,18 @@ impl EvalCommand {
             self.print(&runs, &with, without.len(), &mut stdout())?;
         }
         Ok(Outcome::Done)
+    }
+
+    /// The modes that are measured.
+    fn modes(&self, backend: &mut Backend) -> anyhow::Result<Vec<Mode>> {
+        if !self.mode.is_empty() {
+            return Ok(self.mode.clone());
+        }
+        if backend.status()?.model.state == "off" {
+            remark!("vault: `embed.model` is \"none\": keyword is measured, semantic and hybrid are left out");
+            return Ok(vec![Mode::Keyword]);
+        }
+        Ok(vec![Mode::Keyword, Mode::Semantic, Mode::Hybrid])
     }
 
     fn questions(&self) -> anyhow::Result<Vec<Question>> {
@@ -197,7 +211,7 @@ impl EvalCommand {
         let unhelped = |said: &&String| said.contains(ORDER_KEPT) || said.contains(AS_TYPED);
         run.unhelped.extend(found.degraded.iter().filter(unhelped).cloned());
         if found.mode != run.mode {
-            let why = found.degraded.unwrap_or_default();
+            let why = found.degraded.unwrap_or_else(|| "`embed.model` is \"none\"".to_owned());
             let hint = if run.mode == Mode::Deep { "; `--set deep_ms=5000` gives it more time" } else { "" };
             let (by, wanted) = (name(found.mode), name(run.mode));
             bail!("`{}` was searched by {by} instead of {wanted}: {why}{hint}", question.query);
@@ -346,6 +360,31 @@ impl MeasuredRun {
     }
 }
 
+/// Notes that are asked for at once.
+const LISTED: usize = 1_000;
+
+/// Names the answers that stand at notes which are not there: each counts as not found.
+fn say_absent(questions: &[Question], backend: &mut Backend) -> anyhow::Result<()> {
+    let mut there: Vec<NoteName> = Vec::new();
+    loop {
+        let params = NotesParams { limit: Some(LISTED), offset: Some(there.len()), ..NotesParams::default() };
+        let page = backend.notes(&params)?;
+        let is_last = page.notes.is_empty();
+        there.extend(page.notes);
+        if is_last || there.len() >= page.total {
+            break;
+        }
+    }
+    for question in questions {
+        for target in &question.targets {
+            if !there.iter().any(|note| target.is_in(&note.path, &note.title)) {
+                remark!("vault: `{}`: there is no note {target}; it counts as not found", question.query);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// When nothing has waited to be embedded for so many looks of a tenth of a second, what is not embedded will not be.
 const IDLE_ROUNDS: usize = 20;
 
@@ -385,11 +424,25 @@ fn place(hit: &HitView) -> Place<'_> {
 }
 
 fn percent(interval: &Interval, signed: bool) -> String {
-    let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|share| share * 100.0);
+    // Added to nothing, what is a little less than nothing loses its sign.
+    let rounded = |share: f64| (share * 1000.0).round() / 10.0 + 0.0;
+    let [mean, low, high] = [interval.mean, interval.low, interval.high].map(rounded);
     if signed { format!("{mean:+.1} ({low:+.1}–{high:+.1})") } else { format!("{mean:.1} ({low:.1}–{high:.1})") }
 }
 
 /// As `--mode` takes it.
 fn name(mode: impl Serialize) -> String {
     serde_json::to_value(mode).ok().and_then(|mode| Some(mode.as_str()?.to_owned())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_has_no_sign() {
+        let of = |mean, low, high| Interval { mean, low, high };
+        assert_eq!(percent(&of(-0.0, -0.0001, 0.5), false), "0.0 (0.0–50.0)");
+        assert_eq!(percent(&of(0.0, -0.0, -0.25), true), "+0.0 (+0.0–-25.0)");
+    }
 }

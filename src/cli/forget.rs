@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::backend::{Backend, home};
-use super::get::{CommandTarget, place};
+use super::note_named::{CommandTarget, NameFit, NoteNames};
 use super::outcome::Outcome;
 use super::output::{count, remark_behind};
 use super::terminal::{Out, remark, stderr, stdout};
@@ -25,7 +25,7 @@ use crate::wire::{DerivedNote, ForgetParams, Forgotten};
     after_help = "Examples:\n  vault forget notes/keys.md\n  vault forget notes/keys.md:3-5 --dry-run\n  vault forget 1a9d82b2d24c0240"
 )]
 pub(super) struct ForgetCommand {
-    /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them; fact:NAMESPACE/KEY for a fact, with all that it ever was.
+    /// HASH, PATH, PATH:LINE or PATH:LINE-LINE, as searches name them; the note's NAME, NAME#HEADING or [[LINK]]; fact:NAMESPACE/KEY for a fact, with all that it ever was.
     what: String,
     /// The memory scope of a fact.
     #[arg(long)]
@@ -57,7 +57,7 @@ impl ForgetCommand {
                 ForgetParams { fact: Some(name.to_owned()), scope: self.scope.clone(), ..ForgetParams::default() };
             return self.forget(vault, fact);
         }
-        let params = match place(&self.what, &home(vault)?)? {
+        let params = match NoteNames::of(&home(vault)?)?.target(&self.what, NameFit::Exact)? {
             CommandTarget::Hash(hash) => ForgetParams { hash: Some(hash), ..ForgetParams::default() },
             CommandTarget::Note(path, lines) => ForgetParams {
                 path: Some(path.into()),
@@ -145,23 +145,27 @@ pub(super) fn agreed(question: &str) -> io::Result<bool> {
 fn tell(forgotten: &Forgotten) -> io::Result<()> {
     let mut out = stdout();
     let path = &forgotten.path;
+    // The note went before what was made of it.
+    let undo = forgotten.derived.iter().filter(|derived| derived.kept_because.is_none()).rev();
+    let undo = undo.filter_map(|derived| derived.checkpoint_id.as_deref());
+    let undo: Vec<&str> = undo.chain(forgotten.checkpoint_id.as_deref()).collect();
     for derived in &forgotten.derived {
         let path = called(derived);
         match (&derived.kept_because, &derived.checkpoint_id) {
             (Some(why), _) => remark!("vault: {path}, which was made of it, stays: {why}"),
             (None, _) if !derived.gone => remark!("vault: {path} was made of it, and stays; --derived removes it, too"),
-            (None, Some(id)) => {
+            (None, Some(_)) => {
                 let what = if derived.fact.is_some() { "is taken out" } else { "is moved to .trash/" };
-                writeln!(out, "{path}, which was made of it, {what}\nto undo: vault restore {id}")?
+                writeln!(out, "{path}, which was made of it, {what}")?
             }
             (None, None) if derived.summary => writeln!(out, "{path}, which was made of it, went with it")?,
             (None, None) => writeln!(out, "{path}, which was made of it: removed for good")?,
         }
     }
     match (&forgotten.checkpoint_id, &forgotten.purged) {
-        (Some(id), _) => {
+        (Some(_), _) => {
             let what = if forgotten.whole { "moved to .trash/" } else { "without it now" };
-            writeln!(out, "{path} is {what}\nto undo: vault restore {id}")
+            writeln!(out, "{path} is {what}\nto undo: vault restore {}", undo.join(" "))
         }
         (None, None) => writeln!(out, "{path}"),
         (None, Some(purged)) => {

@@ -9,6 +9,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, say, stdout};
+use crate::clock::local;
 use crate::wire::ForgottenView;
 
 /// See what was forgotten for good and stays so, or let it come back.
@@ -73,7 +74,7 @@ fn show(found: &ForgottenView) -> std::io::Result<()> {
     }
     for tombstone in &found.forgotten {
         out.paint(TITLE, &tombstone.id.to_string())?;
-        write!(out, "  {}  {}  ", tombstone.at, tombstone.place)?;
+        write!(out, "  {}  {}  ", local(&tombstone.at), tombstone.place)?;
         let parts = [(tombstone.texts, "text"), (tombstone.sentences, "sentence"), (tombstone.facts, "fact")];
         let parts: Vec<String> =
             parts.iter().filter(|(number, _)| *number > 0).map(|(number, of)| count(*number, of)).collect();
@@ -85,7 +86,14 @@ fn show(found: &ForgottenView) -> std::io::Result<()> {
     }
     for left in &found.left_out {
         let how = if left.whole { "all of it" } else { "a part" };
-        writeln!(out, "{}  {}, for {}: {how}, as {} is forgotten", left.at, left.by, left.into, left.tombstone)?;
+        writeln!(
+            out,
+            "{}  {}, for {}: {how}, as {} is forgotten",
+            local(&left.at),
+            left.by,
+            left.into,
+            left.tombstone
+        )?;
     }
     if !found.back.is_empty() {
         writeln!(out, "\nIn notes again, where it stays:")?;

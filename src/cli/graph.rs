@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::Backend;
+use super::note_named::without_brackets;
 use super::outcome::Outcome;
 use super::terminal::{DIM, Out, TITLE, remark, stdout};
 use crate::wire::{EdgeView, EntityView, FactState, GraphParams, GraphView};
@@ -56,6 +57,10 @@ impl GraphCommand {
         backend.catch_up(false)?;
         backend.warn_if_read_only();
         let expired = expired.then_some(true);
+        let name = name.map(|name| match without_brackets(&name) {
+            bare if bare == name => name,
+            link => link.split('#').next().unwrap_or_default().to_owned(),
+        });
         let params = GraphParams { name, relation, kind, depth, as_of, expired, limit };
         let found = backend.graph(&params)?;
         let is_nothing = match params.name.is_none() && params.relation.is_some() {

@@ -8,6 +8,7 @@ use super::outcome::Outcome;
 use super::output::shell_quoted;
 use super::terminal::{remark, say};
 use crate::backup::{BackupError, Initialized, Trust, init_repository};
+use crate::config::FILE_NAME;
 use crate::vault;
 
 /// Make a new vault, or make an existing folder one.
@@ -36,8 +37,17 @@ pub(super) fn adopt(dir: &Path) -> anyhow::Result<Outcome> {
     InitCommand { dir: dir.to_owned(), adopt: true, no_git: true }.run()
 }
 
+/// The vault in which a folder is, or would be.
+fn vault_around(dir: &Path) -> Option<PathBuf> {
+    let dir = std::path::absolute(dir).ok()?;
+    // What is there of the path, without links.
+    let there = dir.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok())?;
+    there.ancestors().find(|folder| folder.join(FILE_NAME).is_file()).map(Path::to_owned)
+}
+
 impl InitCommand {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let around = vault_around(&self.dir);
         let home = if self.adopt { vault::adopt(&self.dir)? } else { vault::init(&self.dir)? };
         if !self.adopt && !self.no_git {
             match init_repository(home.root()) {
@@ -47,6 +57,12 @@ impl InitCommand {
                 // The vault is whole without.
                 Err(error) => remark!("vault: the new vault is not backed up by git yet: {error}"),
             }
+        }
+        if let Some(around) = around {
+            let around = around.display();
+            remark!(
+                "vault: it lies within the vault {around}, whose notes are these as well, so that both index and change them"
+            );
         }
         let (root, quoted) = (home.root().display(), shell_quoted(home.root()));
         say!("{root} is a vault now. Keep it searchable with\n\n    vault serve --vault {quoted}")?;

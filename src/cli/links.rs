@@ -6,19 +6,23 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
-use super::get::meant;
+use super::note_named::meant;
 use super::outcome::Outcome;
 use super::terminal::{DIM, Out, TITLE, remark, stdout};
-use crate::wire::{LinkView, LinksParams, citation};
+use crate::wire::{LinkView, LinksParams, UnresolvedParams, citation};
 
-/// Show where a note's links lead, which notes link to it, and which of its links lead nowhere.
+/// Show where a note's links lead, which notes link to it, and which of its links lead nowhere; or all that lead nowhere.
 ///
 /// A link names a note as in Obsidian: by its path, the end of it, its name, or an alias. Links in properties count; those in code and in
 /// comments do not.
 #[derive(Debug, Args)]
 pub(super) struct LinksCommand {
-    /// The note's path, or its name.
-    note: String,
+    /// The note's path, its name, or a [[LINK]] to it.
+    #[arg(required_unless_present = "unresolved")]
+    note: Option<String>,
+    /// Instead: the links of all notes that lead nowhere.
+    #[arg(long, conflicts_with = "note")]
+    unresolved: bool,
     /// Links of each kind at most.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
@@ -32,7 +36,8 @@ impl LinksCommand {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
         backend.warn_if_read_only();
-        let (path, _) = meant(&self.note, &home(vault)?, &mut backend)?;
+        let Some(note) = &self.note else { return self.unresolved(&mut backend) };
+        let (path, _) = meant(note, &home(vault)?, &mut backend)?;
         let links = backend.links(&LinksParams { path, limit: self.limit })?;
         let is_empty = links.outgoing.is_empty() && links.incoming.is_empty() && links.unresolved.is_empty();
         let outcome = if is_empty { Outcome::NothingFound } else { Outcome::Done };
@@ -54,6 +59,29 @@ impl LinksCommand {
             (true, _) => remark!("vault: {path} has no links, and no note links to it"),
             (false, true) => remark!("vault: there are more; --limit shows them"),
             (false, false) => {}
+        }
+        Ok(outcome)
+    }
+
+    /// Prints the links of all notes that lead nowhere.
+    fn unresolved(&self, backend: &mut Backend) -> anyhow::Result<Outcome> {
+        let found = backend.unresolved(&UnresolvedParams { limit: self.limit })?;
+        let outcome = if found.links.is_empty() { Outcome::NothingFound } else { Outcome::Done };
+        if self.json {
+            stdout().json(&found)?;
+            return Ok(outcome);
+        }
+        let mut out = stdout();
+        for link in &found.links {
+            out.paint(TITLE, &link.citation)?;
+            writeln!(out, "  {}", link.target)?;
+            out.paint(DIM, &format!("    {}", link.text))?;
+            writeln!(out)?;
+        }
+        match found.total - found.links.len().min(found.total) {
+            _ if found.links.is_empty() => remark!("vault: every link leads to a note"),
+            0 => {}
+            more => remark!("vault: {more} more; --limit shows them"),
         }
         Ok(outcome)
     }

@@ -6,9 +6,10 @@ use std::path::Path;
 use clap::Args;
 
 use super::backend::{Backend, home};
-use super::get::{CommandTarget, place};
+use super::note_named::path_named;
 use super::outcome::Outcome;
 use super::terminal::{DIM, TITLE, remark, stdout};
+use crate::clock::local;
 use crate::wire::ChangesParams;
 
 /// List what this program changed of your notes, newest first.
@@ -24,7 +25,7 @@ pub(super) struct LogCommand {
     /// Only those of this note, or of a folder that ends in `/`.
     #[arg(long)]
     path: Option<String>,
-    /// Only those from then on: a date (2026-01-05), a time or how long ago (7d).
+    /// Only those from then on: a date (2026-01-05), yesterday, a time or how long ago (7d).
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Print JSON.
@@ -35,10 +36,7 @@ pub(super) struct LogCommand {
 impl LogCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let path = match self.path {
-            Some(path) if !path.ends_with('/') => match place(&path, &home(vault)?)? {
-                CommandTarget::Hash(text) => Some(text),
-                CommandTarget::Note(path, _) => Some(path.into()),
-            },
+            Some(path) if !path.ends_with('/') => Some(path_named(&path, &home(vault)?)?),
             path => path,
         };
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
@@ -55,7 +53,7 @@ impl LogCommand {
                 (Some(first), Some(last)) => format!(":{first}-{last}"),
                 _ => String::new(),
             };
-            write!(out, "{}  {:<7}  ", change.at, change.what)?;
+            write!(out, "{}  {:<7}  ", local(&change.at), change.what)?;
             out.paint(TITLE, &format!("{}{lines}", change.path))?;
             write!(out, "  by {}", change.by)?;
             if let Some(id) = &change.checkpoint_id {

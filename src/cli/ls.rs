@@ -8,6 +8,7 @@ use clap::Args;
 use super::backend::Backend;
 use super::outcome::Outcome;
 use super::terminal::{DIM, TITLE, remark, stdout};
+use crate::clock::local_day;
 use crate::wire::NotesParams;
 
 /// List notes with their titles, the newest first.
@@ -15,6 +16,12 @@ use crate::wire::NotesParams;
 pub(super) struct LsCommand {
     /// Only this collection, or this folder and those below it.
     folder: Option<String>,
+    /// Only notes with this tag, or one below it.
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only notes updated then or later: 2026-01-05, yesterday, or 7d for the last seven days.
+    #[arg(long)]
+    since: Option<String>,
     /// Notes at most; 50 unless told.
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
@@ -29,7 +36,9 @@ impl LsCommand {
         backend.catch_up(false)?;
         backend.warn_if_read_only();
         let folder = self.folder.map(|folder| folder.trim_start_matches("./").to_owned());
-        let found = backend.notes(&NotesParams { folder, limit: self.limit, offset: None })?;
+        let is_narrow = self.tag.is_some() || self.since.is_some();
+        let (tag, since) = (self.tag, self.since);
+        let found = backend.notes(&NotesParams { folder, tag, since, limit: self.limit, offset: None })?;
         let outcome = if found.notes.is_empty() { Outcome::NothingFound } else { Outcome::Done };
         if self.json {
             stdout().json(&found)?;
@@ -37,7 +46,7 @@ impl LsCommand {
         }
         let mut out = stdout();
         for note in &found.notes {
-            out.paint(DIM, note.updated_at.get(..10).unwrap_or_default())?;
+            out.paint(DIM, &local_day(&note.updated_at))?;
             write!(out, "  ")?;
             out.paint(TITLE, &note.path)?;
             write!(out, "  ")?;
@@ -45,7 +54,14 @@ impl LsCommand {
         }
         match found.total - found.notes.len().min(found.total) {
             _ if found.notes.is_empty() => {
-                remark!("vault: {}", found.degraded.as_deref().unwrap_or("there are no notes yet"));
+                remark!(
+                    "vault: {}",
+                    found.degraded.as_deref().unwrap_or(if is_narrow {
+                        "no note is so"
+                    } else {
+                        "there are no notes yet"
+                    })
+                );
             }
             0 => {}
             more => remark!("vault: {more} older; --limit shows more"),

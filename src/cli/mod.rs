@@ -33,6 +33,7 @@ mod mcp;
 mod memory;
 mod model;
 mod narrow;
+mod note_named;
 mod open;
 mod outcome;
 mod output;

@@ -1,8 +1,9 @@
 //! What is said for people, in words.
 
+use std::io;
 use std::path::Path;
 
-use super::terminal::remark;
+use super::terminal::{remark, say};
 use crate::request::RequestError;
 
 /// A number of bytes for people.
@@ -47,6 +48,12 @@ pub(super) fn shell_quoted(path: &Path) -> String {
 /// A number of things for people: `1 note`, `2 notes`.
 pub(super) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Says what undoes an act, as one command: half of it undone would be a state that nobody asked for. The last change is undone first, and
+/// is named first.
+pub(super) fn say_undo(checkpoints: &[String]) -> io::Result<()> {
+    if checkpoints.is_empty() { Ok(()) } else { say!("    undo: vault restore {}", checkpoints.join(" ")) }
 }
 
 /// Says so when what was written cannot be found yet.

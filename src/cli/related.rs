@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::backend::{Backend, home};
-use super::get::meant;
+use super::note_named::meant;
 use super::outcome::Outcome;
 use super::terminal::{DIM, TITLE, remark, stdout};
 use crate::wire::{Linked, RelatedParams};

@@ -31,24 +31,38 @@ impl RestoreCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |config| config.embed.model = "none".into())?;
         backend.catch_up(false)?;
-        for id in &self.ids {
-            let restored = backend.restore(id, RestoreParams { force: self.force })?;
-            if self.json {
-                stdout().json(&restored)?;
-            } else if let Some(files) = restored.files {
-                remark_behind(restored.searchable);
+        let mut undo = Vec::new();
+        let done = self.ids.iter().try_for_each(|id| self.restore(id, &mut backend, &mut undo));
+        // What came before a failure is done.
+        if !undo.is_empty() {
+            undo.reverse();
+            say!("to undo: vault restore {}", undo.join(" "))?;
+        }
+        done.map(|()| Outcome::Done)
+    }
+
+    /// Undoes one change, and notes what undoes that, unless it is told as JSON.
+    fn restore(&self, id: &str, backend: &mut Backend, undo: &mut Vec<String>) -> anyhow::Result<()> {
+        let restored = backend.restore(id, RestoreParams { force: self.force })?;
+        if self.json {
+            return Ok(stdout().json(&restored)?);
+        }
+        remark_behind(restored.searchable);
+        match restored.files {
+            Some(files) => {
                 say!("{id} is undone: {} as before it; to have it again, import it again", count(files, "file"))?;
-            } else {
-                remark_behind(restored.searchable);
+            }
+            None => {
                 if restored.forgotten_before {
                     remark!(
                         "vault: {} says what you forgot for good; `vault forgotten list` names the lines",
                         restored.path
                     );
                 }
-                say!("{} is as it was\nto undo: vault restore {}", restored.path, restored.checkpoint_id)?;
+                say!("{} is as it was", restored.path)?;
+                undo.push(restored.checkpoint_id);
             }
         }
-        Ok(Outcome::Done)
+        Ok(())
     }
 }

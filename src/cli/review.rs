@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::backend::Backend;
 use super::outcome::Outcome;
+use super::output::{count, say_undo};
 use super::terminal::{BAD, DIM, MATCH, Out, TITLE, remark, say, stdout};
 use crate::wire::{ProposalView, ReviewDecision, ReviewDecisions, ReviewParams, Reviewed};
 
@@ -131,11 +132,8 @@ impl ReviewCommand {
                 decided(&mut backend, vec![edited], json)
             }
             None => {
-                let found = backend.proposals(&ReviewParams {
-                    agent: self.agent,
-                    source: self.source,
-                    limit: Some(MOST_SHOWN),
-                })?;
+                let asked_for = ReviewParams { agent: self.agent, source: self.source, limit: Some(MOST_SHOWN) };
+                let found = backend.proposals(&asked_for)?;
                 if self.json {
                     stdout().json(&found)?;
                 } else if self.list {
@@ -154,14 +152,14 @@ impl ReviewCommand {
                 if !std::io::stdin().is_terminal() {
                     bail!("nobody is there to be asked; `--list` shows what waits, `vault review accept` decides");
                 }
-                ask(&mut backend, &found.proposals)
+                ask(&mut backend, &asked_for, &found.proposals)
             }
         }
     }
 }
 
 /// Asks about one proposal after the other. Each answer counts at once.
-fn ask(backend: &mut Backend, proposals: &[ProposalView]) -> anyhow::Result<Outcome> {
+fn ask(backend: &mut Backend, asked_for: &ReviewParams, proposals: &[ProposalView]) -> anyhow::Result<Outcome> {
     let mut decided = std::collections::HashSet::new();
     for (at, proposal) in proposals.iter().enumerate() {
         let entry = &proposal.entry;
@@ -172,33 +170,54 @@ fn ask(backend: &mut Backend, proposals: &[ProposalView]) -> anyhow::Result<Outc
         show(proposal, &mut stdout())?;
         let mut decision =
             ReviewDecision { id: Some(entry.id.clone()), agent: entry.agent.clone(), ..ReviewDecision::default() };
-        match line("[a]ccept, [e]dit, [r]eject, [A]ll of its source, [R]eject all of it, [s]kip, [q]uit: ")?.as_deref()
-        {
-            None | Some("q") => break,
-            Some("a") => decision.accept = true,
-            Some("e") => {
+        match asked(QUESTION, "aerARsq")? {
+            Some('a') => decision.accept = true,
+            Some('e') => {
                 let Some(text) = line("it is to say: ")?.filter(|text| !text.is_empty()) else { continue };
                 (decision.accept, decision.text) = (true, Some(text));
             }
-            Some("r") => decision.reason = line("why? ")?.filter(|reason| !reason.is_empty()),
-            Some(all @ ("A" | "R")) => {
+            Some('r') => decision.reason = line("why? ")?.filter(|reason| !reason.is_empty()),
+            Some(all @ ('A' | 'R')) => {
                 let Some(source) = entry.sources.first().map(|source| path_of(source)) else {
                     remark!("vault: it names no source");
                     continue;
                 };
-                decision.accept = all == "A";
+                decision.accept = all == 'A';
                 if !decision.accept {
                     decision.reason = line("why? ")?.filter(|reason| !reason.is_empty());
                 }
                 (decision.id, decision.all_of) = (None, Some(source));
             }
-            Some(_) => continue,
+            Some('s') => continue,
+            _ => break,
         }
         let done = backend.decide_proposals(&ReviewDecisions { decisions: vec![decision] })?;
         decided.extend(done.accepted.iter().chain(&done.rejected).map(|id| (entry.agent.clone(), id.clone())));
         told(&done)?;
     }
+    let left = backend.proposals(&ReviewParams { limit: Some(1), ..asked_for.clone() })?;
+    match left.proposals.len() + left.more {
+        0 => remark!("vault: nothing waits any more"),
+        1 => remark!("vault: 1 proposal still waits"),
+        more => remark!("vault: {} still wait", count(more, "proposal")),
+    }
     Ok(Outcome::Done)
+}
+
+/// The keys of a proposal.
+const QUESTION: &str = "[a]ccept, [e]dit, [r]eject, [A]ll of its source, [R]eject all of it, [s]kip, [q]uit: ";
+
+/// One of the keys, asked for until it is one; the empty line skips. `None` at the end of the input.
+fn asked(question: &str, keys: &str) -> anyhow::Result<Option<char>> {
+    while let Some(typed) = line(question)? {
+        let mut characters = typed.chars();
+        match (characters.next(), characters.next()) {
+            (None, _) => return Ok(Some('s')),
+            (Some(key), None) if keys.contains(key) => return Ok(Some(key)),
+            _ => remark!("vault: `{typed}` is none of these keys"),
+        }
+    }
+    Ok(None)
 }
 
 fn path_of(source: &str) -> String {
@@ -250,8 +269,5 @@ fn told(done: &Reviewed) -> anyhow::Result<()> {
     for id in &done.absent {
         remark!("vault: nothing waits under the name {id}");
     }
-    for checkpoint in &done.checkpoint_ids {
-        say!("    undo: vault restore {checkpoint}")?;
-    }
-    Ok(())
+    Ok(say_undo(&done.checkpoint_ids)?)
 }

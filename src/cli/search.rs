@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 
-use super::backend::{Backend, home};
+use super::backend::{Backend, home, shown_by};
 use super::narrow::NarrowArgs;
 use super::outcome::Outcome;
 use super::related::related;
 use super::terminal::{DIM, MATCH, Out, TITLE, remark, stdout};
-use crate::config::{Citations, Config, MemoryLayer, Mode};
+use crate::config::{Citations, MemoryLayer, Mode};
 use crate::path::VaultPath;
 use crate::request::{MAY_LACK_THE_NEWEST, RequestError};
 use crate::search::{Highlighter, snippet};
@@ -62,7 +62,7 @@ pub(super) struct SearchCommand {
     /// Only notes with this `topic`; where fewer than three hits have it, all are searched.
     #[arg(long)]
     topic: Option<String>,
-    /// Only notes updated then or later: 2026-01-05, or 7d for the last seven days.
+    /// Only notes updated then or later: 2026-01-05, yesterday, or 7d for the last seven days.
     #[arg(long)]
     since: Option<String>,
     /// Only notes updated by then.
@@ -219,7 +219,7 @@ impl SearchCommand {
             remark!("vault: {MAY_LACK_THE_NEWEST}");
         }
         let home = home(vault)?;
-        let config = Config::load(home.root())?;
+        let config = shown_by(&home);
         let settings = config.search.with(&joined(&self.set).unwrap_or_default()).map_err(RequestError::invalid)?;
         let in_obsidian = home.root().join(".obsidian").is_dir();
         let mut printer = Printer {
@@ -278,8 +278,12 @@ impl Printer {
             out.link(&url, TITLE, &chunk.citation)?;
             write!(out, "  ")?;
         }
-        out.paint(DIM, &format!("{:.2}{}", hit.score, if hit.perhaps { " perhaps" } else { "" }))?;
-        write!(out, "  ")?;
+        let scores = &hit.scores;
+        // What was only narrowed is listed, and no hit is better than another.
+        if [scores.keyword, scores.semantic, scores.late, scores.rerank].iter().any(Option::is_some) {
+            out.paint(DIM, &format!("{:.2}{}", hit.score, if hit.perhaps { " perhaps" } else { "" }))?;
+            write!(out, "  ")?;
+        }
         out.paint(DIM, &place.join(" > "))?;
         writeln!(out)?;
         if self.explain {

@@ -36,6 +36,9 @@ pub(super) struct ServeCommand {
 /// A daemon that stands in for this one lets go of the vault within that time.
 const GIVES_WAY_WITHIN: Duration = Duration::from_secs(10);
 
+/// One that was told to stop, or another command, does so within that time, mostly.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
+
 /// Between two looks whether it has.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -67,7 +70,7 @@ impl ServeCommand {
     }
 }
 
-/// Starts the daemon; a `vault mcp` that stands in for one gives way.
+/// Starts the daemon; a `vault mcp` that stands in for one gives way, and one that is ending is waited for.
 async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Daemon, DaemonError> {
     let (started, mut asked) = (Instant::now(), false);
     loop {
@@ -79,6 +82,9 @@ async fn start(home: Home, config: Config, allow_remote: bool) -> Result<Daemon,
             {
                 asked = true;
                 home.want_lock()?;
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < ENDS_WITHIN => {
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
             result => return result,

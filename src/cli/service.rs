@@ -6,10 +6,11 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use super::backend::home;
 use super::outcome::Outcome;
-use super::terminal::say;
+use super::terminal::{remark, say, stdout};
 use crate::fs::{create_dir, write_atomically};
 use crate::vault::Home;
 
@@ -28,8 +29,12 @@ enum ServiceAction {
         #[arg(long)]
         print: bool,
     },
-    /// Show whether it runs.
-    Status,
+    /// Show whether it runs. Exit code 1 when it does not.
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Stop it and remove it.
     Remove,
 }
@@ -40,24 +45,45 @@ impl ServiceCommand {
         match self.action {
             ServiceAction::Install { print: true } => say!("# {}\n{}", unit.file.display(), unit.text()?)?,
             ServiceAction::Install { print: false } => {
+                has_session()?;
                 create_dir(unit.file.parent().unwrap_or(Path::new("/")))?;
                 write_atomically(&unit.file, unit.text()?.as_bytes(), 0o644)?;
-                unit.start()?;
+                if let Err(error) = unit.start() {
+                    // What does not run now is not left for the next session to start.
+                    drop(unit.stop());
+                    unit.delete()?;
+                    return Err(error);
+                }
                 say!("installed {}\nlogs: {}", unit.file.display(), unit.logs())?;
             }
-            ServiceAction::Status => {
-                if !unit.file.exists() {
+            ServiceAction::Status { json } => {
+                let installed = unit.file.exists();
+                if json {
+                    let state = if installed { unit.state()? } else { "not installed".to_owned() };
+                    let runs = state == "active";
+                    let (name, file) = (&unit.name, unit.file.display().to_string());
+                    stdout().json(
+                        &json!({ "name": name, "file": file, "installed": installed, "state": state, "runs": runs }),
+                    )?;
+                    return Ok(if runs { Outcome::Done } else { Outcome::NothingFound });
+                }
+                if !installed {
                     bail!("this vault has no service; `vault service install` makes one");
                 }
-                unit.show()?;
+                return Ok(if unit.show()? { Outcome::Done } else { Outcome::NothingFound });
             }
             ServiceAction::Remove => {
                 if !unit.file.exists() {
                     bail!("this vault has no service");
                 }
-                unit.stop()?;
-                std::fs::remove_file(&unit.file).with_context(|| format!("cannot remove {}", unit.file.display()))?;
+                let stopped = unit.stop();
+                unit.delete()?;
                 say!("removed {}", unit.file.display())?;
+                if let Err(error) = stopped {
+                    remark!(
+                        "vault: it could not be stopped: {error:#}. If its daemon runs, it does so until it is ended"
+                    );
+                }
             }
         }
         Ok(Outcome::Done)
@@ -109,16 +135,42 @@ impl Unit {
         run("systemctl", &["--user", "disable", "--now", &self.name])
     }
 
-    fn show(&self) -> anyhow::Result<()> {
-        if LAUNCHD {
-            return run("launchctl", &["list", &self.name]);
+    /// Removes what was installed.
+    fn delete(&self) -> anyhow::Result<()> {
+        if !LAUNCHD && let Some(folder) = self.file.parent() {
+            // Where there is no session, nobody else takes it away.
+            drop(std::fs::remove_file(folder.join("default.target.wants").join(&self.name)));
         }
-        // Its exit code says whether the service runs, which its text says too.
-        Command::new("systemctl")
-            .args(["--user", "--no-pager", "status", &self.name])
-            .status()
-            .context("cannot run systemctl")?;
-        Ok(())
+        std::fs::remove_file(&self.file).with_context(|| format!("cannot remove {}", self.file.display()))
+    }
+
+    /// Has the system show the service; gives whether it runs.
+    fn show(&self) -> anyhow::Result<bool> {
+        if LAUNCHD {
+            return run("launchctl", &["list", &self.name]).map(|()| true);
+        }
+        let status = Command::new("systemctl").args(["--user", "--no-pager", "status", &self.name]).status();
+        // Its codes are those of the Linux Standard Base: 3 is a service that does not run (systemctl(1)).
+        match status.context("cannot run systemctl")?.code() {
+            Some(0) => Ok(true),
+            Some(3) => Ok(false),
+            _ => has_session().and_then(|()| bail!("`systemctl --user status {}` failed", self.name)),
+        }
+    }
+
+    /// How it is, in the words of systemd: `active`, `inactive`, `failed`.
+    fn state(&self) -> anyhow::Result<String> {
+        if LAUNCHD {
+            let listed =
+                Command::new("launchctl").args(["list", &self.name]).output().context("cannot run launchctl")?;
+            return Ok(if listed.status.success() { "active" } else { "inactive" }.to_owned());
+        }
+        let asked = Command::new("systemctl").args(["--user", "is-active", &self.name]).output();
+        let state = String::from_utf8_lossy(&asked.context("cannot run systemctl")?.stdout).trim().to_owned();
+        if state.is_empty() {
+            has_session()?;
+        }
+        Ok(state)
     }
 
     fn logs(&self) -> String {
@@ -140,6 +192,17 @@ pub(super) fn as_called(called: &OsStr, program: &Path) -> Option<PathBuf> {
     // systemd takes no path with `..` in it.
     let mut plain = absolute.filter(|place| place.components().all(|part| part != Component::ParentDir));
     plain.find(|place| std::fs::canonicalize(place).is_ok_and(|found| found == program))
+}
+
+/// A service of systemd belongs to a session of the user's, which is not there in a container, and may not be over SSH.
+fn has_session() -> anyhow::Result<()> {
+    let asks = || Command::new("systemctl").args(["--user", "show-environment"]).output();
+    if !LAUNCHD && !asks().is_ok_and(|asked| asked.status.success()) {
+        bail!(
+            "there is no user session of systemd: run `vault serve` yourself, or have a session that lasts with `loginctl enable-linger`"
+        );
+    }
+    Ok(())
 }
 
 fn run(program: &str, args: &[&str]) -> anyhow::Result<()> {

@@ -10,6 +10,7 @@ use super::conflicts::about;
 use super::outcome::Outcome;
 use super::output::{bytes, count};
 use super::terminal::{BAD, DIM, Out, stdout};
+use crate::clock::local;
 use crate::wire;
 use crate::wire::ChatState;
 
@@ -47,7 +48,7 @@ impl StatusCommand {
 fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
     let mut lines = vec![("changes", format!("noticed by {}", watching.by))];
     let mut more = |text: String| lines.push(("", text));
-    if let Some(since) = &watching.missing_since {
+    if let Some(since) = watching.missing_since.as_deref().map(local) {
         more(format!("the vault's folder is not there since {since}; answers are of what was last known"));
     }
     if let Some(reason) = &watching.reason {
@@ -55,12 +56,13 @@ fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
     }
     if let Some(lost) = &watching.lost_at {
         let then = match &watching.recovered_at {
-            Some(recovered) => format!("all was compared and caught up with by {recovered}"),
+            Some(recovered) => format!("all was compared and caught up with by {}", local(recovered)),
             None => "all is being compared".into(),
         };
+        let lost = local(lost);
         more(format!("events were lost at {lost} ({} since the start); {then}", count(watching.losses, "time")));
     }
-    let compared = watching.compared_at.as_deref().unwrap_or("not yet");
+    let compared = watching.compared_at.as_deref().map_or_else(|| "not yet".into(), local);
     let every = watching.reconcile_seconds;
     lines.push(("compared", format!("{compared}, all notes with the index; again every {every} s")));
     lines
@@ -71,7 +73,7 @@ fn batch(batch: &wire::BatchState) -> Vec<String> {
     let texts = count(batch.texts, "text");
     let under_way = match (batch.state.as_str(), &batch.since) {
         ("handing_over", _) => Some(format!("a batch of {texts} is being handed over")),
-        (state, Some(since)) => Some(format!("a batch of {texts} is under way since {since} ({state})")),
+        (state, Some(since)) => Some(format!("a batch of {texts} is under way since {} ({state})", local(since))),
         _ => None,
     };
     let trouble = batch.trouble.as_ref().map(|trouble| {
@@ -86,7 +88,8 @@ fn batch(batch: &wire::BatchState) -> Vec<String> {
 
 /// What a person should know of the chat model of the memory; the first of them is named.
 fn processing(memory: &wire::ProcessingState) -> Vec<(String, bool)> {
-    let since = memory.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {since}"));
+    let since =
+        memory.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)));
     let asked = format!("{}, {} sent {since}", count(memory.calls as usize, "call"), bytes(memory.bytes_sent));
     let mut lines = vec![match &memory.model {
         None => (format!("no model reads conversations; {asked}"), true),
@@ -134,6 +137,11 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
         (Some(address), _) => line("daemon", &format!("running at http://{address}"))?,
         (None, true) => line("daemon", "running for agents alone; `vault serve` serves you and the page too")?,
         (None, false) => line("daemon", "not running; `vault serve` keeps the index fresh")?,
+    }
+    if let Some(reason) = &status.config_failure {
+        line("memory.toml", &format!("cannot be read: {reason}; what was read at the start counts"))?;
+    } else if status.config_waits {
+        line("memory.toml", "has changed since the daemon started; restart it for what does not count at once")?;
     }
     let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
     line("indexed", &format!("{notes} in {passages}, {}", bytes(status.text_bytes)))?;
@@ -211,7 +219,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     }
     if let Some(verified) = &status.verified {
         let found = if verified.damage.is_empty() { "all whole" } else { "damage found" };
-        line("checked", &format!("{} at {}", found, verified.at))?;
+        line("checked", &format!("{} at {}", found, local(&verified.at)))?;
     }
     if let Some(facts) = status.facts.as_ref().filter(|facts| facts.current + facts.expired + facts.future > 0) {
         let others = [(facts.expired, "expired"), (facts.future, "not yet true")];
@@ -237,7 +245,7 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     }
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));
-        let at = backup.last_at.as_deref().map_or_else(String::new, |at| format!(", up to date at {at}"));
+        let at = backup.last_at.as_deref().map_or_else(String::new, |at| format!(", up to date at {}", local(at)));
         line("backup", &format!("{commit}{at}"))?;
         if let Some(failure) = &backup.failure {
             line("", failure)?;
@@ -312,7 +320,7 @@ mod tests {
         assert_eq!(told("handing_over", since, None), ["a batch of 7 texts is being handed over"]);
         assert_eq!(
             told("in_progress", since, None),
-            ["a batch of 7 texts is under way since 2026-05-04T10:00:00Z (in_progress)"]
+            [format!("a batch of 7 texts is under way since {} (in_progress)", local("2026-05-04T10:00:00Z"))]
         );
         let failed = told("ended", None, Some("it ended as failed"));
         assert!(failed.len() == 1 && failed[0].ends_with("it ended as failed"), "{failed:?}");

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use super::backend::home;
 use super::outcome::Outcome;
-use super::terminal::{remark, say};
+use super::terminal::{remark, say, stdout};
 use crate::capture::CaptureTokens;
+use crate::clock::local_time;
 
 /// Give programs tokens with which they can send events, and read nothing.
 #[derive(Debug, Args)]
@@ -25,7 +27,11 @@ enum TokenAction {
         capture: String,
     },
     /// List the programs that have one.
-    List,
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Take a token back: it counts no more, from this moment.
     Remove {
         /// The program that has it.
@@ -42,14 +48,23 @@ impl TokenCommand {
                 remark!("With this token `{capture}` can send events, and read nothing. It is not shown again.");
                 say!("{}", token.reveal())?;
             }
-            TokenAction::List => {
+            TokenAction::List { json } => {
                 let tokens = tokens.list()?;
+                let outcome = if tokens.is_empty() { Outcome::NothingFound } else { Outcome::Done };
+                if json {
+                    let shown: Vec<_> = tokens
+                        .iter()
+                        .map(|token| json!({ "name": token.name, "sends": "events", "since": token.created_at.to_string() }))
+                        .collect();
+                    stdout().json(&json!({ "tokens": shown }))?;
+                    return Ok(outcome);
+                }
                 if tokens.is_empty() {
                     remark!("vault: no program has a token; `vault token add --capture NAME` makes one");
                     return Ok(Outcome::NothingFound);
                 }
                 for token in tokens {
-                    say!("{}  sends events  since {}", token.name, token.created_at.strftime("%Y-%m-%d"))?;
+                    say!("{}  sends events  since {}", token.name, local_time(token.created_at))?;
                 }
             }
             TokenAction::Remove { name } => {

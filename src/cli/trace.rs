@@ -10,6 +10,7 @@ use super::backend::Backend;
 use super::outcome::Outcome;
 use super::output::count;
 use super::terminal::{DIM, TITLE, remark, stdout};
+use crate::clock::local;
 use crate::request::rfc3339;
 use crate::wire::TracesParams;
 
@@ -71,8 +72,9 @@ impl TraceCommand {
         }
         let mut out = stdout();
         for event in &found.events {
-            let at =
-                event["created_at"].as_f64().map_or_else(String::new, |seconds| rfc3339((seconds * 1000.0) as i64));
+            let at = event["created_at"]
+                .as_f64()
+                .map_or_else(String::new, |seconds| local(&rfc3339((seconds * 1000.0) as i64)));
             write!(out, "{at}  ")?;
             out.paint(TITLE, &format!("{:<11}", event["kind"].as_str().unwrap_or_default()))?;
             write!(out, "  {}", said(event))?;

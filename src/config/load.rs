@@ -33,6 +33,22 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// What is wrong, in one line and without the file's name.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Fs(error) => error.to_string(),
+            Self::Range { message, .. } => message.clone(),
+            Self::Syntax { source, .. } => {
+                let told = source.to_string();
+                let place = told.lines().next().and_then(|line| line.split_once(" at ")).map(|(_, place)| place);
+                let message = source.message().replace('\n', ", ");
+                place.map_or_else(|| message.clone(), |place| format!("{place}: {message}"))
+            }
+        }
+    }
+}
+
 impl Config {
     /// Reads and checks the `memory.toml` of the vault at `root`.
     ///
@@ -146,6 +162,15 @@ mod tests {
         assert!(wrong.contains("expected \"off\", \"chat\" or \"model\""), "{wrong}");
         let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
         assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
+    }
+
+    #[test]
+    fn a_reason_is_one_line() {
+        let reason = |text: &str| parse(text).unwrap_err().reason();
+        let out = reason("[server]\nport = 99999999");
+        assert!(out.starts_with("line 2, column 8: ") && out.contains("99999999") && !out.contains('\n'), "{out}");
+        assert!(reason("[search]\nlimti = 3").contains("limti"));
+        assert_eq!(reason("[search]\nlimit = 0"), "`search.limit` is 0; it takes 1 to 1000");
     }
 
     #[test]

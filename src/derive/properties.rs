@@ -100,11 +100,11 @@ fn collect(key: &str, value: &Value, found: &mut Vec<Property>, room: &mut (usiz
     match value {
         Value::Null => {}
         Value::Bool(_) | Value::Number(_) => put(value.to_string()),
-        Value::String(text) => put(shown(text)),
+        Value::String(text) => put(without_links(text)),
         Value::Array(items) => {
             for item in items {
                 match item {
-                    Value::String(text) => put(shown(text)),
+                    Value::String(text) => put(without_links(text)),
                     Value::Bool(_) | Value::Number(_) => put(item.to_string()),
                     Value::Null | Value::Array(_) | Value::Object(_) => {}
                 }
@@ -125,7 +125,7 @@ fn collect(key: &str, value: &Value, found: &mut Vec<Property>, room: &mut (usiz
 }
 
 /// A value as it is read: links are what they show.
-fn shown(text: &str) -> String {
+pub(crate) fn without_links(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("[[") {

@@ -43,18 +43,20 @@ impl Relevant {
         (!note.is_empty()).then_some(Self { note, part })
     }
 
-    /// Whether a hit is there, or a part of it.
-    pub(crate) fn is_at(&self, place: &Place<'_>) -> bool {
-        let is_note = if self.note.ends_with(".md") {
-            place.path == self.note || place.path.strip_suffix(&self.note).is_some_and(|rest| rest.ends_with('/'))
+    /// Whether it is in the note at a path, or that note.
+    pub(crate) fn is_in(&self, path: &str, title: &str) -> bool {
+        if self.note.ends_with(".md") {
+            path == self.note || path.strip_suffix(&self.note).is_some_and(|rest| rest.ends_with('/'))
         } else {
             let name = folded(&self.note);
-            let path = folded(place.path.strip_suffix(".md").unwrap_or(place.path));
-            name == path
-                || path.strip_suffix(&name).is_some_and(|rest| rest.ends_with('/'))
-                || name == folded(place.title)
-        };
-        is_note
+            let path = folded(path.strip_suffix(".md").unwrap_or(path));
+            name == path || path.strip_suffix(&name).is_some_and(|rest| rest.ends_with('/')) || name == folded(title)
+        }
+    }
+
+    /// Whether a hit is there, or a part of it.
+    pub(crate) fn is_at(&self, place: &Place<'_>) -> bool {
+        self.is_in(place.path, place.title)
             && match &self.part {
                 RelevantPart::Whole => true,
                 RelevantPart::Heading(heading) => {

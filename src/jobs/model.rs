@@ -21,6 +21,7 @@ pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
         }
         Some(choice) => workspace.replace_model(choice),
     }
+    workspace.switches().took_model(&config.embed);
     Ok(ModelReloaded { model: config.embed.model })
 }
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use crate::derive::{NoteLink, note_links};
 use crate::engine::FileEntry;
 use crate::note::Note;
-use crate::request::{LinkTargets, ReadScope, RequestError, Room, Viewer, limit, read_seen};
+use crate::request::{LinkTargets, Owner, ReadScope, RequestError, Room, Viewer, limit, read_seen};
 use crate::vault::Source;
-use crate::wire::{Backlink, LinkView, LinksParams, LinksView, citation};
+use crate::wire::{
+    Backlink, LinkView, LinksParams, LinksView, UnresolvedLink, UnresolvedParams, UnresolvedView, citation,
+};
 
 /// Links of each kind, when nobody says how many.
 const LINKS: usize = 200;
@@ -85,6 +87,39 @@ fn links_of(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestE
                 view.incoming.push(link);
             } else {
                 view.cut = true;
+            }
+        }
+    }
+    Ok(view)
+}
+
+/// The links of the whole vault that lead to no note.
+///
+/// # Errors
+/// When the limit makes no sense, or the index is not open yet.
+pub(crate) fn unresolved(owner: &Owner, params: &UnresolvedParams) -> Result<UnresolvedView, RequestError> {
+    let limit = limit(params.limit, LINKS)?;
+    let scope = owner.settled_scope()?;
+    let targets = LinkTargets::of(&scope);
+    let mut files: Vec<&Arc<FileEntry>> = scope.files().collect();
+    files.sort_by(|one, two| one.path.cmp(&two.path));
+    let mut view = UnresolvedView { links: Vec::new(), total: 0 };
+    for file in files {
+        scope.go_on()?;
+        // What cannot be read now is a problem of its own, which the status has.
+        let Ok((_, source)) = read_seen(&scope, file.path.as_str()) else { continue };
+        let lines = LinkLines::of(&source, file);
+        for link in lines.links.iter().filter(|link| targets.resolve(&link.target, &file.path).is_none()) {
+            view.total += 1;
+            if view.links.len() < limit {
+                let line = link.line as u32;
+                view.links.push(UnresolvedLink {
+                    target: link.target.clone(),
+                    path: file.path.to_string(),
+                    line: link.line,
+                    text: lines.text(link.line),
+                    citation: citation(file.path.as_str(), line, line),
+                });
             }
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::engine::FileEntry;
-use crate::path::ROOT_COLLECTION;
-use crate::request::{ReadScope, RequestError, Viewer, limit, rfc3339};
+use crate::path::{ROOT_COLLECTION, folded};
+use crate::request::{Edge, ReadScope, RequestError, Viewer, limit, parse, rfc3339};
 use crate::search::{UnknownName, unknown_collection};
 use crate::vault::globs;
 use crate::wire::{Listing, ListingParams, NoteName, NotesParams, NotesView};
@@ -18,6 +18,7 @@ const NOTES: usize = 50;
 /// When a parameter makes no sense, or the index is not open yet.
 pub fn list(viewer: &Viewer, params: &NotesParams) -> Result<NotesView, RequestError> {
     let (limit, offset) = (limit(params.limit, NOTES)?, params.offset.unwrap_or(0));
+    let since = params.since.as_deref().map(|since| parse("since", since, Edge::Start, viewer.at())).transpose()?;
     let folder = params.folder.as_deref().map(|folder| folder.trim_matches('/')).filter(|folder| !folder.is_empty());
     let scope = viewer.settled_scope()?;
     let is_in = |file: &&Arc<FileEntry>| {
@@ -26,7 +27,17 @@ pub fn list(viewer: &Viewer, params: &NotesParams) -> Result<NotesView, RequestE
             below || (folder == ROOT_COLLECTION && file.path.collection() == folder)
         })
     };
-    let mut files: Vec<&Arc<FileEntry>> = scope.files().filter(is_in).collect();
+    let tag = params.tag.as_deref().map(|tag| folded(tag.trim_start_matches('#')));
+    let is_so = |file: &&Arc<FileEntry>| {
+        let is_below = |tag: &str, wanted: &str| {
+            tag.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_tagged = tag.as_ref().is_none_or(|wanted| file.tags.iter().any(|tag| is_below(&folded(tag), wanted)));
+        is_tagged && since.is_none_or(|since| since <= file.updated_ms)
+    };
+    let in_folder: Vec<&Arc<FileEntry>> = scope.files().filter(is_in).collect();
+    let is_empty = in_folder.is_empty();
+    let mut files: Vec<&Arc<FileEntry>> = in_folder.into_iter().filter(is_so).collect();
     files.sort_by(|one, two| two.updated_ms.cmp(&one.updated_ms).then_with(|| one.path.cmp(&two.path)));
     let mut room = scope.room();
     let mut notes = Vec::new();
@@ -37,7 +48,7 @@ pub fn list(viewer: &Viewer, params: &NotesParams) -> Result<NotesView, RequestE
         notes.push(note_name(file));
     }
     viewer.log("notes", folder.unwrap_or_default(), notes.iter().map(|note| note.path.clone()).collect());
-    let degraded = folder.filter(|_| files.is_empty()).and_then(|folder| none_in(&scope, folder));
+    let degraded = folder.filter(|_| is_empty).and_then(|folder| none_in(&scope, folder));
     Ok(NotesView { notes, total: files.len(), degraded })
 }
 

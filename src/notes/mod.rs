@@ -37,6 +37,7 @@ pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use forget::forget;
 pub(crate) use forgotten::{changes, forgotten, forgotten_back, lift};
 pub use links::links;
+pub(crate) use links::unresolved;
 pub use listing::list;
 pub(crate) use listing::{listing, paths};
 pub use note::note;

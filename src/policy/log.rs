@@ -1,5 +1,6 @@
 //! What agents asked, and what they got: for the person to see.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -38,6 +39,9 @@ pub struct LogEntry {
     /// Why it got nothing, where a rule and not the search decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// What an agent's page gives otherwise than before, a key each: `collections: ["*"] → ["notes"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// What a context was made of, in short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<String>,
@@ -52,7 +56,15 @@ impl LogEntry {
         if left > 0 {
             given.push(format!("and {left} more"));
         }
-        Self { at: Timestamp::now(), what: what.into(), query, given, refused: None, receipt: None }
+        Self {
+            at: Timestamp::now(),
+            what: what.into(),
+            query,
+            given,
+            refused: None,
+            changed: Vec::new(),
+            receipt: None,
+        }
     }
 }
 
@@ -73,7 +85,7 @@ impl ReadLog {
     /// Notes that an agent's page gives something else.
     pub(super) fn page_changed(&self, slug: &str, before: &Value, after: &Value) {
         let query = format!("agent.md gives {after}, before {before}");
-        self.add(slug, &LogEntry::now("page", &query, Vec::new()));
+        self.add(slug, &LogEntry { changed: changed(before, after), ..LogEntry::now("page", &query, Vec::new()) });
     }
 
     /// Takes out what is said of something that was forgotten for good: queries that tell of it, and those for which its note was given.
@@ -92,6 +104,7 @@ impl ReadLog {
                 entry.query = instead.unwrap_or(path).to_owned();
             } else if !entry.query.is_empty() && (of_it || tells(&entry.query)) {
                 entry.query = FORGOTTEN.to_owned();
+                entry.changed.clear();
             }
             if let Some(instead) = instead {
                 entry.given.iter_mut().filter(|given| names(given)).for_each(|given| *given = instead.to_owned());
@@ -109,6 +122,20 @@ impl ReadLog {
         // One that a later version has written in another way is passed over.
         Ok(entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect())
     }
+}
+
+/// The keys whose values differ, in the order of the alphabet.
+fn changed(before: &Value, after: &Value) -> Vec<String> {
+    let keys = |value: &Value| value.as_object().into_iter().flat_map(|map| map.keys().cloned()).collect::<Vec<_>>();
+    let all: BTreeSet<String> = keys(before).into_iter().chain(keys(after)).collect();
+    let said = |value: Option<&Value>| value.map_or_else(|| "not said".to_owned(), Value::to_string);
+    let of_key = |key: String| match (before.get(&key), after.get(&key)) {
+        (before, after) if before == after => Vec::new(),
+        // Of a map those within it.
+        (Some(before @ Value::Object(_)), Some(after @ Value::Object(_))) => changed(before, after),
+        (before, after) => vec![format!("{key}: {} → {}", said(before), said(after))],
+    };
+    all.into_iter().flat_map(of_key).collect()
 }
 
 #[cfg(test)]
@@ -145,6 +172,15 @@ mod tests {
         assert_eq!(all(), part);
         log.forget("notes/a.md", Some("notes/"), |_| false).unwrap();
         assert_eq!(all(), ["(forgotten) b.md", "(forgotten) notes/ notes/a.mdx b.md", "bread ", "notes/ notes/"]);
+    }
+
+    #[test]
+    fn of_a_page_the_keys_that_differ_are_told() {
+        let before = serde_json::json!({ "rules": { "can_read_user_memory": false, "paths": [] }, "expires": "x" });
+        let after = serde_json::json!({ "rules": { "can_read_user_memory": true, "paths": [] }, "tags": ["a"] });
+        let told = ["expires: \"x\" → not said", "can_read_user_memory: false → true", "tags: not said → [\"a\"]"];
+        assert_eq!(changed(&before, &after), told);
+        assert_eq!(changed(&Value::Null, &Value::Null), [""; 0]);
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl ReadScope {
             }
             _ => None,
         };
-        let mut degraded = found.degraded;
+        let mut degraded = found.degraded.filter(|lacks| !self.is_chosen(lacks, found.asked));
         let mut text = request.text.clone();
         let shown = found.corrections.iter().flat_map(|correction| &correction.shown);
         shown.for_each(|word| text += &format!(" {word}"));
@@ -237,6 +237,12 @@ impl ReadScope {
                 ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is being loaded"),
             },
         }
+    }
+
+    /// Whether it is as the person has it: without a model the usual search is one by words.
+    fn is_chosen(&self, lacks: &Degraded, asked: Mode) -> bool {
+        let is_off = || matches!(self.workspace.shared().progress().model, ModelStatus::Off);
+        *lacks == Degraded::NoModel && asked == Mode::Hybrid && !self.workspace.is_read_only() && is_off()
     }
 
     /// Why not everything may be found, while the index is built anew.

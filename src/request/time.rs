@@ -17,7 +17,7 @@ pub(crate) fn parse(name: &str, text: &str, edge: Edge, now: Timestamp) -> Resul
     moment(text, edge, now).ok_or_else(|| {
         let text = text.trim();
         RequestError::invalid(format!(
-            "`{name}` is `{text}`; it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z) or how long ago (7d)"
+            "`{name}` is `{text}`; it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z) `yesterday`, or how long ago (7d)"
         ))
     })
 }
@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_named() {
-        let error = parse("since", "yesterday", Edge::Start, Timestamp::UNIX_EPOCH).unwrap_err();
-        assert!(error.message.starts_with("`since` is `yesterday`"), "{}", error.message);
+        let error = parse("since", "whenever", Edge::Start, Timestamp::UNIX_EPOCH).unwrap_err();
+        assert!(error.message.starts_with("`since` is `whenever`"), "{}", error.message);
         assert_eq!(rfc3339(1_767_607_200_000), "2026-01-05T10:00:00Z");
     }
 }

@@ -91,6 +91,8 @@ pub enum Degraded {
 /// The answer.
 #[derive(Debug)]
 pub struct Results {
+    /// The mode that was asked for, by the query where it says so.
+    pub asked: Mode,
     /// The mode that was used.
     pub mode: Mode,
     /// The hits, best first.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::clock::{Edge, moment};
 use crate::config::MemoryLayer;
-use crate::derive::{CONVERSATIONS, Label};
+use crate::derive::{CONVERSATIONS, Label, without_links};
 use crate::engine::{Condition, Wanted};
 
 /// Each way of asking, as whoever asks is told of it: by `vault search --help`, the page, the description of the API and MCP.
@@ -109,6 +109,7 @@ pub(super) fn bracketed(inner: &str, negated: bool, around: &Surroundings<'_>) -
 }
 
 fn property(key: &str, value: &str) -> Wanted {
+    let value = &*without_links(value);
     let signs: [(&str, &[Ordering]); 4] = [
         (">=", &[Ordering::Greater, Ordering::Equal]),
         ("<=", &[Ordering::Less, Ordering::Equal]),
@@ -144,6 +145,10 @@ mod tests {
         }
         assert!(is_condition("TAG") && !is_condition("status") && !is_condition("Role"));
         assert!(condition("status", "x", false, &around).is_none(), "a property is one where a note has it");
+        let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| true, is_there: &|_| true };
+        let asked = |value: &str| condition("categories", value, false, &around);
+        assert_eq!((asked("[[Books]]"), asked("[[lists/Books|Books]]")), (asked("Books"), asked("Books")));
+        assert_eq!(bracketed("categories:[[Books]]", false, &around), asked("Books"));
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub(crate) fn assisted_search(
     let mut query = ParsedQuery::read(&request.text, &around);
     if query.is_empty() || request.limit == 0 {
         return Ok(Results {
+            asked: request.mode,
             mode: request.mode,
             hits: Vec::new(),
             left_out: 0,
@@ -260,10 +261,10 @@ pub(crate) fn assisted_search(
     let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), (reader, visible), &request.turn)?;
     let mode = if is_deep { Mode::Deep } else { mode };
     let unassisted = ranking.unassisted;
-    let asked = embedder.filter(|_| vector.is_some());
+    let model = embedder.filter(|_| vector.is_some());
     let languages: Vec<_> = hits.iter().map(|hit| hit.file.language()).collect();
-    let unread = asked.and_then(|model| unread(model.name(), &texts.respelled, &languages));
-    Ok(Results { mode, hits, left_out, corrections, misread, unassisted, unread, degraded })
+    let unread = model.and_then(|model| unread(model.name(), &texts.respelled, &languages));
+    Ok(Results { asked, mode, hits, left_out, corrections, misread, unassisted, unread, degraded })
 }
 
 /// A query as it was typed, and as it was perhaps meant. What takes the place of a word that no passage has is a word of notes, of private

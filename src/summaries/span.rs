@@ -6,6 +6,7 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
+use crate::clock::day_named;
 use crate::derive::summary::SUMMARIES;
 use crate::request::RequestError;
 
@@ -33,13 +34,13 @@ impl DigestSpan {
         let found = match (day, week) {
             (Some(_), Some(_)) => return Err(RequestError::invalid("give `day` or `week`")),
             (Some(day), None) => {
-                let date = day.trim().parse().map_err(|_| invalid("day", day, "a date: 2026-11-21"))?;
-                Self::of_day(date)
+                let date = day.trim().parse().ok().or_else(|| day_named(day, now));
+                Self::of_day(date.ok_or_else(|| invalid("day", day, "a date (2026-11-21), `today` or `yesterday`"))?)
             }
             (None, Some(week)) => {
                 let date = match week.trim() {
                     "now" => Some(now.to_zoned(TimeZone::system()).date()),
-                    week => monday_of(week),
+                    week => monday_of(week).or_else(|| day_named(week, now)),
                 };
                 let date = date.ok_or_else(|| invalid("week", week, "2026-W47, a date in it, or `now`"))?;
                 Self::of_week(date)
@@ -121,8 +122,9 @@ mod tests {
         );
         assert_eq!(span(None, Some("2026-11-21")), week);
         assert_eq!(span(None, Some("2021-01-01")).name, "2020-W53", "a week is of the year that has most of it");
+        assert_eq!(span(Some("yesterday"), None).name, span(Some("2026-11-20"), None).name);
         assert!(week.has("2026-11-22".parse().unwrap()) && !week.has("2026-11-23".parse().unwrap()));
-        for (day, week) in [(Some("yesterday"), None), (None, Some("2026-W60")), (Some("2026-11-21"), Some("2026-W47"))]
+        for (day, week) in [(Some("tomorrow"), None), (None, Some("2026-W60")), (Some("2026-11-21"), Some("2026-W47"))]
         {
             assert!(DigestSpan::asked(day, week, now).is_err());
         }

@@ -53,7 +53,10 @@ pub enum HomeError {
 
 fn held(daemon: &Option<DaemonInfo>) -> String {
     match daemon {
-        Some(daemon) => format!("a daemon serves this vault already: process {} on {}", daemon.pid, daemon.address),
+        Some(daemon) => {
+            let what = if daemon.is_stopgap() { "" } else { "`vault serve`, " };
+            format!("a daemon serves this vault already: {what}process {} on {}", daemon.pid, daemon.address)
+        }
         None => "another vault command is writing this vault's index; try again when it has finished".into(),
     }
 }
@@ -338,7 +341,7 @@ mod tests {
         let daemon = DaemonInfo { pid: 1, address: "127.0.0.1:7833".into(), socket: home.socket() };
         home.announce(&lock, &daemon).unwrap();
         let error = home.lock().unwrap_err().to_string();
-        assert_eq!(error, "a daemon serves this vault already: process 1 on 127.0.0.1:7833");
+        assert_eq!(error, "a daemon serves this vault already: `vault serve`, process 1 on 127.0.0.1:7833");
         drop(lock);
         home.lock().unwrap();
     }

@@ -83,3 +83,38 @@ pub struct Backlink {
     /// Where it stands: `notes/plan.md#L3`.
     pub citation: String,
 }
+
+/// How many links that lead nowhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct UnresolvedParams {
+    /// Links at most, 1 to 1,000; 200 when it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+}
+
+/// The links of a whole vault that lead to no note, in the order of the notes' paths.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnresolvedView {
+    /// The first of them.
+    pub links: Vec<UnresolvedLink>,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// A link that leads to no note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnresolvedLink {
+    /// What is written: a name or a path, without heading and block.
+    pub target: String,
+    /// The path of the note that has it.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// The text of that line.
+    pub text: String,
+    /// Where it stands: `notes/plan.md#L3`.
+    pub citation: String,
+}

@@ -34,6 +34,12 @@ pub struct NotesParams {
     /// Only notes of this collection, or in this folder or one below it: `notes/daily`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// Only notes with this tag, or one below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Only notes updated then or later: a date, an RFC 3339 time, or how long ago (`7d`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
     /// Notes at most, 1 to 1,000; 50 when it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
@@ -51,7 +57,7 @@ pub struct NotesView {
     pub notes: Vec<NoteName>,
     /// How many there are on all pages.
     pub total: usize,
-    /// Why there are none, when nothing that is seen is in such a folder.
+    /// Why there are none, when nothing that is seen is in such a folder, whatever its tags and times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
 }

@@ -76,6 +76,12 @@ pub struct Status {
     /// What was forgotten for good and stands in notes again, as far as they were looked over. It stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten_back: Vec<BackAgain>,
+    /// Why `memory.toml` cannot be read, while it cannot; what it said before counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_failure: Option<String>,
+    /// Whether `memory.toml` says something else than at the start that counts after a restart alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub config_waits: bool,
     /// What is wrong now, when something is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,

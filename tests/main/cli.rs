@@ -114,7 +114,36 @@ fn a_pipe_gets_plain_text_with_citations() {
     assert!(found.stdout.starts_with("notes/bread.md#L4-L8  "), "{}", found.stdout);
     assert!(found.stdout.contains("    The dough rests overnight.\n"), "{}", found.stdout);
     assert!(!found.stdout.contains('\u{1b}'));
-    assert_eq!(found.stderr, "vault: searched by keyword alone: `embed.model` is \"none\"\n");
+    assert_eq!(found.stderr, "");
+}
+
+#[test]
+fn who_has_chosen_no_model_is_told_so_where_the_meaning_is_asked() {
+    let mut vault = vault();
+    for served in [false, true] {
+        if served {
+            vault.start();
+        }
+        assert_eq!(vault.run(&["search", "dough"]).ok().stderr, "");
+        assert_eq!(vault.run(&["search", "dough", "--mode", "hybrid"]).ok().stderr, "");
+        for args in [&["search", "dough", "--mode", "semantic"][..], &["search", "vec: dough"]] {
+            let said = vault.run(args).stderr;
+            assert!(
+                said.starts_with("vault: searched by keyword alone: `embed.model` is \"none\"\n"),
+                "{args:?} {said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_was_only_narrowed_has_no_score() {
+    let vault = vault();
+    let listed = vault.run(&["search", "tag:food"]).ok().stdout;
+    assert!(listed.starts_with("notes/bread.md#L4-L8  Bread\n"), "{listed}");
+    let scored = vault.run(&["search", "tag:food", "dough"]).ok().stdout;
+    let score = scored.lines().next().and_then(|line| line.split("  ").nth(1)?.parse::<f64>().ok());
+    assert!(score.is_some_and(|score| score > 0.0), "{scored}");
 }
 
 #[test]
@@ -394,4 +423,26 @@ fn the_end_of_a_pipe_is_no_failure() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn completions_into_a_closed_pipe_are_no_failure() {
+    let mut child =
+        vault_command().args(["completions", "bash"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn a_vault_within_another_is_warned_of() {
+    let vault = vault();
+    for (dir, more) in [("inner/one", &["--no-git"][..]), ("notes", &["--adopt"])] {
+        let path = vault.path(dir);
+        let made = run(&[&["init", path.to_str().unwrap()], more].concat()).ok();
+        assert!(made.stderr.contains("it lies within the vault "), "{dir}: {}", made.stderr);
+    }
+    let alone = tempfile::tempdir().unwrap();
+    let made = run(&["init", alone.path().join("new").to_str().unwrap(), "--no-git"]).ok();
+    assert_eq!(made.stderr, "");
 }

@@ -20,7 +20,26 @@ fn the_second_daemon_refuses_and_names_the_first() {
     assert_eq!(second.code, 2);
     let expected = format!("process {} on {}", vault.pid(), vault.address());
     assert!(second.stderr.contains(&expected), "{} does not name {expected}", second.stderr);
+    assert!(second.stderr.contains("`vault serve`"), "{}", second.stderr);
     vault.finds("commonword", &["notes/0.md"]);
+}
+
+#[test]
+fn a_daemon_that_starts_while_the_one_before_it_ends_waits_for_the_vault() {
+    let mut vault = vault(1);
+    let home = memory_vault::vault::Home::open(&vault.path("")).unwrap();
+    let lock = home.lock().unwrap();
+    vault.spawn(None);
+    // It has looked for the lock once it is at work, and goes on.
+    eventually("the daemon's threads", || {
+        let threads = fs::read_dir(format!("/proc/{}/task", vault.pid())).map_or(usize::MAX, Iterator::count);
+        (threads > 2).then_some(())
+    });
+    assert!(vault.log().is_empty(), "{}", vault.log());
+    drop(lock);
+    let served = eventually("the daemon's word", || Some(vault.said()).filter(|said| said.contains("serving ")));
+    assert!(served.contains("at http://") && vault.log().is_empty(), "{served} {}", vault.log());
+    vault.terminate();
 }
 
 #[test]

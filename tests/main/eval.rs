@@ -150,3 +150,27 @@ fn a_deep_search_has_the_hits_of_a_hybrid_one() {
     assert!(hybrid.results.iter().all(|hit| hit.scores.late.is_none()));
     assert_eq!(deep.results.len(), hybrid.results.len());
 }
+
+#[test]
+fn a_vault_without_a_model_is_measured_by_its_words_and_an_answer_that_is_nowhere_is_named() {
+    let mut vault = Daemon::vault();
+    vault.write("notes/bread.md", "# Bread\n\nThe dough rests overnight.\n");
+    let questions = vault.path("questions.txt");
+    std::fs::write(
+        &questions,
+        "- how long does the dough rest → notes/bread.md\n- where is the oven → notes/gone.md, [[bread]]\n",
+    )
+    .unwrap();
+    let measured = vault.run(&["eval", questions.to_str().unwrap(), "--json"]).ok();
+    assert!(measured.stderr.contains("keyword is measured, semantic and hybrid are left out"), "{}", measured.stderr);
+    assert!(
+        measured.stderr.contains("`where is the oven`: there is no note notes/gone.md; it counts as not found"),
+        "{}",
+        measured.stderr
+    );
+    assert_eq!(measured.stderr.matches("there is no note").count(), 1);
+    let runs = measured.json()["runs"].as_array().unwrap().clone();
+    assert!(matches!(&runs[..], [run] if run["mode"] == "keyword"), "{runs:?}");
+    let asked = vault.run(&["eval", questions.to_str().unwrap(), "--mode", "hybrid"]);
+    assert!(asked.code == 2 && asked.stderr.contains("instead of hybrid: `embed.model` is"), "{}", asked.stderr);
+}

@@ -50,6 +50,7 @@ mod memory;
 #[cfg(unix)]
 mod model;
 mod models;
+mod named;
 mod next_model;
 mod osaurus;
 mod packages;
@@ -63,6 +64,7 @@ mod scopes;
 mod scripts;
 mod search;
 mod server;
+mod service;
 mod sessions;
 mod smoke;
 mod state;

@@ -79,7 +79,9 @@ fn every_route_has_its_shape() {
     assert_eq!(reply.header("cache-control"), Some("no-store"));
     let found = reply.json();
     assert_eq!((&found["query"], &found["mode"]), (&"dough".into(), &"keyword".into()));
-    assert!(found["degraded"].as_str().unwrap().contains("`embed.model`"), "{found}");
+    assert!(found["degraded"].is_null(), "{found}");
+    let by_meaning = daemon.get(&format!("{SEARCH}?q=dough&mode=semantic")).json();
+    assert!(by_meaning["degraded"].as_str().unwrap().contains("`embed.model`"), "{by_meaning}");
     let hit = &found["results"][0];
     for (key, expected) in [
         ("collection", "notes"),

@@ -332,3 +332,28 @@ fn a_model_is_replaced_while_the_vault_is_served() {
     eventually("why it was not replaced", coming);
     found(32);
 }
+
+#[test]
+fn a_slip_in_memory_toml_takes_no_hits_away_and_is_said_in_one_line() {
+    let mut vault = vault();
+    vault.start();
+    let path = vault.path("memory.toml");
+    let before = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{before}[server]\nport = 99999999\n")).unwrap();
+    let found = vault.run(&["search", "quokka"]).ok();
+    assert!(found.stdout.contains("notes/"), "{found:?}");
+    assert!(found.stderr.starts_with("vault: memory.toml cannot be read: line "), "{}", found.stderr);
+    assert_eq!(found.stderr.matches("99999999").count(), 1, "{}", found.stderr);
+    vault.run(&["get", "notes/a.md"]).ok();
+    let shown = vault.run(&["status"]).ok().stdout;
+    let lines: Vec<&str> = shown.lines().filter(|line| line.contains("99999999")).collect();
+    assert!(matches!(lines[..], [line] if line.starts_with("memory.toml cannot be read: line ")), "{shown}");
+    assert!(!shown.contains("\ncapture"), "{shown}");
+
+    fs::write(&path, format!("{before}[capture]\nsearches = true\n")).unwrap();
+    assert!(!vault.run(&["status"]).ok().stdout.contains("memory.toml"));
+    fs::write(&path, format!("{before}[search]\nlimit = 3\n")).unwrap();
+    let shown = vault.run(&["status"]).ok().stdout;
+    assert!(shown.contains("memory.toml has changed since the daemon started; restart it"), "{shown}");
+    assert_eq!(vault.status()["config_waits"], true);
+}

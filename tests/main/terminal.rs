@@ -187,3 +187,19 @@ fn a_bar_is_neither_black_nor_sure_of_what_it_cannot_know() {
         assert!(rate.split('.').nth(1).is_none_or(|digits| digits.len() == 3), "{rate}");
     }
 }
+
+#[test]
+fn a_key_that_means_nothing_decides_nothing_and_what_waits_still_is_said() {
+    let mut vault = Daemon::vault();
+    let entry = |text: &str, id: u32| format!("- [fact] {text} ^e-{id}\n");
+    let entries: String =
+        [("Likes tea", 1), ("Plays the cello", 2), ("Owns a boat", 3)].map(|(text, id)| entry(text, id)).concat();
+    vault.write("memories/pending.md", format!("---\nprivate: true\n---\n{entries}"));
+    let shown = at_terminal(At::Keyboard("x\nyes\na\n\ns\n"), &mut vault.command(&["review"]));
+    assert_eq!(shown.code, 0, "{shown:?}");
+    for said in ["`x` is none of these keys", "`yes` is none of these keys", "2 proposals still wait"] {
+        assert!(shown.screen.contains(said), "{said}: {shown:?}");
+    }
+    let known = fs::read_to_string(vault.path("memories/user.md")).unwrap();
+    assert!(known.contains("Likes tea") && !known.contains("cello"), "{known}");
+}

@@ -176,3 +176,61 @@ fn checkpoints_that_are_old_or_too_much_are_dropped() {
     assert_eq!(restore(&vault, kept), 200);
     assert!(fs::read_to_string(vault.path("notes/plan.md")).unwrap().ends_with("\n\nthree\n"));
 }
+
+/// What `vault restore` is to be called with, as a command has said it in one line.
+#[track_caller]
+fn undo_of(said: &str) -> Vec<String> {
+    let lines: Vec<&str> =
+        said.lines().filter_map(|line| line.split_once("undo: vault restore ")).map(|(_, ids)| ids).collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    lines[0].split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_undoes_an_act_is_one_command_that_undoes_all_of_it() {
+    let mut vault = Daemon::vault();
+    let known = "- [fact] Likes tea ^e-1\n";
+    let pending = "---\nprivate: true\n---\n- [fact] Plays the cello ^e-2\n- [fact] Lives on the moon ^e-3\n";
+    vault.write("memories/user.md", known).write("memories/pending.md", pending);
+    let read = |path: &str| fs::read_to_string(vault.path(path)).unwrap_or_default();
+    let acts: [&[&str]; 3] = [
+        &["review", "accept", "e-2"],
+        &["review", "reject", "e-3", "--reason", "a joke"],
+        &["memory", "remove", "e-1", "--archive"],
+    ];
+    for act in acts {
+        let undo = undo_of(&vault.run(act).ok().stdout);
+        assert_eq!(undo.len(), 2, "{act:?}");
+        let args: Vec<&str> = std::iter::once("restore").chain(undo.iter().map(String::as_str)).collect();
+        let again = undo_of(&vault.run(&args).ok().stdout);
+        assert_eq!(
+            (read("memories/user.md").as_str(), read("memories/pending.md").as_str()),
+            (known, pending),
+            "{act:?}"
+        );
+        // The undoing is an act as well.
+        let args: Vec<&str> = std::iter::once("restore").chain(again.iter().map(String::as_str)).collect();
+        vault.run(&args).ok();
+        assert_ne!(
+            (read("memories/user.md").as_str(), read("memories/pending.md").as_str()),
+            (known, pending),
+            "{act:?}"
+        );
+        fs::write(vault.path("memories/user.md"), known).unwrap();
+        fs::write(vault.path("memories/pending.md"), pending).unwrap();
+    }
+}
+
+#[test]
+fn what_was_forgotten_with_what_was_made_of_it_comes_back_by_one_command() {
+    let mut vault = Daemon::vault();
+    let (note, remark) = ("# Key\n\nThe key is under the pot.\n", "---\nsources: [notes/key.md]\n---\nMoved it.\n");
+    vault.write("notes/key.md", note).write("annotations/one.md", remark);
+    let forgotten = vault.run(&["forget", "notes/key.md", "--derived", "--yes"]).ok();
+    assert!(!vault.path("notes/key.md").exists() && !vault.path("annotations/one.md").exists(), "{forgotten:?}");
+    let undo = undo_of(&forgotten.stdout);
+    let args: Vec<&str> = std::iter::once("restore").chain(undo.iter().map(String::as_str)).collect();
+    vault.run(&args).ok();
+    assert_eq!(fs::read_to_string(vault.path("notes/key.md")).unwrap(), note);
+    assert_eq!(fs::read_to_string(vault.path("annotations/one.md")).unwrap(), remark);
+}

@@ -59,6 +59,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/user-memory/checkpoints path",
             "GET /api/log path",
             "GET /api/user-memory/notes folder",
+            "GET /api/user-memory/notes tag",
             "GET /api/user-memory/search collection",
             "GET /api/user-memory/search path",
             "GET /api/user-memory/search topic",

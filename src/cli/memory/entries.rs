@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::cli::backend::Backend;
 use crate::cli::outcome::Outcome;
+use crate::cli::output::say_undo;
 use crate::cli::terminal::{DIM, TITLE, remark, say, stdout};
 use crate::config::MemoryKind;
 use crate::wire::{
@@ -145,7 +146,8 @@ impl AddEntry {
         for id in &added.archived {
             say!("    {id} went to the archive: there are more than `max_entries`")?;
         }
-        undo(&added.checkpoint_ids)
+        say_undo(&added.checkpoint_ids)?;
+        Ok(Outcome::Done)
     }
 }
 
@@ -216,12 +218,6 @@ fn told(changed: &EntryChanged, json: bool, what: &str) -> anyhow::Result<Outcom
         return Ok(Outcome::Done);
     }
     say!("{what} {}", changed.id)?;
-    undo(&changed.checkpoint_ids)
-}
-
-fn undo(checkpoints: &[String]) -> anyhow::Result<Outcome> {
-    for checkpoint in checkpoints {
-        say!("    undo: vault restore {checkpoint}")?;
-    }
+    say_undo(&changed.checkpoint_ids)?;
     Ok(Outcome::Done)
 }

@@ -10,6 +10,7 @@ use crate::cli::backend::Backend;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{bytes, count};
 use crate::cli::terminal::{BAD, DIM, TITLE, remark, say, stdout};
+use crate::clock::local;
 use crate::wire::{ClearParams, Cleared, ProcessingView, RetryParams};
 
 #[derive(Debug, Args)]
@@ -139,7 +140,8 @@ fn show(view: &ProcessingView) -> io::Result<()> {
     if view.now.withheld > 0 {
         line("withheld", &format!("{}, private and not sent to another machine", count(view.now.withheld, "session")))?;
     }
-    let since = view.now.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {since}"));
+    let since =
+        view.now.since.as_ref().map_or("since the vault was made".into(), |since| format!("since {}", local(since)));
     let calls = count(view.now.calls as usize, "call");
     line("asked", &format!("{calls}, {} sent, {since}", bytes(view.now.bytes_sent)))?;
     line(

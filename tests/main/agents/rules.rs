@@ -325,6 +325,9 @@ fn rights_that_come_back_with_an_older_page_count_at_once_and_are_told() {
     assert_eq!(said.len(), 2, "{said:?}");
     let query = said[0]["query"].as_str().unwrap();
     assert!(query.contains("\"can_read_user_memory\":true") && query.contains("before"), "{query}");
+    let printed = vault.run(&["agent", "log", "ada"]).ok().stdout;
+    assert!(printed.contains("  page      can_read_user_memory: false → true\n"), "{printed}");
+    assert!(!printed.contains('{'), "{printed}");
     let shown = vault.get("/api/agents/ada").json();
     assert!(shown["rights_since"].is_string(), "{shown}");
     // And the other way round: rights that an older page does not have are gone at once.

@@ -165,7 +165,7 @@ fn paraphrasing() -> Endpoint {
 
 /// A vault whose note an agent has told of, of which the librarian has read.
 fn told_of_the_key(endpoint: &Endpoint) -> Daemon {
-    let vault = vault(endpoint, "");
+    let mut vault = vault(endpoint, "");
     vault.write("notes/key.md", format!("{SECRET}\n"));
     vault.settle();
     said(&vault, "ada", "e1", SECRET);

@@ -1,0 +1,299 @@
+//! What a command is about: a note, a part of it or a passage, as searches, links and people name it.
+
+use std::path::{Path, PathBuf};
+
+use super::backend::{Backend, shown_by};
+use super::terminal::remark;
+use crate::config::Config;
+use crate::note::Note;
+use crate::path::{VaultPath, folded};
+use crate::request::RequestError;
+use crate::search::nearest_notes;
+use crate::vault::{Home, NoteRules, Outside, ReadError, Source, read, scan};
+use crate::wire::split_lines;
+
+/// What a command is about.
+#[derive(Debug)]
+pub(super) enum CommandTarget {
+    /// A passage or a note, by its hash.
+    Hash(String),
+    /// A note, or some lines of it, from the first to the last.
+    Note(VaultPath, Option<(usize, usize)>),
+}
+
+/// How well a name has to fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameFit {
+    /// A part of it does, or one with a slip of the finger, and the note is there: for commands that show.
+    Near,
+    /// The note is called so. One that is named by its path need not be there: for commands that change, and for what was changed.
+    Exact,
+}
+
+/// Maximum number of notes that are named where several are meant.
+const MAX_SHOWN: usize = 10;
+
+/// The notes of a vault, by what they are called on a command line.
+pub(super) struct NoteNames<'h> {
+    home: &'h Home,
+    config: Config,
+    outside: Outside,
+    current: Option<PathBuf>,
+}
+
+impl<'h> NoteNames<'h> {
+    /// Those of a vault.
+    pub(super) fn of(home: &'h Home) -> anyhow::Result<Self> {
+        let config = shown_by(home);
+        let outside = Outside::new(home.root(), &config.collections)?;
+        let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
+        Ok(Self { home, config, outside, current })
+    }
+
+    /// What somebody means: a path, one with lines or a heading, a link, a hash, or a name.
+    pub(super) fn target(&self, what: &str, fit: NameFit) -> anyhow::Result<CommandTarget> {
+        let what = without_brackets(what);
+        let (name, lines) = named_lines(what);
+        let spelled = self.spelled(name);
+        if let Some(path) = spelled.iter().find(|path| self.is_there(path)) {
+            return Ok(CommandTarget::Note(path.clone(), lines));
+        }
+        if is_hash(what) {
+            return Ok(CommandTarget::Hash(what.to_owned()));
+        }
+        if lines.is_none()
+            && let Some((note, part)) = what.split_once('#').filter(|(note, _)| !note.trim().is_empty())
+        {
+            let note = note.trim();
+            let path = match self.spelled(note).into_iter().find(|path| self.is_there(path)) {
+                Some(path) => path,
+                None => self.called(note, fit)?,
+            };
+            let lines = self.lines_of(&path, part)?;
+            return Ok(CommandTarget::Note(path, Some(lines)));
+        }
+        match spelled.into_iter().next() {
+            Some(path) if fit == NameFit::Exact => Ok(CommandTarget::Note(path, lines)),
+            // From where the command runs it may be a path, and then of a note that is not there.
+            Some(_) if VaultPath::new(name).is_err() => Err(self.absent(name)),
+            _ => Ok(CommandTarget::Note(self.called(name, fit)?, lines)),
+        }
+    }
+
+    /// A note's text.
+    pub(super) fn read(&self, path: &VaultPath) -> Result<Source, ReadError> {
+        let (folder, within) = self.outside.place(self.home.root(), path);
+        let max_bytes = self.config.index.max_file_bytes.max(1 << 30);
+        within.map_or(Err(ReadError::Gone), |within| read(folder, &within, max_bytes))
+    }
+
+    /// The note that a name means, which is said; of several none.
+    fn called(&self, name: &str, fit: NameFit) -> anyhow::Result<VaultPath> {
+        let is_path = can_be_note(&VaultPath::new(name)?);
+        // What is the program's own means no note.
+        if name.split('/').any(|part| part.starts_with('.')) {
+            return Err(self.unknown(name, fit));
+        }
+        let rules = NoteRules::new(self.home.root(), &self.config.index.exclude)?.with_outside(self.outside.clone());
+        let there: Vec<VaultPath> =
+            scan(self.home.root(), &rules, None).files.into_iter().map(|found| found.path).collect();
+        let mut near = nearest_notes(name, &there);
+        let maybe = near.first().copied();
+        if fit == NameFit::Exact {
+            near.retain(|path| is_called(path, name));
+        }
+        if near.is_empty() && !is_path {
+            near = self.titled(name, &there);
+        }
+        match (&near[..], maybe) {
+            ([], None) => Err(self.unknown(name, fit)),
+            ([], Some(path)) => {
+                let message = format!("{}; did you mean {path}?", self.unknown(name, fit));
+                Err(RequestError::not_found(message).into())
+            }
+            // Who spells a whole path out means that one.
+            ([path], _) if is_path => {
+                let message = format!("there is no {name} in {}; did you mean {path}?", self.home.root().display());
+                Err(RequestError::not_found(message).into())
+            }
+            ([path], _) => {
+                remark!("vault: this is {path}");
+                Ok((*path).clone())
+            }
+            (several, _) => {
+                let shown: Vec<&str> = several.iter().take(MAX_SHOWN).map(|path| path.as_str()).collect();
+                let more = several.len() - shown.len();
+                let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+                let message = format!("{name} may be any of {}: {}{more}", several.len(), shown.join(", "));
+                Err(RequestError::not_found(message).into())
+            }
+        }
+    }
+
+    /// The notes whose title or alias it is, as links name them where no file is called so. Reads all of them.
+    fn titled<'n>(&self, name: &str, there: &'n [VaultPath]) -> Vec<&'n VaultPath> {
+        let wanted = folded(name.trim());
+        let is_it = |path: &&VaultPath| {
+            let Ok(source) = self.read(path) else { return false };
+            let note = Note::parse(&source.text, path.stem());
+            note.aliases.iter().chain([&note.title]).any(|called| folded(called.trim()) == wanted)
+        };
+        there.iter().filter(is_it).collect()
+    }
+
+    /// The first and last line of what stands under a heading, or of a block (`^name`).
+    fn lines_of(&self, path: &VaultPath, part: &str) -> anyhow::Result<(usize, usize)> {
+        let source = self.read(path).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
+        // `Plan#Week#Monday` leads to the last of them.
+        let part = part.rsplit('#').next().unwrap_or(part).trim();
+        let lines: Vec<&str> = source.text.lines().collect();
+        if part.starts_with('^') {
+            let at = lines.iter().position(|line| line.split_whitespace().next_back() == Some(part));
+            let missing = || RequestError::not_found(format!("{path} has no block `{part}`"));
+            return Ok(at.map(|at| (at + 1, at + 1)).ok_or_else(missing)?);
+        }
+        let headings = Note::parse(&source.text, path.stem()).headings;
+        let Some(at) = headings.iter().position(|heading| folded(heading.text.trim()) == folded(part)) else {
+            let there: Vec<&str> = headings.iter().map(|heading| heading.text.as_str()).take(MAX_SHOWN).collect();
+            let has = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+            return Err(RequestError::not_found(format!("{path} has no heading `{part}`; it has {has}")).into());
+        };
+        let (level, first) = (headings[at].level, headings[at].line);
+        let next = headings[at + 1..].iter().find(|heading| heading.level <= level).map(|heading| heading.line);
+        let mut last = next.map_or(lines.len(), |next| next - 1);
+        while last > first && lines[last - 1].trim().is_empty() {
+            last -= 1;
+        }
+        Ok((first, last))
+    }
+
+    fn unknown(&self, name: &str, fit: NameFit) -> anyhow::Error {
+        match fit {
+            NameFit::Near => self.absent(name),
+            NameFit::Exact => {
+                RequestError::not_found(format!("{name} is neither a hash nor a note of this vault")).into()
+            }
+        }
+    }
+
+    fn absent(&self, name: &str) -> anyhow::Error {
+        RequestError::not_found(format!("there is no {name} in {}", self.home.root().display())).into()
+    }
+
+    fn is_there(&self, path: &VaultPath) -> bool {
+        self.outside.on_disk(self.home.root(), path).symlink_metadata().is_ok()
+    }
+
+    /// The notes that a typed path may mean, the likeliest first: as a search names it, from the vault's root; and as a shell
+    /// completes it, from the current folder or from `/`.
+    fn spelled(&self, name: &str) -> Vec<VaultPath> {
+        let root = self.home.root();
+        let within = |path: &Path| {
+            // A shell may name the vault by a symbolic link, and the root has none.
+            let folder = std::fs::canonicalize(path.parent()?).ok()?;
+            let path = folder.join(path.file_name()?);
+            self.outside.vault_path(root, &path)
+        };
+        let found: Vec<VaultPath> = if Path::new(name).is_absolute() {
+            within(Path::new(name)).into_iter().collect()
+        } else {
+            let from_root = VaultPath::new(name.trim_start_matches("./")).ok();
+            let from_here = self.current.as_ref().and_then(|current| within(&current.join(name)));
+            from_root.into_iter().chain(from_here).collect()
+        };
+        found.into_iter().filter(can_be_note).map(|path| self.as_on_disk(path)).collect()
+    }
+
+    /// Spells a path as the disk does: the same name may be there in another Unicode normalisation than it was typed in.
+    fn as_on_disk(&self, path: VaultPath) -> VaultPath {
+        if path.as_str().is_ascii() || self.outside.on_disk(self.home.root(), &path).exists() {
+            return path;
+        }
+        let Ok(rules) = NoteRules::new(self.home.root(), &[]) else { return path };
+        let rules = rules.with_outside(self.outside.clone());
+        let files = scan(self.home.root(), &rules, None).files;
+        files.into_iter().find(|found| found.path.same_as(path.as_str())).map_or(path, |found| found.path)
+    }
+}
+
+/// The note's path, as it was named from the folder one is in, by its name, or by a link.
+pub(super) fn path_named(what: &str, home: &Home) -> anyhow::Result<String> {
+    Ok(match NoteNames::of(home)?.target(what, NameFit::Exact)? {
+        CommandTarget::Hash(text) => text,
+        CommandTarget::Note(path, _) => path.into(),
+    })
+}
+
+/// The note that is meant, and the line in it.
+pub(super) fn meant(what: &str, home: &Home, backend: &mut Backend) -> anyhow::Result<(String, Option<usize>)> {
+    match NoteNames::of(home)?.target(what, NameFit::Near)? {
+        CommandTarget::Hash(hash) => {
+            let chunk = backend.chunk(&hash)?;
+            Ok((chunk.path, Some(chunk.line_start as usize)))
+        }
+        CommandTarget::Note(path, lines) => Ok((path.into(), lines.map(|(first, _)| first))),
+    }
+}
+
+/// What a link names: `[[Kyoto#Temples|there]]` is `Kyoto#Temples`. What is no link stays as it is.
+pub(super) fn without_brackets(what: &str) -> &str {
+    let link = what.trim().strip_prefix('!').unwrap_or(what.trim());
+    let Some(link) = link.strip_prefix("[[").and_then(|link| link.strip_suffix("]]")) else { return what };
+    let link = link.split('|').next().unwrap_or(link).trim_end_matches('\\').trim();
+    // A file's name in a link is one wherever the note is.
+    link.strip_suffix(".md").unwrap_or(link)
+}
+
+/// Whether a note is called so: by its file's name, or by that with folders before it. Case does not count.
+fn is_called(path: &VaultPath, name: &str) -> bool {
+    let bare = |text: &str| {
+        let text = folded(text.trim().trim_start_matches('/'));
+        [".md", ".markdown"].iter().find_map(|end| text.strip_suffix(end).map(str::to_owned)).unwrap_or(text)
+    };
+    let (path, name) = (bare(path.as_str()), bare(name));
+    path.strip_suffix(&name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+/// Whether a path, as it is without links and `..`, can be that of a note: what is hidden is the program's or another's.
+fn can_be_note(path: &VaultPath) -> bool {
+    let extension = path.as_str().rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
+    matches!(extension.as_deref(), Some("md" | "markdown"))
+        && !path.as_str().split('/').any(|part| part.starts_with('.'))
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The path and the lines that a text names; one line is from itself to itself.
+fn named_lines(text: &str) -> (&str, Option<(usize, usize)>) {
+    let (path, lines) = split_lines(text);
+    (path, lines.map(|(first, last)| (first, last.unwrap_or(first))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_names_what_stands_before_its_bar() {
+        for (what, name) in [
+            ("[[Kyoto]]", "Kyoto"),
+            (" ![[Kyoto#Temples|there]] ", "Kyoto#Temples"),
+            ("[[a/b\\|c]]", "a/b"),
+            ("[[Kyoto.md]]", "Kyoto"),
+            ("notes/a.md:3", "notes/a.md:3"),
+            ("[[open", "[[open"),
+        ] {
+            assert_eq!(without_brackets(what), name);
+        }
+    }
+
+    #[test]
+    fn a_note_is_called_by_the_end_of_its_path_alone() {
+        let path = VaultPath::new("notes/Sourdough.md").unwrap();
+        for (name, is) in [("sourdough", true), ("notes/sourdough.md", true), ("dough", false), ("sour", false)] {
+            assert_eq!(is_called(&path, name), is, "{name}");
+        }
+    }
+}
