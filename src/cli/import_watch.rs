@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::exit::told;
-use super::import_from::Sending;
+use super::import_sending::Sending;
 use super::output::count;
 use super::terminal::{remark, say};
 use crate::config::WatchMode;

@@ -23,7 +23,7 @@ use crate::fs::{Context, FsError, crash, replace_with, sync_folder};
 const TEXTS: [&str; 4] = ["payload", "error", "backend_name", "model"];
 
 /// A text without what goes; `None` where it has none of it.
-type Without<'w> = &'w dyn Fn(&str) -> Option<String>;
+type TraceWithout<'w> = &'w dyn Fn(&str) -> Option<String>;
 
 /// Takes out of an event what was forgotten; says whether there was any.
 pub(super) fn without_texts(event: &mut Value, change: &mut dyn FnMut(&str) -> Option<String>) -> bool {
@@ -99,7 +99,7 @@ impl TraceFiles {
         &self,
         known: &ForgottenLookup<'_>,
         share_of: &dyn Fn(&str) -> TraceShare,
-        each: &mut dyn FnMut(&str, Without<'_>) -> Result<(), TraceFilesError>,
+        each: &mut dyn FnMut(&str, TraceWithout<'_>) -> Result<(), TraceFilesError>,
     ) -> Result<(), TraceFilesError> {
         for agent in agents(&self.root) {
             let TraceShare { reach, texts } = share_of(&agent);
@@ -115,7 +115,7 @@ impl TraceFiles {
         Ok(())
     }
 
-    fn sweep_agent(&self, agent: &str, without: Without<'_>) -> Result<usize, TraceFilesError> {
+    fn sweep_agent(&self, agent: &str, without: TraceWithout<'_>) -> Result<usize, TraceFilesError> {
         let mut swept = 0;
         for file in files_of(&self.root, agent)? {
             swept += self.rewrite(&file.path(&self.root), Some(&file), without)?;
@@ -132,7 +132,7 @@ impl TraceFiles {
 
     /// Writes a file anew without what is to go, in one step; gives how many of its events had any of it. Events go on coming meanwhile: only
     /// what has come to this very file by then is read while nobody writes. A copy is no `file` of ours.
-    fn rewrite(&self, path: &Path, file: Option<&TraceFile>, without: Without<'_>) -> Result<usize, FsError> {
+    fn rewrite(&self, path: &Path, file: Option<&TraceFile>, without: TraceWithout<'_>) -> Result<usize, FsError> {
         let opened = match open_whole(path, false) {
             Err(error) if error.is_not_found() => return Ok(0),
             opened => opened?,
@@ -177,7 +177,7 @@ struct TraceRewriting<'r, W: Write> {
     out: &'r mut BufWriter<W>,
     /// So far it was read.
     at: u64,
-    without: Without<'r>,
+    without: TraceWithout<'r>,
     swept: &'r mut usize,
 }
 
@@ -202,7 +202,7 @@ impl<W: Write> TraceRewriting<'_, W> {
 }
 
 /// Counts the lines of a file that say what goes.
-fn look_through(agent: &str, path: &Path, without: Without<'_>, told: &mut ToldTraces) -> Result<(), FsError> {
+fn look_through(agent: &str, path: &Path, without: TraceWithout<'_>, told: &mut ToldTraces) -> Result<(), FsError> {
     let opened = match open_whole(path, false) {
         Err(error) if error.is_not_found() => return Ok(()),
         opened => opened?,
@@ -220,7 +220,7 @@ fn look_through(agent: &str, path: &Path, without: Without<'_>, told: &mut ToldT
 }
 
 /// A line without what is to go; `None` where it has none of it. Of a damaged line that has it nothing stays.
-fn changed(line: &[u8], without: Without<'_>) -> Option<Vec<u8>> {
+fn changed(line: &[u8], without: TraceWithout<'_>) -> Option<Vec<u8>> {
     match event_of(line) {
         Some(mut event) => without_texts(&mut event, &mut |text| without(text)).then(|| line_of(&event)),
         None => {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::status::Skipped;
+use super::skipped::Skipped;
 
 /// How the sessions of other programs are kept that `[[sessions]]` names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

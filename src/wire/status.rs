@@ -9,6 +9,7 @@ use super::facts::FactProblem;
 use super::forgotten::BackAgain;
 use super::processing::ProcessingState;
 use super::session_export::SessionsState;
+use super::skipped::Skipped;
 use super::summaries::SummariesState;
 use crate::sync::{ModelStatus, NextModel};
 
@@ -287,13 +288,4 @@ impl Model {
         };
         Self { next: next.map(to_come), kept_vectors, ..Self::of(model) }
     }
-}
-
-/// Something that could not be indexed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Skipped {
-    /// Where it is.
-    pub path: String,
-    /// Why.
-    pub reason: String,
 }
