@@ -216,6 +216,7 @@ describe("what agents see and saw", () => {
     const told = await items.allInnerTexts();
     const at = (pattern) => told.findIndex((one) => pattern.test(one));
     assert.match(told[at(/pangolins again/)], /Searched[^]*Refused: `can_read_user_memory` is not true/);
+    assert.match(told[at(/Was given other rules/)], /can_read_user_memory: \S+ → false/);
     assert.match(told[at(/qqqqzzzz/)], /Nothing was found/);
     assert.match(told[at(/pangolins scales/)], /notes\/pangolin\.md#L1/);
     assert.ok(at(/pangolins again/) < at(/qqqqzzzz/) && at(/qqqqzzzz/) < at(/pangolins scales/), "the newest first");

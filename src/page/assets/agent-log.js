@@ -10,10 +10,13 @@ const MOST = 10_000;
 const PLACES = 5;
 
 const WHAT = {
-  search: "Searched", browse: "Browsed", list: "Listed notes", passage: "Read a passage", note: "Read a note", page: "Was given other rules",
+  search: "Searched", browse: "Browsed", collections: "Listed collections", list: "Listed notes", notes: "Listed notes", tags: "Listed tags",
+  complete: "Completed a name", passage: "Read a passage", note: "Read a note", links: "Looked at links", related: "Looked for related notes",
+  graph: "Looked at the graph", stats: "Read the numbers", facts: "Looked up facts", entries: "Listed what is remembered",
+  summaries: "Listed summaries", digest: "Read a digest", context: "Was given context", page: "Was given other rules",
   memory_search: "Searched its own memory", memory_get: "Read its own memory", memory_save: "Wrote to its own memory",
   memory_delete: "Deleted from its own memory", memory_forget: "Forgot of its own memory", checkpoint_restore: "Undid a change of its own memory",
-  facts: "Looked up facts", fact_set: "Set a fact of its own",
+  fact_set: "Set a fact of its own",
 };
 /** Of these the vault logs the file that they changed. */
 const WRITES = ["memory_save", "memory_delete", "memory_forget", "checkpoint_restore", "fact_set"];
@@ -58,16 +61,18 @@ export function readLog({ slug, name }) {
     list, end);
 }
 
-function item({ at, what, query: asked = "", given: got = [], refused }) {
+function item({ at, what, query: asked = "", given: got = [], changed = [], receipt, refused }) {
   const wrote = WRITES.includes(what) && asked;
   const [query, given] = wrote ? ["", [asked, ...got]] : [asked, got];
   const nothing = !given.length && !refused && /search|browse|list/.test(what) ? h("p", { class: "hint" }, "Nothing was found") : undefined;
   const places = given.map((place) => h("li", {}, placeLink(place)));
   const rest = places.length > PLACES + 1 ? places.splice(PLACES) : [];
   return h("li", { tabindex: -1 },
-    h("p", {}, moment(at), h("span", { class: "what" }, WHAT[what] ?? what.replaceAll("_", " ")), query !== given[0] && query ? h("q", {}, query) : undefined),
+    h("p", {}, moment(at), h("span", { class: "what" }, WHAT[what] ?? what.replaceAll("_", " ")), query !== given[0] && query && !changed.length ? h("q", {}, query) : undefined),
+    changed.length > 0 && h("ul", { "aria-label": "What was changed" }, changed.map((line) => h("li", {}, line))),
     places.length > 0 && h("ul", { "aria-label": "Places given" }, places),
     rest.length > 0 && h("details", {}, h("summary", {}, `${count(rest.length, "more place")}`), h("ul", {}, rest)),
+    receipt && h("p", { class: "hint" }, receipt),
     refused && h("p", { class: "refused" }, `Refused: ${refused}`),
     nothing);
 }

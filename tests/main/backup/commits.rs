@@ -18,8 +18,9 @@ fn a_new_vault_is_a_repository_with_a_first_commit() {
     assert!(!files.contains(".vault"), "{files}");
     assert_eq!(git(&mine, &["log", "--format=%s"]), "A new vault");
     // Not in a repository that is there already, not where it is not wanted, and never in a person's folder.
-    let said = init(&["mine/inner"]);
-    assert!(!mine.join("inner/.git").exists() && said.stderr.is_empty(), "{}", said.stderr);
+    git(folder.path(), &["init", "-q", "work"]);
+    let said = init(&["work/inner"]);
+    assert!(!folder.path().join("work/inner/.git").exists() && said.stderr.is_empty(), "{}", said.stderr);
     init(&["plain", "--no-git"]);
     assert!(!folder.path().join("plain/.git").exists());
     fs::create_dir(folder.path().join("old")).unwrap();
