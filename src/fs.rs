@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) mod crash;
+mod writers;
+
+pub(crate) use writers::is_open_for_writing;
 
 /// A failed file operation.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
 use crate::derive::words::fold;
 use crate::forgotten::{AgentReach, Reach};
-use crate::layers::{EntryProposal, Evidence, LayerWriter, ProposeRules, Proposed};
+use crate::layers::{EntryProposal, Evidence, LayerWriter, Proposed};
 use crate::note::Note;
 use crate::path::VaultPath;
 use crate::request::{MeaningAlike, RequestError, Workspace};
@@ -80,17 +80,12 @@ pub(super) fn propose(
     }
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
-    let alike = MeaningAlike::of(workspace);
-    let likeness = |one: &str, other: &str| alike.likeness(one, other);
-    let rules = ProposeRules {
-        config: &workspace.config().memory,
-        forgotten: &asked,
-        reach: reach.as_ref().map_or(Reach::All, Reach::Agent),
-        likeness: Some(&likeness),
-    };
+    let meaning = MeaningAlike::of(workspace);
+    let rules = meaning.rules(workspace, &asked, reach.as_ref().map_or(Reach::All, Reach::Agent));
     let writer = LayerWriter { files, act: Action::Edit.done_by(who), is_program: true };
     let layers = workspace.layers();
     let all = layers.propose(&writer, &holder, proposals, &rules)?;
+    drop(rules);
     drop(asked);
     if all.outcomes.iter().any(|outcome| matches!(outcome, Proposed::Accepted(_))) {
         let max = workspace.config().memory.max_entries;

@@ -6,7 +6,7 @@ use super::copies::copies_of;
 use super::derived::{GoingPlace, derived, made_of};
 use super::derived_entries::forget_entry;
 use super::derived_facts::{forget_learned, hide_places, learned_from};
-use super::generated::{citing, is_only_generated};
+use super::generated::{add_unindexed, citing, is_only_generated};
 use super::gone::GoneForGood;
 use super::kept_elsewhere::drop_kept_elsewhere;
 use super::purge::{Purge, TellingWords, close, sweep_traces, told_in_traces, whole_texts};
@@ -161,6 +161,7 @@ fn forget_part(
     };
     let place = (&path, lines.filter(|_| left.text.is_some()));
     forgotten.derived = made_of(&owner.now()?, place.0, place.1, &left.removed)?;
+    add_unindexed(owner, &path, &mut forgotten.derived)?;
     forgotten.derived.extend(learned_from(owner, place, params.purge));
     let summary = left.text.as_deref().and_then(summary_of);
     forgotten.derived.extend(summary.iter().map(|_| DerivedNote { summary: true, ..derived(path.to_string()) }));
@@ -420,6 +421,7 @@ fn purge_gone(
         derived: made_of(&owner.now()?, path, None, &[])?,
     };
     let place = (path, None);
+    add_unindexed(owner, path, &mut forgotten.derived)?;
     forgotten.derived.extend(learned_from(owner, place, true));
     if params.dry_run {
         return Ok(forgotten);

@@ -59,6 +59,7 @@ mod passing;
 mod profile;
 mod purging;
 mod qmd;
+mod recipes;
 mod reviewed;
 mod scopes;
 mod scripts;

@@ -13,8 +13,9 @@ use super::checkpoint::{Act, Action};
 use super::checkpoint_id::CheckpointId;
 use super::checkpoints::{Checkpoints, mode};
 use super::error::WriteError;
+use super::held::HeldText;
 use crate::fs::{Context, FsError, crash, create_dir, create_private_dir, give_attributes_of, give_owner_of};
-use crate::fs::{move_new, sync_folder, write_beside};
+use crate::fs::{is_open_for_writing, move_new, sync_folder, write_beside};
 use crate::path::VaultPath;
 use crate::state::ChangeTable;
 use crate::vault::Outside;
@@ -23,6 +24,10 @@ use crate::vault::Outside;
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
 /// Maximum times that what somebody else wrote at the very moment of ours is put back before we give up.
 const PUT_BACK: usize = 8;
+/// Maximum time that a write waits for somebody who has what it replaces open for writing.
+const WRITERS_WAIT: Duration = Duration::from_secs(1);
+/// How often it looks whether they are done.
+const WRITERS_LOOK: Duration = Duration::from_millis(5);
 
 /// Writes notes of one vault. One write at a time.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ pub struct Files {
     pruned: Mutex<Option<Instant>>,
     /// Held while a file is generated of others, and while something is forgotten.
     generating: Mutex<()>,
+    /// What was replaced while somebody had it open for writing: whatever they write there is theirs.
+    pub(super) held: Mutex<Vec<HeldText>>,
     /// Where each change is noted, if anywhere.
     pub(super) log: Option<Arc<ChangeTable>>,
 }
@@ -49,6 +56,7 @@ impl Files {
             checkpoints: Checkpoints::new(state.join("checkpoints")),
             pruned: Mutex::default(),
             generating: Mutex::default(),
+            held: Mutex::default(),
             log: None,
         };
         files.clear(&files.unfinished);
@@ -214,6 +222,7 @@ impl Files {
                 tracing::warn!("old checkpoints stay: {error}");
             }
         }
+        self.look_at_held();
         Ok(pruned)
     }
 
@@ -278,6 +287,8 @@ impl Files {
     /// After an exchange, what was in the note's place at that very moment lies beside it. When that is not what the writer has
     /// seen, it goes back; says whether it did. What comes out then is ours, or what somebody wrote over ours, and so on: the
     /// last to write is the one whose text stays.
+    ///
+    /// An editor may have opened it before, and write in it only now: nobody can open it any more, so who has it open is waited for.
     fn put_back(&self, beside: &Path, on_disk: &Path, before: Hash, ours: Hash) -> Result<bool, FsError> {
         let mut expected = Some(before);
         let mut put = Some(ours);
@@ -286,8 +297,9 @@ impl Files {
             if beside.symlink_metadata().is_err() {
                 return Ok(false);
             }
-            let out = read_bytes(beside).ok().map(|bytes| blake3::hash(&bytes));
-            if out.is_some() && (out == expected || out == put) {
+            let is_known = |out: Option<Hash>| out.is_some() && (out == expected || out == put);
+            let out = once_written(beside, is_known);
+            if is_known(out) {
                 return Ok(turn > 0);
             }
             crate::fs::exchange(beside, on_disk)?;
@@ -319,6 +331,20 @@ impl Files {
             }
             put => put,
         }
+    }
+}
+
+/// The hash of a file that has no name of its own any more, once nobody writes in it; at once where it is not known.
+fn once_written(beside: &Path, is_known: impl Fn(Option<Hash>) -> bool) -> Option<Hash> {
+    let started = Instant::now();
+    loop {
+        // Whoever has it open has so before it is read.
+        let is_open = is_open_for_writing(beside) == Some(true);
+        let out = read_bytes(beside).ok().map(|bytes| blake3::hash(&bytes));
+        if !is_open || !is_known(out) || started.elapsed() >= WRITERS_WAIT {
+            return out;
+        }
+        std::thread::sleep(WRITERS_LOOK);
     }
 }
 
@@ -389,6 +415,48 @@ mod tests {
         let id = files.trash(&path("mine.md"), hash).unwrap();
         files.restore(&id, false).unwrap();
         assert_eq!(mode(), 0o666);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_an_editor_writes_in_place_after_the_exchange_stays() {
+        use std::io::Write;
+        let (folder, files) = vault();
+        let on_disk = folder.path().join("a.md");
+        let hash = files.create(&path("a.md"), "one\n").unwrap();
+        let mut editor = fs::File::options().append(true).open(&on_disk).unwrap();
+        std::thread::scope(|scope| {
+            let writes = scope.spawn(|| files.replace(&path("a.md"), hash, "one\nours\n", Action::Edit));
+            while fs::read_to_string(&on_disk).unwrap_or_default() != "one\nours\n" {
+                std::thread::yield_now();
+            }
+            editor.write_all(b"theirs\n").unwrap();
+            drop(editor);
+            assert!(matches!(writes.join().unwrap(), Err(WriteError::Changed(_))));
+        });
+        assert_eq!(fs::read_to_string(&on_disk).unwrap(), "one\ntheirs\n");
+        assert!(!folder.path().join(".trash").exists());
+        assert_eq!(fs::read_dir(&files.unfinished).unwrap().count(), 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_written_long_after_goes_to_the_trash() {
+        use std::io::Write;
+        let (folder, files) = vault();
+        let on_disk = folder.path().join("a.md");
+        let hash = files.create(&path("a.md"), "one\n").unwrap();
+        let mut editor = fs::File::options().append(true).open(&on_disk).unwrap();
+        files.replace(&path("a.md"), hash, "ours\n", Action::Edit).unwrap();
+        files.create(&path("b.md"), "x").unwrap();
+        editor.write_all(b"theirs\n").unwrap();
+        files.create(&path("c.md"), "x").unwrap();
+        assert!(!folder.path().join(".trash").exists(), "it is open still");
+        drop(editor);
+        files.create(&path("d.md"), "x").unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join(".trash/a.md")).unwrap(), "one\ntheirs\n");
+        assert_eq!(fs::read_to_string(&on_disk).unwrap(), "ours\n");
+        assert_eq!(fs::read_dir(&files.unfinished).unwrap().count(), 0);
     }
 
     #[test]

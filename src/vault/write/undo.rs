@@ -228,6 +228,20 @@ impl Files {
         Ok(newest.and_then(|checkpoint| self.checkpoints.get(&checkpoint.id).ok()).and_then(|(_, content)| content))
     }
 
+    /// What a file had at a moment, in milliseconds since 1970, where it has changed since and a checkpoint kept it: the first one after that
+    /// moment, if the file was not touched between the two.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn content_at(&self, path: &VaultPath, at_ms: i64) -> Result<Option<Vec<u8>>, WriteError> {
+        let mut later = self.checkpoints.since(path, at_ms)?.into_iter();
+        let first = later.find(|checkpoint| checkpoint.at.as_millisecond() > at_ms);
+        match first.filter(|first| first.changed_ms.is_some_and(|changed| changed <= at_ms)) {
+            Some(first) => Ok(self.checkpoints.get(&first.id)?.1),
+            None => Ok(None),
+        }
+    }
+
     /// What the last change of a note took out of it, if it was made at `since` or later, in milliseconds since 1970, and the note is as it
     /// left it: the lines that are not there any more, each a paragraph.
     ///
@@ -349,6 +363,7 @@ impl Files {
             bytes: had.map(|had| had.len() as u64),
             before: None,
             base: None,
+            changed_ms: had.and_then(|_| changed_ms(&path.on_disk(&self.root))),
             written: act.written,
             mode: mode(&path.on_disk(&self.root)),
             after: after.map(|hash| hash.to_hex().to_string()),
@@ -374,6 +389,12 @@ fn numbered(path: &VaultPath, at: usize) -> String {
     let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
     let slash = if folder.is_empty() { "" } else { "/" };
     format!("{TRASH}/{folder}{slash}{stem} {at}.{extension}")
+}
+
+/// When a file was changed, in milliseconds since 1970.
+fn changed_ms(on_disk: &Path) -> Option<i64> {
+    let changed = on_disk.symlink_metadata().ok()?.modified().ok()?;
+    Some(Timestamp::try_from(changed).ok()?.as_millisecond())
 }
 
 #[cfg(test)]
