@@ -47,6 +47,7 @@ mod qmd;
 mod redact;
 pub mod request;
 pub mod search;
+mod session_export;
 pub mod state;
 pub mod summaries;
 mod summary_files;

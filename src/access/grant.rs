@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::globs::Globs;
-use crate::config::{CollectionConfig, MemoryScope, MemoryScopesConfig, VaultPart};
+use super::session_mark::{SessionMark, session_mark};
+use crate::config::{ChannelScope, CollectionConfig, MemoryScope, MemoryScopesConfig, VaultPart};
 use crate::path::{ROOT_COLLECTION, composed, folded};
 
 /// The folder of the agents. It is nobody's memory but theirs.
@@ -24,6 +25,10 @@ pub struct Grant {
     pub(crate) scopes: Option<Vec<MemoryScope>>,
     /// Where those are.
     pub(crate) parts: Vec<VaultPart>,
+    /// Of which channels it reads the sessions of others.
+    pub(crate) sessions: Vec<ChannelScope>,
+    /// Its own name, [`folded`]: sessions of its own it reads in any case.
+    pub(crate) own: String,
 }
 
 /// Which collections.
@@ -65,6 +70,8 @@ pub enum Refusal {
     NotAllowed,
     /// It is in none of the scopes that the agent is bound to.
     OtherScope,
+    /// It is a session of somebody else, from a channel of which it reads none.
+    Session(ChannelScope),
 }
 
 impl fmt::Display for Refusal {
@@ -77,6 +84,9 @@ impl fmt::Display for Refusal {
             Self::Denied => write!(f, "a rule of `paths` that starts with `!` hides it"),
             Self::NotAllowed => write!(f, "no rule of `paths` names it"),
             Self::OtherScope => write!(f, "it is in none of the `scopes` that the agent is bound to"),
+            Self::Session(scope) => {
+                write!(f, "it is a {scope} session that is not the agent's own, and `sessions` does not name `{scope}`")
+            }
         }
     }
 }
@@ -92,7 +102,10 @@ impl Grant {
         } else if !self.has_collection(collection) {
             Some(Refusal::Collection(collection.to_owned()))
         } else if let Some(tag) = subject.tags.iter().chain(subject.doubtful).find(|tag| self.excludes(&folded(tag))) {
-            Some(Refusal::Tag(tag.clone()))
+            Some(match SessionMark::read(tag) {
+                Some(mark) => Refusal::Session(mark.scope),
+                None => Refusal::Tag(tag.clone()),
+            })
         } else if self.denied.is_match(subject.path) {
             Some(Refusal::Denied)
         } else if self.allowed.as_ref().is_some_and(|allowed| !allowed.is_match(subject.path)) {
@@ -120,10 +133,29 @@ impl Grant {
         }
     }
 
-    /// Whether a tag, [`folded`], hides a note.
+    /// The same for the agent of this name.
+    #[must_use]
+    pub(crate) fn of_agent(self, slug: &str) -> Self {
+        Self { own: folded(slug), ..self }
+    }
+
+    /// Whether a tag, or a mark of sessions, [`folded`], hides a note.
     pub fn excludes(&self, tag: &str) -> bool {
+        if let Some(mark) = SessionMark::read(tag) {
+            let is_own = !self.own.is_empty() && mark.agent == self.own;
+            return !is_own && !self.sessions.contains(&mark.scope);
+        }
         let below = |excluded: &String| tag.strip_prefix(excluded.as_str()).is_some_and(|rest| rest.starts_with('/'));
         self.exclude_tags.iter().any(|excluded| tag == excluded || below(excluded))
+    }
+
+    /// The beginnings of the marks of sessions that are hidden, each with the mark of its own sessions, which are not.
+    pub(crate) fn hidden_sessions(&self) -> impl Iterator<Item = (String, Option<String>)> {
+        let hidden = ChannelScope::ALL.into_iter().filter(|scope| !self.sessions.contains(scope));
+        hidden.map(|scope| {
+            let own = (!self.own.is_empty()).then(|| session_mark(scope, &self.own));
+            (session_mark(scope, "").trim_end_matches('/').to_owned(), own)
+        })
     }
 
     /// Whether there are rules for paths at all.

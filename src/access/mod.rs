@@ -9,6 +9,7 @@ mod policy;
 mod principal;
 mod scope;
 mod session;
+mod session_mark;
 mod token;
 mod turn;
 
@@ -24,6 +25,7 @@ pub use principal::{Caller, Principal, Session};
 pub use scope::Scope;
 pub(crate) use scope::{is_agents_elsewhere, own_file};
 pub(crate) use session::may_read;
+pub(crate) use session_mark::{SESSION_AGENT, SESSION_SCOPE, session_marks};
 pub use token::Token;
 pub(crate) use token::TokenHash;
 pub use turn::Turn;

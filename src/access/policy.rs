@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::globs::Globs;
 use super::grant::{Grant, GrantedCollections};
-use crate::config::{AGENT_RANGES, CollectionConfig, MemoryScope, MemoryScopesConfig};
+use crate::config::{AGENT_RANGES, ChannelScope, CollectionConfig, MemoryScope, MemoryScopesConfig};
 use crate::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -29,6 +29,8 @@ pub struct Policy {
     pub session_headers: bool,
     /// Agents whose own memory it wants to read, and that may read its own: both have to name each other.
     pub shares_memory_with: Vec<String>,
+    /// Whether a model reads what it tells of its work, for its own memory.
+    pub librarian: bool,
     /// Where it may do less, or more, than `[agents]` says.
     pub limits: PolicyLimits,
     /// What could not be understood, as sentences. While there is any, nothing may be read.
@@ -49,6 +51,9 @@ pub struct WrittenRules {
     /// The memory scopes that it is bound to; empty for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
+    /// Of which channels it reads the sessions of others, where its page says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Vec<String>>,
 }
 
 /// How an agent may write its own memory, as Moltis has it.
@@ -144,12 +149,14 @@ impl Policy {
         let allowed = (!allowed.is_empty()).then(|| reader.globs(&allowed));
         let denied = reader.globs(&denied);
         let scopes = reader.scopes();
+        let sessions = reader.sessions();
         let write_mode = reader.write_mode();
         let style = reader.style();
         let prompt_memory_mode = reader.prompt_memory_mode();
         let expires = reader.expires();
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
+        let librarian = reader.switch("librarian");
         let limits = reader.limits();
         let problems = reader.problems;
         let written = match &collections {
@@ -162,9 +169,12 @@ impl Policy {
             exclude_tags: exclude_tags.clone(),
             paths: paths.clone(),
             scopes: scopes.iter().flatten().map(ToString::to_string).collect(),
+            sessions: sessions.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
         };
         let exclude_tags = exclude_tags.iter().map(|tag| folded(tag)).collect();
-        let grant = Grant { collections, exclude_tags, allowed, denied, scopes, parts: Vec::new() };
+        let sessions = sessions.unwrap_or_else(|| vec![ChannelScope::Group, ChannelScope::Channel]);
+        let (parts, own) = (Vec::new(), String::new());
+        let grant = Grant { collections, exclude_tags, allowed, denied, scopes, parts, sessions, own };
         let grant = grant.with_folders(&MemoryScopesConfig::default(), &[]);
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),
@@ -175,6 +185,7 @@ impl Policy {
             expires,
             session_headers,
             shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
+            librarian: librarian && problems.is_empty(),
             limits,
             problems,
         }
@@ -184,6 +195,13 @@ impl Policy {
     #[must_use]
     pub(crate) fn with_folders(mut self, config: &MemoryScopesConfig, collections: &[CollectionConfig]) -> Self {
         self.grant = self.grant.map(|grant| grant.with_folders(config, collections));
+        self
+    }
+
+    /// The same for the agent of this name, which reads its own sessions.
+    #[must_use]
+    pub(crate) fn of_agent(mut self, slug: &str) -> Self {
+        self.grant = self.grant.map(|grant| grant.of_agent(slug));
         self
     }
 
@@ -299,6 +317,21 @@ impl RulesReader<'_> {
             }
         }
         Some(scopes)
+    }
+
+    /// Channels of which it reads sessions of others; `None` where nothing is said.
+    fn sessions(&mut self) -> Option<Vec<ChannelScope>> {
+        if !self.is_there("sessions") {
+            return None;
+        }
+        let mut sessions = Vec::new();
+        for name in self.names("sessions") {
+            match ChannelScope::of(&name) {
+                Some(scope) => sessions.push(scope),
+                None => self.problems.push(format!("`sessions` has `{name}`; it takes direct, group or channel")),
+            }
+        }
+        Some(sessions)
     }
 
     fn globs<T: AsRef<str>>(&mut self, globs: &[T]) -> Globs {
@@ -483,6 +516,41 @@ mod tests {
             assert!(policy.problems.is_empty() && !sees(&policy, path, tags), "{rules}: {:?}", policy.problems);
             assert!(sees(&policy, "notes/b.md", &["work"]), "{rules}");
         }
+    }
+
+    #[test]
+    fn sessions_of_others_are_read_as_their_channels_are_open() {
+        let reads = |page: Value, mark: &str| {
+            let mut page = page.as_object().unwrap().clone();
+            page.insert("can_read_user_memory".into(), true.into());
+            let grant = Policy::parse(&page).of_agent("ada").grant.unwrap();
+            let doubtful = [mark.to_owned()];
+            let subject = Subject { path: "conversations/a.md", tags: &[], doubtful: &doubtful, private: false };
+            grant.refusal(&subject).is_none()
+        };
+        for (page, read) in [
+            (json!({}), ["@session/direct/ada", "@session/group/ada", "@session/group/bob", "@session/channel/"]),
+            (
+                json!({ "sessions": "direct" }),
+                ["@session/direct/", "@session/direct/bob", "@session/channel/ada", "@session/direct/ada"],
+            ),
+            (json!({ "sessions": [] }), ["@session/direct/ada"; 4]),
+        ] {
+            for mark in read {
+                assert!(reads(page.clone(), mark), "{page} {mark}");
+            }
+        }
+        for (page, hidden) in [
+            (json!({}), ["@session/direct/", "@session/direct/bob", "@session/else/bob"]),
+            (json!({ "sessions": ["Group"] }), ["@session/direct/", "@session/channel/", "@session/direct/adam"]),
+            (json!({ "sessions": [] }), ["@session/group/", "@session/channel/bob", "@session/direct/"]),
+        ] {
+            for mark in hidden {
+                assert!(!reads(page.clone(), mark), "{page} {mark}");
+            }
+        }
+        assert_eq!(policy(json!({ "sessions": ["all"] })).problems.len(), 1);
+        assert_eq!(policy(json!({ "sessions": null })).problems.len(), 1);
     }
 
     #[test]

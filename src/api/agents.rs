@@ -1,5 +1,7 @@
 //! The routes with which the person lets agents in.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
@@ -12,7 +14,7 @@ use super::error::{ApiError, ErrorBody};
 use crate::request::{Owner, RequestError, Viewer};
 use crate::wire::{
     AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, ExplainParams, Explained,
-    ListedAgents, LogParams, LogView, RotateParams,
+    LibrarianParams, LibrarianView, ListedAgents, LogParams, LogView, RotateParams,
 };
 use crate::{agents, entries};
 
@@ -23,6 +25,7 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/api/agents/{slug}/rotate", post(rotate))
         .route("/api/agents/{slug}/explain", get(explain))
         .route("/api/agents/{slug}/log", get(log))
+        .route("/api/agents/{slug}/librarian", get(librarian).patch(change_librarian))
 }
 
 fn slug(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
@@ -71,6 +74,32 @@ pub(super) async fn change(
 ) -> Answer<AgentView> {
     let name = slug(name)?;
     ask(app, asking, move |owner: &Owner| agents::change(owner, &name, &rules)).await
+}
+
+/// How the librarian of an agent is: whether it reads what the agent tells of its work, and how far it is.
+#[utoipa::path(get, path = "/api/agents/{slug}/librarian", params(("slug" = String, Path, description = "its folder's name")),
+    responses((status = 200, body = LibrarianView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn librarian(
+    State(app): State<AppState>,
+    asking: Asking,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer<LibrarianView> {
+    let (name, vault) = (slug(name)?, Arc::clone(&app));
+    ask(app, asking, move |owner: &Owner| vault.librarian(owner, &name)).await
+}
+
+/// Switches the librarian of an agent on or off, or has it read what waits now. What is absent stays as it is.
+#[utoipa::path(patch, path = "/api/agents/{slug}/librarian", request_body = LibrarianParams,
+    params(("slug" = String, Path, description = "its folder's name")),
+    responses((status = 200, body = LibrarianView), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn change_librarian(
+    State(app): State<AppState>,
+    asking: Asking,
+    name: Result<Path<String>, PathRejection>,
+    JsonBody(params): JsonBody<LibrarianParams>,
+) -> Answer<LibrarianView> {
+    let (name, vault) = (slug(name)?, Arc::clone(&app));
+    ask(app, asking, move |owner: &Owner| vault.change_librarian(owner, &name, &params)).await
 }
 
 /// Removes an agent: its token counts no more, and its page goes to `.trash/`.

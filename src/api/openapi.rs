@@ -91,6 +91,8 @@ use limits::Exact;
         capture::ingest,
         import::import,
         memory::flush,
+        agents::librarian,
+        agents::change_librarian,
         traces::keep_trace,
         traces::list_traces,
         agents::listed,

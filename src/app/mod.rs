@@ -13,6 +13,7 @@ use serde_json::Value;
 pub(crate) use open::StartError;
 
 use crate::access::{Principal, Turn};
+use crate::agents;
 use crate::backup::Timer;
 use crate::capture::{self, Capture};
 use crate::config::Config;
@@ -24,12 +25,15 @@ use crate::note::Note;
 use crate::policy::{AgentRegistry, agent_file};
 use crate::profile::ProfileKeeper;
 use crate::request::{AgentLimits, EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
+use crate::session_export::SessionKeeper;
 use crate::state::State;
 use crate::summaries::SummariesKeeper;
 use crate::sync::Shared;
 use crate::traces::TracesKeeper;
 use crate::vault::{Home, Lock};
-use crate::wire::{ClearParams, Cleared, EventsAccepted, ProcessingView, Retried, RetryParams};
+use crate::wire::{
+    ClearParams, Cleared, EventsAccepted, LibrarianParams, LibrarianView, ProcessingView, Retried, RetryParams,
+};
 use crate::wire::{ContextParams, ContextView, ImportParams, ImportTaken, TurnsIngested, TurnsParams};
 
 /// One vault, opened, until it is dropped.
@@ -43,6 +47,7 @@ pub struct App {
     /// Ends when it is dropped.
     _profile: Option<ProfileKeeper>,
     _traces: Option<TracesKeeper>,
+    sessions: Option<SessionKeeper>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
     contexts: ContextCache,
@@ -190,6 +195,39 @@ impl App {
     pub fn sync_memory(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
         self.is_of_this(owner.workspace())?;
         self.extraction.sync(owner, self.worker.is_none())
+    }
+
+    /// How the librarian of an agent is.
+    ///
+    /// # Errors
+    /// Also when there is no such agent.
+    pub fn librarian(&self, owner: &Owner, slug: &str) -> Result<LibrarianView, RequestError> {
+        self.is_of_this(owner.workspace())?;
+        self.extraction.librarian_view(owner, slug)
+    }
+
+    /// Switches the librarian of an agent on or off, or has it read what waits.
+    ///
+    /// # Errors
+    /// Also when the model is another than that of `[memory]`, or the agent's page cannot be written.
+    pub fn change_librarian(
+        &self,
+        owner: &Owner,
+        slug: &str,
+        params: &LibrarianParams,
+    ) -> Result<LibrarianView, RequestError> {
+        let view = self.librarian(owner, slug)?;
+        if params.model.as_ref().is_some_and(|model| Some(model) != view.model.as_ref()) {
+            let message = "`model` is that of `[memory]` in memory.toml, for all agents: name it there";
+            return Err(RequestError::invalid(message));
+        }
+        if let Some(is_on) = params.enabled.filter(|is_on| *is_on != view.enabled) {
+            agents::set_librarian(owner, slug, is_on)?;
+        }
+        if params.run == Some(true) {
+            self.extraction.run_librarian(owner)?;
+        }
+        self.librarian(owner, slug)
     }
 
     /// Clears the derived layers.

@@ -24,6 +24,7 @@ use crate::path::VaultPath;
 use crate::policy::AgentRegistry;
 use crate::profile::ProfileKeeper;
 use crate::request::{Owner, PendingEvents, Request, Role, Workspace, WorkspaceParts};
+use crate::session_export::SessionKeeper;
 use crate::state::{ChangeTable, State};
 use crate::summaries::{SummariesKeeper, SummariesParts};
 use crate::sync::{Shared, SyncOptions, Syncer};
@@ -193,6 +194,7 @@ impl App {
         let is_kept = watch && workspace.config().memory.enabled;
         let profile = is_kept.then(|| ProfileKeeper::start(&workspace)).transpose()?;
         let traces_keeper = watch.then(|| TracesKeeper::start(&workspace)).transpose()?;
+        let sessions = watch.then(|| SessionKeeper::start(&workspace)).transpose()?.flatten();
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
         let worker = is_kept.then(|| ExtractionWorker::start(Arc::clone(&extraction))).transpose()?;
         Ok(Self {
@@ -202,6 +204,7 @@ impl App {
             keeper,
             _profile: profile,
             _traces: traces_keeper,
+            sessions,
             capture,
             backup,
             workspace,
@@ -257,6 +260,7 @@ impl App {
             keeper: None,
             _profile: None,
             _traces: None,
+            sessions: None,
             capture: None,
             backup: None,
             workspace,

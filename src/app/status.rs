@@ -15,6 +15,7 @@ use crate::models::{ChatModel, ChatUsage, ModelTrouble};
 use crate::note::CONFLICT_MARKS;
 use crate::notes;
 use crate::request::{Owner, RequestError, rfc3339};
+use crate::session_export::SessionKeeper;
 use crate::summaries::SummariesKeeper;
 use crate::sync::{BatchProgress, ModelStatus, WatchState};
 use crate::vault;
@@ -90,6 +91,7 @@ impl App {
             capture: self.capture.as_deref().map(capture::state),
             facts: self.keeper.as_ref().map(|keeper| facts(keeper.kept())),
             summaries: self.summaries.as_ref().map(SummariesKeeper::kept),
+            sessions: self.sessions.as_ref().map(SessionKeeper::state),
             backup: self.backup.as_ref().map(|timer| backup(timer.state())),
         })
     }

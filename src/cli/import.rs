@@ -32,8 +32,8 @@ use crate::imports::SourceKind;
 /// vault that --vault names or you are in. How much is said, and `vault forgotten list` shows it; what you `lift` there first comes along.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "vault import --from <KIND> [--dry-run] [--json] <PATH>\n       vault import [--no-git] [--json] <FILE> <DIR>",
-    after_help = "Examples:\n  vault import --from chatgpt ~/Downloads/chatgpt-export.zip --dry-run\n  vault import --from claude-code ~/.claude/projects\n  vault import --from obsidian ~/Obsidian/Main"
+    override_usage = "vault import --from <KIND> [--dry-run | --watch] [--json] <PATH>\n       vault import [--no-git] [--json] <FILE> <DIR>",
+    after_help = "Examples:\n  vault import --from chatgpt ~/Downloads/chatgpt-export.zip --dry-run\n  vault import --from claude-code ~/.claude/projects --watch\n  vault import --from obsidian ~/Obsidian/Main"
 )]
 pub(super) struct ImportCommand {
     /// What another program has, with --from; else what `vault export` wrote, `-` for standard input.
@@ -48,8 +48,11 @@ pub(super) struct ImportCommand {
     /// Only say what would come, and what would be left out.
     #[arg(long, requires = "from")]
     dry_run: bool,
+    /// Go on and take what comes anew, until Ctrl-C; `vault restore` undoes all of it as one.
+    #[arg(long, requires = "from", conflicts_with = "dry_run")]
+    watch: bool,
     /// Make a vault of the folder itself, where it is, instead of copying its notes: with `obsidian`, `logseq` and `folder`.
-    #[arg(long, requires = "from", conflicts_with_all = ["dry_run", "json"])]
+    #[arg(long, requires = "from", conflicts_with_all = ["dry_run", "json", "watch"])]
     adopt: bool,
     /// Leave the git repository out.
     #[arg(long, conflicts_with = "from")]
@@ -68,7 +71,7 @@ impl ImportCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.from.as_deref().and_then(SourceKind::of) {
             Some(kind) if self.adopt => self.adopt(kind),
-            Some(kind) => import_from::run(vault, kind, &self.file, self.dry_run, self.json),
+            Some(kind) => import_from::run(vault, kind, &self.file, self.dry_run, self.watch, self.json),
             None => self.unpack(vault),
         }
     }

@@ -23,6 +23,8 @@ mod graph;
 mod hook;
 mod import;
 mod import_from;
+mod import_sending;
+mod import_watch;
 mod init;
 mod links;
 mod log;

@@ -104,6 +104,29 @@ fn processing(memory: &wire::ProcessingState) -> Vec<(String, bool)> {
     lines
 }
 
+/// What a person should know of the sessions of other programs; the first of them is named.
+fn sessions(state: &wire::SessionsState) -> Vec<(String, bool)> {
+    let by = match &state.reason {
+        _ if state.by.is_empty() => "not looked at yet".to_owned(),
+        None => format!("noticed by {}", state.by),
+        Some(reason) => format!("noticed by {}: {reason}", state.by),
+    };
+    let mut lines = vec![(format!("{} of {}, {by}", state.sessions, count(state.sources + state.gone, "file")), true)];
+    let more = [
+        (state.gone, "gone: what is kept of them stays"),
+        (state.begun_anew, "begun anew: what was kept of them before stays in notes of its own"),
+        (state.cut_short, "shorter than before: what was kept of them stays"),
+    ];
+    let files = more.into_iter().filter(|(files, _)| *files > 0);
+    lines.extend(files.map(|(files, what)| (format!("{} {what}", count(files, "file")), false)));
+    if state.edited > 0 {
+        lines.push((format!("{} edited by you: what comes is added", count(state.edited, "note")), false));
+    }
+    let problems = state.problems.iter().take(SHOWN);
+    lines.extend(problems.map(|problem| (format!("{}: {}", problem.path, problem.reason), false)));
+    lines
+}
+
 fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     let mut line = |name: &str, value: &str| {
         out.paint(DIM, &format!("{name:11}"))?;
@@ -216,6 +239,9 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) -> io::Result<()> {
     }
     for kept in status.summaries.iter().flat_map(|summaries| &summaries.kept) {
         line("summaries", &format!("{}: {}", kept.path, kept.reason))?;
+    }
+    for (text, is_first) in status.sessions.iter().flat_map(sessions) {
+        line(if is_first { "sessions" } else { "" }, &text)?;
     }
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));

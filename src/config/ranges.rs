@@ -22,6 +22,7 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         memory_scopes: _,
         memory,
         upstream,
+        sessions,
     } = config;
     let whole = [
         ("index.max_file_bytes", index.max_file_bytes, 1024, 1 << 30),
@@ -93,4 +94,5 @@ pub(super) fn first_violation(config: &Config) -> Option<String> {
         .or_else(|| agents.violation())
         .or_else(|| backup.violation())
         .or_else(|| super::collections::violation(collections))
+        .or_else(|| super::sessions::violation(sessions))
 }

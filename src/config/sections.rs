@@ -12,6 +12,7 @@ use super::chat::{ChatConfig, Rerank};
 use super::collections::CollectionConfig;
 use super::facts::{FactsConfig, MemoryScopesConfig};
 use super::memory::MemoryConfig;
+use super::sessions::SessionsConfig;
 use super::traces::TracesConfig;
 use super::upstream::UpstreamConfig;
 use super::variable::is_variable_name;
@@ -61,6 +62,9 @@ pub struct Config {
     /// Folders elsewhere that are collections too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<CollectionConfig>,
+    /// Sessions of other programs that are kept as Markdown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionsConfig>,
 }
 
 /// `[server]`: the HTTP API.

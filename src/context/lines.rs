@@ -9,7 +9,7 @@ use super::cache::{LookedFiles, stamp};
 use super::then::{EntriesThen, lines_of, text_at};
 use super::trust::with_sources;
 use crate::access::is_agents;
-use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
+use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder, is_trace_of};
 use crate::derive::generated::is_generated;
 use crate::derive::{USER_FILE, UserPage};
 use crate::engine::FileEntry;
@@ -134,6 +134,10 @@ impl LineSight {
             return true;
         }
         let path = place.split('#').next().unwrap_or_default();
+        // What it has told itself.
+        if self.viewer.agent().is_some_and(|own| is_trace_of(path, own)) {
+            return true;
+        }
         if let Some(shown) = self.shown.borrow().get(path) {
             return *shown;
         }

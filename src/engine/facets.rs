@@ -106,6 +106,11 @@ impl Facets {
         set
     }
 
+    /// The files that have something which may be meant as a tag, and hides: such as a mark of a session.
+    pub fn with_doubtful(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
+        union(&self.doubtful, wanted)
+    }
+
     /// The files that are called so, or have such a property.
     pub fn labelled(&self, label: Label) -> FileSet {
         self.labels.files(label)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder};
+use crate::derive::entries::{EntryShelf, MemoryEntry, MemoryHolder, is_trace_of};
 use crate::layers::EntryBook;
 use crate::request::{ReadScope, RequestError, Viewer};
 
@@ -56,7 +56,12 @@ impl<'v> EntrySight<'v> {
         if !self.given.is_agents() {
             return true;
         }
+        let own = self.viewer.agent().unwrap_or_default();
         entry.source_paths().all(|path| {
+            // What it has told itself.
+            if is_trace_of(path, own) {
+                return true;
+            }
             if let Some(seen) = self.seen.get(path) {
                 return *seen;
             }

@@ -1,6 +1,6 @@
 //! An entry as it is answered.
 
-use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder};
+use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, traced};
 use crate::layers::EntryBook;
 use crate::wire::{EntryState, EntryView, citation};
 
@@ -31,6 +31,7 @@ pub(super) fn view(holder: &MemoryHolder, book: &EntryBook, entry: &MemoryEntry)
         from: entry.window.from.as_ref().map(|from| from.text.clone()),
         until: entry.window.until.as_ref().map(|until| until.text.clone()),
         sources: entry.sources.clone(),
+        evidence: entry.sources.iter().filter_map(|source| Some(traced(source)?.1)).collect(),
         status: state_of(&entry.status),
         superseded_by,
         reason,

@@ -8,10 +8,10 @@ use crate::fs::crash;
 use crate::models::{ChatModel, ModelError, ModelErrorKind};
 use crate::state::{CallAllowance, CallEnd, CallRoom, ModelCallTable, StateError};
 
-use super::sessions::EXTRACTION;
-
 /// Who is asked, and how much.
 pub(super) struct ExtractionAsker<'a> {
+    /// What is asked for, as the calls are counted.
+    pub(super) kind: &'static str,
     pub(super) model: &'a Arc<dyn ChatModel>,
     pub(super) calls: &'a ModelCallTable,
     pub(super) allowance: CallAllowance,
@@ -79,7 +79,7 @@ impl ExtractionAsker<'_> {
         let request = &prompt.request;
         let bytes = (request.instructions.len() + request.material.len()) as u64;
         let room =
-            self.calls.reserve(EXTRACTION, self.model.name(), [prompt.tokens, bytes], self.allowance, (self.now)())?;
+            self.calls.reserve(self.kind, self.model.name(), [prompt.tokens, bytes], self.allowance, (self.now)())?;
         let id = match room {
             CallRoom::Full(until) => return Err(Unasked::Full(until)),
             CallRoom::Call(id) => id,
@@ -173,6 +173,7 @@ mod tests {
         let prompt = extraction_prompt(&read_turns("**18:32 · user:** I like tea\n", &[]), None);
         let timeout = Duration::from_secs(1);
         let asker = ExtractionAsker {
+            kind: "extraction",
             model: &model,
             calls: &calls,
             allowance,

@@ -7,7 +7,7 @@ use crate::derive::entries::{EntryStatus, MemoryEntry, MemoryHolder, TrustLevel}
 use crate::derive::extraction::{CheckedEntry, Voice};
 use crate::derive::facts::{Moment, Validity};
 use crate::derive::words::fold;
-use crate::forgotten::Reach;
+use crate::forgotten::{AgentReach, Reach};
 use crate::layers::{EntryProposal, Evidence, LayerWriter, Proposed};
 use crate::note::Note;
 use crate::path::VaultPath;
@@ -31,16 +31,46 @@ pub(super) fn trust_of(note: &Note) -> TrustLevel {
     levels.min().unwrap_or(TrustLevel::Person)
 }
 
-/// Proposes what was found in a conversation that is so trusted. What is there already, was forgotten for good or was rejected before stays
-/// as it is. Says whether the conversation `is_current`, which is asked once nothing more is forgotten before this has written: what was
-/// found in another text is dropped, as a paraphrase of what is gone is known by nothing else.
+/// What was found, for a memory.
+pub(super) struct Proposals {
+    /// Whose memory.
+    pub(super) holder: MemoryHolder,
+    /// As whom it is written.
+    pub(super) who: &'static str,
+    /// What the person is told of what was left out.
+    pub(super) into: String,
+    /// Whose tombstones count: those of what an agent could read; all where that is `None`.
+    pub(super) reach: Option<AgentReach>,
+    pub(super) proposals: Vec<EntryProposal>,
+}
+
+/// What was found in a conversation that is so trusted.
+pub(super) fn found_in((path, trust): (&VaultPath, TrustLevel), found: &[CheckedEntry]) -> Proposals {
+    let proposal = |found: &CheckedEntry| {
+        let (first, last) = found.lines;
+        let lines = if first == last { format!("L{first}") } else { format!("L{first}-L{last}") };
+        let entry = entry_of(vec![format!("{path}#{lines}")], found);
+        EntryProposal { entry: MemoryEntry { trust: entry.trust.min(trust), ..entry }, evidence: evidence_of(found) }
+    };
+    let proposals = found.iter().map(proposal).collect();
+    Proposals { holder: MemoryHolder::Person, who: WHO, into: path.to_string(), reach: None, proposals }
+}
+
+/// How it is known that its lines say it.
+pub(super) fn evidence_of(found: &CheckedEntry) -> Evidence {
+    if found.has_quote && found.voice == Voice::Person { Evidence::Quoted } else { Evidence::Checked }
+}
+
+/// Proposes what was found. What is there already, was forgotten for good or was rejected before stays as it is. Says whether what it was
+/// found in `is_current`, which is asked once nothing more is forgotten before this has written: what was found in another text is dropped,
+/// as a paraphrase of what is gone is known by nothing else.
 pub(super) fn propose(
     workspace: &Workspace,
-    (path, trust): (&VaultPath, TrustLevel),
-    found: &[CheckedEntry],
+    found: Proposals,
     is_current: &dyn Fn() -> bool,
 ) -> Result<bool, RequestError> {
-    if found.is_empty() {
+    let Proposals { holder, who, into, reach, proposals } = found;
+    if proposals.is_empty() {
         return Ok(true);
     }
     let files = workspace.files()?;
@@ -51,46 +81,32 @@ pub(super) fn propose(
     let forgotten = workspace.forgotten();
     let asked = forgotten.ask()?;
     let meaning = MeaningAlike::of(workspace);
-    let rules = meaning.rules(workspace, &asked, Reach::All);
-    let writer = LayerWriter { files, act: Action::Edit.done_by(WHO), is_program: true };
-    let proposal = |found: &CheckedEntry| {
-        let entry = entry_of(path, found);
-        let entry = MemoryEntry { trust: entry.trust.min(trust), ..entry };
-        EntryProposal {
-            entry,
-            evidence: if found.has_quote && found.voice == Voice::Person {
-                Evidence::Quoted
-            } else {
-                Evidence::Checked
-            },
-        }
-    };
-    let proposals = found.iter().map(proposal).collect();
+    let rules = meaning.rules(workspace, &asked, reach.as_ref().map_or(Reach::All, Reach::Agent));
+    let writer = LayerWriter { files, act: Action::Edit.done_by(who), is_program: true };
     let layers = workspace.layers();
-    let all = layers.propose(&writer, &MemoryHolder::Person, proposals, &rules)?;
+    let all = layers.propose(&writer, &holder, proposals, &rules)?;
     drop(rules);
     drop(asked);
     if all.outcomes.iter().any(|outcome| matches!(outcome, Proposed::Accepted(_))) {
         let max = workspace.config().memory.max_entries;
-        layers.keep_to_cap(writer.files, &MemoryHolder::Person, max, workspace.usage())?;
+        layers.keep_to_cap(writer.files, &holder, max, workspace.usage())?;
     }
     for outcome in &all.outcomes {
         if let Proposed::Forgotten(tombstone) = outcome {
-            let (at, by, into) = (Timestamp::now(), WHO.to_owned(), path.to_string());
+            let (at, by, into) = (Timestamp::now(), who.to_owned(), into.clone());
             forgotten.note(LeftOut { at, by, into, whole: true, tombstone: *tombstone });
         }
     }
     Ok(true)
 }
 
-fn entry_of(path: &VaultPath, found: &CheckedEntry) -> MemoryEntry {
-    let (first, last) = found.lines;
-    let lines = if first == last { format!("L{first}") } else { format!("L{first}-L{last}") };
+/// An entry of what was found, which comes from these sources.
+pub(super) fn entry_of(sources: Vec<String>, found: &CheckedEntry) -> MemoryEntry {
     MemoryEntry {
         confidence: found.confidence,
         tags: found.tags.clone(),
         window: Validity { from: found.valid_from.as_deref().and_then(Moment::read), until: None },
-        sources: vec![format!("{path}#{lines}")],
+        sources,
         status: EntryStatus::Pending,
         trust: match found.voice {
             Voice::Person => TrustLevel::Person,

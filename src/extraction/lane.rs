@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::ask::{ExtractionAsker, Unasked};
-use super::keep::{propose, trust_of};
+use super::keep::{found_in, propose, trust_of};
 use super::sessions::{EXTRACTION, KnownSessions, SessionLook, TURNS, cut, next_due};
 use super::summary::keep_summary;
+use super::trace_known::{KnownTraceParts, LIBRARIAN, PartPlaces};
 use crate::clock::Clock;
 use crate::derive::extraction::{EXTRACTION_PROPERTY, SpokenTurn, extraction_prompt, read_turns, turns_digest};
 use crate::derive::generated::is_generated;
@@ -18,7 +19,7 @@ use crate::note::Note;
 use crate::path::VaultPath;
 use crate::redact::redact;
 use crate::request::Workspace;
-use crate::state::{CallAllowance, Job, JobState, JobTable, MOST_ATTEMPTS, ModelCallTable, StateError};
+use crate::state::{CallAllowance, Job, JobState, JobTable, LibrarianTable, MOST_ATTEMPTS, ModelCallTable, StateError};
 use crate::vault::{ReadError, Source, read};
 
 /// So long nobody may have searched before a model is asked.
@@ -64,8 +65,11 @@ pub(crate) struct Extraction {
     pub(super) calls: ModelCallTable,
     model: Mutex<MemoryModel>,
     state: Mutex<LaneState>,
+    pub(super) librarian: LibrarianTable,
     /// One at a time.
     known: Mutex<KnownSessions>,
+    trace_parts: Mutex<KnownTraceParts>,
+    pub(super) trace_places: PartPlaces,
     /// Whether what waits is to be done at once, and whether that was just said.
     hurries: AtomicBool,
     was_hurried: AtomicBool,
@@ -80,14 +84,18 @@ impl Extraction {
     /// Of a vault. Nothing is asked yet.
     pub(crate) fn new(workspace: Arc<Workspace>, clock: Clock) -> Self {
         let (jobs, calls) = (JobTable::new(workspace.state()), ModelCallTable::new(workspace.state()));
+        let librarian = LibrarianTable::new(workspace.state());
         let model = Mutex::new(open(&workspace));
         Self {
             workspace,
             jobs,
             calls,
+            librarian,
             model,
             state: Mutex::default(),
             known: Mutex::default(),
+            trace_parts: Mutex::default(),
+            trace_places: PartPlaces::default(),
             hurries: AtomicBool::new(false),
             was_hurried: AtomicBool::new(false),
             is_woken: AtomicBool::new(false),
@@ -99,7 +107,8 @@ impl Extraction {
 
     /// Gives back what was under way when somebody was killed, before anything else is done.
     pub(crate) fn begin(&self) {
-        if let Err(error) = self.jobs.give_back(EXTRACTION).and_then(|()| self.calls.cut_off()) {
+        let given = self.jobs.give_back(EXTRACTION).and_then(|()| self.jobs.give_back(LIBRARIAN));
+        if let Err(error) = given.and_then(|()| self.calls.cut_off()) {
             tracing::warn!("conversations are not read: {error}");
         }
     }
@@ -113,6 +122,30 @@ impl Extraction {
     pub(super) fn open_again(&self) {
         *self.model.lock().unwrap_or_else(PoisonError::into_inner) = open(&self.workspace);
         self.state_mut().stopped = None;
+    }
+
+    /// What is known of the traces.
+    pub(super) fn trace_parts(&self) -> MutexGuard<'_, KnownTraceParts> {
+        self.trace_parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this process may write.
+    pub(super) fn is_ours(&self) -> bool {
+        self.workspace.lock().is_some_and(|lock| lock.is_held())
+    }
+
+    /// Whether something else is being done that goes first.
+    pub(super) fn is_disturbed(&self) -> bool {
+        let shared = self.workspace.shared();
+        !shared.progress().is_complete() || shared.was_searched_within(QUIET)
+    }
+
+    pub(super) fn set_working(&self, is_working: bool) {
+        self.state_mut().is_working = is_working;
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::SeqCst)
     }
 
     /// How the work is.
@@ -150,12 +183,14 @@ impl Extraction {
     /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
     pub(super) fn bury_broken(&self) {
         self.state_mut().is_working = false;
-        let running =
-            self.jobs.all(EXTRACTION).unwrap_or_default().into_iter().filter(|job| job.state == JobState::Running);
-        for job in running {
-            if let Err(error) = self.jobs.bury(EXTRACTION, job.key, false, "the program failed when it was worked on") {
-                tracing::warn!("conversations are not read: {error}");
-                self.has_broken_off.store(true, Ordering::SeqCst);
+        for kind in [EXTRACTION, LIBRARIAN] {
+            let running =
+                self.jobs.all(kind).unwrap_or_default().into_iter().filter(|job| job.state == JobState::Running);
+            for job in running {
+                if let Err(error) = self.jobs.bury(kind, job.key, false, "the program failed when it was worked on") {
+                    tracing::warn!("conversations are not read: {error}");
+                    self.has_broken_off.store(true, Ordering::SeqCst);
+                }
             }
         }
     }
@@ -177,7 +212,15 @@ impl Extraction {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         self.is_woken.store(false, Ordering::SeqCst);
         let hurries = self.hurries();
-        let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
+        let stepped = self.try_step(&mut known, hurries).and_then(|stepped| match stepped {
+            // Conversations go first.
+            ExtractionRest::For(time) => Ok(match self.librarian_step(hurries)? {
+                ExtractionRest::For(other) => ExtractionRest::For(time.min(other)),
+                ExtractionRest::None => ExtractionRest::None,
+            }),
+            ExtractionRest::None => Ok(ExtractionRest::None),
+        });
+        let stepped = stepped.unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
             self.has_broken_off.store(true, Ordering::SeqCst);
             self.waits_for(error.to_string(), LOOK_EVERY)
@@ -208,6 +251,7 @@ impl Extraction {
         }
         if self.has_broken_off.load(Ordering::SeqCst) {
             self.jobs.give_back(EXTRACTION)?;
+            self.jobs.give_back(LIBRARIAN)?;
             self.has_broken_off.store(false, Ordering::SeqCst);
         }
         let now = self.now();
@@ -219,7 +263,7 @@ impl Extraction {
         if was_hurried {
             self.jobs.hurry(EXTRACTION, now)?;
         }
-        let Some((due, reason)) = next_due(&self.jobs)? else {
+        let Some((due, reason)) = next_due(&self.jobs, EXTRACTION)? else {
             self.state_mut().waits = None;
             return Ok(ExtractionRest::For(LOOK_EVERY));
         };
@@ -266,14 +310,17 @@ impl Extraction {
             Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
             // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {
-                self.fails(job, "its file cannot be read", Some(SETTLE))?;
+                self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE))?;
                 return Ok(ExtractionRest::None);
             }
-            Ok(_) | Err(ReadError::Changing) => return self.has_changed(known, job),
+            Ok(_) | Err(ReadError::Changing) => {
+                known.look_again();
+                return self.has_changed(EXTRACTION, job);
+            }
         };
         let note = Note::parse(&source.text, path.stem());
         if note.is_private() && !model.takes_private() {
-            self.fails(job, "it is private", Some(SETTLE))?;
+            self.fails(EXTRACTION, job, "it is private", Some(SETTLE))?;
             known.look_again();
             return Ok(ExtractionRest::None);
         }
@@ -293,6 +340,7 @@ impl Extraction {
         };
         let memory = &self.workspace.config().memory;
         let asker = ExtractionAsker {
+            kind: EXTRACTION,
             model,
             calls: &self.calls,
             allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
@@ -303,18 +351,24 @@ impl Extraction {
         };
         let found = match asker.ask(&prompt, date.as_deref()) {
             Ok(found) => found,
-            Err(unasked) => return self.unasked(known, job, unasked),
+            Err(unasked) => {
+                if matches!(unasked, Unasked::Changed) {
+                    known.look_again();
+                }
+                return self.unasked(EXTRACTION, job, unasked);
+            }
         };
-        let written = propose(&self.workspace, (&path, trust_of(&note)), &found.entries, &is_current);
+        let written = propose(&self.workspace, found_in((&path, trust_of(&note)), &found.entries), &is_current);
         if matches!(written, Ok(false)) {
-            return self.has_changed(known, job);
+            known.look_again();
+            return self.has_changed(EXTRACTION, job);
         }
         crash::point("extraction-proposed");
         let written =
             written.and_then(|_| keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary));
         crash::point("extraction-summarised");
         if let Err(error) = written {
-            self.fails(job, &error.message, None)?;
+            self.fails(EXTRACTION, job, &error.message, None)?;
             return Ok(ExtractionRest::None);
         }
         self.jobs.finish(TURNS, job.key, digest, self.now())?;
@@ -339,7 +393,7 @@ impl Extraction {
     }
 
     /// How the person is called, as `USER.md` says.
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let Ok(path) = VaultPath::new("USER.md") else { return Vec::new() };
         let user = read(self.workspace.home().root(), &path, self.workspace.config().index.max_file_bytes).ok();
         let name = user.and_then(|user| Note::parse(&user.text, "").metadata.get("name")?.as_str().map(str::to_owned));
@@ -349,20 +403,19 @@ impl Extraction {
         first.chain(name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// A conversation is not what its job says: the index follows in a moment, and then it is another job.
-    fn has_changed(&self, known: &mut KnownSessions, job: &Job) -> Result<ExtractionRest, StateError> {
+    /// What is read is not what its job says: that follows in a moment, and then it is another job.
+    fn has_changed(&self, kind: &str, job: &Job) -> Result<ExtractionRest, StateError> {
         let later = self.now() + SETTLE.as_millis() as i64;
-        self.jobs.put_off(EXTRACTION, job.key, later, false, "it has just changed")?;
-        known.look_again();
+        self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
         Ok(ExtractionRest::None)
     }
 
     /// What becomes of a job that was not answered.
-    fn unasked(&self, known: &mut KnownSessions, job: &Job, unasked: Unasked) -> Result<ExtractionRest, StateError> {
+    pub(super) fn unasked(&self, kind: &str, job: &Job, unasked: Unasked) -> Result<ExtractionRest, StateError> {
         let now = self.now();
         match unasked {
             Unasked::State(error) => {
-                self.jobs.put_off(EXTRACTION, job.key, now, false, "the state cannot be written")?;
+                self.jobs.put_off(kind, job.key, now, false, "the state cannot be written")?;
                 Err(error)
             }
             Unasked::Full(until) => {
@@ -371,30 +424,30 @@ impl Extraction {
                 let memory = &self.workspace.config().memory;
                 if calls < memory.calls_per_day && tokens < memory.tokens_per_day {
                     // Others that are smaller may go before.
-                    self.jobs.put_off(EXTRACTION, job.key, later, false, DAY_USED_UP)?;
+                    self.jobs.put_off(kind, job.key, later, false, DAY_USED_UP)?;
                     return Ok(ExtractionRest::None);
                 }
-                self.jobs.put_off(EXTRACTION, job.key, now, false, DAY_USED_UP)?;
+                self.jobs.put_off(kind, job.key, now, false, DAY_USED_UP)?;
                 let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
                 Ok(self.waits_for(DAY_USED_UP.into(), left.min(LOOK_EVERY)))
             }
-            Unasked::Changed => self.has_changed(known, job),
+            Unasked::Changed => self.has_changed(kind, job),
             Unasked::Stopped => {
-                self.jobs.put_off(EXTRACTION, job.key, now, false, "the program ends")?;
+                self.jobs.put_off(kind, job.key, now, false, "the program ends")?;
                 Ok(ExtractionRest::For(LOOK_EVERY))
             }
             Unasked::Refused(reason) => {
-                self.jobs.put_off(EXTRACTION, job.key, now, false, &reason)?;
+                self.jobs.put_off(kind, job.key, now, false, &reason)?;
                 tracing::warn!("conversations are not read: {reason}");
                 self.state_mut().stopped = Some(reason);
                 Ok(ExtractionRest::For(LOOK_EVERY))
             }
             Unasked::Lasting(reason) => {
-                self.jobs.bury(EXTRACTION, job.key, false, &reason)?;
+                self.jobs.bury(kind, job.key, false, &reason)?;
                 Ok(ExtractionRest::None)
             }
             Unasked::Passing(reason, after) => {
-                self.fails(job, &reason, after)?;
+                self.fails(kind, job, &reason, after)?;
                 self.state_mut().waits = Some(reason);
                 Ok(ExtractionRest::None)
             }
@@ -402,12 +455,12 @@ impl Extraction {
     }
 
     /// A job failed in a way that may pass: it is tried again after 1, 2 and 4 s, then put aside.
-    fn fails(&self, job: &Job, reason: &str, after: Option<Duration>) -> Result<(), StateError> {
+    pub(super) fn fails(&self, kind: &str, job: &Job, reason: &str, after: Option<Duration>) -> Result<(), StateError> {
         if job.attempts >= MOST_ATTEMPTS {
-            return self.jobs.bury(EXTRACTION, job.key, true, reason);
+            return self.jobs.bury(kind, job.key, true, reason);
         }
         let wait = Duration::from_secs(1 << job.attempts.saturating_sub(1)).max(after.unwrap_or_default());
-        self.jobs.put_off(EXTRACTION, job.key, self.now() + wait.as_millis() as i64, true, reason)
+        self.jobs.put_off(kind, job.key, self.now() + wait.as_millis() as i64, true, reason)
     }
 }
 

@@ -6,16 +6,21 @@
 //!
 //! `lane` goes through that, a job at a time; `sessions` finds the conversations that wait; `ask` asks, within the limits of a day, and says
 //! what is to be done about a failure; `keep` and `summary` write. A job is taken, asked about, written and marked, in this order: who is killed in
-//! between asks once more at most, and writes nothing twice, as what is proposed again is known. The use cases of the person
+//! between asks once more at most, and writes nothing twice, as what is proposed again is known. `librarian` goes the same way with what
+//! agents tell of their work, for the memory of each, in the parts that `trace_parts` makes. The use cases of the person
 //! are in `processing` and `clear`.
 
 mod ask;
 mod clear;
 mod keep;
 mod lane;
+mod librarian;
+mod librarian_view;
 mod processing;
 mod sessions;
 mod summary;
+mod trace_known;
+mod trace_parts;
 mod worker;
 
 pub(crate) use clear::clear;

@@ -133,7 +133,7 @@ impl KnownSessions {
 }
 
 /// When the next job may be done, in milliseconds since 1970, and why it was put off.
-pub(super) fn next_due(jobs: &JobTable) -> Result<Option<(i64, Option<String>)>, StateError> {
-    let queued = jobs.all(EXTRACTION)?.into_iter().filter(|job| job.state == JobState::Queued);
+pub(super) fn next_due(jobs: &JobTable, kind: &str) -> Result<Option<(i64, Option<String>)>, StateError> {
+    let queued = jobs.all(kind)?.into_iter().filter(|job| job.state == JobState::Queued);
     Ok(queued.min_by_key(|job| job.due).map(|job| (job.due, job.reason)))
 }

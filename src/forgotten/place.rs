@@ -128,6 +128,7 @@ impl KeptPlace {
         !self.private
             && grant.has_collection(&self.collection)
             && !grant.exclude_tags.iter().any(excluded)
+            && !grant.hidden_sessions().any(|(mark, own)| excluded(&mark) && !own.is_some_and(|own| excluded(&own)))
             && match &self.path {
                 Some(path) => grant.has_path(path),
                 None => !grant.has_path_rules() || read_it_then(),
@@ -160,12 +161,16 @@ mod tests {
             denied: crate::access::Globs::default(),
             scopes: None,
             parts: Vec::new(),
+            sessions: Vec::new(),
+            own: "ada".into(),
         };
         let reads = |place: &ForgottenPlace, slug: &str, grant: Option<Grant>| {
             let reach = AgentReach { slug: slug.into(), own: vec![slug.into()], grant: grant.map(Arc::new) };
             place.kept(&key).is_in(Reach::Agent(&reach), &key)
         };
         let all = |tag: &str| Some(grant(GrantedCollections::All, tag, None));
+        let session = |agent: &str| place("conversations/s.md", &[&format!("@session/direct/{agent}")], false);
+        assert!(reads(&session("ada"), "ada", all("x")) && !reads(&session("bob"), "ada", all("x")));
         let diary = place("notes/diary.md", &["Health/Teeth"], false);
         assert!(diary.kept(&key).is_in(Reach::All, &key));
         assert!(reads(&diary, "ada", all("work")) && reads(&diary, "new", all("work")));

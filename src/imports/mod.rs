@@ -19,6 +19,7 @@ mod moments;
 mod parts;
 mod read;
 mod said;
+mod session;
 mod sink;
 mod tools;
 mod unpack;
@@ -27,6 +28,7 @@ mod unpack;
 mod tests;
 
 pub(crate) use kind::SourceKind;
-pub(crate) use read::read;
+pub(crate) use read::{read, read_some};
+pub(crate) use session::{SessionTranscript, SessionTurn, session, session_kind};
 pub(crate) use sink::{ImportItem, ImportSink, ImportTally};
 pub(crate) use unpack::size;

@@ -28,12 +28,26 @@ pub(crate) fn read(
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'_>,
 ) -> Result<(), ImportReadError> {
+    read_some(kind, path, &|_| true, bytes, sink)
+}
+
+/// The same of those files of a folder alone for which `only` holds, given what they are called below it.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_some(
+    kind: SourceKind,
+    path: &Path,
+    only: &dyn Fn(&str) -> bool,
+    bytes: &Rc<Cell<u64>>,
+    sink: &mut ImportSink<'_>,
+) -> Result<(), ImportReadError> {
     let source = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let source = source.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // Each download of an export is called otherwise.
     let source = if kind == SourceKind::Notion { "notion" } else { &source };
     let wants = |name: &str| wants(kind, name);
-    let found = each_file(path, &wants, bytes, sink, &mut |file, sink| one(kind, source, file, sink))?;
+    let found = each_file(path, &wants, only, bytes, sink, &mut |file, sink| one(kind, source, file, sink))?;
     if found == 0 {
         return Err(ImportReadError::Nothing { kind: kind.name(), path: path.to_owned(), takes: takes(kind) });
     }
@@ -65,8 +79,9 @@ fn takes(kind: SourceKind) -> &'static str {
     }
 }
 
-fn one(kind: SourceKind, source: &str, file: FoundFile<'_>, sink: &mut ImportSink<'_>) {
-    let (name, stem, at_ms) = (file.name.clone(), file.stem().to_owned(), file.at_ms);
+/// Reads a file of a source.
+pub(super) fn one(kind: SourceKind, source: &str, file: FoundFile<'_>, sink: &mut ImportSink<'_>) {
+    let (name, stem, at_ms) = (file.name.clone(), file.session_stem(kind), file.at_ms);
     let mut give = |mut conversation: ReadConversation, sink: &mut ImportSink<'_>| {
         conversation.at_ms = conversation.at_ms.or(at_ms);
         sink.conversation(kind, conversation);

@@ -11,6 +11,7 @@ use zip::ZipArchive;
 use zip::read::read_zipfile_from_stream;
 
 use super::error::ImportReadError;
+use super::kind::SourceKind;
 use super::sink::ImportSink;
 
 /// Maximum number of folders within one another.
@@ -31,6 +32,27 @@ impl FoundFile<'_> {
         let name = self.name.rsplit('/').next().unwrap_or_default();
         name.rsplit_once('.').map_or(name, |(stem, _)| stem)
     }
+
+    /// What a session is called by its file. Moltis has it in the folders around `history.jsonl`, in hexadecimal.
+    pub(super) fn session_stem(&self, kind: SourceKind) -> String {
+        let in_folders = || {
+            let folders = self.name.strip_suffix("/history.jsonl")?;
+            let folders: Vec<&str> = folders.split('/').collect();
+            let at = folders.iter().rposition(|name| name.starts_with('k'))?;
+            from_hex(&folders[at..].concat()[1..])
+        };
+        let in_folders = (kind == SourceKind::Moltis).then(in_folders).flatten();
+        in_folders.unwrap_or_else(|| self.stem().to_owned())
+    }
+}
+
+/// A text of its bytes in hexadecimal.
+fn from_hex(digits: &str) -> Option<String> {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let bytes = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok());
+    String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
 }
 
 /// What is done with a file.
@@ -65,13 +87,14 @@ pub(crate) fn size(path: &Path) -> u64 {
     files_below(path).iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
-/// Gives each file that is wanted by its name to `each`; `bytes` counts what was read. Says how many were wanted.
+/// Gives each file that is wanted by its name to `each`, and of a folder those alone for which `only` holds; `bytes` counts what was read. Says how many were wanted.
 ///
 /// # Errors
 /// When the source cannot be opened.
 pub(super) fn each_file<'s>(
     path: &Path,
     wants: &dyn Fn(&str) -> bool,
+    only: &dyn Fn(&str) -> bool,
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'s>,
     each: &mut EachFile<'_, 's>,
@@ -79,7 +102,7 @@ pub(super) fn each_file<'s>(
     let failed = |source: io::Error| ImportReadError::Unreadable { path: path.to_owned(), source };
     let meta = fs::metadata(path).map_err(failed)?;
     if meta.is_dir() {
-        return Ok(of_folder(path, wants, bytes, sink, each));
+        return Ok(of_folder(path, wants, only, bytes, sink, each));
     }
     let mut file = File::open(path).map_err(failed)?;
     let mut begin = [0; 4];
@@ -102,6 +125,7 @@ pub(super) fn each_file<'s>(
 fn of_folder<'s>(
     path: &Path,
     wants: &dyn Fn(&str) -> bool,
+    only: &dyn Fn(&str) -> bool,
     bytes: &Rc<Cell<u64>>,
     sink: &mut ImportSink<'s>,
     each: &mut EachFile<'_, 's>,
@@ -112,6 +136,9 @@ fn of_folder<'s>(
             break;
         }
         let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
+        if !only(&name) {
+            continue;
+        }
         if !wants(&name) {
             sink.leave_out(unwanted(&name));
             continue;

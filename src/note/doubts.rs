@@ -11,7 +11,7 @@ use super::tags::{TagSet, is_private, words};
 use super::{Lines, Problem};
 
 /// What captured files say of where they come from.
-const CAPTURED: &str = "capture";
+const CAPTURED: [&str; 2] = ["capture", "session"];
 
 /// Adds what the frontmatter may mean as tags: in its comments (in `tags: #x`, YAML reads one), in mappings, in lists within
 /// tables, in a block that stands where none counts. Says so where that is `#private`.
@@ -46,7 +46,7 @@ pub(super) fn in_frontmatter(
 /// and no tag. In the person's own files, a `#` in a title is as doubtful as one in a comment.
 fn quoted(metadata: &Map<String, Value>) -> HashMap<String, usize> {
     let mut quoted = HashMap::new();
-    if metadata.get("source").and_then(Value::as_str) != Some(CAPTURED) {
+    if !metadata.get("source").and_then(Value::as_str).is_some_and(|source| CAPTURED.contains(&source)) {
         return quoted;
     }
     let mut left: Vec<&Value> = metadata.values().collect();

@@ -5,6 +5,7 @@ use super::tags::TagSet;
 use super::{
     Lines, Note, PrivateReason, Problem, Visibility, blocks, body, doubts, fields, frontmatter, tags, visibility,
 };
+use crate::access::session_marks;
 
 impl Note {
     /// Reads a note. `stem` is the file's name without extension: the title of last resort.
@@ -24,6 +25,8 @@ impl Note {
         tags.iter().flat_map(|tag| tags::pieces(tag)).for_each(|piece| doubts.add(piece));
         let mut doubtful = doubts.into_vec();
         doubtful.retain(|tag| !tags.has(tag));
+        // From where a session comes hides it as a tag does.
+        doubtful.extend(session_marks(&frontmatter.metadata));
         let tags = tags.into_vec();
 
         let mut problems = std::mem::take(&mut frontmatter.problems);

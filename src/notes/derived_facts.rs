@@ -1,6 +1,7 @@
 //! The facts that were learned from a note, or from some lines of it, by their histories.
 
 use super::derived::{GoingPlace, GonePlace, derived, is_of};
+use super::gone::GoneForGood;
 use super::purge_facts::{FactTarget, in_history};
 use crate::derive::facts::{FactChange, full_name};
 use crate::path::VaultPath;
@@ -47,7 +48,8 @@ pub(super) fn forget_learned(
     place: GoingPlace<'_>,
     fact: &DerivedNote,
     purge: bool,
-    forget: impl FnOnce(&ForgetParams) -> Result<Option<String>, RequestError>,
+    gone: &mut GoneForGood,
+    forget: impl FnOnce(&ForgetParams, &mut GoneForGood) -> Result<Option<String>, RequestError>,
 ) -> Result<Option<String>, RequestError> {
     let ledger = owner.workspace().ledger();
     let scope = VaultPath::new(&fact.path).ok().and_then(|path| ledger.scope_of(&path)).map(|scope| scope.to_string());
@@ -57,10 +59,10 @@ pub(super) fn forget_learned(
     match target
         .only_earlier(owner, |change| change.source.as_deref().is_some_and(|source| is_of(source, place.0, place.1)))?
     {
-        Some(earlier) if purge => earlier.purge_history(owner, &params).map(|_| None),
+        Some(earlier) if purge => earlier.purge_history(owner, &params, gone).map(|_| None),
         // It has been set anew since, and what it was before stays known until it is purged.
         Some(_) => Err(RequestError::conflict(format!("`{name}` has another value by now"))),
-        None => forget(&params),
+        None => forget(&params, gone),
     }
 }
 

@@ -3,15 +3,17 @@
 use blake3::Hash;
 
 use super::copies::copies_of;
-use super::derived::{GoingPlace, GonePlace, derived, made_of};
+use super::derived::{GoingPlace, derived, made_of};
 use super::derived_entries::forget_entry;
 use super::derived_facts::{forget_learned, hide_places, learned_from};
 use super::generated::{add_unindexed, citing, is_only_generated};
+use super::gone::GoneForGood;
 use super::kept_elsewhere::drop_kept_elsewhere;
-use super::purge::{GoneTexts, Purge, TellingWords, close, sweep_traces, whole_texts};
+use super::purge::{Purge, TellingWords, close, sweep_traces, told_in_traces, whole_texts};
 use super::purge_facts::{self, FactTarget, GoneFacts};
 use super::remains::{clear_pending, in_copy, in_summary, in_title, in_trash, other_names, remains};
 use super::retitle::retitled;
+use super::told::learned_from_told;
 use crate::derive::entries::shelf_of;
 use crate::derive::{ChunkId, Remainder, RemoveError, chunk, without_chunk, without_lines};
 use crate::engine::{ContentHash, FileEntry};
@@ -41,29 +43,10 @@ struct Target {
     seen: Option<[u8; 32]>,
 }
 
-/// What went for good, of one note and of what was made of it.
-#[derive(Default)]
-struct GoneForGood {
-    places: Vec<GonePlace>,
-    texts: Vec<GoneTexts>,
-    /// The purges that are not finished before all of this is.
-    open: Vec<i64>,
-    /// The notes that were begun with: two generated pages may name each other.
-    begun: Vec<VaultPath>,
-    /// How many pages are on the way to the one that goes now, each made of the one before.
-    steps: usize,
-}
-
-impl GoneForGood {
-    fn add(&mut self, place: GonePlace, purge: &Purge<'_>) {
-        self.places.push(place);
-        self.texts.push(purge.gone_texts());
-        self.open.push(purge.open());
-    }
-}
-
 /// Maximum number of steps from what is forgotten to a page that was made of a page of it.
 const MOST_STEPS: usize = 8;
+/// How often what was learned from events is looked for: what went with them may be said in events, too.
+const TOLD_ROUNDS: usize = 2;
 
 /// Removes a chunk, lines or a whole note. Returns when none of it can be found.
 ///
@@ -73,24 +56,57 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let _one = (!params.dry_run).then(|| owner.workspace().files().map(Files::one_generation)).transpose()?;
     let mut gone = GoneForGood::default();
     let mut forgotten = forget_part(owner, params, None, &mut gone)?;
-    if let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.places.is_empty()) {
-        let workspace = owner.workspace();
-        purged.remains.extend(hide_places(workspace, &gone.places));
-        let texts: Vec<String> = gone.texts.iter().flat_map(|gone| gone.texts.iter().cloned()).collect();
-        match drop_kept_elsewhere(workspace, workspace.files()?, &texts) {
-            Ok(dropped) => purged.checkpoints += dropped,
-            Err(error) => purged.remains.push(format!("checkpoints of other files may have the text: {error}")),
-        }
-        crash::point("purge-cleared");
-        match sweep_traces(owner, &gone.texts) {
-            Ok(swept) => {
-                purged.traces += swept;
+    let Some(purged) = forgotten.purged.as_mut().filter(|_| !gone.texts.is_empty()) else { return Ok(forgotten) };
+    let workspace = owner.workspace();
+    let mut is_done = true;
+    if let Err(error) = forget_told(owner, &mut forgotten.derived, &mut gone) {
+        is_done = false;
+        purged.remains.push(format!("what was learned from traces may say it: {}", error.message));
+    }
+    purged.remains.extend(hide_places(workspace, &gone.places));
+    let texts: Vec<String> = gone.texts.iter().flat_map(|gone| gone.texts.iter().cloned()).collect();
+    match drop_kept_elsewhere(workspace, workspace.files()?, &texts) {
+        Ok(dropped) => purged.checkpoints += dropped,
+        Err(error) => purged.remains.push(format!("checkpoints of other files may have the text: {error}")),
+    }
+    crash::point("purge-cleared");
+    match sweep_traces(owner, &gone.texts) {
+        Ok(swept) => {
+            purged.traces += swept;
+            if is_done {
                 close(workspace, &gone.open);
             }
-            Err(error) => purged.remains.push(format!("the traces of agents may have the text: {}", error.message)),
         }
+        Err(error) => purged.remains.push(format!("the traces of agents may have the text: {}", error.message)),
     }
     Ok(forgotten)
+}
+
+/// Removes the entries of memory that were learned from events of which something goes.
+fn forget_told(owner: &Owner, found: &mut Vec<DerivedNote>, gone: &mut GoneForGood) -> Result<(), RequestError> {
+    let mut looked = 0;
+    for _ in 0..TOLD_ROUNDS {
+        let told = learned_from_told(owner, &gone.texts[looked..])?;
+        looked = gone.texts.len();
+        for path in told {
+            if found.iter().any(|known| known.path == path && (known.gone || known.kept_because.is_some())) {
+                continue;
+            }
+            let mut entry = derived(path);
+            let go =
+                |params: &ForgetParams| forget_part(owner, params, None, gone).map(|forgotten| forgotten.checkpoint_id);
+            match forget_entry(owner, &entry.path, true, go) {
+                Ok(_) => entry.gone = true,
+                Err(error) => entry.kept_because = Some(error.message),
+            }
+            found.retain(|known| known.path != entry.path);
+            found.push(entry);
+        }
+        if gone.texts.len() == looked {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The same, but that histories name still where something was learned: what went for good is put into `gone`. `because` is what it was
@@ -110,7 +126,7 @@ fn forget_part(
         }
         Some(name) => {
             let fact = FactTarget::of(owner, params, name)?;
-            let Some((first, last)) = fact.lines else { return fact.purge_history(owner, params) };
+            let Some((first, last)) = fact.lines else { return fact.purge_history(owner, params, gone) };
             (Target { path: fact.path, part: ForgottenPart::Lines(first, last), seen: None }, Some(fact.gone))
         }
     };
@@ -232,7 +248,7 @@ fn forget_part(
         forgotten.checkpoint_id = Some(id.to_string());
         return Ok(forgotten);
     };
-    gone.add((path.clone(), place.1), &purge);
+    gone.add(Some((path.clone(), place.1)), &purge);
     let commits = commits_of(workspace.home().root(), &path).filter(|commits| *commits > 0);
     // The note is gone: what is left is told, and no error.
     let (embeddings, kept) = match workspace.forget_embeddings(embedded) {
@@ -322,14 +338,15 @@ fn forget_derived(
     gone: &mut GoneForGood,
 ) {
     let because = Some(place).filter(|_| is_only_generated(owner, &derived.path));
-    let mut go =
-        |params: &ForgetParams| forget_part(owner, params, because, gone).map(|forgotten| forgotten.checkpoint_id);
+    let go = |params: &ForgetParams, gone: &mut GoneForGood| {
+        forget_part(owner, params, because, gone).map(|forgotten| forgotten.checkpoint_id)
+    };
     let result = match derived {
         // With the text that it stood above.
         DerivedNote { summary: true, .. } => return,
-        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge, go),
-        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, go),
-        _ => go(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }),
+        DerivedNote { path, .. } if path.contains("#^") => forget_entry(owner, path, purge, |params| go(params, gone)),
+        DerivedNote { fact: Some(_), .. } => forget_learned(owner, place, derived, purge, gone, go),
+        _ => go(&ForgetParams { path: Some(derived.path.clone()), purge, ..ForgetParams::default() }, gone),
     };
     match result {
         Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
@@ -431,8 +448,8 @@ fn purge_gone(
     let kept_text = owner.workspace().forget_attachment(path);
     let commits = commits_of(owner.workspace().home().root(), path).filter(|commits| *commits > 0);
     // One that was killed may have left what names it, or what says it.
-    let traces = sweep_traces(owner, &[purge.gone_texts()])?;
-    let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || traces > 0;
+    let is_told = told_in_traces(owner, &[purge.gone_texts()])?.events > 0;
+    let is_known = purged != Purged::default() || commits.is_some() || facts.is_some() || is_told;
     if !is_known && forgotten.derived.is_empty() {
         close(owner.workspace(), &[purge.open()]);
         return Err(gone_already());
@@ -443,12 +460,12 @@ fn purge_gone(
         let left = forgotten.derived.iter_mut().filter(|derived| !derived.gone);
         left.for_each(|derived| forget_derived(owner, place, derived, true, gone));
     }
-    gone.add((path.clone(), None), &purge);
+    gone.add(Some((path.clone(), None)), &purge);
     forgotten.purged = Some(PurgedView {
         checkpoints: purged.checkpoints,
         trashed: purged.trashed,
         embeddings: 0,
-        traces,
+        traces: 0,
         commits,
         tombstone: purge.tombstone,
         remains: in_trash(&purged)

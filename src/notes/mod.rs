@@ -12,6 +12,7 @@ mod derived_facts;
 mod forget;
 mod forgotten;
 mod generated;
+mod gone;
 mod kept_elsewhere;
 mod links;
 mod listing;
@@ -25,6 +26,7 @@ mod save;
 mod search;
 mod stats;
 mod tags;
+mod told;
 mod undo;
 mod unfinished;
 

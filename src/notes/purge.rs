@@ -12,8 +12,8 @@ use crate::fs::crash;
 use crate::note::{Note, summary_of};
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError, Workspace};
-use crate::state::{ImportTable, OpenPurgeTable};
-use crate::trace_files::TraceShare;
+use crate::state::{ImportTable, OpenPurgeTable, SessionTable};
+use crate::trace_files::{ToldTraces, TraceShare};
 use crate::vault::Files;
 
 /// A word that more than this share of everyday texts has says nothing of what was forgotten.
@@ -133,6 +133,8 @@ pub(super) fn clear_logs(
     note("the log of what agents read", log.forget(path.as_str(), instead, |query| tells.are_in(query)));
     let imports = ImportTable::new(workspace.state());
     note("what is kept of imports", imports.purge_file(path.as_str(), gone));
+    let sessions = SessionTable::new(workspace.state());
+    note("what is kept of sessions", sessions.purge_file(path.as_str(), gone));
     if gone {
         note("the log of changes", files.hide_in_log(path, &folder));
         note("what was forgotten before", workspace.forgotten().gone(path, readers));
@@ -174,14 +176,21 @@ impl GoneTexts {
     }
 }
 
+/// The events that say texts, or what was forgotten before, of each agent as far as it could read that.
+pub(super) fn told_in_traces(owner: &Owner, gone: &[GoneTexts]) -> Result<ToldTraces, RequestError> {
+    let known = owner.workspace().forgotten().look()?;
+    Ok(owner.workspace().traces().told(&known, &|agent| share_of(owner, agent, gone))?)
+}
+
 /// Takes texts, and all that was forgotten before, out of the traces of agents, of each what it could read; gives out of how many events.
 pub(super) fn sweep_traces(owner: &Owner, gone: &[GoneTexts]) -> Result<usize, RequestError> {
     let known = owner.workspace().forgotten().look()?;
-    let share_of = |agent: &str| {
-        let reach = owner.reach_of(agent);
-        let may_know = |gone: &&GoneTexts| reach.is_none() || gone.may_know(agent);
-        let texts = gone.iter().filter(may_know).flat_map(|gone| gone.texts.iter().cloned()).collect();
-        TraceShare { reach, texts }
-    };
-    Ok(owner.workspace().traces().sweep(&known, &share_of)?)
+    Ok(owner.workspace().traces().sweep(&known, &|agent| share_of(owner, agent, gone))?)
+}
+
+fn share_of(owner: &Owner, agent: &str, gone: &[GoneTexts]) -> TraceShare {
+    let reach = owner.reach_of(agent);
+    let may_know = |gone: &&GoneTexts| reach.is_none() || gone.may_know(agent);
+    let texts = gone.iter().filter(may_know).flat_map(|gone| gone.texts.iter().cloned()).collect();
+    TraceShare { reach, texts }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::purge::{Purge, close, sweep_traces};
+use super::gone::GoneForGood;
+use super::purge::Purge;
 use super::remains::{clear_pending, in_trash, other_names, remains};
 use crate::config::MemoryScope;
 use crate::derive::facts::{Fact, FactChange, FactsFile, full_name, split_name};
@@ -137,8 +138,13 @@ impl FactTarget {
         Ok(Some(self))
     }
 
-    /// Purges a fact of which nothing is left but its history.
-    pub(super) fn purge_history(&self, owner: &Owner, params: &ForgetParams) -> Result<Forgotten, RequestError> {
+    /// Purges a fact of which nothing is left but its history; what went is put into `gone`, and goes out of traces with that.
+    pub(super) fn purge_history(
+        &self,
+        owner: &Owner,
+        params: &ForgetParams,
+        gone: &mut GoneForGood,
+    ) -> Result<Forgotten, RequestError> {
         let values: Vec<&str> = self.gone.values.iter().map(|(_, _, value)| value.as_str()).collect();
         let mut forgotten = Forgotten {
             ok: true,
@@ -168,21 +174,17 @@ impl FactTarget {
             remove,
         )?;
         let commits = commits_of(root, &self.path).filter(|commits| *commits > 0);
-        let mut remains: Vec<String> = in_trash(&purged)
+        let remains = in_trash(&purged)
             .chain(left.iter().map(in_history))
             .chain(purge.clear_logs(files))
             .chain(clear_pending(owner.workspace(), purge.tombstone))
             .chain(remains(owner, &self.path, false, commits, others))
             .collect();
-        let traces = sweep_traces(owner, &[purge.gone_texts()]).unwrap_or_else(|error| {
-            remains.push(format!("the traces of agents may have the text: {}", error.message));
-            0
-        });
-        close(owner.workspace(), &[purge.open()]);
+        gone.add(None, &purge);
         let tombstone = purge.tombstone;
         let Purged { checkpoints, trashed, .. } = purged;
         forgotten.purged =
-            Some(PurgedView { checkpoints, trashed, embeddings: 0, traces, commits, tombstone, remains });
+            Some(PurgedView { checkpoints, trashed, embeddings: 0, traces: 0, commits, tombstone, remains });
         Ok(forgotten)
     }
 }

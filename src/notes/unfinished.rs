@@ -4,6 +4,7 @@ use super::derived_facts::hide_places;
 use super::generated::remove_made_of;
 use super::kept_elsewhere::drop_kept_elsewhere;
 use super::purge::{GoneTexts, clear_logs, close, sweep_traces};
+use super::told::remove_told;
 use crate::path::VaultPath;
 use crate::request::{Owner, RequestError};
 use crate::state::{OpenPurge, OpenPurgeTable};
@@ -34,7 +35,7 @@ fn finish(owner: &Owner, files: &Files, purge: &OpenPurge) -> Result<(), Request
     let Ok(path) = VaultPath::new(purge.path.as_str()) else { return Ok(()) };
     let _one = files.one_generation();
     let texts = files.removed_since(&path, purge.at, |had| workspace.text_of(&path, had))?.into_iter().collect();
-    let gone = [GoneTexts { path: path.clone(), readers: purge.readers.clone(), texts }];
+    let mut gone = vec![GoneTexts { path: path.clone(), readers: purge.readers.clone(), texts }];
     remove_made_of(files, workspace.home().root(), &path)?;
     files.purge(&path)?;
     let kept_text = workspace.forget_attachment(&path);
@@ -48,5 +49,7 @@ fn finish(owner: &Owner, files: &Files, purge: &OpenPurge) -> Result<(), Request
     for failure in failed.into_iter().chain(kept_text).chain(logs) {
         tracing::warn!("of what was purged: {failure}");
     }
+    let learned = remove_told(owner, files, &gone)?;
+    gone.extend(learned);
     sweep_traces(owner, &gone).map(drop)
 }

@@ -83,7 +83,7 @@ impl Policies {
         let known = match read(&self.root, &path, MAX_BYTES) {
             Ok(source) => {
                 let (policy, given) = parse(&source.text);
-                let policy = policy.with_folders(&self.folders, &self.collections);
+                let policy = policy.with_folders(&self.folders, &self.collections).of_agent(slug);
                 KnownPolicy { stamp: source.stamp, policy: Arc::new(policy), given }
             }
             Err(ReadError::Gone) => return None,

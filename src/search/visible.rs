@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::access::{AGENTS, Grant, Scope, Subject, is_agents, own_file};
 use crate::derive::Label;
+use crate::derive::entries::traces_of;
 use crate::engine::{FileEntry, FileSet, FileTable};
 use crate::path::folded;
 
@@ -20,6 +21,10 @@ impl Visible {
             Scope::Own { given: Some(grant), .. } => Self::of(&Scope::Given(Arc::clone(grant)), files).0,
             _ => None,
         };
+        let own_traces = match scope {
+            Scope::Own { slugs, .. } => slugs.first().map(|own| traces_of(own)),
+            _ => None,
+        };
         let mut derived = files.facets().derived().clone();
         derived.intersect(&set);
         let mut derived: Vec<u32> = derived.iter().collect();
@@ -27,9 +32,12 @@ impl Visible {
             let before = derived.len();
             derived.retain(|id| {
                 let seen = |source: u32| set.contains(source) || given.as_ref().is_some_and(|set| set.contains(source));
-                // What is not there is not seen: nobody knows how private it was.
-                let sources = files.get(*id).map(|file| file.sources.iter().map(|source| files.at(source)));
-                let shown = sources.is_some_and(|mut all| all.all(|source| source.is_some_and(|file| seen(file.id))));
+                // What is not there is not seen: nobody knows how private it was. But an agent sees what it has told itself.
+                let shows = |source: &String| match files.at(source) {
+                    Some(file) => seen(file.id),
+                    None => own_traces.as_ref() == Some(source),
+                };
+                let shown = files.get(*id).is_some_and(|file| file.sources.iter().all(shows));
                 if !shown {
                     set.remove(*id);
                 }
@@ -115,9 +123,11 @@ fn alone(scope: &Scope, files: &FileTable) -> Option<FileSet> {
         Scope::Public => facets.all().clone(),
         Scope::Given(grant) => {
             let mut set = facets.of_collections(|name| !is_agents(name) && grant.has_collection(name));
-            if !grant.exclude_tags.is_empty() {
-                set.subtract(&facets.with_tags_perhaps(|tag| grant.excludes(tag)));
-            }
+            set.subtract(&match grant.exclude_tags.is_empty() {
+                // Marks of sessions are among them.
+                true => facets.with_doubtful(|mark| grant.excludes(mark)),
+                false => facets.with_tags_perhaps(|tag| grant.excludes(tag)),
+            });
             let is_in = |id: &u32| files.get(*id).is_some_and(|file| grant.has_path(file.path.as_str()));
             if grant.has_path_rules() { set.iter().filter(is_in).collect() } else { set }
         }

@@ -42,9 +42,9 @@ impl State {
 }
 
 /// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten,
-/// what was imported, so that it does not come twice, and what was done.
+/// what was imported or kept of sessions, so that it does not come twice, and what was done.
 /// Each row of an event or a tombstone says itself whether it is whole.
-const SALVAGED: [(&str, &str); 16] = [
+const SALVAGED: [(&str, &str); 19] = [
     ("events", "number, key, kind, body, checksum"),
     ("events_seen", "id, key"),
     ("events_plan", "rowid, next, plan"),
@@ -60,6 +60,9 @@ const SALVAGED: [(&str, &str); 16] = [
     ("import_files", "import, path, checkpoint, after"),
     ("import_notes", "key, import, path, source, after"),
     ("jobs_done", "kind, key, content, at"),
+    ("session_sources", "key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out"),
+    ("session_notes", "key, generation, part, path, after, next, turns, next_turns, is_edited"),
+    ("librarian_parts", "agent, key, events, at"),
     ("open_purges", "id, at, path, first_line, last_line, gone, readers"),
 ];
 
@@ -132,6 +135,9 @@ mod tests {
             ("import_files", "1, 'conversations/a.md', NULL, 'hash'"),
             ("import_notes", "8, 1, 'notes/a.md', 'a.md', 'hash'"),
             ("jobs_done", "'extraction', x'01', x'02', 5"),
+            ("session_sources", "x'01', x'02', x'03', 7, 8, 7, x'04', 1, x'05', 0, 0"),
+            ("session_notes", "x'01', 0, 0, 'conversations/a.md', 'hash', '', 1, 0, 0"),
+            ("librarian_parts", "'ada', x'01', 7, 5"),
         ];
         let folder = tempfile::tempdir().unwrap();
         let connected = |name: &str| {

@@ -97,8 +97,23 @@ CREATE TABLE open_purges(
     gone INTEGER NOT NULL, readers TEXT NOT NULL);
 ";
 
+// Files of sessions as they were read, and the notes that were made of each, both by digests of the files' names; and which parts of
+// agents' traces the librarian has read.
+const SESSIONS: &str = "
+CREATE TABLE session_sources(
+    key BLOB PRIMARY KEY, entry BLOB NOT NULL, settings BLOB NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    length INTEGER NOT NULL, content BLOB NOT NULL,
+    turns INTEGER NOT NULL, digest BLOB NOT NULL, generation INTEGER NOT NULL, is_out INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE session_notes(
+    key BLOB NOT NULL, generation INTEGER NOT NULL, part INTEGER NOT NULL, path TEXT NOT NULL, after TEXT NOT NULL, next TEXT NOT NULL,
+    turns INTEGER NOT NULL, next_turns INTEGER NOT NULL, is_edited INTEGER NOT NULL, PRIMARY KEY(key, generation, part)) WITHOUT ROWID;
+CREATE INDEX session_notes_by_path ON session_notes(path);
+CREATE TABLE librarian_parts(
+    agent TEXT NOT NULL, key BLOB NOT NULL, events INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(agent, key)) WITHOUT ROWID;
+";
+
 /// What each format adds to the one before. What was released stays as it is; what comes is a step more.
-const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS, IMPORTS, OPEN_PURGES];
+const STEPS: &[&str] = &[TOKENS, READ_LOG, QUEUE, USAGE, FORGOTTEN, FACTS_SEEN, JOBS, IMPORTS, OPEN_PURGES, SESSIONS];
 
 /// The newest format, which this version writes.
 pub(super) const FORMAT: i64 = STEPS.len() as i64;

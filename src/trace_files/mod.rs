@@ -6,6 +6,7 @@
 mod error;
 mod file;
 mod hour;
+mod hours;
 mod ids;
 mod known;
 mod line;
@@ -18,8 +19,9 @@ mod write;
 
 pub(crate) use error::TraceFilesError;
 pub(crate) use hour::TraceHour;
+pub(crate) use hours::TraceHourFile;
 pub(crate) use known::without_known;
 pub(crate) use read::{FoundTraces, TraceQuestion};
-pub(crate) use sweep::TraceShare;
+pub(crate) use sweep::{ToldTraces, TraceShare};
 pub(crate) use text::change_texts;
 pub(crate) use write::{NewTrace, TraceFiles};

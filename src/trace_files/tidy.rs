@@ -20,6 +20,8 @@ impl TraceFiles {
     /// # Errors
     /// The last that there was.
     pub(crate) fn tidy(&self, now: Timestamp, retention_days: u64) -> Result<(), TraceFilesError> {
+        // What is being written anew is not removed as something unfinished.
+        let _one = self.sweeping();
         let mut done = Ok(());
         for agent in agents(&self.root) {
             // One agent at a time: whoever sends events waits that long alone.

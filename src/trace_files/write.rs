@@ -45,6 +45,8 @@ pub(crate) struct TraceFiles {
     answered: Condvar,
     /// Held by whoever changes a file.
     files: Mutex<OpenTraces>,
+    /// Held by whoever goes through all files, before that.
+    sweeping: Mutex<()>,
 }
 
 /// Whether an event was written; it was not, where it was there already.
@@ -102,6 +104,7 @@ impl TraceFiles {
             waiting: Mutex::default(),
             answered: Condvar::new(),
             files: Mutex::default(),
+            sweeping: Mutex::default(),
         }
     }
 
@@ -111,6 +114,10 @@ impl TraceFiles {
 
     pub(super) fn files(&self) -> MutexGuard<'_, OpenTraces> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn sweeping(&self) -> MutexGuard<'_, ()> {
+        self.sweeping.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps an event. When it returns the event is safe on disk; false when one of its id was there already, in its hour or in one

@@ -4,6 +4,7 @@
 
 mod conflict;
 mod debounce;
+mod elsewhere;
 mod git_state;
 mod history;
 mod home;
@@ -23,6 +24,7 @@ pub(crate) use crate::access::Globs;
 pub(crate) use conflict::conflict_copy;
 pub use debounce::Change;
 pub(crate) use debounce::Debounce;
+pub(crate) use elsewhere::{ElsewhereFile, FilesElsewhere};
 pub(crate) use git_state::{GIT_LOCK, UNDER_WAY, git_is_busy};
 pub(crate) use history::{commits_of, committed_at};
 pub use home::Home;
@@ -37,6 +39,7 @@ pub use scan::scan;
 pub(crate) use scan::{FoundNote, Scan, is_note, scan_attachments};
 pub(crate) use stamp::Stamp;
 pub(crate) use template::{adopt, init};
+pub(crate) use watch::FoldersWatcher;
 pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};
 pub(crate) use write::{
     Act, Action, Checkpoint, CheckpointId, Files, Purged, Quota, WriteError, free_name, is_folder_name, note_names,

@@ -85,6 +85,9 @@ pub struct EntryView {
     /// Where it was learned: `conversations/2026-03-02.md#L12-L14`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
+    /// The events of the agent's traces that it was learned from, by their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
     /// What became of it.
     pub status: EntryState,
     /// The name of the entry that took its place.

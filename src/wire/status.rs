@@ -8,6 +8,8 @@ use super::conflicts::ConflictCopy;
 use super::facts::FactProblem;
 use super::forgotten::BackAgain;
 use super::processing::ProcessingState;
+use super::session_export::SessionsState;
+use super::skipped::Skipped;
 use super::summaries::SummariesState;
 use crate::sync::{ModelStatus, NextModel};
 
@@ -99,6 +101,9 @@ pub struct Status {
     /// How the summaries are, where a daemon keeps them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<SummariesState>,
+    /// How sessions of other programs are kept, where `[[sessions]]` names some and a daemon keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionsState>,
     /// What became of the backups that the daemon makes, where `[backup] every` has it make them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Backup>,
@@ -283,13 +288,4 @@ impl Model {
         };
         Self { next: next.map(to_come), kept_vectors, ..Self::of(model) }
     }
-}
-
-/// Something that could not be indexed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Skipped {
-    /// Where it is.
-    pub path: String,
-    /// Why.
-    pub reason: String,
 }

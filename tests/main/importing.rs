@@ -247,6 +247,96 @@ fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
     assert!(!vault.path("conversations").exists());
 }
 
+/// `vault import … --watch` at work, ended with the test.
+struct Watching(std::process::Child);
+
+impl Watching {
+    fn start(vault: &Daemon, kind: &str, path: &Path, more: &[&str]) -> Self {
+        let args = [&["import", "--from", kind, path.to_str().unwrap(), "--watch"], more].concat();
+        let mut command = vault.command(&args);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        Self(command.spawn().unwrap())
+    }
+
+    /// Ends it as Ctrl-C does, and gives what it said.
+    fn end(mut self) -> String {
+        let pid = rustix::process::Pid::from_raw(self.0.id() as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        let mut said = String::new();
+        std::io::Read::read_to_string(self.0.stdout.as_mut().unwrap(), &mut said).unwrap();
+        let status = self.0.wait().unwrap();
+        assert!(status.success(), "{status}: {said}");
+        said
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
+    let mut vault = Daemon::vault();
+    vault.start().settle();
+    let source = tempfile::tempdir().unwrap();
+    let write = |name: &str, texts: &[&str]| {
+        let path = source.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let lines: String = texts
+            .iter()
+            .map(|text| {
+                format!(
+                    "{}\n",
+                    serde_json::json!({ "type": "message", "id": text, "message": { "role": "user", "content": text } })
+                )
+            })
+            .collect();
+        fs::write(path, lines).unwrap();
+    };
+    write("one.jsonl", &["First of all"]);
+    let watching = Watching::start(&vault, "openclaw", source.path(), &[]);
+    let comes = |word: &str| {
+        crate::support::eventually(word, || {
+            texts(&vault, "conversations").iter().any(|text| text.contains(word)).then_some(())
+        });
+    };
+    comes("First of all");
+    write("later/two.jsonl", &["In a folder that is new"]);
+    comes("In a folder that is new");
+    write("one.jsonl", &["First of all", "And more of it"]);
+    comes("And more of it");
+    let all: String = texts(&vault, "conversations").concat();
+    assert_eq!((all.matches(":** First of all").count(), all.matches(":** In a folder").count()), (1, 1));
+    let said = watching.end();
+    assert!(said.contains("3 new") && said.contains("to undo: vault restore import-1"), "{said}");
+    // It is one import, and nothing of it comes again.
+    let again = import(&vault, "openclaw", source.path().to_str().unwrap());
+    assert_eq!((&again["added"], &again["existing"]), (&0.into(), &3.into()), "{again}");
+    vault.run(&["restore", "import-1"]).ok();
+    assert!(texts(&vault, "conversations").is_empty());
+}
+
+#[test]
+fn an_empty_folder_is_waited_for_and_nothing_of_it_is_no_failure() {
+    let mut vault = Daemon::vault();
+    vault.start().settle();
+    let source = tempfile::tempdir().unwrap();
+    let watching = Watching::start(&vault, "folder", source.path(), &["--json"]);
+    fs::write(source.path().join("plan.md"), "# Plan\n\nOf a quokka.\n").unwrap();
+    crate::support::eventually("the note", || vault.path("notes/plan.md").exists().then_some(()));
+    fs::write(source.path().join("plan.md"), "# Plan\n\nOf a wombat.\n").unwrap();
+    crate::support::eventually("the change", || {
+        fs::read_to_string(vault.path("notes/plan.md")).unwrap_or_default().contains("wombat").then_some(())
+    });
+    let report: Value = serde_json::from_str(&watching.end()).unwrap();
+    assert_eq!((&report["added"], &report["updated"]), (&1.into(), &1.into()), "{report}");
+    let missing = vault.run(&["import", "--from", "folder", "/nowhere/at/all", "--watch"]);
+    assert_ne!(missing.code, 0);
+}
+
 #[test]
 fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
     let vault = Daemon::vault();

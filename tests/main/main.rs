@@ -67,6 +67,7 @@ mod scripts;
 mod search;
 mod server;
 mod service;
+mod sessions;
 mod smoke;
 mod state;
 mod status;

@@ -97,6 +97,8 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/agents/{slug}/explain slug",
             "GET /api/agents/{slug}/explain what",
             "GET /api/agents/{slug}/log slug",
+            "GET /api/agents/{slug}/librarian slug",
+            "PATCH /api/agents/{slug}/librarian slug",
             "GET /api/agents/{slug}/trace slug",
             "GET /api/agents/{slug}/trace channel_id",
             "GET /api/agents/{slug}/trace trace_id",
@@ -105,6 +107,7 @@ const ANYTHING: &[(&str, &[&str])] = &[
     ),
     ("asks whether an answer is still the same", &["POST /api/context If-None-Match"]),
     ("is a note of another program, copied as it is", &["ImportNote.text"]),
+    ("is the model of memory.toml, and another is refused", &["LibrarianParams.model"]),
     ("is made to fit", &["Ingest.tags[]", "Ingest.title"]),
     (
         "is read as an agent's page is, where what makes no sense denies",

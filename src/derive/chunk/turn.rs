@@ -63,7 +63,8 @@ pub(crate) fn mark(line: &str) -> Option<usize> {
 /// The parts of a block of a captured conversation, each of which begins with a turn, but for what is before the first. A
 /// fence or a tag that the person opened among the turns, and left open, would else take in all that are said later.
 pub(super) fn parts(collection: &str, note: &Note, source: &str, span: Range<usize>) -> Vec<Range<usize>> {
-    let is_captured = || note.metadata.get("source").and_then(Value::as_str) == Some("capture");
+    let source_of = || note.metadata.get("source").and_then(Value::as_str);
+    let is_captured = || matches!(source_of(), Some("capture" | "session"));
     let mut parts = Vec::new();
     let mut start = span.start;
     if collection == CONVERSATIONS && is_captured() {

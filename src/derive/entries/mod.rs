@@ -8,6 +8,7 @@
 
 mod edit;
 mod entry;
+mod evidence;
 mod file;
 mod item;
 mod marks;
@@ -19,6 +20,7 @@ pub(crate) use edit::{
     EntryEditError, lost_entries, with_changed, with_entries, with_sources, without_entries, without_source,
 };
 pub(crate) use entry::{EntryShelf, EntryStatus, MemoryEntry, MemoryHolder, TrustLevel, one_line, source_path};
+pub(crate) use evidence::{is_trace_of, trace_source, traced, traces_of};
 pub(crate) use file::{EntriesFile, MAX_ENTRY_BYTES, made_id};
 pub(crate) use shelf::{shelf_name, shelf_of};
 pub(crate) use verify::{Likeness, Verdict, VerifyRules, verify};

@@ -76,7 +76,7 @@ pub(super) fn handler(
     }
 }
 
-fn change_of(kind: EventKind) -> Option<Change> {
+pub(super) fn change_of(kind: EventKind) -> Option<Change> {
     match kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(Change::Closed),
         EventKind::Access(_) => None,

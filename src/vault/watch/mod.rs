@@ -2,9 +2,11 @@
 
 mod cookies;
 mod events;
+mod folders;
 mod limits;
 mod watcher;
 
 pub use cookies::CookieFolder;
 pub use events::Signal;
+pub(crate) use folders::FoldersWatcher;
 pub use watcher::{WatchedBy, Watcher};

@@ -164,7 +164,7 @@ fn the_status_tells_an_agent_of_what_it_sees() {
     let mut keys: Vec<&String> = status.as_object().unwrap().keys().collect();
     keys.sort_unstable();
     assert_eq!(keys, ["chunks", "collections", "embedded_share", "files", "model", "version"]);
-    assert_eq!(status["files"], 5, "{status}");
+    assert_eq!(status["files"], 7, "{status}");
     let nothing = good(get(&vault, &token_of(&vault, "bob"), "/status"));
     assert_eq!((&nothing["files"], &nothing["collections"]), (&0.into(), &json!({})));
     assert!(vault.status()["index_dir"].is_string(), "the person is told all");

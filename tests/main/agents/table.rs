@@ -315,6 +315,7 @@ fn owners_alone() -> Vec<Asked> {
         post("/model/reload", json!({})),
         post("/api/agents", json!({ "name": "Mallory", "rules": { "can_read_user_memory": true } })),
         post("/api/agents/ada/rotate", json!({})),
+        ("PATCH", "/api/agents/ada/librarian".into(), Some(json!({ "enabled": true }))),
         ("PATCH", "/api/agents/ada".into(), Some(json!({ "can_read_user_memory": true }))),
         ("PUT", "/api/user-memory/settings".into(), Some(json!({ "capture_searches": true }))),
         ("DELETE", format!("/api/user-memory/chunk/{hash}"), None),
@@ -338,6 +339,7 @@ fn owners_alone() -> Vec<Asked> {
         "/api/agents/zoe",
         "/api/agents/nobody",
         "/api/agents/ada/log",
+        "/api/agents/ada/librarian",
         "/api/agents/ada/explain?what=notes/secret.md",
     ] {
         asked.push(("GET", target.to_owned(), None));

@@ -42,6 +42,32 @@ pub const NOTES: &[(&str, &str, &[&str])] = &[
         &[],
     ),
     ("notes/tagged.md", "---\ncreated: 2026-01-04\n---\n# Tagged\n\nA quokka of mine. #private\n", &[]),
+    (
+        "notes/session-private.md",
+        "---\ncreated: 2026-01-04\nsource: session\nsession_scope: direct\nsession_agent: zoe\n---\n# Session p\n\n\
+         **10:00 · user:** The quokka of [[plan]] is a secret of marsupials.\n",
+        &[],
+    ),
+    (
+        "notes/session-of-nobody.md",
+        "---\ncreated: 2026-01-04\nsource: session\nSession_Scope: whatever\n---\n# Session n\n\nA quokka's house at noon.\n",
+        &[],
+    ),
+    (
+        "notes/session-own.md",
+        "---\ncreated: 2026-01-04\nsource: session\nsession_scope: direct\nsession_agent: ada\n---\n# Session o\n\nThe quokka told ada.\n",
+        &["ada"],
+    ),
+    (
+        "notes/session-group.md",
+        "---\ncreated: 2026-01-04\nsource: session\nsession_scope: group\nsession_agent: zoe\n---\n# Session g\n\nA quokka for all.\n",
+        &["ada"],
+    ),
+    (
+        "summaries/of-session.md",
+        "---\ncreated: 2026-01-10\nsources: [notes/session-private.md]\n---\n# Sum\n\nA quokka that nobody else knows.\n",
+        &[],
+    ),
     ("notes/broken.md", "---\ncreated: 2026-01-04\nbroken: [\n---\n# Broken\n\nThe quokka fell.\n", &[]),
     ("notes/double.md", "---\na: 1\na: 2\n---\n# Double\n\nTwo quokkas.\n", &[]),
     (

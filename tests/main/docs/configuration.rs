@@ -102,4 +102,5 @@ fn the_example_that_is_commented_out_is_one() {
         example.lines().map(|line| line.strip_prefix("# ").unwrap_or(line).to_owned() + "\n").collect();
     let config = Config::parse(&format!("[[collections]]{example}"), Path::new("memory.toml")).unwrap();
     assert_eq!((config.collections.len(), &*config.collections[0].name), (1, "papers"));
+    assert_eq!((config.sessions.len(), config.sessions[0].keep_days), (1, 90));
 }

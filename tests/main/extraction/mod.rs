@@ -3,6 +3,7 @@
 mod hostile;
 pub mod kills;
 mod layers;
+pub mod librarian;
 mod purged;
 mod score;
 mod summary;

@@ -86,15 +86,21 @@ fn what_is_purged_goes_out_of_every_agents_traces_and_does_not_come_again() {
 
 #[test]
 fn a_purge_that_was_killed_is_done_by_the_next_start() {
+    // The first file is done, and the second is not.
+    for point in ["trace-swept:2", "trace-sweeping:2"] {
+        a_purge_is_killed_at(point);
+    }
+}
+
+fn a_purge_is_killed_at(point: &str) {
     let (mut vault, _) = told();
     vault.terminate();
-    // The first file is done, and the second is not.
-    assert!(vault.launch(Some("trace-sweeping:2")));
+    assert!(vault.launch(Some(point)));
     // While the index is not open yet, nothing is purged.
     vault.settle();
     let died = vault.run(&["forget", NOTE, "--purge", "--yes"]);
-    assert_ne!(died.code, 0);
-    eventually(&format!("the daemon's end, as forgetting said: {}", died.stderr), || vault.was_killed().then_some(()));
+    assert_ne!(died.code, 0, "{point}: {} {}", died.stdout, died.stderr);
+    eventually(&format!("{point}, as forgetting said: {}", died.stderr), || vault.was_killed().then_some(()));
     assert!(
         on_disk(&vault, "ada").matches("third pot").count() + on_disk(&vault, "zoe").matches("third pot").count() > 0
     );

@@ -18,7 +18,7 @@ use crate::support::{Connection, Daemon, Dice, Request, eventually, seed, soak_m
 const CASES: [(&str, usize); 5] =
     [("trace-written", 1), ("trace-written", 3), ("trace-synced", 1), ("trace-synced", 2), ("trace-synced", 5)];
 /// Those that files pass as time passes, and while a text is swept out of them.
-const OTHERS: [&str; 3] = ["trace-set-aside", "trace-sealing", "trace-sweeping"];
+const OTHERS: [&str; 4] = ["trace-set-aside", "trace-sealing", "trace-swept", "trace-sweeping"];
 
 /// Events a second: 500.
 const PACE: Duration = Duration::from_millis(2);
@@ -131,7 +131,12 @@ fn an_old_file_is_sealed_and_what_comes_later_is_beside_it() {
 
 #[test]
 fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
-    let (events, kills): (usize, usize) = if soak_minutes().is_some() { (10_000, 40) } else { (2000, 5) };
+    let is_soak = soak_minutes().is_some();
+    let count = |name: &str, usual: usize, soak: usize| {
+        let told = std::env::var(name).ok().map(|count| count.parse().expect("it is a number"));
+        told.unwrap_or(if is_soak { soak } else { usual })
+    };
+    let (events, kills) = (count("TRACE_EVENTS", 2000, 10_000), count("TRACE_KILLS", 5, 40));
     let mut dice = Dice(seed());
     let (mut vault, ada) = vault("");
     let next = AtomicUsize::new(0);

@@ -1,0 +1,152 @@
+//! `vault import --from … --watch`: what comes into a source later, until somebody ends it.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::exit::told;
+use super::import_sending::Sending;
+use super::output::count;
+use super::terminal::{remark, say};
+use crate::config::WatchMode;
+use crate::imports::{ImportSink, SourceKind, read_some};
+use crate::vault::{FilesElsewhere, FoldersWatcher, Stamp};
+
+/// So long nothing may have changed before files are read: transcripts are written line by line.
+const QUIET: Duration = Duration::from_millis(300);
+/// So long is waited for that at most.
+const MOST_QUIET: Duration = Duration::from_secs(5);
+/// So often it is looked whatever was heard, and what failed is tried again.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// So often where nothing is heard.
+const POLL_EVERY: Duration = Duration::from_secs(5);
+/// Looks at new folders for those that were made in them meanwhile.
+const MAX_COVERS: usize = 8;
+
+/// What is heard.
+enum ImportNews {
+    Changed,
+    Over,
+}
+
+/// The files of a source, as they were read last.
+pub(super) struct WatchedSource {
+    files: FilesElsewhere,
+    path: PathBuf,
+    known: HashMap<PathBuf, Stamp>,
+}
+
+impl WatchedSource {
+    /// Looks at the files before they are read for the first time: what comes from then on is new.
+    pub(super) fn of(path: &Path) -> Self {
+        let mut source = Self { files: FilesElsewhere::all_in(path), path: path.to_owned(), known: HashMap::new() };
+        source.known = source.now();
+        source
+    }
+
+    fn now(&self) -> HashMap<PathBuf, Stamp> {
+        self.files.find().files.into_iter().map(|file| (file.path, file.stamp)).collect()
+    }
+
+    /// Takes what comes, until somebody ends it. Says how often something came.
+    pub(super) fn follow(&mut self, kind: SourceKind, sending: &mut Sending, quiet: bool) -> anyhow::Result<usize> {
+        let (news, heard) = channel();
+        until_ended(news.clone())?;
+        let changed = Arc::new(move || _ = news.send(ImportNews::Changed));
+        let mut watcher = FoldersWatcher::start(WatchMode::Auto, changed);
+        if !quiet {
+            say!("waiting for more in {}; Ctrl-C ends it", self.path.display())?;
+        }
+        let mut batches = 0;
+        loop {
+            // Listened to before it is looked at: what comes in between is heard of.
+            for _ in 0..MAX_COVERS {
+                if !watcher.cover(&self.files.find().folders) {
+                    break;
+                }
+            }
+            let now = self.now();
+            if now != self.known {
+                let before = sending.taken_so_far();
+                match self.bring(kind, sending, &now) {
+                    Ok(()) => self.known = now,
+                    // Where it cannot be kept now it can be later: it is looked at again.
+                    Err(error) => remark!("vault: not taken yet: {error:#}"),
+                }
+                let added = sending.taken_so_far() - before;
+                if added > 0 {
+                    batches += 1;
+                    if !quiet {
+                        say!("{} came", count(added, "new turn or note"))?;
+                    }
+                }
+            }
+            let every = if watcher.needs_polling().is_some() { POLL_EVERY } else { LOOK_EVERY };
+            if is_over(&heard, every) {
+                return Ok(batches);
+            }
+        }
+    }
+
+    /// Reads the files that are others than they were.
+    fn bring(&self, kind: SourceKind, sending: &mut Sending, now: &HashMap<PathBuf, Stamp>) -> anyhow::Result<()> {
+        let is_new = |name: &str| {
+            let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
+            now.get(&path) != self.known.get(&path)
+        };
+        let mut failed = None;
+        let mut take = |item| match sending.add(item) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        };
+        let mut sink = ImportSink::new(&mut take);
+        // That there is nothing of the kind among them is no failure.
+        let _ = read_some(kind, &self.path, &is_new, &Rc::new(Cell::new(0)), &mut sink);
+        match failed {
+            Some(error) => Err(error),
+            None => sending.flush(),
+        }
+    }
+}
+
+/// Waits for news, and until there is none for a moment; whether it is over.
+fn is_over(heard: &Receiver<ImportNews>, every: Duration) -> bool {
+    match heard.recv_timeout(every) {
+        Ok(ImportNews::Over) => return true,
+        Ok(ImportNews::Changed) | Err(_) => {}
+    }
+    let since = Instant::now();
+    while since.elapsed() < MOST_QUIET {
+        match heard.recv_timeout(QUIET) {
+            Ok(ImportNews::Over) => return true,
+            Ok(ImportNews::Changed) => {}
+            Err(_) => break,
+        }
+    }
+    false
+}
+
+/// Has the first SIGINT or SIGTERM told; a second ends the process at once.
+fn until_ended(news: Sender<ImportNews>) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let stop = {
+        let _within = runtime.enter();
+        told()?
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            stop.await;
+            let _ = news.send(ImportNews::Over);
+            std::future::pending::<()>().await;
+        });
+    })?;
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! The sessions of other programs, kept as Markdown for as long as the vault is served: read when a file comes or grows, rendered without
+//! what is machinery, and written where nobody has edited what was written before.
+//!
+//! ```text
+//! a file changes ─▶ look (all files of the globs) ─▶ read ─▶ cleaned turns ─▶ render ─▶ vault ─▶ marked
+//! ```
+//!
+//! `keeper` is the thread, `look` compares files with what is known of them and does what their age and number ask for, `export` reads one
+//! session and `part` writes its notes, `channel` tells from what kind of channel it comes, and `render` is its text, pure.
+
+mod channel;
+mod export;
+mod keeper;
+mod look;
+mod part;
+mod render;
+
+pub(crate) use keeper::SessionKeeper;

@@ -1,0 +1,230 @@
+//! The notes of a session: each a part of it, written where nobody has edited what was written before, and added to where somebody has.
+
+use std::ops::Range;
+
+use blake3::Hash;
+use jiff::Timestamp;
+
+use super::render::{SOURCE, SessionAbout, begun, head, parts, said};
+use crate::forgotten::{ForgottenLookup, Reach};
+use crate::fs::crash;
+use crate::imports::SessionTranscript;
+use crate::note::Note;
+use crate::path::VaultPath;
+use crate::redact::redact;
+use crate::request::{RequestError, Workspace};
+use crate::state::{Digest, LeftOut, SessionNote, SessionTable, StateError};
+use crate::vault::{Action, Files, WriteError, slug};
+
+/// Who writes, as the log of changes says it.
+pub(super) const BY: &str = "sessions";
+/// Names that are tried for a note.
+const NAMES: usize = 1000;
+
+/// Why a session is not kept, as a sentence.
+#[derive(Debug)]
+pub(super) enum NotExported {
+    /// It is as it is until somebody changes something.
+    Lasting(String),
+    /// It may be kept with the next look.
+    Passing(String),
+}
+
+impl From<StateError> for NotExported {
+    fn from(error: StateError) -> Self {
+        Self::Passing(error.to_string())
+    }
+}
+
+impl From<RequestError> for NotExported {
+    fn from(error: RequestError) -> Self {
+        Self::Passing(error.message)
+    }
+}
+
+impl From<WriteError> for NotExported {
+    fn from(error: WriteError) -> Self {
+        Self::Passing(error.to_string())
+    }
+}
+
+/// Writes the notes of a session.
+pub(super) struct SessionWriter<'w> {
+    pub(super) workspace: &'w Workspace,
+    pub(super) table: &'w SessionTable,
+    pub(super) files: &'w Files,
+    /// Held until it is written: what is purged meanwhile would come back.
+    pub(super) asked: &'w ForgottenLookup<'w>,
+    /// Where the notes go.
+    pub(super) collection: &'w str,
+    /// The name of the file in the table, and how often it was begun anew.
+    pub(super) key: &'w Digest,
+    pub(super) generation: u32,
+    pub(super) transcript: &'w SessionTranscript,
+}
+
+impl SessionWriter<'_> {
+    /// Brings the notes up to date.
+    pub(super) fn write(&self, about: &SessionAbout) -> Result<(), NotExported> {
+        let known = self.table.notes(self.key, self.generation)?;
+        for (at, part) in parts(&self.transcript.turns).into_iter().enumerate() {
+            let note = known.iter().find(|note| note.part as usize == at);
+            let write = SessionPart { writer: self, about, at, part };
+            match note {
+                Some(note) => write.again(note.clone())?,
+                None => write.anew()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The turns of a part from one on, without secrets and what was forgotten.
+    pub(super) fn said(&self, part: &Range<usize>, from: usize) -> String {
+        let redacts = self.workspace.redacts();
+        let mut left = Vec::new();
+        for at in from..part.end {
+            let text = &self.transcript.turns[at].text;
+            let text = if redacts { redact(text) } else { text.into() };
+            match self.asked.without(&text, Reach::All) {
+                None => left.push((at, text.into_owned())),
+                Some(without) => {
+                    let (by, into, whole) = (BY.to_owned(), self.collection.to_owned(), without.text.is_none());
+                    let tombstone = without.tombstone;
+                    self.workspace.forgotten().note(LeftOut { at: Timestamp::now(), by, into, whole, tombstone });
+                    left.extend(without.text.map(|text| (at, text)));
+                }
+            }
+        }
+        said(self.transcript, part, left.iter().map(|(at, text)| (*at, text.as_str())))
+    }
+}
+
+/// A part of a session that is about to be written.
+struct SessionPart<'w> {
+    writer: &'w SessionWriter<'w>,
+    about: &'w SessionAbout,
+    at: usize,
+    part: Range<usize>,
+}
+
+impl SessionPart<'_> {
+    /// All of it.
+    fn text(&self) -> String {
+        let SessionWriter { transcript, asked, workspace, .. } = self.writer;
+        let title = transcript.title.as_deref().filter(|title| asked.without(title, Reach::All).is_none());
+        let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
+        let head = head(transcript, self.about, title.as_deref(), (self.at, &self.part));
+        head + &self.writer.said(&self.part, self.part.start)
+    }
+
+    /// Whether a note says of itself that it is this part of this session.
+    fn is_this(&self, text: &str) -> bool {
+        let note = Note::parse(text, "");
+        let says = |key: &str, value: &str| note.metadata.get(key).and_then(serde_json::Value::as_str) == Some(value);
+        let part = note.metadata.get("part").and_then(serde_json::Value::as_u64).unwrap_or(1);
+        says("source", SOURCE) && says("session", &self.writer.transcript.name()) && part == self.at as u64 + 1
+    }
+
+    /// A part that has no note yet. One that says that it is this one was made before the state was lost.
+    fn anew(&self) -> Result<(), NotExported> {
+        let (text, turns) = (self.text(), self.part.len() as u64);
+        let date = begun(self.writer.transcript, &self.part).date();
+        let number = if self.at > 0 { format!("-part-{}", self.at + 1) } else { String::new() };
+        let name = format!("{}/{date}-{}{number}", self.writer.collection, slug(&self.writer.transcript.id));
+        for count in 1..=NAMES {
+            let path = if count == 1 { format!("{name}.md") } else { format!("{name}-{count}.md") };
+            let Ok(path) = VaultPath::new(path) else { break };
+            let row = SessionNote { part: self.at as u32, path: path.to_string(), ..SessionNote::default() };
+            match self.writer.files.read(&path) {
+                Ok(None) => match self.put(row, None, &text, turns) {
+                    // Somebody took the name at this very moment.
+                    Err(NotExported::Passing(_)) if self.writer.files.read(&path)?.is_some() => {}
+                    put => return put,
+                },
+                Ok(Some((bytes, hash))) => {
+                    let taken = self.writer.table.is_of_another(
+                        path.as_str(),
+                        self.writer.key,
+                        self.writer.generation,
+                        row.part,
+                    )?;
+                    let there = String::from_utf8(bytes).ok().filter(|there| !taken && self.is_this(there));
+                    let Some(there) = there else { continue };
+                    let after = hash.to_hex().to_string();
+                    if there == text {
+                        return self.done(SessionNote { after, turns, ..row });
+                    }
+                    if text.starts_with(&there) {
+                        return self.put(SessionNote { after, ..row }, Some((&there, hash)), &text, turns);
+                    }
+                    // What of it the person has written nobody knows: it stays, and what comes is added.
+                    return self.done(SessionNote { after, turns, is_edited: true, ..row });
+                }
+                Err(WriteError::Refused { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(NotExported::Lasting(format!("no name is free for it: `{name}.md` and those like it are taken")))
+    }
+
+    /// A part that was written before.
+    fn again(&self, mut row: SessionNote) -> Result<(), NotExported> {
+        let turns = self.part.len() as u64;
+        // Forgotten for good.
+        let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
+        let Some((bytes, hash)) = self.writer.files.read(&path)? else {
+            // Not written yet, or taken away: then it stays away.
+            return if row.after.is_empty() { self.put(row, None, &self.text(), turns) } else { Ok(()) };
+        };
+        let now = hash.to_hex().to_string();
+        if now == row.next {
+            (row.after, row.turns) = (now, row.next_turns);
+        } else if row.after.is_empty() {
+            // It was never written, and the name is somebody else's.
+            return self.anew();
+        } else if now != row.after {
+            row.is_edited = true;
+        }
+        let Ok(there) = String::from_utf8(bytes) else {
+            return Err(NotExported::Lasting(format!("`{path}` was edited, and is no text: it stays as it is")));
+        };
+        if !row.is_edited {
+            let text = self.text();
+            return match text == there {
+                true => self.done(SessionNote { turns, ..row }),
+                false => self.put(row, Some((&there, hash)), &text, turns),
+            };
+        }
+        let from = self.part.start + row.turns as usize;
+        if from >= self.part.end {
+            return self.done(SessionNote { after: hash.to_hex().to_string(), ..row });
+        }
+        let more = self.writer.said(&self.part, from);
+        let end = if there.ends_with('\n') { "" } else { "\n" };
+        let text = format!("{there}{end}{more}");
+        self.put(row, Some((&there, hash)), &text, turns)
+    }
+
+    /// Writes a text where that is, or nothing; what it is about to be is kept before, so that it is known after a kill.
+    fn put(&self, row: SessionNote, there: Option<(&str, Hash)>, text: &str, turns: u64) -> Result<(), NotExported> {
+        let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
+        let next = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let row = SessionNote { next: next.clone(), next_turns: turns, ..row };
+        self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?;
+        crash::point("session-planned");
+        match there {
+            None => _ = self.writer.files.extend(&path, None, text, Action::Create.done_by(BY))?,
+            Some((before, hash)) if text.starts_with(before) => {
+                _ = self.writer.files.extend(&path, Some(hash), text, Action::Edit.done_by(BY))?;
+            }
+            Some((_, hash)) => _ = self.writer.files.replace(&path, hash, text, Action::Edit.done_by(BY))?,
+        }
+        crash::point("session-written");
+        self.done(SessionNote { after: next, turns, ..row })
+    }
+
+    fn done(&self, row: SessionNote) -> Result<(), NotExported> {
+        let row = SessionNote { next: String::new(), next_turns: 0, ..row };
+        Ok(self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?)
+    }
+}

@@ -1,0 +1,269 @@
+//! The librarian: what a model finds in an agent's traces is proposed for that agent's own memory, with its evidence.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{config, good, likes};
+use crate::support::{Daemon, Endpoint, Fault, Request, contents, eventually};
+
+/// The points at which this file kills the daemon.
+pub const POINTS: [&str; 4] = ["librarian-claimed", "librarian-answered", "librarian-proposed", "librarian-marked"];
+
+const LIBRARIAN: &str = "/api/agents/ada/librarian";
+
+fn vault(endpoint: &Endpoint, memory: &str) -> Daemon {
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), memory));
+    for agent in ["ada", "zoe"] {
+        vault.write(&format!("agents/{agent}/agent.md"), "---\ntitle: X\ncan_read_user_memory: true\n---\n\nMine.\n");
+    }
+    vault.start().settle();
+    vault
+}
+
+fn tell(vault: &Daemon, agent: &str, id: &str, kind: &str, payload: Value) {
+    let event = json!({ "id": id, "agent_name": agent, "kind": kind, "payload": payload });
+    let reply = vault.post("/api/trace", &event);
+    assert_eq!(reply.status, 200, "{}", reply.json());
+}
+
+fn said(vault: &Daemon, agent: &str, id: &str, text: &str) {
+    tell(vault, agent, id, "message_in", json!({ "from": "user", "text": text }));
+}
+
+fn patch(vault: &Daemon, body: &Value) -> Value {
+    let reply = vault.ask(Request::new("PATCH", LIBRARIAN).json(body.to_string()));
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    reply.json()
+}
+
+/// Has it read what waits, and waits until nothing does.
+fn read(vault: &Daemon, covered: u64) -> Value {
+    patch(vault, &json!({ "run": true }));
+    eventually("the librarian", || {
+        let view = vault.get(LIBRARIAN).json();
+        (view["covered"] == covered && view["state"] == "idle").then_some(view)
+    })
+}
+
+fn pending(vault: &Daemon, agent: &str) -> String {
+    fs::read_to_string(vault.path(&format!("agents/{agent}/pending.md"))).unwrap_or_default()
+}
+
+fn traces(vault: &Daemon) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(vault.path("traces/ada")).unwrap().flatten();
+    let mut all: Vec<_> = entries.map(|entry| (entry.path(), fs::read(entry.path()).unwrap())).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn traces_become_proposals_with_their_evidence_and_stay_as_they_are() {
+    let endpoint = good();
+    let mut vault = vault(&endpoint, "");
+    said(&vault, "ada", "e1", "I like green tea.");
+    tell(&vault, "ada", "e2", "tool_result", json!({ "tool": "web", "result": "I like poison." }));
+    tell(&vault, "ada", "e3", "llm_call", json!({ "status": "ok", "messages": [{ "content": "I like secrets." }] }));
+    tell(&vault, "ada", "e 4", "message_in", json!({ "text": "I like tomato soup." }));
+    said(&vault, "zoe", "z1", "I like cake.");
+    // Off until the person says otherwise, and then for that agent alone.
+    let view = vault.get(LIBRARIAN).json();
+    assert_eq!((&view["enabled"], &view["state"], &view["model"]), (&json!(false), &json!("off"), &json!("reader")));
+    assert_eq!((&view["covered"], &view["last_run"]), (&json!(0), &Value::Null));
+    patch(&vault, &json!({ "run": true }));
+    let before = traces(&vault);
+    let view = patch(&vault, &json!({ "enabled": true, "model": "reader" }));
+    assert_eq!(view["enabled"], true);
+    let page = fs::read_to_string(vault.path("agents/ada/agent.md")).unwrap();
+    assert!(page.contains("librarian: true\n") && page.ends_with("\nMine.\n"), "{page}");
+    let view = read(&vault, 4);
+    assert!(view["last_run"].is_string() && view["queued"] == 0, "{view}");
+    let proposed = pending(&vault, "ada");
+    assert!(proposed.contains("Likes green tea") && proposed.contains("source traces/ada#e1"), "{proposed}");
+    assert!(proposed.contains("Likes tomato soup") && proposed.contains("source traces/ada#e%2520"), "{proposed}");
+    assert!(
+        proposed.contains("trust agent") && !proposed.contains("poison") && !proposed.contains("secrets"),
+        "{proposed}"
+    );
+    let sent: String = endpoint.asked().iter().flat_map(|asked| asked.texts.clone()).collect();
+    assert!(!sent.contains("poison") && !sent.contains("secrets") && !sent.contains("cake"), "{sent}");
+    assert_eq!(pending(&vault, "zoe"), "");
+    assert!(!vault.path("memories").exists(), "none of it is the person's");
+    assert_eq!(traces(&vault), before);
+    // Nothing is asked twice, and what comes later is.
+    let calls = endpoint.asked().len();
+    patch(&vault, &json!({ "run": true }));
+    said(&vault, "ada", "e5", "I like rye bread.");
+    read(&vault, 5);
+    assert_eq!(endpoint.asked().len(), calls + 1);
+    // Accepted it is the agent's, which is told where it learned it.
+    let waiting = vault.get("/api/entries?agent=ada&status=pending").json();
+    let tea = waiting["entries"].as_array().unwrap().iter().find(|entry| entry["text"] == "Likes green tea").unwrap();
+    assert_eq!(tea["evidence"], json!(["e1"]));
+    let soup =
+        waiting["entries"].as_array().unwrap().iter().find(|entry| entry["text"] == "Likes tomato soup").unwrap();
+    assert_eq!(soup["evidence"], json!(["e 4"]));
+    let id = tea["id"].as_str().unwrap();
+    vault.run(&["review", "accept", id, "--agent", "ada"]).ok();
+    vault.settle();
+    let token = |agent: &str| {
+        vault.run(&["agent", "rotate", agent, "--json"]).ok().json()["token"].as_str().unwrap().to_owned()
+    };
+    let (ada, zoe) = (token("ada"), token("zoe"));
+    let ask = |token: &str, target: &str| {
+        vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")))
+    };
+    let own = ask(&ada, "/api/entries").json();
+    assert!(own.to_string().contains("Likes green tea"), "{own}");
+    let search = |token: &str| {
+        let request = Request::new("POST", "/api/memory/search").header("Authorization", &format!("Bearer {token}"));
+        vault.send(&request.json(json!({ "query": "green tea" }).to_string())).json().to_string()
+    };
+    assert!(search(&ada).contains("Likes green tea"), "{}", search(&ada));
+    assert!(!search(&zoe).contains("Likes green tea"));
+    let others = ask(&zoe, "/api/entries?agent=ada");
+    assert!(!others.json().to_string().contains("green tea"), "{}", others.json());
+    // It is the person's to switch.
+    for token in [&ada, &zoe] {
+        for method in ["GET", "PATCH"] {
+            let request = Request::new(method, LIBRARIAN).header("Authorization", &format!("Bearer {token}"));
+            let request =
+                if method == "PATCH" { request.json(json!({ "enabled": true }).to_string()) } else { request };
+            let reply = vault.send(&request);
+            assert_eq!(reply.status, 403, "{}", reply.json());
+        }
+    }
+    let other = vault.ask(Request::new("PATCH", LIBRARIAN).json(json!({ "model": "claude" }).to_string()));
+    assert_eq!(other.status, 400, "{}", other.json());
+    assert_eq!(vault.get("/api/agents/nobody/librarian").status, 404);
+    patch(&vault, &json!({ "enabled": false }));
+    said(&vault, "ada", "e6", "I like plums.");
+    patch(&vault, &json!({ "run": true }));
+    assert_eq!(vault.get(LIBRARIAN).json()["state"], "off");
+    vault.terminate();
+    assert!(!pending(&vault, "ada").contains("plums"));
+}
+
+const SECRET: &str = "The spare key of the shed lies under the third pot of the garden.";
+
+/// A model that says it in words that are none of the note's.
+fn paraphrasing() -> Endpoint {
+    let endpoint = Endpoint::start();
+    endpoint.fails(|asked| {
+        let lines: Vec<u64> = super::shown(asked).into_iter().filter(|(.., said)| said.contains("third pot")).map(|(line, ..)| line).collect();
+        let entries: Vec<Value> = lines.iter().map(|line| {
+            json!({ "kind": "fact", "text": "Keeps the spare key of the shed there", "confidence": 0.9, "tags": [], "valid_from": "",
+                "lines": [line, line], "quote": "" })
+        }).collect();
+        let mut answer: Value = serde_json::from_str(&likes(asked)).unwrap();
+        answer["entries"].as_array_mut().unwrap().extend(entries);
+        Some(Fault::SaysThis(answer.to_string()))
+    });
+    endpoint
+}
+
+/// A vault whose note an agent has told of, of which the librarian has read.
+fn told_of_the_key(endpoint: &Endpoint) -> Daemon {
+    let mut vault = vault(endpoint, "");
+    vault.write("notes/key.md", format!("{SECRET}\n"));
+    vault.settle();
+    said(&vault, "ada", "e1", SECRET);
+    said(&vault, "ada", "e2", "I like green tea.");
+    patch(&vault, &json!({ "enabled": true }));
+    read(&vault, 2);
+    let proposed = pending(&vault, "ada");
+    assert!(proposed.contains("spare key") && proposed.contains("green tea"), "{proposed}");
+    vault
+}
+
+#[test]
+fn what_is_forgotten_for_good_takes_what_was_learned_of_it_along() {
+    let endpoint = paraphrasing();
+    let vault = told_of_the_key(&endpoint);
+    let gone = vault.run(&["forget", "notes/key.md", "--purge", "--yes", "--json"]).ok().json();
+    assert_eq!(gone["purged"]["traces"], 1, "{gone}");
+    assert!(
+        gone["derived"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|note| note["gone"] == true && note["path"].as_str().unwrap().starts_with("agents/ada/pending.md#^")),
+        "{gone}"
+    );
+    let proposed = pending(&vault, "ada");
+    assert!(!proposed.contains("spare key") && proposed.contains("green tea"), "{proposed}");
+    // Nor does it come again with the next look.
+    read(&vault, 2);
+    assert!(!pending(&vault, "ada").contains("spare key"));
+}
+
+#[test]
+fn a_purge_that_was_killed_takes_what_was_learned_of_it_along_at_the_next_start() {
+    for point in ["purge-removed", "purge-emptied", "entry-purged", "purge-cleared", "trace-swept"] {
+        let endpoint = paraphrasing();
+        let mut vault = told_of_the_key(&endpoint);
+        vault.terminate();
+        assert!(vault.launch(Some(&format!("{point}:1"))), "{point}");
+        vault.settle();
+        let died = vault.run(&["forget", "notes/key.md", "--purge", "--yes"]);
+        assert_ne!(died.code, 0, "{point}: {} {}", died.stdout, died.stderr);
+        eventually(point, || vault.was_killed().then_some(()));
+        vault.start();
+        let proposed = pending(&vault, "ada");
+        assert!(!proposed.contains("spare key") && proposed.contains("green tea"), "{point}: {proposed}");
+        let told: Vec<u8> = traces(&vault).into_iter().flat_map(|(_, bytes)| bytes).collect();
+        assert!(!String::from_utf8_lossy(&told).contains("third pot"), "{point}");
+        let kept = contents(&vault.path(".vault/state"));
+        let says =
+            |bytes: &[u8]| ["third pot", "spare key"].iter().any(|text| String::from_utf8_lossy(bytes).contains(text));
+        let left: Vec<_> = kept.iter().filter(|(_, bytes)| says(bytes)).map(|(path, _)| path).collect();
+        assert!(left.is_empty(), "{point}: {left:?}");
+    }
+}
+
+#[test]
+fn a_kill_at_any_point_asks_once_more_at_most_and_proposes_nothing_twice() {
+    let endpoint = good();
+    let mut vault = vault(&endpoint, "");
+    said(&vault, "ada", "e1", "I like green tea.");
+    vault.terminate();
+    let page = "---\ntitle: X\nlibrarian: true\n---\n";
+    vault.write("agents/ada/agent.md", page);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let age = |vault: &Daemon| {
+        for (path, _) in traces(vault) {
+            fs::File::options().append(true).open(path).unwrap().set_modified(old).unwrap();
+        }
+    };
+    for point in POINTS {
+        age(&vault);
+        vault.spawn(Some(&format!("{point}:1")));
+        eventually(point, || vault.was_killed().then_some(()));
+    }
+    vault.start().settle();
+    let view = eventually("the end", || Some(vault.get(LIBRARIAN).json()).filter(|view| view["state"] == "idle"));
+    assert_eq!(view["covered"], 1, "{view}");
+    assert_eq!(pending(&vault, "ada").matches("Likes green tea").count(), 1);
+    assert!((2..=4).contains(&endpoint.asked().len()), "{}", endpoint.asked().len());
+}
+
+#[test]
+fn traces_go_to_no_other_machine_unless_the_person_says_so() {
+    // An address that is none of this machine's, where nobody answers.
+    for (send, state) in [("", "withheld"), ("send_private = true", "waiting")] {
+        let mut vault = Daemon::with_config(&config("http://192.0.2.1:9", &format!("timeout_ms = 1000\n{send}")));
+        vault.write("agents/ada/agent.md", "---\nlibrarian: true\n---\n").start().settle();
+        said(&vault, "ada", "e1", "I like green tea.");
+        patch(&vault, &json!({ "run": true }));
+        let view = eventually(state, || {
+            Some(vault.get(LIBRARIAN).json()).filter(|view| view["state"] == state || view["state"] == "working")
+        });
+        assert!(view["covered"] == 0, "{view}");
+        if send.is_empty() {
+            assert_eq!(vault.get("/api/processing").json()["bytes_sent"], 0);
+            assert!(view["reason"].as_str().unwrap().contains("send_private"), "{view}");
+        }
+        assert!(!Path::new(&vault.path("agents/ada/pending.md")).exists());
+    }
+}

@@ -1,0 +1,378 @@
+//! Sessions of other programs come as Markdown by themselves, grow, stay as a person has edited them, and are read by whom their channel is
+//! open to.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, Request, contents, eventually};
+
+/// The points at which this file kills the daemon.
+pub const POINTS: [&str; 3] = ["session-planned", "session-written", "session-marked"];
+
+/// A vault that keeps the sessions of a folder that is not there yet, and is none of its notes.
+fn vault(more: &str) -> Daemon {
+    let vault = Daemon::with_config("");
+    configure(&vault, &format!("[[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\n{more}"));
+    vault
+}
+
+fn configure(vault: &Daemon, sessions: &str) {
+    let config = format!(
+        "[embed]\nmodel = \"none\"\n[memory]\nenabled = false\n[agents]\nrequests_per_minute = 100000\n[server]\nport = 0\n{sessions}"
+    );
+    fs::write(vault.path("memory.toml"), config).unwrap();
+}
+
+fn source(vault: &Daemon, name: &str) -> PathBuf {
+    let path = vault.path(&format!(".claw/main/sessions/{name}"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    path
+}
+
+fn header(id: &str) -> String {
+    format!("{}\n", json!({ "type": "session", "id": id, "timestamp": "2026-01-05T10:00:00Z" }))
+}
+
+fn turn(role: &str, text: &str) -> String {
+    let message = json!({ "role": role, "content": [{ "type": "text", "text": text }] });
+    format!("{}\n", json!({ "type": "message", "timestamp": "2026-01-05T10:00:01Z", "message": message }))
+}
+
+fn add(path: &PathBuf, text: &str) {
+    use std::io::Write;
+    fs::File::options().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+/// The notes of a collection, by name.
+fn notes(vault: &Daemon, folder: &str) -> Vec<(String, String)> {
+    let entries = fs::read_dir(vault.path(folder)).into_iter().flatten().flatten();
+    let mut notes: Vec<_> = entries
+        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap()))
+        .collect();
+    notes.sort();
+    notes
+}
+
+/// The one note of a collection, once it says something.
+#[track_caller]
+fn note(vault: &Daemon, folder: &str, word: &str) -> (String, String) {
+    eventually(word, || notes(vault, folder).into_iter().find(|(_, text)| text.contains(word)))
+}
+
+fn state(vault: &Daemon) -> Value {
+    vault.status()["sessions"].clone()
+}
+
+/// The state, once `is` holds of it.
+#[track_caller]
+fn once(vault: &Daemon, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+    eventually(what, || Some(state(vault)).filter(&is))
+}
+
+#[test]
+fn a_session_comes_by_itself_and_grows_in_the_same_note() {
+    let mut vault = vault("agent = \"ada\"\n");
+    vault.start().settle();
+    once(&vault, "a look", |state| state["by"] == "events");
+    let path = source(&vault, "s1.jsonl");
+    let said = "<think>hm</think>The elephant 🐘 is called 小象, and the key is AKIAIOSFODNN7EXAMPLE.";
+    fs::write(
+        &path,
+        header("s1") + &turn("user", "Who is that?") + &turn("toolResult", "one\nnoise") + &turn("assistant", said),
+    )
+    .unwrap();
+    let (name, text) = note(&vault, "conversations", "小象");
+    assert_eq!(name, "2026-01-05-s1.md");
+    assert!(text.contains("\n# Session s1\n") && text.contains("user:** Who is that?"), "{text}");
+    for part in ["source: session\n", "session: openclaw/s1\n", "session_scope: direct\n", "session_agent: ada\n"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for not in ["think", "noise", "AKIAIOSFODNN7EXAMPLE"] {
+        assert!(!text.contains(not), "{not}: {text}");
+    }
+    vault.finds("小象", &["conversations/2026-01-05-s1.md"]);
+
+    // The last line is being written.
+    let half = turn("user", "And the zebra?");
+    add(&path, &half[..half.len() / 2]);
+    add(&source(&vault, "s2.jsonl"), &(header("s2") + &turn("user", "Other")));
+    note(&vault, "conversations", "Other");
+    assert!(!note(&vault, "conversations", "小象").1.contains("zebra"));
+    add(&path, &half[half.len() / 2..]);
+    let (name, grown) = note(&vault, "conversations", "zebra");
+    assert!(name == "2026-01-05-s1.md" && grown.starts_with(&text), "{grown}");
+
+    // Nothing is rendered again where nothing has changed.
+    let before = fs::metadata(vault.path("conversations/2026-01-05-s1.md")).unwrap().modified().unwrap();
+    vault.terminate();
+    vault.start().settle();
+    once(&vault, "a look", |state| state["sessions"] == 2);
+    let after = fs::metadata(vault.path("conversations/2026-01-05-s1.md")).unwrap().modified().unwrap();
+    assert_eq!(before, after);
+    let shown = vault.run(&["status"]).ok().stdout;
+    assert!(shown.contains("sessions    2 of 2 files, noticed by events"), "{shown}");
+}
+
+#[test]
+fn what_a_person_has_edited_or_taken_away_stays_so() {
+    let mut vault = vault("");
+    let (one, two) = (source(&vault, "one.jsonl"), source(&vault, "two.jsonl"));
+    fs::write(&one, header("one") + &turn("user", "First words")).unwrap();
+    fs::write(&two, header("two") + &turn("user", "Second words")).unwrap();
+    vault.start().settle();
+    note(&vault, "conversations", "First words");
+    note(&vault, "conversations", "Second words");
+    let path = "conversations/2026-01-05-one.md";
+    let mine = fs::read_to_string(vault.path(path)).unwrap().replace("First words", "My words");
+    vault.write(path, &mine);
+    fs::remove_file(vault.path("conversations/2026-01-05-two.md")).unwrap();
+    add(&two, &turn("user", "Second again"));
+    add(&one, &turn("user", "First again"));
+    let (_, text) = note(&vault, "conversations", "First again");
+    assert!(text.starts_with(&mine) && !text.contains("First words"), "{text}");
+    add(&one, &turn("assistant", "First thrice"));
+    let (_, text) = note(&vault, "conversations", "First thrice");
+    assert!(text.starts_with(&mine) && text.matches("First again").count() == 1, "{text}");
+    once(&vault, "the edit", |state| state["edited"] == 1);
+    assert_eq!(notes(&vault, "conversations").len(), 1, "what was taken away stays away");
+}
+
+#[test]
+fn a_file_that_is_cut_short_begun_anew_or_gone_costs_nothing_that_was_kept() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    let all = header("s") + &turn("user", "Alpha") + &turn("user", "Beta");
+    fs::write(&path, &all).unwrap();
+    vault.start().settle();
+    let (name, text) = note(&vault, "conversations", "Beta");
+    fs::write(&path, header("s") + &turn("user", "Alpha")).unwrap();
+    once(&vault, "the cut", |state| state["cut_short"] == 1);
+    fs::write(&path, header("s") + &turn("user", "Gamma")).unwrap();
+    let (other, anew) = note(&vault, "conversations", "Gamma");
+    assert!(other != name && !anew.contains("Alpha"), "{other}");
+    fs::remove_file(&path).unwrap();
+    let state = once(&vault, "the end of the file", |state| state["gone"] == 1);
+    assert_eq!((&state["begun_anew"], &state["cut_short"]), (&json!(1), &json!(0)), "{state}");
+    assert_eq!(fs::read_to_string(vault.path(&format!("conversations/{name}"))).unwrap(), text);
+    assert_eq!(notes(&vault, "conversations").len(), 2);
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_keeps_no_other_from_coming() {
+    let mut vault = vault("");
+    fs::write(source(&vault, "strange.jsonl"), "{\"x\": 1}\n").unwrap();
+    fs::write(source(&vault, "empty.jsonl"), "").unwrap();
+    for copy in ["bad.trajectory.jsonl", "bad.checkpoint.7.jsonl"] {
+        fs::write(source(&vault, copy), header("bad") + &turn("user", "A copy of it")).unwrap();
+    }
+    let closed = source(&vault, "closed.jsonl");
+    fs::write(&closed, header("c") + &turn("user", "Closed words")).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let bytes = [
+        header("bad").as_bytes(),
+        b"{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"Caf\xe9 words\"}}\n\xff\n",
+    ]
+    .concat();
+    fs::write(source(&vault, "bad.jsonl"), bytes).unwrap();
+    vault.start().settle();
+    note(&vault, "conversations", "Caf\u{fffd} words");
+    let state = once(&vault, "the problems", |state| state["problems"].as_array().is_some_and(|all| !all.is_empty()));
+    let said = state["problems"].to_string();
+    assert!(said.contains("strange.jsonl") && said.contains("no session of a program"), "{said}");
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(is_root || said.contains("closed.jsonl") && said.contains("cannot be read"), "{said}");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).unwrap();
+    add(&closed, &turn("user", "Open words"));
+    note(&vault, "conversations", "Open words");
+    assert!(vault.run(&["status"]).ok().stdout.contains("strange.jsonl"));
+    assert!(notes(&vault, "conversations").iter().all(|(_, text)| !text.contains("A copy")));
+}
+
+#[test]
+fn old_ones_and_those_that_are_too_many_go_to_the_trash() {
+    let mut vault = vault("into = \"sessions\"\nagent = \"Ada B\"\nkeep_days = 30\nkeep_count = 2\n");
+    let now = SystemTime::now();
+    for (name, days) in [("a", 1), ("b", 2), ("c", 3), ("old", 90)] {
+        let path = source(&vault, &format!("{name}.jsonl"));
+        fs::write(&path, header(name) + &turn("user", &format!("Words of {name}"))).unwrap();
+        let at = now - Duration::from_secs(days * 24 * 3600);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+    }
+    vault.start().settle();
+    once(&vault, "two", |state| state["sessions"] == 2);
+    let names = |vault: &Daemon| notes(vault, "sessions-ada-b").into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    let are = |vault: &Daemon, wanted: &[&str]| eventually("the notes", || (names(vault) == wanted).then_some(()));
+    are(&vault, &["2026-01-05-a.md", "2026-01-05-b.md"]);
+    add(&source(&vault, "c.jsonl"), &turn("user", "It goes on"));
+    note(&vault, "sessions-ada-b", "It goes on");
+    are(&vault, &["2026-01-05-a.md", "2026-01-05-c.md"]);
+    assert!(vault.path(".trash/sessions-ada-b/2026-01-05-b.md").exists());
+    // One that was edited stays.
+    let mine = fs::read_to_string(vault.path("sessions-ada-b/2026-01-05-a.md")).unwrap() + "\nMine.\n";
+    vault.write("sessions-ada-b/2026-01-05-a.md", mine);
+    add(&source(&vault, "b.jsonl"), &turn("user", "So does this"));
+    note(&vault, "sessions-ada-b", "So does this");
+    once(&vault, "the edit", |state| state["sessions"] == 2);
+    are(&vault, &["2026-01-05-a.md", "2026-01-05-b.md", "2026-01-05-c.md"]);
+}
+
+#[test]
+fn what_was_forgotten_for_good_does_not_come_back_with_a_session_that_grows() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    let secret = "The spare key lies under the third pot of the garden.";
+    fs::write(&path, header("s") + &turn("user", secret) + &turn("user", "The weather is fine today.")).unwrap();
+    vault.start().settle();
+    let (name, _) = note(&vault, "conversations", "third pot");
+    vault.finds("pot", &[&format!("conversations/{name}")]);
+    let found = vault.get("/api/user-memory/search?q=pot&limit=1").json();
+    let hash = found["hits"][0]["hash"].as_str().or_else(|| found["results"][0]["hash"].as_str()).unwrap().to_owned();
+    let gone = vault.post("/api/user-memory/forget", &json!({ "hash": hash, "purge": true }));
+    assert_eq!(gone.status, 200, "{}", gone.json());
+    add(&path, &turn("user", "And on it goes."));
+    let (same, text) = note(&vault, "conversations", "And on it goes.");
+    assert!(same == name && !text.contains("third pot"), "{text}");
+    // Nor with another, which says the same.
+    fs::write(
+        source(&vault, "t.jsonl"),
+        header("t") + &turn("user", secret) + &turn("user", "Something else was said."),
+    )
+    .unwrap();
+    let (_, text) = note(&vault, "conversations", "Something else was said.");
+    assert!(!text.contains("third pot"), "{text}");
+}
+
+#[test]
+fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_goes_on() {
+    let mut vault = vault("keep_count = 1\n");
+    let path = source(&vault, "s.jsonl");
+    // So short that nothing else tells it again.
+    let begun = header("s") + &turn("user", "Pin 4711");
+    fs::write(&path, &begun).unwrap();
+    vault.start().settle();
+    let (name, _) = note(&vault, "conversations", "4711");
+    vault.settle();
+    let note_path = format!("conversations/{name}");
+    let gone = vault.post("/api/user-memory/forget", &json!({ "path": note_path, "purge": true }));
+    assert_eq!(gone.status, 200, "{}", gone.json());
+    // It grows; another takes its place; it grows once more, and is the last that changed.
+    add(&path, &turn("user", "Words behind it"));
+    once(&vault, "the growth", |state| state["sessions"] == 1);
+    fs::write(source(&vault, "t.jsonl"), header("t") + &turn("user", "Other words")).unwrap();
+    note(&vault, "conversations", "Other words");
+    add(&path, &turn("user", "Words at the end"));
+    eventually("the other to go", || notes(&vault, "conversations").is_empty().then_some(()));
+    vault.terminate();
+    vault.start().settle();
+    once(&vault, "a look", |state| state["sessions"] == 1);
+    assert!(notes(&vault, "conversations").is_empty());
+    let kept = contents(&vault.path(".vault/state"));
+    assert!(!kept.iter().any(|(_, bytes)| String::from_utf8_lossy(bytes).contains("4711")));
+}
+
+#[test]
+fn a_kill_at_any_point_makes_no_second_note_and_loses_no_turn() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    let mut all = header("s");
+    for (count, point) in POINTS.into_iter().cycle().take(6).enumerate() {
+        all += &turn("user", &format!("Words number {count}"));
+        fs::write(&path, &all).unwrap();
+        vault.spawn(Some(&format!("{point}:1")));
+        eventually("the daemon's end", || vault.was_killed().then_some(()));
+    }
+    vault.start().settle();
+    let (_, text) = note(&vault, "conversations", "number 5");
+    assert_eq!(notes(&vault, "conversations").len(), 1);
+    for count in 0..6 {
+        assert_eq!(text.matches(&format!("Words number {count}")).count(), 1, "{text}");
+    }
+    assert_eq!(state(&vault)["edited"], 0);
+    // The state may go: the note is known by what it says.
+    vault.terminate();
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
+    }
+    add(&path, &turn("user", "Words number 6"));
+    vault.start().settle();
+    note(&vault, "conversations", "number 6");
+    assert_eq!(notes(&vault, "conversations").len(), 1);
+}
+
+#[test]
+fn a_channel_decides_who_reads_a_session() {
+    let mut vault = vault("agent = \"ada\"\n");
+    let store = json!({
+        "agent:main:main": { "sessionId": "mine", "chatType": "direct" },
+        "agent:main:telegram:group:-100": { "sessionId": "ours" },
+        "agent:main:discord:channel:7": { "sessionId": "theirs", "channel": "discord" },
+    });
+    fs::write(source(&vault, "sessions.json"), store.to_string()).unwrap();
+    for id in ["mine", "ours", "theirs", "unknown"] {
+        fs::write(source(&vault, &format!("{id}.jsonl")), header(id) + &turn("user", &format!("The wombat of {id}")))
+            .unwrap();
+    }
+    for (agent, more) in [
+        ("ada", ""),
+        ("bob", ""),
+        ("cy", "sessions: [direct]\n"),
+        ("dee", "sessions: []\n"),
+        ("eve", "sessions: [group]\ncollections: [notes]\n"),
+    ] {
+        vault.write(&format!("agents/{agent}/agent.md"), format!("---\ncan_read_user_memory: true\n{more}---\n"));
+    }
+    vault.start().settle();
+    for id in ["mine", "ours", "theirs", "unknown"] {
+        note(&vault, "conversations", &format!("wombat of {id}"));
+    }
+    let all = ["mine", "ours", "theirs", "unknown"].map(|id| format!("conversations/2026-01-05-{id}.md"));
+    vault.finds("wombat", &all.each_ref().map(String::as_str));
+    vault.settle();
+    assert_eq!(vault.get("/api/user-memory/browse?limit=100").json()["total"], 4);
+    let text = note(&vault, "conversations", "wombat of theirs").1;
+    assert!(text.contains("channel: discord\n") && text.contains("trust: untrusted\n"), "{text}");
+    for (agent, sees) in [
+        ("ada", &["mine", "ours", "theirs", "unknown"][..]),
+        ("bob", &["ours", "theirs"]),
+        ("cy", &["mine", "unknown"]),
+        ("dee", &[]),
+        ("eve", &[]),
+    ] {
+        let token = vault.run(&["agent", "rotate", agent, "--json"]).ok().json()["token"].as_str().unwrap().to_owned();
+        let ask = |target: &str| vault.send(&Request::get(target).header("Authorization", &format!("Bearer {token}")));
+        let browsed = ask("/api/user-memory/browse?limit=100").json();
+        let found = ask("/api/user-memory/search?q=wombat&limit=100").json().to_string();
+        assert_eq!(browsed["total"], sees.len(), "{agent}: {browsed}");
+        for id in ["mine", "ours", "theirs", "unknown"] {
+            let path = format!("conversations/2026-01-05-{id}.md");
+            let is_seen = sees.contains(&id);
+            let read = ask(&format!("/api/user-memory/note?path={path}"));
+            assert_eq!(read.status == 200, is_seen, "{agent} {id}: {}", read.json());
+            assert_eq!(
+                (found.contains(&path), browsed.to_string().contains(&path)),
+                (is_seen, is_seen),
+                "{agent} {id}"
+            );
+        }
+        let stats = ask("/api/user-memory/stats").json();
+        let expected = if sees.is_empty() { Value::Null } else { json!(sees.len()) };
+        assert!(sees.is_empty() != stats.to_string().contains("conversations"), "{agent}: {stats} {expected}");
+        // The mark itself is nobody's to see.
+        for target in ["/api/user-memory/tags", "/api/tags"] {
+            assert!(!ask(target).json().to_string().contains("@session"), "{agent}");
+        }
+    }
+    let why = vault.run(&["agent", "explain", "bob", "conversations/2026-01-05-mine.md"]).stdout;
+    assert!(why.contains("direct session"), "{why}");
+    // Whoever becomes its agent reads it, as soon as that is said.
+    vault.terminate();
+    configure(&vault, "[[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\nagent = \"bob\"\n");
+    vault.start().settle();
+    eventually("the new agent", || {
+        note(&vault, "conversations", "wombat of mine").1.contains("session_agent: bob").then_some(())
+    });
+}
