@@ -83,8 +83,8 @@ struct Announced {
 /// Two seconds after it was told to stop the process is gone; its end takes a moment too.
 const STOPS_WITHIN: Duration = Duration::from_millis(1800);
 
-/// What was said is looked for so often: whoever deletes and restores a vault deletes it too.
-const ANNOUNCE_EVERY: Duration = Duration::from_secs(1);
+/// Interval at which what was announced is looked for: whoever deletes and restores a vault deletes it too.
+const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Daemon {
     /// Takes the vault's lock, starts to index and listens on TCP and on the vault's Unix socket.
@@ -217,7 +217,7 @@ async fn serve_locally(
             let found = loop {
                 tokio::select! {
                     _ = stopped.wait_for(|stopped| *stopped) => break None,
-                    () = tokio::time::sleep(ANNOUNCE_EVERY) => {}
+                    () = tokio::time::sleep(ANNOUNCE_INTERVAL) => {}
                 }
                 let (app, announced) = (Arc::clone(&app), announced.clone());
                 // Files may be on a disk that does not answer.

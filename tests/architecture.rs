@@ -1,5 +1,6 @@
 //! Holds `docs/architecture.md` and `docs/dependencies.md` against the code: who may use whom, and where each outside
-//! dependency lives. `circles` counts the circles between files, `names` holds each name to one meaning.
+//! dependency lives. `circles` counts the circles between files, `constants` holds what is said of constants to standard
+//! terms, `names` holds each name to one meaning.
 //!
 //! Reads the sources as text and needs nothing but the standard library.
 
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "architecture/circles.rs"]
 mod circles;
+#[path = "architecture/constants.rs"]
+mod constants;
 #[path = "architecture/names.rs"]
 mod names;
 

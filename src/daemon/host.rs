@@ -30,8 +30,8 @@ const TRY_AGAIN: Duration = Duration::from_millis(10);
 /// Maximum time for whoever has a lock to let go of it.
 const LETS_GO_WITHIN: Duration = Duration::from_secs(20);
 
-/// A connection on which nothing is said for so long is closed.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of reading from a connection, and of writing to it.
+const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of connections that are answered at a time; more wait.
 const AT_A_TIME: usize = 64;
@@ -82,7 +82,7 @@ impl VaultHost {
                 Err(TryLockError::Error(error)) => return Err(error).on("lock", &path)?,
                 // One that listens answers; one that is about to end lets go of the lock in a moment.
                 Err(TryLockError::WouldBlock) => {
-                    let answer = ask_host(&socket, &HostRequest::Status, PATIENCE).on("ask", &socket)?;
+                    let answer = ask_host(&socket, &HostRequest::Status, IO_TIMEOUT).on("ask", &socket)?;
                     let is_there = answer.is_some_and(|answer| answer != HostAnswer::Ending);
                     if is_there || started.elapsed() > LETS_GO_WITHIN {
                         return Ok(None);
@@ -181,8 +181,8 @@ impl House {
         let read = || {
             let stream = stream.into_std()?;
             stream.set_nonblocking(false)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
+            stream.set_read_timeout(Some(IO_TIMEOUT))?;
+            stream.set_write_timeout(Some(IO_TIMEOUT))?;
             let request = read_line(&stream)?;
             std::io::Result::Ok((stream, request))
         };

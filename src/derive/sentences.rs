@@ -6,7 +6,8 @@
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Maximum number of characters behind a full stop before the next letter, number or line. No text that is read has so many.
+/// Maximum number of characters behind a full stop before the next letter, number or line. No text that is read has
+/// more.
 const MOST_BEHIND_STOP: usize = 64;
 
 /// The sentences of a text, with all that is between them. A run of more than [`MOST_BEHIND_STOP`] marks and blanks behind a full stop is

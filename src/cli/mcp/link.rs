@@ -36,8 +36,9 @@ const CATCHES_UP_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks for a daemon.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// A daemon that serves all, and not this agent alone, goes first; whether there is one is looked at so often.
-const ASKED_EVERY: Duration = Duration::from_millis(500);
+/// Interval at which it is checked whether a daemon that serves all, and not this agent alone, wants the lock: it goes
+/// first.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A daemon that has not answered by then does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -179,7 +180,7 @@ impl DaemonLink {
         let running = tokio::spawn(daemon.run(async move {
             let asked = async {
                 while !home.is_lock_wanted() {
-                    tokio::time::sleep(ASKED_EVERY).await
+                    tokio::time::sleep(CHECK_INTERVAL).await
                 }
             };
             tokio::select! {

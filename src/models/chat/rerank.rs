@@ -16,11 +16,13 @@ use crate::fence::fence;
 /// Maximum number of chunks that are judged at a time.
 pub(crate) const MOST_RERANKED: usize = 20;
 
-/// What is sent of a chunk and of a query. A chunk has about 256 tokens, which are a thousand letters.
+/// Maximum length of what is sent of a chunk, in characters. A chunk has about 256 tokens, which are a thousand
+/// letters.
 const MAX_PASSAGE_CHARS: usize = 1_200;
+/// Maximum length of what is sent of a query, in characters.
 const MAX_QUERY_CHARS: usize = 1_000;
 
-/// Tokens of an answer: twenty numbers, and the names around them.
+/// Maximum length of an answer, in tokens: twenty numbers, and the names around them.
 const MAX_ANSWER_TOKENS: u32 = 400;
 
 const INSTRUCTIONS: &str = "You judge search results. You are given a query and numbered passages of somebody's notes. Give each passage a \
