@@ -13,6 +13,8 @@ pub mod api;
 pub mod app;
 mod backup;
 mod capture;
+#[cfg(test)]
+mod chance;
 pub mod cli;
 pub mod clock;
 pub mod config;
