@@ -1,5 +1,6 @@
 //! Holds `docs/architecture.md` and `docs/dependencies.md` against the code: who may use whom, and where each outside
-//! dependency lives. `circles` counts the circles between files, `names` holds each name to one meaning.
+//! dependency lives. `circles` counts the circles between files, `names` holds each name to one meaning, and `blocking` keeps what
+//! blocks off the threads that run tasks.
 //!
 //! Reads the sources as text and needs nothing but the standard library.
 
@@ -7,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "architecture/blocking.rs"]
+mod blocking;
 #[path = "architecture/circles.rs"]
 mod circles;
 #[path = "architecture/names.rs"]
