@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) mod crash;
+pub(crate) mod stall;
 
 /// A failed file operation.
 #[derive(Debug, thiserror::Error)]

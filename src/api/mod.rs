@@ -16,6 +16,7 @@ mod forgotten;
 mod graph;
 mod import;
 mod links;
+mod looks;
 mod memory;
 mod open;
 mod openapi;
